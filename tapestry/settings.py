@@ -12,6 +12,7 @@ What may be set from outside:
                       mail is kept for a page
     TAPESTRY_FROM     the address that mail comes from, and that bounces are sent to
     TAPESTRY_BOUNCES  the mailbox where these are read: imaps://user:pass@host/INBOX
+    TAPESTRY_RETURN_PATH  the envelope sender, with * for what is of each delivery: bounces+*@host
     TAPESTRY_PRIVATE_HOSTS   networks and names of hosts that sources, mailboxes, mail servers,
                       webhooks and push may reach although they are not public, with commas between
     TAPESTRY_AUTHSERV   hosts of mailboxes and the authserv-ids of their Authentication-Results
@@ -208,6 +209,10 @@ EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = os.environ.get("TAPESTRY_FROM") or f"tapestry@{urlsplit(SITE_URL).hostname}"
 
 BOUNCES = os.environ.get("TAPESTRY_BOUNCES", "")
+# With ``*``: the envelope sender of each delivery is its own (tapestry.deliver.mail.return_path).
+RETURN_PATH = os.environ.get("TAPESTRY_RETURN_PATH") or (
+    DEFAULT_FROM_EMAIL.replace("@", "+*@") if BOUNCES else DEFAULT_FROM_EMAIL
+)
 
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 

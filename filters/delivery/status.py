@@ -44,6 +44,9 @@ def status_of(destination: Destination) -> Status:
         count = sum(rows.count() for rows in matches_in(scopes))
         what = "1 match waits" if count == 1 else f"{count:,} matches wait"
         return Status("waiting", "", f"{what} until {time_words(wait.until)}: {wait.why}.")
+    if address is not None and address.warning:
+        more = "If that happens with three, nothing more is sent there until you confirm it again."
+        return Status("on", "warn", f"{address.warning} {more}")
     return Status("on")
 
 

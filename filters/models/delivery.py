@@ -36,6 +36,7 @@ class Address(models.Model):
     """An address that mail may be sent to, once its owner has confirmed it.
 
     ``problem`` says why nothing is sent to it for now: it bounced, or its server refused it.
+    ``bounced`` names the last deliveries that came back, ``warning`` says why the newest did.
     It is ``proven`` to be that of its account where its person was signed in as they confirmed it,
     by a link that came by mail: not on a page, for want of a mail server, nor by somebody else.
     """
@@ -46,6 +47,8 @@ class Address(models.Model):
     confirmed_at = models.BigIntegerField(null=True, blank=True)
     proven = models.BooleanField(default=True)
     problem = models.TextField(default="", blank=True)
+    warning = models.TextField(default="", blank=True)
+    bounced = models.JSONField(default=list, blank=True, editable=False)
 
     class Meta:
         verbose_name_plural = "addresses"

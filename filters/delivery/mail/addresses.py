@@ -30,6 +30,9 @@ MOST_AN_HOUR = 3
 MOST_STRANGE = 10
 """Addresses not confirmed yet that a person may have such mail sent to in an hour."""
 
+MOST_BOUNCES = 3
+"""Deliveries that come back before nothing more is sent to their address."""
+
 EVERY = 10 * MINUTE
 """How long after a confirmation mail another may be sent to the same address, by whomever."""
 
@@ -38,6 +41,22 @@ def set_problem(address: Address, problem: str) -> None:
     """Send nothing more to an address, and say why; what was to be sent waits."""
     Address.objects.filter(pk=address.pk).update(problem=problem[:1000])
     event(log, "address_problem", address=address.pk)
+
+
+@transaction.atomic
+def note_bounce(address: Address, delivery: str, said: str) -> None:
+    """Store that a delivery came back, and why.
+
+    One may be a mistake of a server on the way, and its owner is warned; at the third of another
+    delivery the address is paused.
+    """
+    bounced = Address.objects.select_for_update().get(pk=address.pk)
+    if delivery not in bounced.bounced:
+        bounced.bounced = [*bounced.bounced, delivery][-MOST_BOUNCES:]
+    bounced.warning = said[:1000]
+    bounced.save(update_fields=["bounced", "warning"])
+    if len(bounced.bounced) == MOST_BOUNCES and not bounced.problem:
+        set_problem(bounced, said)
 
 
 def address_of_person(owner: User, email: str) -> Address:
@@ -63,7 +82,7 @@ def confirm(address: Address, *, is_proof: bool) -> None:
     rows.filter(confirmed_at=None).update(proven=False)
     if is_proof:
         rows.update(proven=True)
-    rows.update(confirmed_at=now, problem="")
+    rows.update(confirmed_at=now, problem="", warning="", bounced=[])
     waiting = address.destinations.filter(due_at__isnull=False)
     waiting.update(due_at=now, failures=0, failing_since=None)
 
@@ -142,11 +161,14 @@ def _message(address: Address) -> EmailMessage:
         "site": settings.SITE_URL,
         "url": links.confirm_url(address.pk, address.email),
     }
+    key = address_key(address)
     return EmailMessage(
         "Confirm your address for Tapestry",
         render_to_string("filters/delivery/confirm.txt", context),
+        outgoing.return_path(address, key),
         to=[address.email],
         headers={
+            "From": settings.DEFAULT_FROM_EMAIL,
             "Message-ID": f"<{signer.message_id(key, outgoing.site_host())}>",
             "Auto-Submitted": "auto-generated",  # RFC 3834, section 5
             "X-Auto-Response-Suppress": "All",

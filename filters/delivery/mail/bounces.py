@@ -1,8 +1,8 @@
-"""Bounces: a permanent failure pauses the address that our mail was sent to.
+"""Bounces: permanent failures pause the address that our mail was sent to.
 
 They are read in a mailbox (TAPESTRY_BOUNCES), or posted by a mail server to an address of this
-site.  A bounce counts only if this site signed the delivery that it is about, or if the delivery of
-its Message-ID is stored.  Others cannot forge one: they know neither the MAC nor the Message-ID.
+site.  A bounce counts only if it came to the return path of a delivery, which only those had who
+were given its envelope; nothing that the message says of itself counts, for copies of it say that.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from django.core import signing
 from django.urls import reverse
 
 from filters.delivery.links import absolute
-from filters.delivery.mail.addresses import set_problem
-from filters.delivery.mail.signed import destination_of
-from filters.models import Address, BounceMailbox, Delivery, Destination
+from filters.delivery.mail.addresses import note_bounce
+from filters.models import Address, BounceMailbox
 from filters.runtime import services
-from filters.runtime.delivery_signer import delivery_signer
+from filters.runtime.return_paths import return_paths
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 from tapestry.core.log import event
 from tapestry.deliver.imap.bounce_mailbox import Place, read_after
-from tapestry.deliver.mail.bounces import BounceReport, read_bounce
+from tapestry.deliver.mail.bounces import read_bounce
 from tapestry.deliver.one_line import one_line
 from tapestry.ingest.session import read_url
 
@@ -33,39 +32,30 @@ log = logging.getLogger(__name__)
 
 
 def take(raw: bytes) -> Address | None:
-    """Read a message; if it is a bounce of ours, pause its address and return that.
+    """Read a message; if it is a bounce of ours, note it and return its address.
 
-    Only a permanent failure counts (class 5 of RFC 3463).  A delay, a reply, and a report of what
-    this site did not send change nothing.
+    The first warns, and the third of another delivery pauses the address.  Only a permanent
+    failure counts (class 5 of RFC 3463).  A delay, a reply, and a report of what this site did not
+    send change nothing.
     """
     report = read_bounce(raw)
     if report is None or report.action != "failed" or not report.status.startswith("5."):
         return None
-    destination = _destination_of(report)
-    if destination is None or destination.address is None:
+    returned = return_paths().returned(report.returned_to, wall_clock())
+    address = Address.objects.filter(pk=returned.address).first() if returned else None
+    if returned is None or address is None:
         return None
-    # The destination may have another address by now; or its mail is sent on, and came back there.
-    own = destination.owner.mail_addresses.filter(email__iexact=report.recipient).first()
-    address = own or destination.address
-    via = "" if own else f" (sent on to {one_line(report.recipient, 200)})"
+    is_same = report.recipient.casefold() == address.email.casefold()
+    via = "" if is_same else f" (sent on to {one_line(report.recipient, 200)})"
     said = one_line(report.diagnostic, 300) or "no reason is given"
-    set_problem(address, f"Mail to {address.email}{via} came back: {report.status}, {said}.")
+    words = f"Mail to {address.email}{via} came back: {report.status}, {said}."
+    note_bounce(address, returned.delivery, words)
+    address.refresh_from_db()
     return address
 
 
-def _destination_of(report: BounceReport) -> Destination | None:
-    """Return the destination of the delivery that came back, None if it was none of ours."""
-    key = delivery_signer().key_of(report.delivery_value or "")
-    if key is not None:
-        return destination_of(key)
-    name = delivery_signer().key_of_message_id(report.message_id or "")
-    known = Delivery.objects.filter(key=name).select_related("destination__owner")
-    delivery = known.select_related("destination__address").first()
-    return delivery.destination if delivery else None
-
-
 def read_mailbox() -> int:
-    """Read what is new in the mailbox of bounces; return how many addresses were paused.
+    """Read what is new in the mailbox of bounces; return how many of ours came back.
 
     Nothing is read where none is set, or where another process reads.
     """
@@ -77,7 +67,7 @@ def read_mailbox() -> int:
 
 def _read_mailbox() -> int:
     state, _ = BounceMailbox.objects.get_or_create(pk=1)
-    read = paused = 0
+    read = bounced = 0
     state.error = ""
     try:
         account, folder = read_url(settings.BOUNCES)
@@ -88,7 +78,7 @@ def _read_mailbox() -> int:
         if state.address != address:
             state.address, state.uidvalidity, state.uid = address, 0, 0
         for place, raw in read_after(account, folder, Place(state.uidvalidity, state.uid)):
-            paused += take(raw) is not None
+            bounced += take(raw) is not None
             read += bool(raw)
             state.uidvalidity, state.uid = place.uidvalidity, place.uid
             state.save()
@@ -97,8 +87,8 @@ def _read_mailbox() -> int:
     state.read_at = wall_clock()
     state.save()
     if read or state.error:
-        event(log, "bounces", read=read, paused=paused, failed=bool(state.error))
-    return paused
+        event(log, "bounces", read=read, bounced=bounced, failed=bool(state.error))
+    return bounced
 
 
 def post_url() -> str:

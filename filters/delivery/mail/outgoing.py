@@ -16,6 +16,7 @@ from filters.accounts import people
 from filters.delivery import links
 from filters.models import Address, Destination
 from filters.runtime.delivery_signer import delivery_signer
+from filters.runtime.return_paths import return_paths
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
@@ -48,8 +49,8 @@ class _Written:
 class WrittenMail(EmailMessage):
     """Mail of bytes that are sent as they are, to one address of a person."""
 
-    def __init__(self, raw: bytes, destination: Destination, recipient: str, key: str) -> None:
-        super().__init__(from_email=settings.DEFAULT_FROM_EMAIL, to=[recipient])
+    def __init__(self, raw: bytes, destination: Destination, address: Address, key: str) -> None:
+        super().__init__(from_email=return_path(address, key), to=[address.email])
         self.raw, self.owner, self.key = raw, destination.owner, key
 
     def message(self, *_: Any, **__: Any) -> Any:
@@ -73,6 +74,11 @@ def envelope(destination: Destination, address: Address, batch: Batch) -> Envelo
         now=wall_clock(),
         signer=signer,
     )
+
+
+def return_path(address: Address, key: str) -> str:
+    """Return the envelope sender of a delivery to an address: bounces of it come there."""
+    return return_paths().of(address.pk, key, wall_clock())
 
 
 def site_host() -> str:

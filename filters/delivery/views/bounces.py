@@ -28,6 +28,8 @@ def bounces(request: HttpRequest, token: str) -> HttpResponse:
     address = take(request.read(LONGEST))
     if address is None:
         return _said("This is no report that mail of this site failed for good: nothing changed.")
+    if not address.problem:
+        return _said(f"It is noted: mail to {address.email} came back.")
     return _said(f"Nothing more is sent to {address.email}.")
 
 

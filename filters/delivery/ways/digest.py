@@ -48,7 +48,7 @@ def _send(destination: Destination, address: Address, batch: Batch) -> Outcome:
     raw = write(destination, address, batch)
     if raw is None:
         return Outcome("delivered", "There was nothing to say.")
-    return outgoing.send(WrittenMail(raw, destination, address.email, batch.key), address.email)
+    return outgoing.send(WrittenMail(raw, destination, address, batch.key), address.email)
 
 
 def write(destination: Destination, address: Address, batch: Batch) -> bytes | None:

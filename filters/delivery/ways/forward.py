@@ -118,7 +118,7 @@ def _send(
 ) -> Outcome:
     def send(*, is_file: bool) -> Outcome:
         raw = write(destination, address, key, match, original, is_file=is_file)
-        return outgoing.send(WrittenMail(raw, destination, address.email, key), address.email)
+        return outgoing.send(WrittenMail(raw, destination, address, key), address.email)
 
     try:
         return send(is_file=False)

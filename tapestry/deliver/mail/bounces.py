@@ -1,9 +1,9 @@
 """Bounces: reports that a message could not be delivered, or not yet (RFC 3464, RFC 3462).
 
 Postfix, Exchange, Gmail and newer Exims send a delivery status notification (DSN); qmail and older
-Exims send text.  A report is not authenticated: count it only if this site signed its delivery, or
-if this site sent its Message-ID, which nobody can guess.  Time and memory are linear in the
-length that is read.
+Exims send text.  A report is not authenticated, and what it quotes of the message is in every copy
+of that: count it only by the return path that it came to (tapestry.deliver.mail.return_path).  Time
+and memory are linear in the length that is read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from email.message import Message
 from email.parser import BytesHeaderParser
 from typing import Literal
 
-from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.servers.quoted_reply import storable
 
 LONGEST = 1024 * 1024
@@ -26,12 +25,11 @@ LONGEST_DIAGNOSTIC = 500
 _MOST_RECIPIENTS = 1000
 _MOST_PARTS = 50
 _BLANK_LINES = re.compile(rb"\r?\n(?:[ \t]*\r?\n)+")
-_MESSAGE_ID = re.compile(r"<([^<>\s]{1,998})>")
 _ADDRESS = re.compile(r"[^\s<>;,:\"]{1,200}@[^\s<>;,:\"]{1,255}")
 _STATUS = re.compile(r"(?<![\w.])([245]\.\d{1,3}\.\d{1,3})(?![\w.]*\d)")
 _REPLY = re.compile(r"\b([45])\d\d[ -]")
 _DAEMON = re.compile(r"mailer-daemon|postmaster|mail delivery", re.IGNORECASE)
-_ORIGINALS = ("message/rfc822", "message/global", "text/rfc822-headers", "message/global-headers")
+_SENT_TO = ("To", "Delivered-To", "X-Original-To", "Envelope-To")
 _QMAIL = re.compile(r"\s*Hi\. This is the ")
 _QMAIL_RECIPIENT = re.compile(r"^<([^<>\n]{1,450})>:[ \t]*\n((?:[^\n]+\n?){0,20})", re.MULTILINE)
 _EXIM = re.compile(r"\s*This message was created automatically by mail delivery software")
@@ -44,17 +42,16 @@ _NOT_YET = re.compile(r"not yet been delivered|will continue|not require any act
 class BounceReport:
     """What a server reports of a message and one of its recipients.
 
-    ``message_id`` (without angle brackets) and ``delivery_value`` (of DELIVERY_HEADER, which a
-    DeliverySigner reads) are those of the message, None where the report does not have them.
-    ``status`` is that of RFC 3463.  A report of several recipients is about the first that failed.
+    ``returned_to`` are the addresses that the report itself was sent to: among them the return
+    path of the message.  ``status`` is that of RFC 3463.  A report of several recipients is about
+    the first that failed.
     """
 
-    message_id: str | None
     recipient: str
     action: Literal["failed", "delayed"]
     status: str
     diagnostic: str
-    delivery_value: str | None = None
+    returned_to: tuple[str, ...] = ()
 
 
 def read_bounce(raw: bytes) -> BounceReport | None:
@@ -68,9 +65,11 @@ def read_bounce(raw: bytes) -> BounceReport | None:
         message = _parsed(raw[:LONGEST])
         parts = list(_parts(message))
         report = _status_notification(message, parts) if parts else _text_report(message)
+        values = [value for name in _SENT_TO for value in message.get_all(name, [])]
+        sent_to = tuple(_ADDRESS.findall(" ".join(map(str, values[:_MOST_RECIPIENTS]))[:LONGEST]))
     except Exception:  # the library's parsers raise many at malformed headers
         return None
-    return report
+    return report and replace(report, returned_to=sent_to)
 
 
 def _parsed(raw: bytes) -> Message:
@@ -112,28 +111,12 @@ def _status_notification(message: Message, parts: list[Message]) -> BounceReport
     )
     if status is None:
         return None
-    original = next(
-        (
-            _parsed(_body(part).lstrip(b"\r\n"))
-            for part, kind in zip(parts, kinds, strict=True)
-            if kind in _ORIGINALS
-        ),
-        None,
-    )
     blocks = _BLANK_LINES.split(_body(status).strip())[: _MOST_RECIPIENTS + 1]
-    reports = [
-        report
-        for block in blocks
-        if (report := _recipient_report(_parsed(block + b"\n\n"), original)) is not None
-    ]
-    report = _first(reports)
-    if report is not None and report.message_id is None:
-        replied = _MESSAGE_ID.search(_text(message, "In-Reply-To"))
-        report = replace(report, message_id=replied and replied[1])
-    return report
+    reports = (_recipient_report(_parsed(block + b"\n\n")) for block in blocks)
+    return _first(report for report in reports if report is not None)
 
 
-def _recipient_report(fields: Message, original: Message | None) -> BounceReport | None:
+def _recipient_report(fields: Message) -> BounceReport | None:
     """Return the report of one recipient (RFC 3464, section 2.3), None if it is none."""
     names = ("Original-Recipient", "Final-Recipient")
     recipient = next(filter(None, (_address(_text(fields, name)) for name in names)), "")
@@ -144,7 +127,7 @@ def _recipient_report(fields: Message, original: Message | None) -> BounceReport
         if action or status[:1] not in ("4", "5"):
             return None
         action = "failed" if status.startswith("5") else "delayed"
-    return _report(recipient, action, status, diagnostic, original)
+    return _report(recipient, action, status, diagnostic)
 
 
 def _text_report(message: Message) -> BounceReport | None:
@@ -158,19 +141,15 @@ def _text_report(message: Message) -> BounceReport | None:
     if pattern is None:
         return None
     copy = _COPY.search(text)
-    said, rest = (text[: copy.start()], text[copy.end() :]) if copy else (text, "")
-    original = _parsed(rest.partition("\n")[2].lstrip("\n").encode())
+    said = text[: copy.start()] if copy else text
     action = "delayed" if _NOT_YET.search(said) else "failed"
     reports = (
-        _report(_address(found[1]), action, "", found[2], original)
-        for found in pattern.finditer(said)
+        _report(_address(found[1]), action, "", found[2]) for found in pattern.finditer(said)
     )
     return _first(report for report in reports if report is not None)
 
 
-def _report(
-    recipient: str, action: str, status: str, diagnostic: str, original: Message | None
-) -> BounceReport | None:
+def _report(recipient: str, action: str, status: str, diagnostic: str) -> BounceReport | None:
     if not recipient:
         return None
     failed = action.startswith("failed")
@@ -179,14 +158,11 @@ def _report(
     said = _status(diagnostic)
     if status.endswith(".0.0") and said[:1] == status[:1]:
         status = said  # it says more
-    message_id = _MESSAGE_ID.search(_text(original, "Message-ID"))
     return BounceReport(
-        message_id and message_id[1],
         recipient,
         "failed" if failed else "delayed",
         status,
         re.sub(r"\A(?:smtp|x-\w+) *; *", "", diagnostic, flags=re.IGNORECASE)[:LONGEST_DIAGNOSTIC],
-        _text(original, DELIVERY_HEADER) or None,
     )
 
 
@@ -195,9 +171,9 @@ def _first(reports: Iterable[BounceReport]) -> BounceReport | None:
     return min(reports, key=lambda report: report.action != "failed", default=None)
 
 
-def _text(message: Message | None, name: str) -> str:
+def _text(message: Message, name: str) -> str:
     """Return a header as one line, empty if there is none."""
-    value = message.get(name) if message is not None else None
+    value = message.get(name)
     return " ".join(storable(str(value or "")).split())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import email
-import uuid
+from collections.abc import Callable
 from email import policy
 from pathlib import Path
 from typing import Any
@@ -16,16 +16,23 @@ from support.recorded_way import Store
 from support.servers.smtp import SmtpServer
 
 from filters.delivery import sending
-from filters.delivery.mail import bounces, outgoing
-from filters.models import Address, Delivery, Destination, Filter
-from filters.runtime.delivery_signer import delivery_signer
+from filters.delivery.mail import addresses, bounces, outgoing
+from filters.models import Address, Destination, Filter
 from filters.store.release import release
-from tapestry.core.clock import wall_clock
-from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
+from tapestry.core.clock import DAY, wall_clock
+from tapestry.core.delivery_header import DELIVERY_HEADER
+from tapestry.tables.delta.log import Tables
 
 FIXTURES = TESTS / "fixtures" / "deliver" / "bounces"
-KEY, HOST = b"digest-17-2026-11-23", b"tapestry.example"
+OURS = b"tapestry@tapestry.example"
+SignIn = Callable[[User], Client]
+
 FAILURES = ["postfix", "exim", "exim-text", "exchange", "gmail", "qmail"]
+
+
+@pytest.fixture(autouse=True)
+def has_return_paths(settings: Any) -> None:
+    settings.RETURN_PATH = "tapestry+*@tapestry.example"
 
 
 @pytest.fixture
@@ -35,14 +42,16 @@ def joe(alice: User) -> Destination:
     return Destination.objects.create(owner=alice, kind="digest", name="mail", address=address)
 
 
-def bounce(name: str, destination: Destination, signer: DeliverySigner | None = None) -> bytes:
-    """A report of a server about a delivery: with the header that this site signed."""
+def bounce(name: str, destination: Destination, delivery: str = "one") -> bytes:
+    """A report of a server about a delivery: it comes to the return path of that."""
+    assert destination.address is not None
+    return returned(name, outgoing.return_path(destination.address, delivery))
+
+
+def returned(name: str, path: str) -> bytes:
     raw = Path(FIXTURES / f"{name}.eml").read_bytes()
-    key = f"{destination.uid.hex}-0-7"
-    value = (signer or delivery_signer()).value(key)
-    header = f"{DELIVERY_HEADER}: ".encode()
-    assert header + KEY in raw or name in ("exim-delayed-text", "vacation", "sent-on")
-    return raw.replace(header + KEY, header + value.encode())
+    assert b"To: " + OURS in raw
+    return raw.replace(b"To: " + OURS, b"To: " + path.encode())
 
 
 def problem() -> str:
@@ -50,14 +59,25 @@ def problem() -> str:
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_a_failure_for_good_pauses_the_address(joe: Destination, name: str) -> None:
-    assert bounces.take(bounce(name, joe)) == joe.address
+def test_one_failure_warns_and_the_third_pauses_the_address(
+    joe: Destination, name: str, as_user: SignIn
+) -> None:
+    page = as_user(joe.owner)
+    for delivery in ("one", "one", "one", "two"):
+        assert bounces.take(bounce(name, joe, delivery)) == joe.address
+    assert problem() == ""
+    shown = page.get(joe.get_absolute_url()).content.decode()
+    assert ">on<" in shown and "Mail to joe@x.example came back: 5." in shown
+    bounces.take(bounce(name, joe, "three"))
     assert problem().startswith("Mail to joe@x.example came back: 5.")
+    addresses.confirm(Address.objects.get(), is_proof=True)
+    bounces.take(bounce(name, joe, "four"))
+    assert problem() == "", "it is counted anew"
 
 
 def test_the_reason_is_said(joe: Destination) -> None:
     bounces.take(bounce("postfix", joe))
-    assert problem() == (
+    assert Address.objects.get().warning == (
         "Mail to joe@x.example came back: 5.1.1, 550 5.1.1 <joe@x.example>: Recipient address "
         "rejected: User unknown."
     )
@@ -68,65 +88,98 @@ def test_the_reason_is_said(joe: Destination) -> None:
 )
 def test_a_delay_and_a_reply_change_nothing(joe: Destination, name: str) -> None:
     assert bounces.take(bounce(name, joe)) is None
-    assert problem() == ""
+    assert Address.objects.get().warning == ""
 
 
-def test_a_bounce_that_somebody_else_wrote_changes_nothing(joe: Destination) -> None:
-    assert bounces.take(bounce("postfix", joe, DeliverySigner(b"of another site"))) is None
+def test_a_bounce_that_somebody_else_wrote_changes_nothing(
+    joe: Destination, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    raw = bounce("postfix", joe)
+    settings.SECRET_KEY = "of another site"
+    assert bounces.take(raw) is None
     assert bounces.take(FIXTURES.joinpath("postfix.eml").read_bytes()) is None
-    assert bounces.take(bounce("postfix", Destination(uid=uuid.uuid4()))) is None
-    assert problem() == ""
+    assert bounces.take(bounce("postfix", Destination(address=Address(pk=1 << 39)))) is None
+    raw = bounce("postfix", joe)
+    monkeypatch.setattr(bounces, "wall_clock", lambda: wall_clock() + 15 * DAY)
+    assert bounces.take(raw) is None, "the return path has ended"
+    assert Address.objects.get().warning == ""
 
 
-def test_without_the_header_it_is_known_by_its_message_id(joe: Destination) -> None:
-    written = delivery_signer().message_id(KEY.decode(), HOST.decode()).encode()
-    forged = FIXTURES.joinpath("postfix.eml").read_bytes()
-    raw = forged.replace(KEY + b"@" + HOST, written)
-    assert raw != forged
-    assert bounces.take(raw) is None, "no such delivery is stored"
-    Delivery.objects.create(destination=joe, key=KEY.decode(), at=1, state="delivered")
-    assert bounces.take(forged) is None
-    assert bounces.take(raw) == joe.address
+@pytest.mark.parametrize("kind", ["digest", "forward"])
+def test_who_has_a_copy_cannot_bounce_it(
+    kind: str, joe: Destination, jones: Filter, store: Store, smtp: SmtpServer, mail: Tables
+) -> None:
+    """No header of what is sent, quoted in a bounce that is sent to this site, is a return path."""
+    Destination.objects.update(kind=kind)
+    store(jones, "parc@example.org")
+    _turn()
+    [copy] = smtp.taken
+    assert b"tapestry+" not in copy
+    fields = email.message_from_bytes(copy, policy=policy.default)
+    for value in (fields[DELIVERY_HEADER], fields["Message-ID"], fields["Resent-Message-ID"]):
+        raw = FIXTURES.joinpath("postfix.eml").read_bytes()
+        for known in (b"digest-17-2026-11-23@tapestry.example", b"digest-17-2026-11-23"):
+            raw = raw.replace(known, str(value).strip("<>").encode())
+        assert bounces.take(raw) is None
+    assert Address.objects.get().warning == ""
+
+
+def test_without_return_paths_nothing_that_comes_back_counts(
+    joe: Destination, settings: Any
+) -> None:
+    settings.RETURN_PATH = "tapestry@tapestry.example"
+    assert joe.address and outgoing.return_path(joe.address, "one") == settings.RETURN_PATH
+    assert bounces.take(bounce("postfix", joe)) is None
+
+
+def test_a_link_that_confirms_can_come_back_too(alice: User, mailoutbox: list[Any]) -> None:
+    address = addresses.address_of_person(alice, "joe@x.example")
+    addresses.send_link(address)
+    [sent] = mailoutbox
+    assert sent.message()["From"] == "tapestry@127.0.0.1"
+    assert bounces.take(returned("postfix", sent.from_email)) == address
 
 
 def test_mail_that_is_sent_on_pauses_the_address_of_the_destination(joe: Destination) -> None:
     raw = bounce("postfix", joe).replace(b"joe@x.example", b"joseph@y.example")
     assert bounces.take(raw) == joe.address
-    assert "Mail to joe@x.example (sent on to joseph@y.example) came back" in problem()
+    said = Address.objects.get().warning
+    assert "Mail to joe@x.example (sent on to joseph@y.example) came back" in said
 
 
-def test_a_late_bounce_pauses_the_address_that_it_is_about(joe: Destination, alice: User) -> None:
+def test_a_late_bounce_is_about_the_address_that_it_was_sent_to(
+    joe: Destination, alice: User
+) -> None:
+    late = bounce("postfix", joe)
     new = Address.objects.create(owner=alice, email="new@x.example", confirmed_at=1)
     Destination.objects.filter(pk=joe.pk).update(address=new)
-    assert bounces.take(bounce("postfix", joe)) == joe.address
+    assert bounces.take(late) == joe.address
     new.refresh_from_db()
-    assert (new.problem, problem()[:4]) == ("", "Mail")
+    assert (new.warning, Address.objects.get(email="joe@x.example").warning[:4]) == ("", "Mail")
 
 
 def test_nothing_is_sent_to_a_paused_address(
     joe: Destination, jones: Filter, store: Store, smtp: SmtpServer
 ) -> None:
-    """With the header as it was really sent, and with the envelope sender that bounces go to."""
-    store(jones, "one")
+    """With the envelope sender that bounces go to, as it was really sent."""
+    for number in range(3):
+        store(jones, f"m{number}")
+        _turn()
+        bounces.take(returned("postfix", smtp.senders[-1]))
+    assert problem()
+    store(jones, "more")
     _turn()
-    sent = smtp.taken[0]
-    value = email.message_from_bytes(sent, policy=policy.default)[DELIVERY_HEADER]
-    raw = FIXTURES.joinpath("postfix.eml").read_bytes()
-    back = raw.replace(KEY + b"\n", value.encode() + b"\n")
-    assert bounces.take(back) == joe.address
-    store(jones, "two")
-    _turn()
-    assert len(smtp.messages) == 1
+    assert len(smtp.messages) == 3
     Address.objects.update(problem="")
     _turn()
-    assert len(smtp.messages) == 2
+    assert len(smtp.messages) == 4
 
 
 def _turn() -> None:
     release()
     Destination.objects.filter(due_at__isnull=False).update(due_at=wall_clock())
     with outgoing.kept_connection():
-        sending.deliver(["digest"], 10)
+        sending.deliver(["digest", "forward"], 10)
 
 
 def _post(address: str, raw: bytes, kind: str = "message/rfc822") -> Any:
@@ -137,7 +190,10 @@ def _post(address: str, raw: bytes, kind: str = "message/rfc822") -> Any:
 @pytest.mark.parametrize("kind", ["message/rfc822", "text/plain; charset=utf-8"])
 def test_a_mail_server_posts_a_bounce(joe: Destination, settings: Any, kind: str) -> None:
     settings.SITE_URL = "http://127.0.0.1:8000"
-    response = _post(bounces.post_url(), bounce("postfix", joe), kind)
+    for delivery in ("one", "two"):
+        response = _post(bounces.post_url(), bounce("postfix", joe, delivery), kind)
+        assert response.content == b"It is noted: mail to joe@x.example came back.\n"
+    response = _post(bounces.post_url(), bounce("postfix", joe, "three"), kind)
     assert response.content == b"Nothing more is sent to joe@x.example.\n"
     assert problem()
 

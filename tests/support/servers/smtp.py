@@ -28,6 +28,7 @@ class SmtpServer:
     port: int = 0
     taken: list[bytes] = field(default_factory=list)
     recipients: list[str] = field(default_factory=list)
+    senders: list[str] = field(default_factory=list)
     rcpt: str = ""
     rcpt_of: dict[str, str] = field(default_factory=dict)
     data: str = ""
@@ -78,6 +79,7 @@ class _Handler:
         self.server.taken.append(envelope.content)
         self.server.recipients.extend(envelope.rcpt_tos)
         self.server.options.append(list(envelope.mail_options))
+        self.server.senders.append(envelope.mail_from)
         if self.server.after_data == "cut":
             server.transport.abort()
         if self.server.after_data == "hang":
