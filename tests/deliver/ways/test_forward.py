@@ -61,6 +61,7 @@ def test_a_message_sent_again_is_its_own_bytes_after_the_headers_of_who_sent_it(
 
 @given(st.sampled_from([ORIGINAL, LF]), BINARY)
 def test_a_message_sent_again_is_read_as_the_same_message(original: bytes, rest: bytes) -> None:
+    assume(can_be_resent(original + rest))
     first = parse(original + rest, now=ENVELOPE.now).message
     again = parse(resent(original + rest, ENVELOPE, KEY), now=ENVELOPE.now).message
     assert again.msgid == "lunch@example.com"
