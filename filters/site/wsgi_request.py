@@ -19,4 +19,4 @@ class Request(WSGIRequest):
             super().__init__(environ)
         except ValueError:
             super().__init__(environ | {"CONTENT_TYPE": ""})
-        self.encoding = None
+        self.encoding = "utf-8"
