@@ -1,4 +1,4 @@
-"""Atom feeds: the newest matches of a filter, or of all filters of a person.
+"""Atom feeds: the matches of a filter, or of all filters of a person, the newest first, in pages.
 
 A reader asks again and again (conditional requests, RFC 9110 section 13).  One query summarizes
 what a feed shows; the summary is the feed's validator (ETag); only where that has changed are the
@@ -19,14 +19,16 @@ from django.urls import reverse
 from filters.accounts import people
 from filters.delivery import links
 from filters.delivery.batches import delivered
+from filters.delivery.excerpts import excerpts_of
 from filters.models import Feed, Filter, Match, Mute
+from filters.runtime import opaque_keys
 from filters.runtime.opaque_keys import keyed_digest
 from tapestry.core.clock import SECOND, to_instant, wall_clock
 from tapestry.deliver.batch import DeliveredMatch
 from tapestry.deliver.ways.feed import atom_feed
 
 MOST = 100
-"""Matches that a feed shows."""
+"""Matches of a page of a feed."""
 
 SETTLED = 2 * SECOND
 """How old a change must be to be a Last-Modified: the second of an HTTP date must be over."""
@@ -45,8 +47,16 @@ class FeedState:
     updated: int
 
 
-def state_of(feed: Feed) -> FeedState:
-    """Return the state of a feed, without loading its matches."""
+def position_of(page: str) -> int | None:
+    """Return the position before which the matches of a page are; None for the newest page.
+
+    Raise ValueError if this site has named no such page.
+    """
+    return opaque_keys.decrypt(page) if page else None
+
+
+def state_of(feed: Feed, before: int | None = None) -> FeedState:
+    """Return the state of a feed, and of one of its pages, without loading its matches."""
     audiences = people.audiences(feed.owner)
     released = _released(feed, audiences)
     instants = ("shown_at", "stored_at", "refreshed_at")
@@ -58,7 +68,7 @@ def state_of(feed: Feed) -> FeedState:
     filters = Filter.objects.filter(owner=feed.owner)
     named = filters if feed.filter is None else filters.filter(pk=feed.filter.pk)
     parts = [
-        *(settings.SITE_URL, feed.token),
+        *(settings.SITE_URL, feed.token, before),
         list(summary.values()),
         list(named.order_by("pk").values_list("pk", "name", "title")),
         list(Mute.objects.filter(owner=feed.owner).aggregate(Count("pk"), Max("pk")).values()),
@@ -70,22 +80,37 @@ def state_of(feed: Feed) -> FeedState:
     return FeedState(f'"{digest[:32]}"', updated // SECOND if is_settled else None, updated)
 
 
-def document_of(feed: Feed, state: FeedState) -> bytes:
-    """Return the Atom document of a feed: its newest matches, as its owner may see them now."""
+def document_of(feed: Feed, state: FeedState, before: int | None = None) -> bytes:
+    """Return an Atom document of a feed: its newest matches, as its owner may see them now.
+
+    With ``before`` it is the page of the newest before a position of the release sequence.  A match
+    keeps its position, so who follows the links gets each once, whatever comes meanwhile.
+    """
     owner = feed.owner
     audiences = people.audiences(owner)
     shown = _shown(feed, audiences)
-    sequences = list(shown.order_by("-sequence").values_list("sequence", flat=True)[:MOST])
-    matches = shown.filter(sequence__gte=sequences[-1]) if sequences else shown.none()
+    if before is not None:
+        shown = shown.filter(sequence__lt=before)
+    sequences = list(shown.order_by("-sequence").values_list("sequence", flat=True)[: MOST + 1])
+    last = sequences[:MOST][-1:]
+    matches = shown.filter(sequence__gte=last[0]) if last else shown.none()
+    entries = delivered(matches, audiences, people.time_zone(owner))
+    url = links.absolute(feed.get_absolute_url())
     page = reverse("inbox") if feed.filter is None else feed.filter.get_absolute_url()
     return atom_feed(
-        map(_opaque, delivered(matches, audiences, people.time_zone(owner))),
+        map(_opaque, entries),
         feed_id=feed.uid.urn,
         title=title_of(feed),
-        feed_url=links.absolute(feed.get_absolute_url()),
+        feed_url=_page(url, before),
+        next_url=_page(url, last[0]) if len(sequences) > MOST else "",
+        excerpts=excerpts_of(entries),
         page_url=links.absolute(page),
         updated=state.updated,
     )
+
+
+def _page(url: str, before: int | None) -> str:
+    return url if before is None else f"{url}?before={opaque_keys.encrypt(before)}"
 
 
 def _opaque(match: DeliveredMatch) -> DeliveredMatch:

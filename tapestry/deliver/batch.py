@@ -7,6 +7,7 @@ again has the same key, by which receivers know it (at-least-once delivery).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Literal
@@ -53,6 +54,10 @@ class DeliveredMatch:
     def filter_label(self) -> str:
         """Return what the owner of the filter calls it."""
         return self.filter_title or self.filter_name
+
+
+Excerpts = Mapping[tuple[str, str], str]
+"""The first words of messages, by msgid and audience."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from django.contrib.auth.decorators import login_not_required
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import get_conditional_response
 from django.utils.http import http_date
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest, local_path
-from filters.delivery.feeds import document_of, rows_of, state_of
+from filters.delivery.feeds import document_of, position_of, rows_of, state_of
 from filters.models import Feed, Filter
 from filters.models.delivery import new_feed_token
 from tapestry.deliver.ways.feed import CONTENT_TYPE
@@ -22,14 +22,18 @@ CACHED = "private, max-age=60"
 @login_not_required
 @require_safe
 def feed(request: HttpRequest, token: str) -> HttpResponse:
-    """Answer with the Atom document of a feed, or 304 if the reader has it already."""
+    """Answer with a page of a feed, an Atom document, or 304 if the reader has it already."""
     shown = get_object_or_404(
         Feed.objects.select_related("owner", "filter"), token=token, owner__is_active=True
     )
-    state = state_of(shown)
+    try:
+        before = position_of(request.GET.get("before", ""))
+    except ValueError:
+        raise Http404("There is no such page.") from None
+    state = state_of(shown, before)
     response = get_conditional_response(request, state.etag, state.last_modified)
     if response is None:
-        response = HttpResponse(document_of(shown, state), content_type=CONTENT_TYPE)
+        response = HttpResponse(document_of(shown, state, before), content_type=CONTENT_TYPE)
     response.headers["ETag"] = state.etag
     response.headers["Cache-Control"] = CACHED
     response.headers["Referrer-Policy"] = "no-referrer"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from email import policy
 from email.parser import BytesParser
 
+from filters.delivery.excerpts import excerpts_of
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.addresses import set_problem
 from filters.delivery.mail.outgoing import RecipientRefusedError, WrittenMail
@@ -55,7 +56,7 @@ def write(destination: Destination, address: Address, batch: Batch) -> bytes | N
     """Return the bytes of a digest; None if nothing is new.  What has left is told beside it."""
     if not (batch.entered() or batch.note):
         return None
-    message = compose(batch, outgoing.envelope(destination, address, batch))
+    message = compose(batch, outgoing.envelope(destination, address, batch), excerpts_of)
     return None if message is None else message.as_bytes()
 
 

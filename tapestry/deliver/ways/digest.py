@@ -6,14 +6,14 @@ media query, where it is known.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from email.message import EmailMessage
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tapestry.deliver.batch import Batch, DeliveredMatch
+from tapestry.deliver.batch import Batch, DeliveredMatch, Excerpts
 from tapestry.deliver.mail.envelope import Envelope
 from tapestry.deliver.mail.headers import delivery_headers
 from tapestry.deliver.mail.mime_parts import alternative
@@ -56,6 +56,7 @@ class Row:
     subject: str
     sender: str
     details: str
+    excerpt: str
     why: str
     url: str
     links: tuple[tuple[str, str], ...]
@@ -93,13 +94,22 @@ class Digest:
     to_address: str
 
 
-def compose(batch: Batch, envelope: Envelope) -> EmailMessage | None:
+def _no_excerpts(matches: Iterable[DeliveredMatch]) -> Excerpts:
+    return {}
+
+
+def compose(
+    batch: Batch,
+    envelope: Envelope,
+    excerpts_of: Callable[[Iterable[DeliveredMatch]], Excerpts] = _no_excerpts,
+) -> EmailMessage | None:
     """Return the digest of a batch; None if nothing entered or left a list and there is no note.
 
     At most MOST messages are in it, what entered before what left.  A message that entered and
     left the same list, or the other way round, is shown once, as it is now.  Groups are in the
     order of the filters' names; in each, the messages with the most votes come first, then those
-    received last (tapestry.deliver.ranking).
+    received last (tapestry.deliver.ranking).  ``excerpts_of`` reads the first words of what is
+    shown.
 
     Raise TapestryError if an address or key of the envelope cannot stand in a header.
     """
@@ -114,6 +124,7 @@ def compose(batch: Batch, envelope: Envelope) -> EmailMessage | None:
     shown = sum(len(group.matches) for group in groups)
     departures = grouped(left, MOST - shown)
     shown += sum(len(group.matches) for group in departures)
+    excerpts = excerpts_of([match for group in groups for match in group.matches])
     digest = Digest(
         subject=subject,
         heading=heading_of(entered, left, envelope.site_name),
@@ -122,8 +133,8 @@ def compose(batch: Batch, envelope: Envelope) -> EmailMessage | None:
         ),
         note=note,
         day=day_words(envelope.local(envelope.now)),
-        groups=_sections(groups, envelope),
-        left=_sections(departures, envelope),
+        groups=_sections(groups, envelope, excerpts),
+        left=_sections(departures, envelope, {}),
         more=len(changes) - shown,
         site_name=one_line(envelope.site_name),
         site_url=web_address(envelope.site_url),
@@ -135,7 +146,9 @@ def compose(batch: Batch, envelope: Envelope) -> EmailMessage | None:
     return alternative(headers, _TEXT.render(d=digest), _HTML.render(d=digest))
 
 
-def _sections(groups: Iterable[FilterGroup], envelope: Envelope) -> tuple[Section, ...]:
+def _sections(
+    groups: Iterable[FilterGroup], envelope: Envelope, excerpts: Excerpts
+) -> tuple[Section, ...]:
     now = envelope.local(envelope.now)
     return tuple(
         Section(
@@ -144,19 +157,20 @@ def _sections(groups: Iterable[FilterGroup], envelope: Envelope) -> tuple[Sectio
             f"{len(group.matches)} of {len(group.matches) + group.more}"
             if group.more
             else str(len(group.matches)),
-            tuple(_row(match, envelope, now) for match in group.matches),
+            tuple(_row(match, envelope, now, excerpts) for match in group.matches),
         )
         for group in groups
     )
 
 
-def _row(match: DeliveredMatch, envelope: Envelope, now: datetime) -> Row:
+def _row(match: DeliveredMatch, envelope: Envelope, now: datetime, excerpts: Excerpts) -> Row:
     details = [date_words(envelope.local(match.received), now), votes_words(match.votes)]
     links = ((one_line(link.words, 40), web_address(link.url)) for link in match.links)
     return Row(
         shown_subject(match),
         one_line(match.sender_name, 80) or one_line(match.sender, 80) or "(nobody)",
         "".join(f" · {words}" for words in details if words),
+        one_line(excerpts.get((match.msgid, match.audience), ""), 300),
         one_line(match.explanation, 300),
         web_address(match.url),
         tuple((words, url) for words, url in links if words and url),

@@ -1,4 +1,7 @@
-"""Delivery by feed: the matches that are in the lists, as an Atom 1.0 document (RFC 4287)."""
+"""Delivery by feed: the matches that are in the lists, as an Atom 1.0 document (RFC 4287).
+
+A long feed is several documents, each with the address of the next, older one (RFC 5005, 3).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 
 from tapestry.core.clock import format_instant
-from tapestry.deliver.batch import DeliveredMatch
+from tapestry.deliver.batch import DeliveredMatch, Excerpts
 
 CONTENT_TYPE = "application/atom+xml; charset=utf-8"
 
@@ -27,13 +30,16 @@ def atom_feed(
     feed_url: str,
     page_url: str,
     updated: int,
+    next_url: str = "",
+    excerpts: Excerpts | None = None,
 ) -> bytes:
     """Return the feed of the messages that are in the lists after these matches, newest first.
 
     A message that has left a list is no entry.  ``feed_id`` is a URI that stays the same where
     ``feed_url``, the secret address, is changed.  ``updated`` is the instant of the last change of
     what the feed shows: the last release of a match, not its ``matched_at``, for a match of one
-    filter may be shown long after a later one of another.
+    filter may be shown long after a later one of another.  ``next_url`` is the address of the
+    document with what is older, empty if nothing is.
     """
     feed = ET.Element("feed", {"xmlns": _ATOM})
     _add(feed, "id", feed_id)
@@ -42,8 +48,11 @@ def atom_feed(
     _add(feed, "generator", "Tapestry")
     ET.SubElement(feed, "link", {"rel": "self", "href": xml_text(feed_url)})
     ET.SubElement(feed, "link", {"rel": "alternate", "href": xml_text(page_url)})
+    if next_url:
+        ET.SubElement(feed, "link", {"rel": "next", "href": xml_text(next_url)})
     for match in listed(matches):
-        _add_entry(feed, match, page_url)
+        excerpt = (excerpts or {}).get((match.msgid, match.audience), "")
+        _add_entry(feed, match, page_url, _one_line(excerpt))
     body: bytes = ET.tostring(feed, encoding="utf-8", xml_declaration=True)
     return body
 
@@ -71,7 +80,7 @@ def xml_text(text: str) -> str:
     return _FORBIDDEN.sub("", text)
 
 
-def _add_entry(feed: ET.Element, match: DeliveredMatch, page_url: str) -> None:
+def _add_entry(feed: ET.Element, match: DeliveredMatch, page_url: str, excerpt: str) -> None:
     entry = ET.SubElement(feed, "entry")
     _add(entry, "id", entry_id(match))
     _add(entry, "title", _one_line(match.subject) or "(no subject)")
@@ -86,6 +95,8 @@ def _add_entry(feed: ET.Element, match: DeliveredMatch, page_url: str) -> None:
     ET.SubElement(entry, "link", {"rel": "alternate", "href": xml_text(match.url or page_url)})
     if _one_line(match.explanation):
         _add(entry, "summary", match.explanation)
+    if excerpt:
+        ET.SubElement(entry, "content", {"type": "text"}).text = excerpt
 
 
 def _category(match: DeliveredMatch) -> dict[str, str]:

@@ -71,6 +71,22 @@ def test_a_digest_is_one_mail_for_all_that_was_released(
     assert (destination.error, destination.due_at) == ("", None)
 
 
+def test_a_digest_has_the_first_words_of_what_its_reader_sees(
+    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination, tables: Tables
+) -> None:
+    bodies = {"public": "> Lunch?\n\nAt <b>noon</b>\n& not later.", "user:bob": "Hush"}
+    for audience, body in bodies.items():
+        message = Message("m", body=body, audience=audience)
+        append_messages(tables, DjangoClock(), [message])
+    to_alice("digest")
+    store(jones, "m")
+    turn()
+    text, html = (smtp.messages[0].get_body((kind,)) for kind in ("plain", "html"))
+    assert text is not None and "\r\n  At <b>noon</b> & not later.\r\n" in text.get_content()
+    assert html is not None and "At &lt;b&gt;noon&lt;/b&gt; &amp; not later." in html.get_content()
+    assert "Hush" not in text.get_content() + html.get_content()
+
+
 def test_a_digest_begins_with_what_was_voted_for(
     jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination, tables: Tables
 ) -> None:

@@ -1,0 +1,37 @@
+"""Excerpts of the messages that a digest or a feed shows, each of the copy that its owner sees."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+
+from filters.reading.excerpt import excerpt
+from filters.runtime import services
+from tapestry.core.damage import DamagedFileError
+from tapestry.core.log import event
+from tapestry.core.schema import MESSAGES
+from tapestry.deliver.batch import DeliveredMatch, Excerpts
+from tapestry.tables.read import lookup
+
+log = logging.getLogger(__name__)
+
+
+def excerpts_of(matches: Iterable[DeliveredMatch]) -> Excerpts:
+    """Return the excerpts of matched messages; none where a file of the tables is damaged.
+
+    Nobody waits for a digest until that is mended, for it says what matters without them.
+    """
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for match in matches:
+        wanted[match.audience].add(match.msgid)
+    try:
+        tables = services.tables()
+        return {
+            (row["msgid"], audience): excerpt(row["body"])
+            for audience, msgids in wanted.items()
+            for row in lookup(tables, MESSAGES, "msgid", msgids, [audience], ("msgid", "body"))
+        }
+    except DamagedFileError as error:
+        event(log, "no_excerpts", file=error.path)
+        return {}
