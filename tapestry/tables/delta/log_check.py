@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +18,7 @@ from deltalake import DeltaTable
 
 from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.durable import sync_directory, sync_file
+from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.tables.delta import log_copy
 from tapestry.tables.delta.log_copy import version_of
 from tapestry.tables.delta.log_entry import entry_path, parse_entry, read_entry
@@ -71,33 +72,44 @@ def make_checkpoint(opened: DeltaTable, root: Path) -> None:
 
     What is older than that one is deleted.
     """
-    version, before = opened.version(), newest_checkpoint(root)
     directory = root / "_delta_log"
-    for name in (checkpoint_path(root, version).name, POINTER):
-        log_copy.copy_path(directory / name).unlink(missing_ok=True)
-    opened.create_checkpoint()
-    written = (checkpoint_path(root, version), directory / POINTER)
-    for path in written:
-        sync_file(path)
-    sync_directory(directory)
-    for path in written:
-        log_copy.keep(path, path.read_bytes())
-    for number in entries(root, before):
-        path = entry_path(root, number)
-        if not log_copy.copy_path(path).exists():
-            with suppress(FileNotFoundError):
-                log_copy.keep(path, path.read_bytes())
-    drop_history(root, before)
+    with _changing(root):
+        version, before = opened.version(), newest_checkpoint(root)
+        for name in (checkpoint_path(root, version).name, POINTER):
+            log_copy.copy_path(directory / name).unlink(missing_ok=True)
+        opened.create_checkpoint()
+        written = (checkpoint_path(root, version), directory / POINTER)
+        for path in written:
+            sync_file(path)
+        sync_directory(directory)
+        for path in written:
+            log_copy.keep(path, path.read_bytes())
+        for number in entries(root, before):
+            path = entry_path(root, number)
+            if not log_copy.copy_path(path).exists():
+                with suppress(FileNotFoundError):
+                    log_copy.keep(path, path.read_bytes())
+        _drop_history(root, before)
 
 
 def drop_history(root: Path, version: int) -> None:
     """Delete the entries and checkpoints of a log from before a version that has a checkpoint."""
+    with _changing(root):
+        _drop_history(root, version)
+
+
+def _drop_history(root: Path, version: int) -> None:
     log_copy.drop_before(root, version)
     # The oldest first: who knows of an entry that is there also sees those after it.
     for path in sorted(_names(root)):
         number = path.name.partition(".")[0]
         if number.isdigit() and int(number) < version:
             path.unlink(missing_ok=True)
+
+
+def _changing(root: Path) -> AbstractContextManager[bool]:
+    """Hold what only one may hold who makes, mends or deletes the checkpoints of a log."""
+    return file_lock(root / "_checkpoint.lock", wait=FOREVER)
 
 
 def checkpoint_path(root: Path, version: int) -> Path:
@@ -129,29 +141,59 @@ def newest_checkpoint(root: Path) -> int:
 
 
 def _check_checkpoint(root: Path) -> None:
-    """Check the newest checkpoint and the pointer to it."""
+    """Check the newest checkpoint and the pointer to it.
+
+    What looks damaged may be about to be written: it is mended if it still does when nobody is.
+    """
+    if not (_damaged_checkpoints(root) or _damaged_pointer(root) or _uncopied(root)):
+        return
+    with _changing(root):
+        for path, (reason, content) in _damaged_checkpoints(root).items():
+            log_copy.restore(path, content)
+            mended(path, reason, "written again from its copy")
+        if error := _damaged_pointer(root):
+            # A hint: the log is read without it, or with an older one.
+            pointer = Path(error.path)
+            pointer.unlink(missing_ok=True)
+            log_copy.copy_path(pointer).unlink(missing_ok=True)
+            mended(error.path, error.reason, "deleted; it is made anew with the next checkpoint")
+        for path in _uncopied(root):
+            log_copy.keep(path, path.read_bytes())
+
+
+def _damaged_checkpoints(root: Path) -> dict[Path, tuple[str, bytes]]:
+    """Return the checkpoints that are not as their copies, with why and what they should be."""
+    damaged = {}
     for name in log_copy.copies(root):
         path = root / "_delta_log" / name
         content = log_copy.kept(path) if _CHECKPOINT.fullmatch(name) else None
         if content is not None:
-            reason = "it is missing" if not path.exists() else "it is not what was written"
-            if reason == "it is missing" or not _agrees(path, content):
-                log_copy.restore(path, content)
-                mended(path, reason, "written again from its copy")
+            try:
+                if not _agrees(path, content):
+                    damaged[path] = "it is not what was written", content
+            except FileNotFoundError:
+                damaged[path] = "it is missing", content
+    return damaged
+
+
+def _damaged_pointer(root: Path) -> DamagedFileError | None:
+    """Return what is wrong with the pointer to the last checkpoint."""
     pointer = root / "_delta_log" / POINTER
     content = log_copy.kept(pointer)
     try:
-        if content is not None and (not pointer.exists() or pointer.read_bytes() != content):
-            raise DamagedFileError(pointer, "it is not what was written")
         pointed_at(root)
+        if content is not None and not _agrees(pointer, content):
+            raise DamagedFileError(pointer, "it is not what was written")
+    except FileNotFoundError:
+        return DamagedFileError(pointer, "it is missing")
     except DamagedFileError as error:
-        # A hint: the log is read without it, or with an older one.
-        pointer.unlink(missing_ok=True)
-        log_copy.copy_path(pointer).unlink(missing_ok=True)
-        mended(error.path, error.reason, "deleted; it is made anew with the next checkpoint")
-    for path in checkpoints(root)[:1]:
-        if not log_copy.copy_path(path).exists():
-            log_copy.keep(path, path.read_bytes())
+        return error
+    return None
+
+
+def _uncopied(root: Path) -> list[Path]:
+    """Return the newest checkpoint if it has no copy."""
+    return [path for path in checkpoints(root)[:1] if not log_copy.copy_path(path).exists()]
 
 
 def _agrees(path: Path, content: bytes) -> bool:

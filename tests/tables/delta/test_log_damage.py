@@ -14,7 +14,7 @@ from tapestry.core.damage import DamagedFileError
 from tapestry.core.message import Message
 from tapestry.tables.append import Cursor, append_messages, cursor_of
 from tapestry.tables.compact import compact
-from tapestry.tables.delta import log_copy, log_entry, log_state
+from tapestry.tables.delta import log_check, log_copy, log_entry, log_state
 from tapestry.tables.delta.log import Tables
 
 
@@ -102,6 +102,32 @@ def test_a_damaged_checkpoint_is_written_again(tables, name, damage, caplog):
     assert name in caplog.text
     append_messages(tables, MemoryClock(), [Message("m9")])
     assert seen(tables)[1] == 5
+
+
+@pytest.mark.parametrize("call", range(2))
+def test_a_checkpoint_that_is_made_while_the_log_is_checked_is_no_damage(
+    tables, monkeypatch, caplog, call
+):
+    """Another process makes two, and deletes the one that is being read, between two steps."""
+    compact(tables)
+    root, kept, calls = tables.root / "messages", log_copy.kept, iter(range(100))
+
+    def kept_before(path):
+        content = kept(path)
+        if next(calls) == call:
+            for n in range(2):
+                append_messages(tables, MemoryClock(), [Message(f"later{n}")])
+                log_check.make_checkpoint(DeltaTable(root), root)
+        return content
+
+    monkeypatch.setattr(log_copy, "kept", kept_before)
+    log_check.check_log(root)
+    assert "damaged" not in caplog.text
+    pointed, newest = log_check.pointed_at(root), log_check.newest_checkpoint(root)
+    assert pointed == newest
+    assert len(log_check.checkpoints(root)) <= 2
+    assert next(calls) > call
+    assert seen(tables)[1] == 6
 
 
 def test_all_that_an_entry_names_is_on_the_disk_before_it(tables, monkeypatch):
