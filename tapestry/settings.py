@@ -22,6 +22,7 @@ What may be set from outside:
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
     TAPESTRY_PREVIEW_SECONDS   what a run of each lane may take (40, 20, 30, 20)
     TAPESTRY_DISK_RESERVE   MiB of the disk that mail and runs leave free (256)
+    TAPESTRY_RETENTION   for how many days mail is kept, by audience: user:terry=365 public=3650
     TAPESTRY_SIGN_UP  who may make an account: off, invitation or on (off)
     TAPESTRY_MOST_FILTERS   how many filters a person may have (5000)
     DATABASE_URL      another database than SQLite, such as postgres://…
@@ -43,8 +44,10 @@ from django.utils.functional import SimpleLazyObject
 from filters.accounts.signing_up import read_mode
 from filters.runtime.authserv import trusted_servers
 from filters.runtime.email_url import email_settings
+from filters.runtime.numbers import read_retention, seconds, whole_number
 from filters.runtime.proxies import number_of_proxies
 from tapestry.core.budgets import Budgets
+from tapestry.core.disk_space import RESERVE
 
 BASE = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("TAPESTRY_DATA") or BASE / "var").absolute()
@@ -216,22 +219,24 @@ RETURN_PATH = os.environ.get("TAPESTRY_RETURN_PATH") or (
 
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
-TICK_SECONDS = float(os.environ.get("TAPESTRY_TICK") or 5)
+TICK_SECONDS = seconds("TAPESTRY_TICK", 5)
 
 
 BUDGETS = Budgets(
-    shared=float(os.environ.get("TAPESTRY_SHARED_SECONDS") or 40),
-    own=float(os.environ.get("TAPESTRY_OWN_SECONDS") or 20),
-    unproven=float(os.environ.get("TAPESTRY_UNPROVEN_SECONDS") or 30),
+    shared=seconds("TAPESTRY_SHARED_SECONDS", 40),
+    own=seconds("TAPESTRY_OWN_SECONDS", 20),
+    unproven=seconds("TAPESTRY_UNPROVEN_SECONDS", 30),
 )
-PREVIEW_SECONDS = float(os.environ.get("TAPESTRY_PREVIEW_SECONDS") or 20)
+PREVIEW_SECONDS = seconds("TAPESTRY_PREVIEW_SECONDS", 20)
 PRIVATE_HOSTS = [
     entry.strip()
     for entry in os.environ.get("TAPESTRY_PRIVATE_HOSTS", "").split(",")
     if entry.strip()
 ]
 AUTHSERV = trusted_servers(os.environ.get("TAPESTRY_AUTHSERV", ""))
-MOST_FILTERS = int(os.environ.get("TAPESTRY_MOST_FILTERS") or 5000)
+MOST_FILTERS = whole_number("TAPESTRY_MOST_FILTERS", 5000)
+DISK_RESERVE = whole_number("TAPESTRY_DISK_RESERVE", RESERVE)  # read by core.disk_space
+RETENTION = read_retention(os.environ.get("TAPESTRY_RETENTION", ""))
 
 LOGGING = {
     "version": 1,

@@ -14,8 +14,7 @@ from django.db.models.signals import pre_save
 
 from filters.models.source import Source
 from tapestry.core.errors import TapestryError
-from tapestry.core.message import PUBLIC
-from tapestry.ingest.command import check_audience
+from tapestry.core.message import PUBLIC, check_audience
 
 
 def require_known(audience: str) -> None:

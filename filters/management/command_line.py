@@ -9,13 +9,11 @@ import ast
 import os
 import sys
 from collections.abc import Iterator, MutableMapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
 from django.core.management import ManagementUtility
 
-from filters.runtime.authserv import trusted_servers
-from filters.runtime.email_url import email_settings
-from filters.runtime.proxies import number_of_proxies
 from tapestry.core.errors import TapestryError
 
 COMMANDS = Path(__file__).parent / "commands"
@@ -28,9 +26,7 @@ def run(argv: Sequence[str]) -> None:
     """Run the command that the arguments name."""
     arguments = choose_data_directory(_with_module_name(argv), os.environ)
     try:
-        email_settings(os.environ.get("EMAIL_URL") or "")
-        number_of_proxies(os.environ.get("TAPESTRY_PROXIES", ""))
-        trusted_servers(os.environ.get("TAPESTRY_AUTHSERV", ""))
+        import_module("tapestry.settings")  # what is malformed is said there, in one sentence
     except TapestryError as error:
         sys.exit(f"error: {error.render()}")
     if "ask" in arguments[1:2] and not {"-h", "--help"}.intersection(arguments):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from urllib.parse import unquote
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
@@ -30,12 +29,8 @@ from filters.store.shared_window import begin_again
 from filters.store.visibility_loss import drop_invisible
 from filters.upkeep import rounds
 from tapestry.core.clock import BEGINNING, DAY, wall_clock
-from tapestry.core.errors import TapestryError
-from tapestry.ingest.command import check_audience
+from tapestry.core.message import check_audience
 from tapestry.tables.forget import forget as forget_rows
-
-RETENTION = "TAPESTRY_RETENTION"
-"""How many days mail is kept, by audience: ``user:terry=365 group:Human%20Resources=90``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,25 +147,6 @@ def _ask_sqlite(text: str) -> None:
             cursor.execute(text)
 
 
-def retention() -> dict[str, int]:
-    """Return for how many days each audience's mail is kept, where that is limited."""
-    kept: dict[str, int] = {}
-    for rule in os.environ.get(RETENTION, "").split():
-        name, _, days = rule.rpartition("=")
-        if not days.isdecimal() or int(days) < 1:
-            raise TapestryError(
-                f"{RETENTION} holds “{rule}”, which says no number of days.",
-                hint="Write user:terry=365 public=3650; %20 for a blank in a name.",
-            )
-        audience = unquote(name)
-        check_audience(audience)
-        kept[audience] = int(days)
-    return kept
-
-
-def forget_old() -> list[tuple[str, Report]]:
-    """Remove what is older than its audience's mail is kept; return what went, by audience."""
-    return [
-        (audience, forget(audience, max(wall_clock() - days * DAY, BEGINNING)))
-        for audience, days in retention().items()
-    ]
+def forget_old(audience: str) -> Report:
+    """Remove what is older than mail of an audience is kept, by the settings."""
+    return forget(audience, max(wall_clock() - settings.RETENTION[audience] * DAY, BEGINNING))

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from tapestry.core.errors import TapestryError
+
 PUBLIC = "public"
+
+_AUDIENCE = re.compile(r"public|(?:user|group):\S(?:.*\S)?", re.DOTALL)
+_NOT_STORABLE = re.compile(r"[\0\ud800-\udfff]")
 
 LARGEST = 128 * 1024 * 1024
 """Bytes of a message that is read to its end, and whose original is kept."""
@@ -65,3 +71,14 @@ def width(audience: str) -> int:
     (0, 1, 2)
     """
     return 2 if audience == PUBLIC else int(audience.startswith("group:"))
+
+
+def check_audience(audience: str) -> None:
+    """Raise TapestryError unless this is ``public``, ``user:<id>`` or ``group:<id>``.
+
+    A group's name may contain blanks and colons: ``group:Human Resources``.
+    """
+    if not _AUDIENCE.fullmatch(audience) or _NOT_STORABLE.search(audience):
+        raise TapestryError(
+            f"“{audience}” is not an audience.", hint="Write public, user:<name> or group:<name>."
+        )

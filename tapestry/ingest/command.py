@@ -18,7 +18,7 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.delivery_header import nothing_is_ours
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-from tapestry.core.message import PUBLIC
+from tapestry.core.message import PUBLIC, check_audience
 from tapestry.core.ports import Clock
 from tapestry.ingest.archive.files import open_archive_source, path_of
 from tapestry.ingest.ingest_batch import Imported, IngestTarget, IsOurs, Progress, Tally
@@ -27,7 +27,6 @@ from tapestry.ingest.session import KINDS, kind_of, read_url
 from tapestry.ingest.staged import ingest_whole
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import Account
-from tapestry.servers.quoted_reply import storable
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.staging import Staging
 
@@ -41,7 +40,6 @@ LARGE = 4 * 1024 * 1024
 
 MOST_WORKERS = 4
 
-_AUDIENCE = re.compile(r"public|(?:user|group):\S(?:.*\S)?", re.DOTALL)
 _WHAT = (
     "Give an mbox, a Maildir, a directory of .eml files, imap(s)://user@host/MAILBOX "
     "or nntp(s)://host/GROUP."
@@ -162,17 +160,6 @@ def _workers(path: Path) -> int:
         if size >= LARGE:
             return min(os.cpu_count() or 1, MOST_WORKERS)
     return 0
-
-
-def check_audience(audience: str) -> None:
-    """Raise TapestryError unless this is ``public``, ``user:<id>`` or ``group:<id>``.
-
-    A group's name may contain blanks and colons: ``group:Human Resources``.
-    """
-    if not _AUDIENCE.fullmatch(audience) or storable(audience) != audience:
-        raise TapestryError(
-            f"“{audience}” is not an audience.", hint="Write public, user:<name> or group:<name>."
-        )
 
 
 def _account_and_folder(url: str, ask_password: AskPassword | None) -> tuple[Account, str]:

@@ -13,9 +13,8 @@ from filters.models import Card, Filter, KeptMail, Match, OutboxAnnotation, Outg
 from filters.models.source import Source
 from filters.store.filter_store import DjangoClock
 from filters.upkeep import tasks
-from filters.upkeep.forgetting import RETENTION, forget, forget_old, retention
+from filters.upkeep.forgetting import forget, forget_old
 from tapestry.core.clock import DAY, wall_clock
-from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.tables.append import Receipt, append_annotations, append_messages
 from tapestry.tables.delta.log import Tables
@@ -124,44 +123,57 @@ def test_the_command_says_how_much_it_was(delivered: Tables, capsys) -> None:
     assert capsys.readouterr().out.startswith("1 messages, 0 originals, 0 annotations and 1 deliv")
 
 
-def test_mail_is_kept_for_as_long_as_its_audience_says(delivered: Tables, monkeypatch) -> None:
-    monkeypatch.setenv(RETENTION, "user:alice=3 public=30")
-    assert retention() == {"user:alice": 3, "public": 30}
-    assert [report.messages for _, report in forget_old()] == [0, 0]
+def test_mail_is_kept_for_as_long_as_its_audience_says(
+    delivered: Tables, monkeypatch, settings: Any
+) -> None:
+    settings.RETENTION = {"user:alice": 3, "public": 30}
+    assert [forget_old(audience).messages for audience in settings.RETENTION] == [0, 0]
     later = wall_clock() + 4 * DAY
     monkeypatch.setattr("filters.upkeep.forgetting.wall_clock", lambda: later)
-    assert {audience: report.messages for audience, report in forget_old()} == {
-        "user:alice": 1,
-        "public": 0,
-    }
+    assert [forget_old(audience).messages for audience in settings.RETENTION] == [1, 0]
     assert Source.objects.filter(active=True).exists(), "new mail goes on coming"
     assert Match.objects.get().msgid == "plan@example.org"
 
 
-def test_upkeep_removes_what_is_old(delivered: Tables, monkeypatch) -> None:
-    monkeypatch.setenv(RETENTION, "user:alice=3")
+def test_upkeep_removes_what_is_old(delivered: Tables, monkeypatch, settings: Any) -> None:
+    settings.RETENTION = {"user:alice": 3}
     later = wall_clock() + 4 * DAY
     monkeypatch.setattr("filters.upkeep.forgetting.wall_clock", lambda: later)
     tasks.compact()
     assert Match.objects.get().msgid == "plan@example.org"
 
 
-def test_a_group_of_any_name_may_be_forgotten_or_kept_for_a_time(
-    tables: Tables, db: None, monkeypatch
-) -> None:
+def test_a_group_of_any_name_may_be_forgotten(tables: Tables, db: None) -> None:
     named = "group:Human Resources: 50% + friends"
     append_messages(tables, DjangoClock(), [Message("a@x", audience=named)])
-    monkeypatch.setenv(RETENTION, "public=30 group:Human%20Resources:%2050%25%20+%20friends=3")
-    assert retention() == {"public": 30, named: 3}
     assert forget(named).messages == 1
     assert message(tables, "a@x", (named,)) is None
 
 
-@pytest.mark.parametrize("text", ["public", "public=", "public=soon", "public=²", "nobody=3"])
-def test_a_retention_that_says_nothing_is_refused(text: str, monkeypatch) -> None:
-    monkeypatch.setenv(RETENTION, text)
-    with pytest.raises(TapestryError):
-        retention()
+def test_a_step_of_upkeep_that_fails_costs_no_other(
+    delivered: Tables, monkeypatch, settings: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.RETENTION = {"user:bob": 3, "user:alice": 3}
+    forget_one, done = forget_old, []
+
+    def fail_for_bob(audience: str) -> None:
+        if audience == "user:bob":
+            raise OSError("the disk says no")
+        forget_one(audience)
+        done.append(audience)
+
+    monkeypatch.setattr(tasks, "forget_old", fail_for_bob)
+    for module in (tasks.history, tasks.outbox, tasks.annotations):
+        monkeypatch.setattr(module, "prune", lambda name=module.__name__: done.append(name))
+    with pytest.raises(ExceptionGroup) as failed:
+        tasks.compact()
+    assert [str(error) for error in failed.value.exceptions] == ["the disk says no"]
+    assert done == [
+        "user:alice", "filters.delivery.history", "filters.compose.outbox",
+        "filters.annotations.outbox",
+    ]  # fmt: skip
+    assert 'upkeep_failed step="forget user:bob" error="the disk says no"' in caplog.text
+    assert "Traceback" in caplog.text
 
 
 @pytest.mark.usefixtures("mail")
