@@ -67,8 +67,8 @@ def repair() -> list[str]:
     tables = services.tables()
     work = Repair(tables)
     with (
+        file_lock(tables.root / "compact.lock", wait=FOREVER),  # before the lanes, as to forget
         rounds.all_lanes(),
-        file_lock(tables.root / "compact.lock", wait=FOREVER),
         DjangoClock().lock(),
     ):
         PredicateIndex(tables.root).drop_if_damaged()

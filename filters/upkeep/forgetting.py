@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -21,15 +21,18 @@ from filters.models import (
     OutgoingMessage,
     RetiredName,
     TriageStep,
+    TriageStepPart,
 )
 from filters.models.source import Source
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock
 from filters.store.shared_window import begin_again
 from filters.store.visibility_loss import drop_invisible
+from filters.triage import steps
 from filters.upkeep import rounds
 from tapestry.core.clock import BEGINNING, DAY, wall_clock
 from tapestry.core.message import check_audience
+from tapestry.tables.forget import Forgotten
 from tapestry.tables.forget import forget as forget_rows
 
 
@@ -53,24 +56,39 @@ def forget(audience: str, before: int | None = None) -> Report:
     goes, or that of before the instant; so do drafts and sent messages that may quote it.
     """
     check_audience(audience)
-    with rounds.all_lanes(), _overwriting():
-        paused = 0
-        if before is None:
-            paused = Source.objects.filter(audience=audience, active=True).update(active=False)
-        waiting = OutboxAnnotation.objects.filter(audience=audience)
-        (waiting if before is None else waiting.filter(created__lt=before)).delete()
-        gone = forget_rows(services.tables(), DjangoClock(), audience, before)
-        with transaction.atomic():
-            matches = _forget_deliveries(audience, before, gone.keys)
-            _forget_kept_mail(audience, before)
-            _forget_written(audience, before)
-            if any(gone.rows.values()):
-                live = Q() if before is None else Q(mode=Filter.Mode.LIVE)
-                _begin_again(audience, Filter.objects.filter(live))
-            if before is None:
-                RetiredName.objects.filter(name=audience, is_kept=False).delete()
+    paused = matches = 0
+    if before is None:
+        paused = Source.objects.filter(audience=audience, active=True).update(active=False)
+
+    @contextmanager
+    def alone() -> Iterator[None]:
+        with rounds.all_lanes():
+            waiting = OutboxAnnotation.objects.filter(audience=audience)
+            (waiting if before is None else waiting.filter(created__lt=before)).delete()
+            yield
+
+    def then(gone: Forgotten) -> None:
+        nonlocal matches
+        matches = _forget_in_database(audience, before, gone)
+
+    with _overwriting():
+        gone = forget_rows(services.tables(), DjangoClock(), audience, before, alone, then)
     rows = gone.rows
     return Report(rows["messages"], rows["annotations"], rows["originals"], matches, paused)
+
+
+@transaction.atomic
+def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> int:
+    """Remove what was made of the rows that are gone; return how many matches were."""
+    matches = _forget_deliveries(audience, before, gone.keys)
+    _forget_kept_mail(audience, before)
+    _forget_written(audience, before)
+    if any(gone.rows.values()):
+        live = Q() if before is None else Q(mode=Filter.Mode.LIVE)
+        _begin_again(audience, Filter.objects.filter(live))
+    if before is None:
+        RetiredName.objects.filter(name=audience, is_kept=False).delete()
+    return matches
 
 
 def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) -> int:
@@ -98,8 +116,25 @@ def _forget_states(audience: str, cards: QuerySet[Card] | None) -> None:
     states = MessageState.objects.filter(audience=audience)
     if cards is not None:
         states = states.filter(msgid__in=cards.values("msgid"))
+    _forget_steps(audience, None if cards is None else {*cards.values_list("msgid", flat=True)})
     states.delete()
-    TriageStep.objects.all().delete()  # They name messages, and are of use for some minutes.
+
+
+def _forget_steps(audience: str, msgids: Collection[str] | None) -> None:
+    """Remove from the steps that can be undone what names messages of an audience.
+
+    What else they did can still be undone.  Those that are too old go: they may name anything.
+    """
+    TriageStep.objects.filter(at__lt=wall_clock() - steps.UNDO).delete()
+    for part in TriageStepPart.objects.select_for_update().order_by("pk"):
+        states = [
+            state
+            for state in part.states
+            if state[1] != audience or (msgids is not None and state[0] not in msgids)
+        ]
+        if len(states) < len(part.states):
+            part.states = states
+            part.save(update_fields=["states"])
 
 
 def _begin_again(audience: str, which: QuerySet[Filter]) -> None:

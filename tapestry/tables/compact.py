@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, count, islice, pairwise, takewhile
 from operator import attrgetter
@@ -190,28 +191,43 @@ def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep
     Raise TapestryError if the new file cannot be written.
     """
     root = root_of(opened)
+    with Draft(root) as draft, merging(root):
+        rewrite(draft, table, data_files, keep)
+        commit_rewritten(draft, opened.version())
+
+
+@contextmanager
+def merging(root: Path) -> Iterator[None]:
+    """Raise errors of Delta and of the disk as a TapestryError that says what cannot be done."""
     try:
-        with Draft(root) as draft:
-            written, rows, bounds = _write_sorted(root, table, data_files, keep)
-            draft.own(written)
-            draft.actions += [
-                remove_action(root, data_file.path, data_file.bytes) for data_file in data_files
-            ]
-            if rows:
-                draft.add(written, statistics(rows, bounds), data_change=False)
-            else:
-                written.unlink()
-            information = {"operation": "OPTIMIZE", "tapestry.merged": str(rows)}
-            for version in count(opened.version() + 1):
-                # Others only append meanwhile: whoever replaces files holds the lock.
-                if draft.commit(version, information) is Outcome.COMMITTED:
-                    break
+        yield
     except (DeltaError, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise TapestryError(
             f"The files of {root} cannot be merged: {reason}",
             hint="Make room on the disk, or make the directory yours to write.",
         ) from error
+
+
+def rewrite(draft: Draft, table: str, data_files: Sequence[DataFile], keep: Keep) -> None:
+    """Let a draft replace files by one with those of their rows that are kept, or by none."""
+    written, rows, bounds = _write_sorted(draft.root, table, data_files, keep)
+    draft.own(written)
+    draft.actions += [
+        remove_action(draft.root, data_file.path, data_file.bytes) for data_file in data_files
+    ]
+    if rows:
+        draft.add(written, statistics(rows, bounds), data_change=False)
+    else:
+        written.unlink()
+
+
+def commit_rewritten(draft: Draft, version: int) -> None:
+    """Commit a draft of ``rewrite`` after a version, or after those that were appended since."""
+    for number in count(version + 1):
+        # Others only append meanwhile: whoever replaces files holds the lock.
+        if draft.commit(number, {"operation": "OPTIMIZE"}) is Outcome.COMMITTED:
+            return
 
 
 def _write_sorted(

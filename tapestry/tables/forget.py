@@ -10,7 +10,10 @@ from __future__ import annotations
 import logging
 import shutil
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, field
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,8 +22,15 @@ from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.log import event
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, INDEXED, KEY_COLUMN, MESSAGES
-from tapestry.tables.compact import KEEP_HOURS, drop_old_files, replace
+from tapestry.tables.compact import (
+    KEEP_HOURS,
+    commit_rewritten,
+    drop_old_files,
+    merging,
+    rewrite,
+)
 from tapestry.tables.delta.data_files import DataFile
+from tapestry.tables.delta.draft import Draft
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_check import drop_history, make_checkpoint
 from tapestry.tables.delta.parquet_file import read_parquet
@@ -41,53 +51,112 @@ class Forgotten:
     keys: frozenset[str]
 
 
-def forget(tables: Tables, clock: Clock, audience: str, before: int | None = None) -> Forgotten:
+def to_nobody(gone: Forgotten) -> None:
+    """Tell nobody what is gone."""
+
+
+def forget(
+    tables: Tables,
+    clock: Clock,
+    audience: str,
+    before: int | None = None,
+    alone: Callable[[], AbstractContextManager[None]] = nullcontext,
+    then: Callable[[Forgotten], None] = to_nobody,
+) -> Forgotten:
     """Remove the rows of an audience, or only those older than ``before``.
 
     Waits for a compaction.  Without ``before`` the old files are deleted at once, and a run that
     reads them fails and is repeated.  With it they stay for a day, as after a compaction, and
     tombstones prevent the messages from being ingested again.
+
+    The files are rewritten while others go on.  Within ``alone`` what was appended meanwhile is
+    rewritten too, the rows go in one commit of each table, and ``then`` is told which: no run of
+    a filter may come between the two.
     """
-
-    def keep(rows: pa.Table) -> pa.Table:
-        return rows.filter(pc.invert(_is_of_audience(rows, audience, before)))
-
     start = time.perf_counter()
-    rows = dict.fromkeys(TABLES, 0)
-    keys: set[str] = set()
     with file_lock(tables.root / "compact.lock", wait=FOREVER):
-        for table in TABLES:
-            for data_file in tables.data_files(table):
-                if before is not None and data_file.min_ts >= before:
-                    continue
-                removed = _keys_of_audience(data_file, table, audience, before)
-                if not removed:
-                    continue
-                if before is not None:
-                    mark_history_incomplete(tables.root)
-                    if table == MESSAGES:
-                        add_tombstones(tables.root, audience, removed)
-                replace(tables.open(table), table, [data_file], keep)
-                rows[table] += len(removed)
-                keys.update(removed if table != ORIGINALS else ())
-        for table in TABLES:
+        with ExitStack() as stack:
+            all_removals = [
+                _Removal(
+                    tables, table, audience, before, stack.enter_context(Draft(tables.root / table))
+                )
+                for table in TABLES
+            ]
+            for removal in all_removals:
+                removal.rewrite()
+            stack.enter_context(alone())
+            for removal in all_removals:
+                removal.rewrite()
+            for removal in all_removals:
+                removal.commit()
             if before is None:
-                with clock.lock():
-                    drop_old_files(tables.open(table), 0, stray=True)
-                    opened = tables.open(table)
-                    make_checkpoint(opened, tables.root / table)
-                    drop_history(tables.root / table, opened.version())
-            elif any(rows.values()):
-                drop_old_files(tables.open(table), KEEP_HOURS)
-        if before is None:
-            delete_tombstones(tables.root, audience)
-        if any(rows.values()):
-            shutil.rmtree(tables.root / "index", ignore_errors=True)
-            for table in INDEXED:
-                extend_index(tables, table)
+                delete_tombstones(tables.root, audience)
+            rows = {removal.table: len(removal.keys) for removal in all_removals}
+            keys = (removal.keys for removal in all_removals if removal.table != ORIGINALS)
+            gone = Forgotten(rows, frozenset(chain.from_iterable(keys)))
+            then(gone)
+        _drop_files(tables, clock, before, any(rows.values()))
     seconds = time.perf_counter() - start
     event(log, "forget", audience=audience, before=before, **rows, seconds=seconds)
-    return Forgotten(rows, frozenset(keys))
+    return gone
+
+
+@dataclass(slots=True)
+class _Removal:
+    """The rows that go from a table: a draft that replaces the files that hold any."""
+
+    tables: Tables
+    table: str
+    audience: str
+    before: int | None
+    draft: Draft
+    keys: list[str] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+
+    def rewrite(self) -> None:
+        """Write the files that were not seen yet anew, without the rows that go."""
+        for data_file in self.tables.data_files(self.table):
+            if data_file.path in self.seen:
+                continue
+            self.seen.add(data_file.path)
+            if self.before is not None and data_file.min_ts >= self.before:
+                continue
+            removed = _keys_of_audience(data_file, self.table, self.audience, self.before)
+            if removed:
+                with merging(self.draft.root):
+                    rewrite(self.draft, self.table, [data_file], self._keep)
+                self.keys += removed
+
+    def commit(self) -> None:
+        """Have the rows gone; a message that went for its age has its tombstone before."""
+        if not self.keys:
+            return
+        if self.before is not None:
+            mark_history_incomplete(self.tables.root)
+            if self.table == MESSAGES:
+                add_tombstones(self.tables.root, self.audience, self.keys)
+        with merging(self.draft.root):
+            commit_rewritten(self.draft, self.tables.version(self.table)[0])
+
+    def _keep(self, rows: pa.Table) -> pa.Table:
+        return rows.filter(pc.invert(_is_of_audience(rows, self.audience, self.before)))
+
+
+def _drop_files(tables: Tables, clock: Clock, before: int | None, any_gone: bool) -> None:
+    """Delete the files that held the rows, the log's entries that name them, and the index."""
+    for table in TABLES:
+        if before is None:
+            with clock.lock():
+                drop_old_files(tables.open(table), 0, stray=True)
+                opened = tables.open(table)
+                make_checkpoint(opened, tables.root / table)
+                drop_history(tables.root / table, opened.version())
+        elif any_gone:
+            drop_old_files(tables.open(table), KEEP_HOURS)
+    if any_gone:
+        shutil.rmtree(tables.root / "index", ignore_errors=True)
+        for table in INDEXED:
+            extend_index(tables, table)
 
 
 def _is_of_audience(rows: pa.Table, audience: str, before: int | None) -> pa.Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pyarrow.parquet as pq
 import pytest
 from support.clocks import MemoryClock
@@ -96,7 +98,7 @@ def test_a_run_that_dies_while_it_forgets_old_mail_lets_nothing_come_twice(table
         raise RuntimeError
 
     with monkeypatch.context() as patched:
-        patched.setattr("tapestry.tables.forget.replace", die)
+        patched.setattr("tapestry.tables.forget.commit_rewritten", die)
         with pytest.raises(RuntimeError):
             forget(tables, MemoryClock(), MINE, before=400)
     assert message(tables, "mine3", EVERYBODY)
@@ -114,3 +116,43 @@ def test_to_forget_somebody_unheard_of_changes_nothing(tables):
     before = snapshot(tables)
     assert not any(forget(tables, MemoryClock(), "user:nobody").rows.values())
     assert snapshot(tables) == before
+
+
+def test_what_is_appended_while_files_are_rewritten_is_forgotten_too(tables):
+    """And others are kept out only while the rows go."""
+    steps = []
+
+    @contextmanager
+    def alone():
+        append_messages(tables, MemoryClock(), [Message("late", audience=MINE), Message("other")])
+        stored = {row["msgid"] for row in rows_of(tables)}
+        assert "mine3" in stored, "nothing is gone yet"
+        steps.append("begin")
+        yield
+        steps.append("end")
+
+    def then(gone):
+        assert {"mine3", "late"} <= gone.keys
+        assert not any(row["audience"] == MINE for row in rows_of(tables))
+        assert MINE in {row["audience"] for row in rows_on_disk(tables)}, "files are deleted later"
+        steps.append("told")
+
+    forget(tables, MemoryClock(), MINE, None, alone, then)
+    assert steps == ["begin", "told", "end"]
+    assert MINE not in {row["audience"] for row in rows_on_disk(tables)}
+    assert message(tables, "other", EVERYBODY)
+
+
+def rows_of(tables):
+    return tables.open("messages").to_pyarrow_table(columns=["msgid", "audience"]).to_pylist()
+
+
+def test_nothing_is_gone_if_nobody_can_be_kept_out(tables):
+    def refuse():
+        raise RuntimeError
+
+    before = sorted(path.name for path in tables.root.rglob("*.parquet"))
+    with pytest.raises(RuntimeError):
+        forget(tables, MemoryClock(), MINE, None, refuse)
+    assert message(tables, "mine3", EVERYBODY)
+    assert sorted(path.name for path in tables.root.rglob("*.parquet")) == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import Any
 
 import pytest
@@ -9,13 +10,26 @@ from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 
 from filters.annotations.outbox import annotate, append_outbox
-from filters.models import Card, Filter, KeptMail, Match, OutboxAnnotation, OutgoingMessage
+from filters.models import (
+    Card,
+    Filter,
+    KeptMail,
+    Match,
+    MessageState,
+    OutboxAnnotation,
+    OutgoingMessage,
+    TriageStepPart,
+)
 from filters.models.source import Source
 from filters.store.filter_store import DjangoClock
-from filters.upkeep import tasks
+from filters.triage import steps
+from filters.triage.actions import ACTIONS
+from filters.triage.steps import Target
+from filters.upkeep import rounds, tasks
 from filters.upkeep.forgetting import forget, forget_old
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
+from tapestry.tables import forget as forgetting_of_rows
 from tapestry.tables.append import Receipt, append_annotations, append_messages
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.forget import Forgotten
@@ -174,6 +188,47 @@ def test_a_step_of_upkeep_that_fails_costs_no_other(
     ]  # fmt: skip
     assert 'upkeep_failed step="forget user:bob" error="the disk says no"' in caplog.text
     assert "Traceback" in caplog.text
+
+
+@pytest.mark.parametrize("before", [None, DAY])
+def test_what_others_did_can_be_undone_and_only_what_names_the_forgotten_cannot(
+    delivered: Tables, alice: User, bob: User, before: int | None
+) -> None:
+    secret = Target("secret@example.org", "user:alice", "secret@example.org")
+    plan = Target("plan@example.org", "public", "plan@example.org")
+    done = {
+        owner: steps.act(owner, ACTIONS["done"], targets)
+        for owner, targets in ((alice, [secret, plan]), (bob, [plan]))
+    }
+    forget("user:alice", before and wall_clock() + before)
+    assert "secret" not in str(list(TriageStepPart.objects.values_list("states", flat=True)))
+    for owner, step in done.items():
+        left = MessageState.objects.get(owner=owner)
+        assert (left.msgid, left.done_at is None) == (plan.msgid, False)
+        assert steps.undo(owner, step.pk)
+        assert not MessageState.objects.filter(owner=owner).exclude(done_at=None).exists()
+    assert not MessageState.objects.filter(msgid=secret.msgid).exists()
+
+
+def test_lanes_wait_only_while_the_rows_go(delivered: Tables, monkeypatch) -> None:
+    seen: dict[str, set[bool]] = defaultdict(set)
+
+    def watched(name: str) -> None:
+        function = getattr(forgetting_of_rows, name)
+
+        def call(*given: Any, **options: Any) -> Any:
+            seen[name].add(rounds.is_running(rounds.SHARED))
+            return function(*given, **options)
+
+        monkeypatch.setattr(forgetting_of_rows, name, call)
+
+    for name in ("rewrite", "commit_rewritten", "drop_old_files", "extend_index"):
+        watched(name)
+    forget("user:alice")
+    assert seen == {
+        "rewrite": {False}, "commit_rewritten": {True},
+        "drop_old_files": {False}, "extend_index": {False},
+    }  # fmt: skip
 
 
 @pytest.mark.usefixtures("mail")
