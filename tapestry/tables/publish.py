@@ -219,7 +219,12 @@ class _NewFiles:
             each.result()
 
     def _is_outdated(self) -> bool:
-        """Return whether one of the messages was appended, or removed for its age, meanwhile."""
+        """Return whether one of the messages was appended, or removed for its age, meanwhile.
+
+        So it is if a removal for good has deleted the files, which no version names.
+        """
+        if not all(draft.is_whole() for draft in self.drafts.values()):
+            return True
         slices = [(self.checked.newest, -BEGINNING)]
         rows = by_time(self.tables.data_files(MESSAGES), MESSAGES, slices, ["msgid", "audience"])
         appended = [] if rows is None else rows.to_pylist()

@@ -25,6 +25,7 @@ from tapestry.tables.append import (
 )
 from tapestry.tables.compact import compact
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.forget import forget
 from tapestry.tables.originals import Original, original
 from tapestry.tables.publish import publish
 from tapestry.tables.read import copies
@@ -145,6 +146,16 @@ def test_mail_that_comes_while_the_files_are_written_is_not_added_again(tables, 
     found = visible(tables)
     assert set(found) == ids(*range(5))
     assert clock.last == receipt.ts == max(found.values())
+
+
+def test_files_that_a_forgetting_has_deleted_are_written_again(tables):
+    clock = MemoryClock()
+    meanwhile = [lambda: forget(tables, clock, "user:nobody")]
+    with staged(tables) as staging:
+        stage(staging, 0, 3)
+        stage(staging, 3, 5)
+        publish(staging, clock, pause=lambda _: meanwhile and meanwhile.pop()())
+    assert set(visible(tables)) == ids(*range(5))
 
 
 def test_no_window_that_was_run_gets_a_row_afterwards(tables):

@@ -70,6 +70,10 @@ class Draft:
         self.own(path)
         self.actions.append(add_action(path, stats, data_change=data_change))
 
+    def is_whole(self) -> bool:
+        """Return whether its files are there: a removal for good deletes what is in no version."""
+        return all(path.exists() for path in self._files)
+
     def discard(self) -> None:
         """Delete the files that were not committed; one that cannot be is left to upkeep."""
         while self._files:
