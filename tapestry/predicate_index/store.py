@@ -250,7 +250,7 @@ class PredicateIndex:
         kept = rows.filter(pa.array(present[places] == rows["revision"].to_numpy()))
         write_rows(self._entries, kept, instead_of=files)
         DeltaTable(str(self._entries)).vacuum(
-            retention_hours=0, dry_run=False, enforce_retention_duration=False
+            retention_hours=0, dry_run=False, enforce_retention_duration=False, full=True
         )
         return True
 

@@ -1,14 +1,16 @@
 """The predicate index, read into memory, answers what loops over its entries do."""
 
 import random
+from pathlib import Path
 
 import pytest
 from support.engines.memory_index import NaiveLookup
 
+from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.predicate_keys import PredicateKey
-from tapestry.predicate_index import lookup, store
+from tapestry.predicate_index import files, lookup, store
 from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.store import IndexFullError, PredicateIndex, index_entries
 from tapestry.query.context import Context
@@ -95,3 +97,27 @@ def test_a_full_index_is_compacted_at_once_and_then_every_hour(tmp_path, monkeyp
     monkeypatch.setattr(store, "SHRINK_EVERY", -1)
     assert index.compact(lambda filter_ids: {0: 0}, full=True)
     assert {entry.filter_id for entry in NaiveLookup.of(index).entries} == {0}
+
+
+def test_a_write_that_loses_or_fails_leaves_no_file(tmp_path, monkeypatch):
+    index = PredicateIndex(tmp_path)
+    entered(index, 1)
+    before = sorted(tmp_path.rglob("*.parquet"))
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "newest_version", lambda path: 0)
+        with pytest.raises(TapestryError, match="Another process enters filters"):
+            entered(index, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr("tapestry.tables.delta.draft.add_action", lambda *_, **__: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            entered(index, 1)
+    assert sorted(tmp_path.rglob("*.parquet")) == before
+
+
+def test_a_file_of_a_process_that_died_goes_with_the_next_merge(tmp_path):
+    index = PredicateIndex(tmp_path)
+    entered(index, 2)
+    stray = Path(index.files()[0]).with_name("part-of-somebody-who-died.zstd.parquet")
+    stray.write_bytes(b"PAR1")
+    assert index.compact(lambda filter_ids: {0: 0, 1: 0}, full=True)
+    assert not stray.exists() and all(Path(file).exists() for file in index.files())

@@ -158,6 +158,27 @@ def test_files_that_a_forgetting_has_deleted_are_written_again(tables):
     assert set(visible(tables)) == ids(*range(5))
 
 
+@pytest.mark.parametrize("table", ["messages", "originals"])
+def test_if_one_of_the_files_cannot_be_written_none_is_left(tables, monkeypatch, table):
+    write = publishing.write_rows
+
+    def fail_for_one(tables, name, rows, draft):
+        if name == table:
+            raise TapestryError("The disk says no.")
+        write(tables, name, rows, draft)
+
+    with staged(tables) as staging:
+        stage(staging, 0, 3)
+        stage(staging, 3, 5)
+        with monkeypatch.context() as patch:
+            patch.setattr(publishing, "write_rows", fail_for_one)
+            with pytest.raises(TapestryError, match="The disk says no"):
+                publish(staging, MemoryClock(), pause=still)
+        assert not [path for path in tables.root.rglob("part-*")]
+        publish(staging, MemoryClock(), pause=still)
+    assert set(visible(tables)) == ids(*range(5))
+
+
 def test_no_window_that_was_run_gets_a_row_afterwards(tables):
     clock, watermarks = MemoryClock(), []
 
