@@ -138,7 +138,7 @@ class AddressAdmin(Pages):
 
     list_display = ["email", "owner", "confirmed_at", "proven", "problem"]
     search_fields = ["email"]
-    readonly_fields = ["owner", "email", "asked_at", "confirmed_at", "proven"]
+    readonly_fields = ["owner", "email", "asked_at", "confirmed_at", "proven", "warning"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -49,9 +49,9 @@ def _name(row: SetAside) -> str:
 
 
 @staff_form
-def fault(request: HttpRequest, number: int) -> HttpResponse:
+def fault(request: HttpRequest, pk: int) -> HttpResponse:
     """Show the traceback of what is set aside; have it tried again at once."""
-    row = get_object_or_404(SetAside, pk=number)
+    row = get_object_or_404(SetAside, pk=pk)
     if request.method == "POST":
         set_aside.try_now(row.pk)
         messages.success(request, "It is tried again with the next run.")

@@ -7,6 +7,6 @@ from filters.operator import invitations, set_aside, views
 urlpatterns = [
     path("operator/", views.operator, name="operator"),
     path("operator/groups/", views.evaluation_groups, name="evaluation-groups"),
-    path("operator/set-aside/<int:number>/", set_aside.fault, name="set-aside"),
+    path("operator/set-aside/<int:pk>/", set_aside.fault, name="set-aside"),
     path("operator/invitations/", invitations.invite, name="invitations"),
 ]

@@ -174,7 +174,7 @@ def test_if_one_of_the_files_cannot_be_written_none_is_left(tables, monkeypatch,
             patch.setattr(publishing, "write_rows", fail_for_one)
             with pytest.raises(TapestryError, match="The disk says no"):
                 publish(staging, MemoryClock(), pause=still)
-        assert not [path for path in tables.root.rglob("part-*")]
+        assert not list(tables.root.rglob("part-*"))
         publish(staging, MemoryClock(), pause=still)
     assert set(visible(tables)) == ids(*range(5))
 

@@ -24,6 +24,7 @@ from filters.models import (
     Match,
     Mute,
     OutgoingMessage,
+    SetAside,
     Source,
     Trial,
 )
@@ -51,6 +52,8 @@ def addresses(mail: Tables, alice: User) -> dict[str, str]:
     Mute.objects.create(pk=1, owner=alice, root="m")
     draft = OutgoingMessage.objects.create(pk=1, owner=alice, subject="A draft", changed_at=now)
     Address.objects.create(pk=1, owner=alice, email="al@example.org")
+    tried = dict.fromkeys(("first_at", "last_at", "try_again_at"), now)
+    SetAside.objects.create(pk=1, kind="source", key="1", **tried)
     keep(MAIL, "al@example.org", alice)
 
     def token(address: str) -> str:

@@ -169,6 +169,7 @@ EXPECTED = {
     "operator/": STAFFS,
     "operator/groups/": STAFFS,
     "operator/invitations/": STAFFS,
+    "operator/set-aside/<int:pk>/": STAFFS,
     "read/": OWN_ACT,
     "search/": OWN,
     "search/<uuid:task>/": WAITING,

@@ -60,6 +60,7 @@ def test_all_is_well(client: Client, all_parts: None) -> None:
         "listener",
         "sources",
         "deliveries",
+        "set_aside",
     }
     assert all(part["ok"] for part in found.values())
 

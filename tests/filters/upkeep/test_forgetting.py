@@ -177,15 +177,16 @@ def test_a_step_of_upkeep_that_fails_costs_no_other(
         done.append(audience)
 
     monkeypatch.setattr(tasks, "forget_old", fail_for_bob)
-    for module in (tasks.history, tasks.outbox, tasks.annotations):
-        monkeypatch.setattr(module, "prune", lambda name=module.__name__: done.append(name))
+    for module, step in (
+        (tasks.history, "prune"),
+        (tasks.outbox, "prune"),
+        (tasks, "prune_annotations"),
+    ):
+        monkeypatch.setattr(module, step, lambda step=step: done.append(step))
     with pytest.raises(ExceptionGroup) as failed:
         tasks.compact()
     assert [str(error) for error in failed.value.exceptions] == ["the disk says no"]
-    assert done == [
-        "user:alice", "filters.delivery.history", "filters.compose.outbox",
-        "filters.annotations.outbox",
-    ]  # fmt: skip
+    assert done == ["user:alice", "prune", "prune", "prune_annotations"]
     assert 'upkeep_failed step="forget user:bob" error="the disk says no"' in caplog.text
     assert "Traceback" in caplog.text
 
