@@ -112,8 +112,9 @@ def _replace(tables: Tables, data_file: DataFile, received_of: ReceivedOf, draft
             before = bounds["received"]
             bounds["received"] = min(low, before[0]), max(high, before[1])
             written.writer.write_table(rows, row_group_size=row_group_rows(MESSAGES))
+        stats = statistics(data_file.rows, bounds)
     draft.actions.append(remove_action(draft.root, data_file.path, data_file.bytes))
-    draft.add(written.path, statistics(data_file.rows, bounds), data_change=False)
+    draft.add(written.path, stats, data_change=False)
 
 
 def _with_received(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from typing import Any
@@ -35,8 +36,8 @@ class Judge:
         entries = self.history.entries
         for entry in entries[self._read :]:
             sentence = _wrong(entry)
-            if sentence:
-                self.findings.append(f"step {entry['step']}: {sentence}")
+            if sentence and (said := f"step {entry['step']}: {sentence}") not in self.findings:
+                self.findings.append(said)
         self._read = len(entries)
 
     def counts(self, history: History) -> dict[str, int]:
@@ -52,12 +53,27 @@ class Judge:
 
 def _wrong(entry: dict[str, Any]) -> str:
     match entry["what"]:
-        case "error":
-            return f"{entry['during']} ended with an error: {entry['text']}"
+        case "error" if not entry.get("planned"):
+            return f"{entry['during']} ended with an error: {shortened(entry['text'])}"
         case "settled" if entry.get("unsettled"):
             return "it does not come to rest"
-        case "log" if entry["level"] in ("ERROR", "CRITICAL"):
-            return f"logged as an error by {entry['name']}: {entry['text']}"
+        case "log" if entry["level"] in ("ERROR", "CRITICAL") and not entry.get("planned"):
+            if entry["name"] == "celery.app.trace":  # the error itself is told
+                return ""
+            return f"logged as an error by {entry['name']}: {shortened(entry['text'])}"
         case "seen" if entry["kind"] == "page" and entry["status"] != 200:
             return f"the page {entry['page']} {entry['name']} answered {entry['status']}"
+        case "seen" if entry["kind"] == "check" and entry["problems"]:
+            return f"check-data finds {'; '.join(entry['problems'])}"
     return ""
+
+
+def shortened(text: str) -> str:
+    """Return the error of a traceback, and where in the product it was raised."""
+    lines = [line.strip() for line in text.strip().splitlines()]
+    places = [line for line in lines if line.startswith("File ") and _OURS.search(line)]
+    where = f" ({_OURS.search(places[-1])[0]})" if places else ""  # type: ignore[index]
+    return f"{lines[-1] if lines else ''}{where}"[:400]
+
+
+_OURS = re.compile(r'(tapestry|filters)/[^"]*", line \d+')

@@ -38,7 +38,8 @@ def run_task(world: World, task: Task) -> None:
     except OrderFailedError as error:
         trace = str(error)
     if trace:
-        world.history.add("error", during=task.name, text=trace)
+        planned = {"planned": True} if world.planned else {}
+        world.history.add("error", during=task.name, text=trace, **planned)
 
 
 def settle(cast: Any) -> None:

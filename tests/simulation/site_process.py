@@ -5,9 +5,9 @@ coordinator ─ order ─> site ─ tell, ask ─> coordinator ─ answer ─> s
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
+import signal
 import sys
 import traceback
 from multiprocessing.connection import Connection
@@ -16,6 +16,17 @@ from typing import Any
 
 from simulation import site_mail, site_orders, site_senses
 from simulation.site_writes import watch_writes, writes
+
+MOST_SECONDS = 30.0
+"""Seconds of work after which an order counts as one that never ends."""
+
+
+class TakesTooLongError(BaseException):
+    """An order works and works: nothing of the product may catch this."""
+
+
+def _take_too_long(*_: object) -> None:
+    raise TakesTooLongError
 
 
 class Site:
@@ -48,7 +59,9 @@ class _Log(logging.Handler):
         text = record.getMessage()
         if record.exc_info:
             text += "\n" + "".join(traceback.format_exception(*record.exc_info))
-        self.site.tell("log", {"level": record.levelname, "name": record.name, "text": text})
+        planned = {"planned": True} if writes.fired else {}
+        told = {"level": record.levelname, "name": record.name, "text": text, **planned}
+        self.site.tell("log", told)
 
 
 def run(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant: Any = None) -> None:
@@ -66,7 +79,6 @@ def _serve(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant
     from django.conf import settings
     from django.db import connections
 
-    gc.disable()  # no site lives long
     settings.DATA = data
     settings.SECRET_KEY = "of a simulated world"
     settings.EMAIL_BACKEND = "simulation.site_mail.Backend"
@@ -83,6 +95,7 @@ def _serve(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant
     site_senses.give_http(site.ask)
     site_senses.give_engine()
     watch_writes()
+    signal.signal(signal.SIGPROF, _take_too_long)
     root = logging.getLogger()
     root.handlers[:] = [_Log(site)]
     if plant is not None:
@@ -93,11 +106,13 @@ def _serve(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant
         writes.plan(*order.get("fault", ("", 0)))
         reply: Any = None
         error = ""
+        signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)
         try:
             reply = site_orders.ORDERS[order["do"]](**order.get("with", {}))
-        except Exception:
+        except (Exception, TakesTooLongError):
             error = traceback.format_exc()
-        done = writes.done
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        done, fired = writes.done, writes.fired
         writes.plan("", 0)
         pipe.send(
             (
@@ -106,6 +121,7 @@ def _serve(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant
                     "reply": reply,
                     "error": error,
                     "writes": done,
+                    "fired": fired,
                     "now": clock.now,
                     "steady": clock.steady,
                 },

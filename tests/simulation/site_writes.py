@@ -23,12 +23,12 @@ class Writes:
 
     def __init__(self) -> None:
         self.kind = ""
-        self.at = 0
-        self.done = 0
+        self.at = self.done = 0
+        self.fired = False
 
     def plan(self, kind: str, at: int) -> None:
         """Have a fault happen at a write, 1 being the next; "" is none."""
-        self.kind, self.at, self.done = kind, at, 0
+        self.kind, self.at, self.done, self.fired = kind, at, 0, False
 
     def point(self, what: str) -> None:
         """Take one write: end or fail here if it is the one."""
@@ -38,7 +38,7 @@ class Writes:
         if self.kind == "crash":
             os._exit(ENDED)
         if what != "answer":
-            code = CODES[self.kind]
+            self.fired, code = True, CODES[self.kind]
             raise OSError(code, os.strerror(code))
 
 

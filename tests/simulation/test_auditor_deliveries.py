@@ -144,6 +144,7 @@ CORRUPTIONS = {
     "in quiet hours": (sent(0, now=BEGIN + 23 * HOUR), "while alice rests"),
     "planned too early": (stored(0, shown_at=BEGIN + 9 * HOUR + 1), "is to be shown at"),
     "planned too late": (stored(2, shown_at=BEGIN + 9 * HOUR + 3), "is to be shown at"),
+    "planned anew for no reason": (stored(0, 1, shown_at=BEGIN + 9 * HOUR + 5), "to be shown at"),
     "due and not released": (stored(0, sequence=None), "and not released"),
     "a destination that waits": (waits, "is due since"),
 }
@@ -163,6 +164,19 @@ def test_what_was_answered_may_come_again_after_a_crash():
     fault = {"what": "fault", "kind": "crash", "step": entry["step"], "now": entry["now"]}
     story.entries.insert(story.entries.index(entry) + 1, fault)
     assert found(story) == []
+
+
+def test_what_is_of_a_muted_thread_need_not_be_sent_and_all_else_must_be():
+    story = right_story()
+    story.tell("act", person="alice", kind="mute", msgids=["m1"], status=302, step_made=["s"])
+    noon = BEGIN + 12 * HOUR
+    story.mail(noon, {"msgid": "m3", "references": ["m1"]}, {"msgid": "m4"})
+    for msgid in ("m3", "m4"):
+        story.match(1, msgid, noon)
+    story.settle(BEGIN + 13 * HOUR)
+    lost = [sentence for sentence in found(story) if "was never sent" in sentence]
+    assert len(lost) == 3  # by each destination
+    assert all("m4 of filter 1 at 6" in sentence for sentence in lost)
 
 
 def test_a_filter_of_somebody_else_does_not_go_to_a_destination():

@@ -48,6 +48,7 @@ class World:
         self.queue = Queue()
         self.now, self.steady, self.started = BEGIN, 0, 0
         self.fault: tuple[str, int] = ("", 0)
+        self.planned = False
         self._pipe: Connection | None = None
         self._process = 0
         self.history.now = self.now
@@ -85,7 +86,9 @@ class World:
             raise CrashedError(do) from None
         self.now, self.steady = done["now"], done["steady"]
         self.history.now = self.now
-        self.writes = done["writes"]
+        self.planned = bool(done["fired"])
+        if self.planned:
+            self.history.add("fault", kind=f"fired {fault[0]}", during=do)
         if done["error"]:
             raise OrderFailedError(done["error"])
         return done["reply"]

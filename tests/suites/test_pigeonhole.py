@@ -77,7 +77,7 @@ def differences(home: Path, seed: int) -> Iterator[str]:
     engine = SqliteEngine({MESSAGES: rows, ANNOTATIONS: []})
     theirs = [filed(home, raw) for raw in messages]
     rules = text.splitlines()[1:]
-    for number, entry in enumerate(read_file(text.encode(), Context())):
+    for number, entry in enumerate(read_file(text.encode())):
         if not entry.is_exact:
             continue
         plan = compile_filter(entry.text, Context())

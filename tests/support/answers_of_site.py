@@ -38,6 +38,7 @@ PASSING = re.compile(
     r'|x-csrftoken": "\w+"|seen=\w+|name="change" value="[\w:.-]+"|/act/\w+/[^/"\s]+'
     r"|/unsubscribe/[^/\s>]+|(?m:^(?:Date|X-Tapestry\S*): .*$)|={5,}\d+=="
     r"|(?:preview|search|triage/undo)/[\w-]{36}|urn:uuid:[\w-]{36}|sample-[0-9a-f]{32}(?:-\d+)?|v1,[\w/+]{43}="
+    r"|\.[0-9a-f]{32}(?=@)"
 )
 """Random values, signatures, keyed digests and the seconds of the real clock."""
 

@@ -87,7 +87,7 @@ OPEN = {
     *("sign-in", "sign-out", "healthz", "act", "bounces", "unsubscribe", "confirm"),
     *("feed", "manifest", "service-worker"),
     *("forgot", "reset-password", "sign-up", "make-account", "account-deleted"),
-    *("offline", "operator", "evaluation-groups", "invitations"),
+    *("offline", "operator", "evaluation-groups", "invitations", "set-aside"),
 }
 """Pages that need no sign-in; a signed token, or nothing, is their permission.
 

@@ -33,12 +33,16 @@ def written() -> Iterator[io.StringIO]:
 
 
 def _with_tokens(addresses: dict[str, str]) -> dict[str, tuple[str, list[str]]]:
-    """Return the addresses that work without signing in, for their parameters let somebody in."""
+    """Return the addresses that work without signing in, for their parameters let somebody in.
+
+    Those of the operator ask for the staff in their own way.
+    """
     found = {}
     for route, address in addresses.items():
         match = resolve(address.partition("?")[0])
         given = [str(value) for value in match.captured_kwargs.values()]
         is_open = getattr(match.func, "login_required", True) is False
+        is_open &= not route.startswith("operator/")
         if given and (is_open or "token" in match.captured_kwargs):
             found[route] = address, given
     return found

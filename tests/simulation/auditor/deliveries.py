@@ -13,7 +13,7 @@ from typing import Any
 
 from simulation.auditor.findings import Finding, when
 from simulation.auditor.lives import Life
-from simulation.auditor.shelves import Desks
+from simulation.auditor.shelves import Desks, root_of
 from simulation.auditor.story import Entry, Known, Point
 from simulation.auditor.timing import HELD, is_resting, shown_at
 from simulation.auditor.transmissions import Transmission, read_transmission
@@ -237,8 +237,8 @@ class Deliveries:
     def _was_sent(self, route: Route, row: Row) -> bool:
         position, person = row["sequence"], route.entry["person"]
         desk = self.desks.of(person)
-        if any(desk.muted.values()) or desk.threads:
-            return True  # of a muted thread nothing is sent; which it was then is not known
+        if desk.muted and root_of(self.known, person, row["msgid"]) in (None, *desk.muted):
+            return True  # of a muted thread nothing is sent; whether it was one then is not known
         if row["audience"] not in self.known.audiences(person) or person in self.replanned:
             return True
         kind, left = route.entry["kind"], row["retracted_at"] is not None
@@ -266,15 +266,17 @@ class Deliveries:
                 said = f"{row['msgid']} of filter {row['filter']} is due since {when(shown)}"
                 yield Finding(LAW, f"{said}, and not released", point.step)
             known = self.stored.get(row["key"])
-            if known is not None and known["stored_at"] == stored_at:
-                continue
+            same = known is not None and known["stored_at"] == stored_at
             if {row["filter"], entry["owner"]} & self.replanned or entry.get("while_unread"):
                 if shown < stored_at and shown != HELD:
                     said = f"{row['msgid']} of filter {row['filter']} is shown before it is stored"
                     yield Finding(LAW, said, point.step)
                 continue
             person = self.known.people.get(entry["owner"], {})
-            planned = shown_at(entry["timeliness"], person, stored_at)
+            if same and known is not None:  # what was planned, or was shown, stays so
+                planned = known["shown_at"]
+            else:
+                planned = shown_at(entry["timeliness"], person, stored_at)
             if shown != planned:
                 said = (
                     f"{row['msgid']} of filter {row['filter']} ({entry['timeliness']}), stored at"

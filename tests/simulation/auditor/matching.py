@@ -83,6 +83,8 @@ def _judge_kept(
         yield _finding(point, life, msgid, known, f"matched at {at} and is not there")
     for msgid, row in sorted(found.items()):
         before = life.stored.get(msgid)
+        if row["retracted_at"] is not None:
+            yield _finding(point, life, msgid, known, "was retracted from a filter that keeps")
         if before is not None and not life.lost:
             if row["matched_at"] != before["matched_at"]:
                 was, now = when(before["matched_at"]), when(row["matched_at"])
@@ -98,8 +100,6 @@ def _judge_kept(
         elif row["matched_at"] not in allowed:
             said = f"is there with matched_at {at}, and matched at {instants(allowed)}"
             yield _finding(point, life, msgid, known, said)
-        if row["retracted_at"] is not None:
-            yield _finding(point, life, msgid, known, "was retracted from a filter that keeps")
 
 
 Found = dict[str, set[int]]

@@ -57,8 +57,9 @@ class Cast:
             except CrashedError:
                 self.history.add("fault", kind="crashed", during=do)
             except OrderFailedError as error:
-                self.history.add("error", during=do, text=str(error))
-                return None
+                self.tell_error(do, error)
+                if not self.world.planned:
+                    return None
 
     def request(self, user: str, method: str, path: str, data: Any = None) -> dict[str, Any] | None:
         """Ask for a page once; None if there was no answer."""
@@ -70,9 +71,13 @@ class Cast:
             self.history.add("fault", kind="crashed", during=path)
             return None
         except OrderFailedError as error:
-            self.history.add("error", during=path, text=str(error))
+            self.tell_error(path, error)
             return None
         return answer
+
+    def tell_error(self, during: str, error: Exception) -> None:
+        planned = {"planned": True} if self.world.planned else {}
+        self.history.add("error", during=during, text=str(error), **planned)
 
     # What is there.
 
