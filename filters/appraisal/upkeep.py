@@ -22,12 +22,21 @@ from django.db.models import Exists, OuterRef, QuerySet
 from filters.accounts import people
 from filters.appraisal.rules import Rule, rules_of, signature
 from filters.appraisal.scores import Counts, stored_score
-from filters.models import Appraisal, AppraisalPosition, Appraiser, AppraiserRule, Match
+from filters.models import (
+    Appraisal,
+    AppraisalPosition,
+    Appraiser,
+    AppraiserRule,
+    Match,
+    SetAside,
+)
+from filters.runtime import set_aside
 from filters.runtime.batching import BATCH_SIZE, batched, in_batches
 from filters.runtime.bulk import update_rows
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.deliver.annotations import summarize
+from tapestry.run.limits import isolate
 from tapestry.tables.delta.log import Tables, newest_instant
 from tapestry.tables.find import by_time
 from tapestry.tables.read import lookup
@@ -61,22 +70,48 @@ def rules_changed(user: User) -> None:
 def appraise(tables: Tables, seconds: float = SECONDS) -> bool:
     """Compute what is stale; return whether anything is left for the next call.
 
-    Calls do not overlap: the caller holds a lock.
+    Calls do not overlap: the caller holds a lock.  What raises an error is set aside: a person, or
+    one of the messages.
     """
     until = monotonic() + seconds
     if not Appraiser.objects.exists():
         return False
     _note_new_rows(tables)
+    aside = set_aside.of(SetAside.Kind.PERSON)
     for appraiser in Appraiser.objects.select_related("owner").order_by("pk"):
-        rules = rules_of(appraiser.owner)
-        if not _begin(appraiser, rules):
+        key = f"{appraiser.owner_id}/importance"
+        if aside.waits(key):
             continue
-        while batch := _stale(appraiser):
-            _compute(tables, appraiser, rules, batch)
-            if monotonic() > until:
+        with aside.guard(key):
+            if _appraise_for(tables, appraiser, until):
                 return True
-        same = Appraiser.objects.filter(pk=appraiser.pk, revision=appraiser.revision)
-        same.update(is_ready=True)
+    return False
+
+
+def _appraise_for(tables: Tables, appraiser: Appraiser, until: float) -> bool:
+    """Compute what is stale of one person; return whether anything is left."""
+    rules = rules_of(appraiser.owner)
+    if not _begin(appraiser, rules):
+        return False
+    aside = set_aside.of(SetAside.Kind.APPRAISAL)
+    left_out = set(map(int, aside.waiting))
+
+    def compute(rows: Sequence[Appraisal]) -> list[None]:
+        _compute(tables, appraiser, rules, rows)
+        return []
+
+    while batch := _stale(appraiser, left_out):
+        _, failures = isolate(compute, batch)
+        for row, error in failures:
+            set_aside.add(aside.kind, row.pk, error)
+        failed = {row.pk for row, _ in failures}
+        left_out |= failed
+        done = {str(row.pk) for row in batch if row.pk not in failed}
+        set_aside.clear(aside.kind, aside.numbers.keys() & done)
+        if monotonic() > until:
+            return True
+    same = Appraiser.objects.filter(pk=appraiser.pk, revision=appraiser.revision)
+    same.update(is_ready=True)
     return False
 
 
@@ -153,8 +188,9 @@ def _note_new_rows(tables: Tables) -> None:
         position.save()
 
 
-def _stale(appraiser: Appraiser) -> list[Appraisal]:
+def _stale(appraiser: Appraiser, left_out: Collection[int]) -> list[Appraisal]:
     stale = Appraisal.objects.filter(owner=appraiser.owner, is_stale=True)
+    stale = stale.exclude(pk__in=left_out) if left_out else stale
     return list(stale.select_related("card").order_by("pk")[:ROWS])
 
 

@@ -10,7 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import Q, TextField
@@ -21,12 +21,14 @@ from filters.appraisal.upkeep import add_cards
 from filters.lists.explanation import StaleMatch, evidence_rows
 from filters.lists.roots import roots_of
 from filters.lists.tallies import tallies
-from filters.models import Card, Match
+from filters.models import Card, Match, SetAside
+from filters.runtime import set_aside
 from filters.runtime.batching import BATCH_SIZE, batched
 from filters.runtime.bulk import update_rows
 from filters.store import imports
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES
+from tapestry.run.limits import isolate
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import CARD, lookup
 
@@ -49,12 +51,23 @@ def refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> int:
 
     Stale are new matches, and those of live filters whose evidence has changed.  Unless
     ``enrolled`` is None, those of filters that are enrolled in the shared window, or are not.
-    Idempotent: what an interrupted call has not refreshed is still stale.
+    Idempotent: what an interrupted call has not refreshed is still stale.  A match that raises an
+    error is set aside.
     """
     refreshed = last = 0
-    while stale := _stale_after(last, enrolled):
-        last = stale[-1].key
-        refreshed += _refresh(tables, stale)
+    aside = set_aside.of(SetAside.Kind.MATCH)
+
+    def refresh(rows: Sequence[_Row]) -> list[int]:
+        return [_refresh(tables, _stale_matches(rows))]
+
+    while rows := _stale_after(last, enrolled):
+        last = rows[-1][0]
+        done, failures = isolate(refresh, [row for row in rows if not aside.waits(row[0])])
+        refreshed += sum(done)
+        for row, error in failures:
+            set_aside.add(aside.kind, row[0], error)
+        tried = {str(row[0]) for row in rows} - {str(row[0]) for row, _ in failures}
+        set_aside.clear(aside.kind, aside.numbers.keys() & tried - aside.waiting)
     return refreshed
 
 
@@ -64,14 +77,21 @@ def ensure_cards(tables: Tables, copies: Sequence[CopyKey]) -> None:
     Card.objects.bulk_create(cards, ignore_conflicts=True, batch_size=BATCH_SIZE // 6)
 
 
-def _stale_after(key: int, enrolled: bool | None) -> list[StaleMatch]:
+_Row = tuple[Any, ...]
+"""Columns of a stale match; its key is the first, its evidence, as text, the last."""
+
+
+def _stale_after(key: int, enrolled: bool | None) -> list[_Row]:
     stale = Match.objects.filter(Q(card=None) | Q(refreshed_at=None), pk__gt=key)
     if enrolled is not None:
         stale = stale.filter(filter__enrolled=enrolled)
     as_text = Cast("evidence", TextField())  # many are alike: each text is decoded once
     keys = ("pk", "filter_id", "filter__owner_id", "msgid", "audience")
     fields = (*keys, "matched_at", "disjunct", "explanation")
-    rows = list(stale.order_by("pk").values_list(*fields, as_text)[:STALE_MATCHES])
+    return list(stale.order_by("pk").values_list(*fields, as_text)[:STALE_MATCHES])
+
+
+def _stale_matches(rows: Sequence[_Row]) -> list[StaleMatch]:
     owners = people.owners_by_key({row[2] for row in rows})
     decoded = {text: tuple(json.loads(text)) for text in {row[-1] for row in rows}}
     return [

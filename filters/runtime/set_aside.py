@@ -157,6 +157,8 @@ def reason_of(kind: str, key: Key) -> str:
 
 def clear(kind: str, keys: Collection[Key]) -> None:
     """Let things not be set aside any more: they were done, or are gone."""
+    if not keys:
+        return
     gone = Row.objects.filter(kind=kind, key__in=[str(key) for key in keys])
     for number, key in gone.values_list("pk", "key"):
         event(log, "set_aside_over", number=number, kind=str(kind), key=key)

@@ -10,15 +10,21 @@ from django.db.models import QuerySet
 from filters.accounts import people
 from filters.models import Filter, PendingWindow
 from filters.runtime.batching import in_batches
+from filters.store.asides import key_of
 from tapestry.core.ports import DueFilter
 
 _FIELDS = ("pk", "owner_id", "tql", "start", "revision", "mode", "phrase", "display_tql")
 
 
 def of_windows(
-    filters: Collection[Filter], windows: Mapping[int, PendingWindow]
+    filters: Collection[Filter],
+    windows: Mapping[int, PendingWindow],
+    set_aside: Collection[str] = (),
 ) -> list[DueFilter]:
-    """Return those of the filters whose owners are active, by key, with their pending windows."""
+    """Return those of the filters whose owners are active, by key, with their pending windows.
+
+    ``set_aside`` are the keys of windows of which the last run raised an error.
+    """
     owners = people.owners_by_key(filter_.owner_id for filter_ in filters)
     due = []
     for filter_ in sorted(filters, key=attrgetter("pk")):
@@ -42,9 +48,19 @@ def of_windows(
                 live=filter_.is_live,
                 explanation=text.explanation,
                 proven=filter_.proven,
+                set_aside=key_of(filter_.pk, None if pending is None else pending.pk) in set_aside,
             )
         )
     return due
+
+
+def named(filter_: Filter, pending: PendingWindow | None) -> DueFilter:
+    """Return of a filter that cannot be read what names its window."""
+    window = filter_ if pending is None else pending
+    pending_key = None if pending is None else pending.pk
+    return DueFilter(
+        filter_.pk, "", "", (), (), window.since, None, filter_.revision, None, pending_key
+    )
 
 
 def of_rows(filters: QuerySet[Filter], filter_ids: Iterable[int], since: int) -> list[DueFilter]:

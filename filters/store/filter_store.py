@@ -13,15 +13,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from django.db import transaction
+from django.db.models import Q
 
-from filters.models import Clock, Filter, PendingWindow, SharedWindow
+from filters.models import Clock, Filter, PendingWindow, SetAside, SharedWindow
 from filters.models import Match as StoredMatch
+from filters.runtime import set_aside
 from filters.runtime.batching import BATCH_SIZE, batched, by_key, in_batches
 from filters.runtime.bulk import insert_rows
-from filters.store import due_filters, expiry, live_changes, schedule, shared_window
+from filters.store import asides, due_filters, expiry, live_changes, schedule, shared_window
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, Match
+from tapestry.run.limits import isolate
 
 log = logging.getLogger(__name__)
 
@@ -54,16 +57,24 @@ class DjangoFilterStore:
         Pending windows of older texts come first, one a run.  Timeliness decides when matches
         are shown, and not when they are stored.
         """
+        aside = set_aside.of(SetAside.Kind.FILTER)
+        again, windows_again = asides.to_be_tried(aside)
         detached = Filter.objects.filter(active=True, enrolled=False, owner__is_active=True)
         detached = detached.defer("text").order_by()
-        pending = PendingWindow.objects.filter(error="")
-        behind = detached.filter(error="", since__lt=now)
+        pending = PendingWindow.objects.filter(Q(error="") | Q(pk__in=windows_again))
+        behind = detached.filter(Q(error="") | Q(pk__in=again), since__lt=now)
         superseded = detached.filter(pk__in=pending.values("filter"))
         filters = {filter_.pk: filter_ for filter_ in (*behind, *superseded)}
         windows: dict[int, PendingWindow] = {}
         for window in pending.filter(filter__active=True).order_by("pk"):
             windows.setdefault(window.filter_id, window)
-        return due_filters.of_windows(filters.values(), windows)
+        due, unread = isolate(
+            lambda some: due_filters.of_windows(some, windows, aside.numbers),
+            list(filters.values()),
+        )
+        for filter_, error in unread:
+            asides.add(due_filters.named(filter_, windows.get(filter_.pk)), error)
+        return due
 
     def known(self, pairs: Collection[tuple[int, str]]) -> set[tuple[int, str]]:
         wanted = set(pairs)
@@ -97,12 +108,14 @@ class DjangoFilterStore:
             live_changes.apply_changes(filters, until, changes, shown)
             # What has left a live filter may have been all that was unread in it.
             schedule.plan_held(due.filter_id for due in filters if due.live)
+            asides.end(filters)
         _log_delivery(until, stored_at, filters, matches, changes)
         return True
 
     def fail(self, failed: DueFilter, message: str) -> None:
         """Store the error; the filter is not tried again until it is changed or resumed."""
         message = message or "It cannot be run."
+        asides.forget(failed)
         if failed.pending_window is None:
             with transaction.atomic():
                 SharedWindow.lock()
@@ -113,6 +126,27 @@ class DjangoFilterStore:
         else:
             PendingWindow.objects.filter(pk=failed.pending_window).update(error=message)
         event(log, "filter_failed", filter_id=failed.filter_id, revision=failed.revision)
+
+    def set_aside(self, failed: DueFilter, error: Exception) -> None:
+        asides.add(failed, error)
+
+    def postpone(self, failed: DueFilter, until: int, error: Exception) -> None:
+        if asides.has_left_most(failed):
+            asides.add(failed, error)
+            return
+        with transaction.atomic():
+            if all(_advance([failed], until)):
+                asides.end([failed])
+                asides.leave(failed, until, error)
+
+    def expel(self, errors: Mapping[int, Exception]) -> None:
+        asides.expel(errors)
+
+    def held_out(self, filter_ids: Collection[int]) -> set[int]:
+        return asides.held_out(filter_ids)
+
+    def work_around(self, what: str, error: Exception) -> None:
+        asides.work_around(what, error)
 
     def prove(self, filter_ids: Collection[int], *, proven: bool) -> None:
         for filters in in_batches(Filter.objects.exclude(proven=proven), filter_ids):

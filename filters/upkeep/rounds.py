@@ -119,7 +119,7 @@ def run_own_lane() -> None:
         if until is None:
             return
         run = run_proven(services.engine_on, tables, store, until, settings.BUDGETS)
-        if run.matches or run.changes:
+        if run.matches or run.changes or run.failed or not run.committed:
             _refresh_cards(tables, enrolled=False)
         index, budgets = PredicateIndex(tables.root), settings.BUDGETS
         join_shared(services.engine_on, index, tables, store, run, _shared_lane, budgets)
@@ -143,7 +143,7 @@ def run_unproven_lane(turns: Turns) -> bool:
     with _beating(Heartbeat.UNPROVEN):
         for run in runs:
             ran = True
-            if run.matches or run.changes:
+            if run.matches or run.changes or run.failed or not run.committed:
                 _refresh_cards(tables, enrolled=False)
         canary.check_spark(addresses.UNPROVEN, services.unproven_engine_on, tables)
     return ran

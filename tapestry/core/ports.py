@@ -38,7 +38,8 @@ class DueFilter:
     run with.  ``pending_window`` is the key of the window that an older revision still has to run,
     if this is one.  ``live``: messages leave when they no longer match.  ``explanation`` is given
     with every match; if it is empty, the disjunct that was met is described instead.  ``proven``:
-    its last run by itself took little time.
+    its last run by itself took little time.  ``set_aside``: its last run raised an error that
+    nobody foresaw.
     """
 
     filter_id: int
@@ -54,6 +55,7 @@ class DueFilter:
     live: bool = False
     explanation: str = ""
     proven: bool = False
+    set_aside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,27 @@ class FilterStore(Protocol):
 
     def fail(self, failed: DueFilter, message: str) -> None:
         """Store that a filter cannot be run, and why, for its owner to see."""
+
+    def set_aside(self, failed: DueFilter, error: Exception) -> None:
+        """Store that an error which nobody foresaw keeps a filter from being run.
+
+        Its window stays, and is due again later; a commit of it ends that.
+        """
+
+    def postpone(self, failed: DueFilter, until: int, error: Exception) -> None:
+        """Set only the beginning of a filter's window aside, up to ``until``: the rest is due.
+
+        It is a pending window then.  Do nothing if the window no longer begins at its ``since``.
+        """
+
+    def expel(self, errors: Mapping[int, Exception]) -> None:
+        """Detach filters with which the shared window failed; they are held out of it a while."""
+
+    def held_out(self, filter_ids: Collection[int]) -> set[int]:
+        """Return those of the filters that may not be enrolled now."""
+
+    def work_around(self, what: str, error: Exception) -> None:
+        """Store that a part of the index failed, and what it would have chosen was evaluated."""
 
     def prove(self, filter_ids: Collection[int], *, proven: bool) -> None:
         """Store whether a run of these filters took little time."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tapestry.core.sorted_hashes import SortedHashes
 from tapestry.plan.predicate_keys import PredicateKey
@@ -52,6 +53,7 @@ class InMemoryLookup:
         self.extractors = index.extractors
         self.representatives = index.representatives
         self.present = frozenset(present)
+        self._index = index
         self._segments = _segments(index.files())
 
     def candidate_groups(self, keys: Collection[PredicateKey]) -> list[EvaluationGroup]:
@@ -85,6 +87,28 @@ class InMemoryLookup:
                 for code, filter_id, revision, disjunct in distinct.T.tolist()
             ]
         return members
+
+    def groups_with(self, extractors: Collection[str]) -> list[EvaluationGroup]:
+        """Return all groups that have a key of one of the extractors, read from the files."""
+        return sorted({group for group, _ in self._read("extractor", extractors)})
+
+    def filters_of(self, groups: Collection[EvaluationGroup]) -> set[int]:
+        """Return the filters that were ever entered with one of the groups, read from the files."""
+        wanted = set(groups)
+        read = self._read("signature", {group.signature for group in wanted})
+        return {filter_id for group, filter_id in read if group in wanted}
+
+    def _read(self, column: str, values: Collection[str]) -> Iterator[tuple[EvaluationGroup, int]]:
+        """Yield the group and the filter of each entry with one of the values in a column."""
+        for path in self._index.files():
+            rows = read_parquet(path)
+            rows = rows.filter(pc.is_in(rows[column], pa.array(sorted(values), pa.string())))
+            names = (*TEXTS, "filter_id")
+            for signature, constants, audiences, filter_id in zip(
+                *(rows[name].to_pylist() for name in names), strict=True
+            ):
+                visible = visible_audiences(audiences.split("\n"), self.present)
+                yield EvaluationGroup(signature, constants, visible), filter_id
 
     def _groups(self, segment: Segment, codes: Numbers) -> dict[int, EvaluationGroup]:
         """Return the groups that the codes of a segment stand for, by code.

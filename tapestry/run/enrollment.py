@@ -9,6 +9,7 @@ from tapestry.core.log import event
 from tapestry.core.ports import DueFilter, FilterStore
 from tapestry.plan.compile import compile_due
 from tapestry.predicate_index.store import IndexEntry, IndexFullError, PredicateIndex, index_entries
+from tapestry.run.limits import isolate
 
 log = logging.getLogger(__name__)
 
@@ -18,31 +19,60 @@ def can_share(due_filter: DueFilter) -> bool:
     return due_filter.until is None and not due_filter.live
 
 
+def sharing(store: FilterStore, done: Sequence[DueFilter]) -> list[DueFilter]:
+    """Return those of the filters that may share the next window, and are not held out of it."""
+    shared, unknown = isolate(lambda some: list(filter(can_share, some)), done)
+    _expel(store, unknown)
+    held_out = store.held_out({due_filter.filter_id for due_filter in shared}) if shared else ()
+    return [due_filter for due_filter in shared if due_filter.filter_id not in held_out]
+
+
 def enroll(
     index: PredicateIndex, store: FilterStore, done: Sequence[DueFilter], until: int
 ) -> None:
     """Enroll filters that were run to ``until``, where the shared window ends.
 
     A filter that is entered but not enrolled keeps a window of its own: the store knows which
-    are.  So does a filter for which the index has no room.
+    are.  So does a filter for which the index has no room, and one that cannot be entered.
     """
-    wanted = [due_filter for due_filter in done if can_share(due_filter)]
+    wanted = sharing(store, done)
     if not wanted:
         return
     room = index.room()
-    entered: list[DueFilter] = []
-    entries: list[IndexEntry] = []
-    representatives: dict[str, str] = {}
-    for due_filter in wanted if room > 0 else ():
-        own_entries, texts = index_entries(due_filter, compile_due(due_filter))
-        if len(entries) + len(own_entries) <= room:
-            entered.append(due_filter)
-            entries += own_entries
-            representatives |= texts
-    refused = len(wanted) - len(entered)
+    read, unread = isolate(_entries, wanted if room > 0 else ())
+    entered: list[tuple[DueFilter, list[IndexEntry], dict[str, str]]] = []
+    for due_filter, entries, texts in read:
+        if len(entries) <= room:
+            entered.append((due_filter, entries, texts))
+            room -= len(entries)
+    refused = len(wanted) - len(entered) - len(unread)
     if refused:
         event(log, "not_enrolled", filters=refused, error=IndexFullError(refused).message)
-    if entered:
-        index.add(entries, representatives)
-        store.enroll(entered, until)
-    index.compact(store.revisions, full=refused > 0)
+
+    def enter(some: Sequence[tuple[DueFilter, list[IndexEntry], dict[str, str]]]) -> list[None]:
+        representatives = {name: text for _, _, texts in some for name, text in texts.items()}
+        index.add([entry for _, entries, _ in some for entry in entries], representatives)
+        store.enroll([due_filter for due_filter, _, _ in some], until)
+        return []
+
+    _, unentered = isolate(enter, entered)
+    _expel(store, [*unread, *((entry[0], error) for entry, error in unentered)])
+    _, uncompacted = isolate(
+        lambda _: [index.compact(store.revisions, full=refused > 0)], ["compact"]
+    )
+    for what, error in uncompacted:
+        store.work_around(what, error)
+
+
+def _entries(
+    due_filters: Sequence[DueFilter],
+) -> list[tuple[DueFilter, list[IndexEntry], dict[str, str]]]:
+    return [
+        (due_filter, *index_entries(due_filter, compile_due(due_filter)))
+        for due_filter in due_filters
+    ]
+
+
+def _expel(store: FilterStore, failures: Sequence[tuple[DueFilter, Exception]]) -> None:
+    if failures:
+        store.expel({due_filter.filter_id: error for due_filter, error in failures})

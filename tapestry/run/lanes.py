@@ -13,19 +13,21 @@ from __future__ import annotations
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from functools import partial
 
 from tapestry.core.budgets import Budgets
 from tapestry.core.log import event
-from tapestry.core.ports import DueFilter, FilterStore
+from tapestry.core.ports import DueFilter, FilterStore, Match
+from tapestry.core.surroundings import is_of_surroundings
 from tapestry.plan.engine import Engine
 from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.probe import SnapshotRows
 from tapestry.predicate_index.store import PredicateIndex
-from tapestry.run.enrollment import can_share, enroll
-from tapestry.run.own_windows import Run, explained, refuse, run_own_windows
+from tapestry.run.enrollment import enroll, sharing
+from tapestry.run.own_windows import Run, refuse, run_each, run_own_windows
 from tapestry.run.shared_window import run_shared_window
 from tapestry.run.unproven import Turns, run_turn
 from tapestry.run.window_cut import cut
@@ -96,11 +98,39 @@ def _run_shared_window(
         store.prove(result.slow, proven=False)
     if result.stale:
         store.detach(result.stale)
+    if result.expelled:
+        store.expel(result.expelled)
+    for what, error in result.worked_around.items():
+        store.work_around(what, error)
     for due_filter, error in result.failed:
         refuse(store, due_filter, error)
-    matches = explained(result.matches, result.filters)
-    committed = store.commit_shared(since, until, result.filters, matches)
-    return Run(tuple(result.filters), tuple(matches), (), len(result.failed), committed)
+    return _commit_shared(store, since, until, result.filters, result.matches, len(result.failed))
+
+
+def _commit_shared(
+    store: FilterStore,
+    since: int,
+    until: int,
+    filters: Sequence[DueFilter],
+    matches: Sequence[Match],
+    failed: int,
+) -> Run:
+    """Store what the shared window gave; where that raises an error, that of half the filters.
+
+    The others are detached first: their own windows begin where this one does.
+    """
+    while True:
+        try:
+            committed = store.commit_shared(since, until, filters, matches)
+            return Run(tuple(filters), tuple(matches), (), failed, committed)
+        except Exception as error:
+            if not filters or is_of_surroundings(error):
+                raise
+            middle = len(filters) // 2
+            store.expel({due_filter.filter_id: error for due_filter in filters[middle:]})
+            filters = filters[:middle]
+            kept = {due_filter.filter_id for due_filter in filters}
+            matches = [match for match in matches if match.filter_id in kept]
 
 
 def run_proven(
@@ -112,7 +142,20 @@ def run_proven(
     too long even so are proven no more.
     """
     due = [due_filter for due_filter in store.due(until) if due_filter.proven]
-    run = run_own_windows(engine_on, tables, store, due, until, budgets.own, isolate=False)
+    return run_each(
+        store, due, lambda some: _run_proven(engine_on, tables, store, some, until, budgets)
+    )
+
+
+def _run_proven(
+    engine_on: EngineOn,
+    tables: Tables,
+    store: FilterStore,
+    due: Sequence[DueFilter],
+    until: int,
+    budgets: Budgets,
+) -> Run:
+    run = run_own_windows(engine_on, tables, store, due, until, budgets.own, isolate_slow=False)
     by_owner: dict[str, list[DueFilter]] = defaultdict(list)
     for due_filter, _ in run.slow:
         by_owner[due_filter.owner].append(due_filter)
@@ -120,7 +163,9 @@ def run_proven(
         return _unprove_slow(store, run, "own")
     run = replace(run, slow=())
     for owned in by_owner.values():
-        part = run_own_windows(engine_on, tables, store, owned, until, budgets.own, isolate=False)
+        part = run_own_windows(
+            engine_on, tables, store, owned, until, budgets.own, isolate_slow=False
+        )
         run = run.followed_by(_unprove_slow(store, part, "own"))
     return run
 
@@ -147,7 +192,7 @@ def join_shared(
     Those that the shared window has left behind meanwhile are first run up to its end, which
     takes little time: little is new since then.
     """
-    filter_ids = {due.filter_id for due in run.filters if can_share(due)}
+    filter_ids = {due.filter_id for due in sharing(store, run.filters)}
     if not (filter_ids and run.committed):
         return
     with shared_lane() as held:
@@ -156,8 +201,12 @@ def join_shared(
             return
         behind = [due for due in store.due(until) if due.filter_id in filter_ids and due.proven]
         joining = behind[:MOST_JOINING]
-        last = run_own_windows(
-            engine_on, tables, store, joining, until, budgets.joining, isolate=False
+        last = run_each(
+            store,
+            joining,
+            lambda some: run_own_windows(
+                engine_on, tables, store, some, until, budgets.joining, isolate_slow=False
+            ),
         )
         _unprove_slow(store, last, "joining")
         late = {due.filter_id for due in behind}
@@ -183,4 +232,10 @@ def run_unproven(
             if until is None or owner is None:
                 return
             mine = [due_filter for due_filter in due if due_filter.owner == owner]
-            yield run_turn(engine_on, tables, store, turns.portions, mine, until, budgets)
+            turn = partial(
+                run_turn,
+                *(engine_on, tables, store, turns.portions),
+                until=until,
+                budgets=budgets,
+            )
+            yield run_each(store, mine, turn)

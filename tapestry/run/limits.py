@@ -1,4 +1,7 @@
-"""Limits of a run, and which filters are over them: no filter may delay or lose the others."""
+"""Who is to blame where a run of many fails: no filter may delay or lose the others.
+
+all at once ─ fails ─> each plan, or halves ─> … ─> the one that fails alone
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
+from tapestry.core.surroundings import is_of_surroundings
 from tapestry.plan.engine import TooMuchError, TooSlowError
 
 log = logging.getLogger(__name__)
@@ -23,8 +26,8 @@ def run_isolated(
     plan: Callable[[Item], str],
     *,
     isolate_slow: bool = True,
-) -> tuple[list[Result], list[tuple[Item, TapestryError]]]:
-    """Run all items at once; where that fails, those of each plan by themselves.
+) -> tuple[list[Result], list[tuple[Item, Exception]]]:
+    """Run all items at once; where that fails, those of each plan by themselves, or halves.
 
     Return the results, and the items that cannot be run: they do not keep others from running.
     Unless ``isolate_slow``, all cannot be run where all at once take too long.
@@ -34,45 +37,85 @@ def run_isolated(
         by_plan[plan(item)].append(item)
     try:
         return (run(items) if items else []), []
-    except DamagedFileError:
-        raise  # no filter is to blame
-    except TapestryError as error:
+    except Exception as error:
+        if is_of_surroundings(error):
+            raise
         if isinstance(error, TooSlowError) and (len(by_plan) == 1 or not isolate_slow):
             return [], [(item, error) for item in items]
-        log.warning("Not all at once: %s", error.message)
-    outcomes = [set_aside(run, same_plan) for same_plan in by_plan.values()]
+        log.warning("Not all at once: %s", _name(error))
+        if not isinstance(error, TapestryError):
+            alike = [item for same_plan in by_plan.values() for item in same_plan]
+            return _halves(isolate, alike, run)
+    outcomes = [run_alike(run, same_plan) for same_plan in by_plan.values()]
     results = [result for of_plan, _ in outcomes for result in of_plan]
     return results, [failure for _, of_plan in outcomes for failure in of_plan]
 
 
-def set_aside(
+def run_alike(
     run: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item]
-) -> tuple[list[Result], list[tuple[Item, TapestryError]]]:
+) -> tuple[list[Result], list[tuple[Item, Exception]]]:
     """Run items that share a plan; return the results, and the items that cannot be run.
 
-    Where it is too much for all, halves are tried, down to the single item that is too much.
-    Any other failure is that of the plan, and so of all items; so is a plan that takes too long.
+    Where it is too much for all, or an error that nobody foresaw, halves are tried, down to the
+    single item.  Any other failure is that of the plan, and so of all items; so is a plan that
+    takes too long.
 
     >>> def run(items):
     ...     if 3 in items:
     ...         raise TooMuchError("Too much.")
     ...     return list(items)
-    >>> results, failures = set_aside(run, [1, 2, 3, 4])
+    >>> results, failures = run_alike(run, [1, 2, 3, 4])
     >>> results, [item for item, _ in failures]
     ([1, 2, 4], [3])
     """
     try:
         return run(items), []
-    except TooSlowError as error:
-        return [], [(item, error) for item in items]
-    except TooMuchError as error:
-        if len(items) == 1:
-            return [], [(items[0], error)]
-    except DamagedFileError:
-        raise
-    except TapestryError as error:
-        return [], [(item, error) for item in items]
+    except Exception as error:
+        if is_of_surroundings(error):
+            raise
+        halving = isinstance(error, TooMuchError) or not isinstance(error, TapestryError)
+        if len(items) == 1 or isinstance(error, TooSlowError) or not halving:
+            return [], [(item, error) for item in items]
+    return _halves(run_alike, items, run)
+
+
+def isolate(
+    run: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item]
+) -> tuple[list[Result], list[tuple[Item, Exception]]]:
+    """Run items at once; where that raises an error, halves, down to the items that raise it.
+
+    Return the results, and those items with their errors; all of them where it takes too long.
+    What a half has done before it failed is done again, or found done.
+
+    >>> results, failures = isolate(lambda items: [6 // item for item in items], [1, 0, 3])
+    >>> results, failures
+    ([6, 2], [(0, ZeroDivisionError('integer division or modulo by zero'))])
+    """
+    if not items:
+        return [], []
+    try:
+        return run(items), []
+    except Exception as error:
+        if is_of_surroundings(error):
+            raise
+        if len(items) == 1 or isinstance(error, TooSlowError):
+            return [], [(item, error) for item in items]
+    return _halves(isolate, items, run)
+
+
+def _halves(
+    again: Callable[..., tuple[list[Result], list[tuple[Item, Exception]]]],
+    items: Sequence[Item],
+    run: Callable[[Sequence[Item]], list[Result]],
+) -> tuple[list[Result], list[tuple[Item, Exception]]]:
     middle = len(items) // 2
-    results, failures = set_aside(run, items[:middle])
-    more_results, more_failures = set_aside(run, items[middle:])
+    if not middle:
+        return again(run, items)
+    results, failures = again(run, items[:middle])
+    more_results, more_failures = again(run, items[middle:])
     return results + more_results, failures + more_failures
+
+
+def _name(error: Exception) -> str:
+    """Return what the log says of an error: others than ours may quote what is nobody's."""
+    return error.message if isinstance(error, TapestryError) else type(error).__name__

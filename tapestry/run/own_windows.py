@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import logging
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import TypeVar
 
-from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, FilterStore, Match
+from tapestry.core.surroundings import is_of_surroundings
 from tapestry.plan.compile import compile_due
 from tapestry.plan.engine import Engine, TooManyError, TooSlowError
 from tapestry.plan.explanation import explanation
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute
-from tapestry.run.limits import run_isolated
-from tapestry.run.suspects import require_blame
+from tapestry.run.faulty_mail import leave_faulty_mail
+from tapestry.run.limits import isolate, run_isolated
+from tapestry.run.suspects import open_engine, require_blame
 from tapestry.tables.delta.log import Snapshot, Tables, snapshot
 
 log = logging.getLogger(__name__)
@@ -63,6 +65,19 @@ class Run:
         )
 
 
+def run_each(
+    store: FilterStore, due_filters: Sequence[DueFilter], run: Callable[[Sequence[DueFilter]], Run]
+) -> Run:
+    """Run filters together; where that raises an error, set aside those alone that raise it."""
+    runs, failures = isolate(lambda some: [run(some)], due_filters)
+    for due_filter, error in failures:
+        refuse(store, due_filter, error)
+    done = Run(failed=len(failures))
+    for part in runs:
+        done = done.followed_by(part)
+    return done
+
+
 def run_own_windows(
     engine_on: Callable[[Snapshot], Engine],
     tables: Tables,
@@ -71,26 +86,20 @@ def run_own_windows(
     until: int,
     seconds: float = math.inf,
     *,
-    isolate: bool = True,
+    isolate_slow: bool = True,
 ) -> Run:
     """Run filters, each over its own window, and store what they found.
 
     Where a filter finds more than can be had at once, the first part of its window is run.  Where
-    all take more than so many seconds, each plan is run by itself if ``isolate``.
+    all take more than so many seconds, each plan is run by itself if ``isolate_slow``.
     """
-    due: dict[int, DueFilter] = {}
-    subscriptions: list[Subscription] = []
-    failed = 0
-    for due_filter in due_filters:
-        try:
-            subscriptions.append(subscribe(due_filter))
-            due[due_filter.filter_id] = due_filter
-        except TapestryError as error:
-            refuse(store, due_filter, error)
-            failed += 1
-    if not due:
-        return Run(failed=failed)
-    engine = engine_on(snapshot(tables))
+    subscriptions, refused = isolate(lambda some: list(map(subscribe, some)), due_filters)
+    due = {due_filter.filter_id: due_filter for due_filter in due_filters}
+    subscribed = {s.filter_id for s in subscriptions}
+    if not subscribed:
+        return _refused(store, refused)
+    seen = snapshot(tables)
+    engine = open_engine(engine_on, seen)
 
     def find_matches(subscriptions: Sequence[Subscription]) -> list[Match]:
         with engine.limit(seconds):
@@ -102,12 +111,13 @@ def run_own_windows(
 
     kept_filters = [s for s in subscriptions if not due[s.filter_id].live]
     live_filters = [s for s in subscriptions if due[s.filter_id].live]
-    matches, failures = run_isolated(find_matches, kept_filters, _plan, isolate_slow=isolate)
-    changed, live_failures = run_isolated(find_changes, live_filters, _plan, isolate_slow=isolate)
+    matches, failures = run_isolated(find_matches, kept_filters, _plan, isolate_slow=isolate_slow)
+    changed, live_failures = run_isolated(
+        find_changes, live_filters, _plan, isolate_slow=isolate_slow
+    )
     if failures or live_failures:
         require_blame(engine, {s.filter_id for s, _ in (*failures, *live_failures)})
     partial: list[tuple[DueFilter, int, list[Match]]] = []
-    refused: list[tuple[DueFilter, TapestryError]] = []
     slow: list[tuple[DueFilter, TapestryError]] = []
     for subscription, failure in (*live_failures, *failures):
         due_filter = due.pop(subscription.filter_id)
@@ -120,20 +130,58 @@ def run_own_windows(
         try:
             end, part = _first_part(find_matches, subscription, until, failure)
             partial.append((replace(due_filter, until=end), end, part))
-        except TapestryError as final_error:
+        except Exception as final_error:
             refused.append((due_filter, final_error))
-    for due_filter, failure in refused:
-        refuse(store, due_filter, failure)
-    done = list(due.values())
-    matches, changed = explained(matches, done), explained(changed, done)
-    committed = store.commit(done, until, matches, changed)
-    for due_filter, end, part in partial:
-        part = explained(part, [due_filter])
-        committed &= store.commit([due_filter], end, part)
-        matches += part
-        done.append(due_filter)
-    failed += len(refused)
-    return Run(tuple(done), tuple(matches), tuple(changed), failed, committed, tuple(slow))
+
+    def commit(some: Sequence[DueFilter]) -> list[Run]:
+        found = explained((m for filter_ in some for m in matches_of[filter_.filter_id]), some)
+        changes = explained((c for filter_ in some for c in changes_of[filter_.filter_id]), some)
+        committed = store.commit(some, until, found, changes)
+        return [Run(tuple(some), tuple(found), tuple(changes), 0, committed)]
+
+    def commit_part(parts: Sequence[tuple[DueFilter, int, list[Match]]]) -> list[Run]:
+        runs = []
+        for due_filter, end, part in parts:
+            found = explained(part, [due_filter])
+            committed = store.commit([due_filter], end, found)
+            runs.append(Run((due_filter,), tuple(found), (), 0, committed))
+        return runs
+
+    matches_of, changes_of = _by_filter(matches), _by_filter(changed)
+    done = [due_filter for key, due_filter in due.items() if key in subscribed]
+    runs, uncommitted = isolate(commit, done)
+    more, uncommitted_parts = isolate(commit_part, partial)
+    refused += uncommitted + [(part[0], error) for part, error in uncommitted_parts]
+    run = Run(slow=tuple(slow))
+    for part_run in (*runs, *more):
+        run = run.followed_by(part_run)
+
+    def attempt(due_filter: DueFilter) -> None:
+        end = until if due_filter.until is None else due_filter.until
+        commit_part([(due_filter, end, find_matches([subscribe(due_filter)]))])
+
+    for refusal in list(refused):
+        due_filter, error = refusal
+        again = due_filter.set_aside and not due_filter.live
+        if again and not isinstance(error, TapestryError):
+            end = until if due_filter.until is None else due_filter.until
+            if leave_faulty_mail(attempt, store, seen, due_filter, end):
+                refused.remove(refusal)
+                run = run.followed_by(Run(failed=1))
+    return run.followed_by(_refused(store, refused))
+
+
+def _refused(store: FilterStore, refused: Sequence[tuple[DueFilter, Exception]]) -> Run:
+    for due_filter, error in refused:
+        refuse(store, due_filter, error)
+    return Run(failed=len(refused))
+
+
+def _by_filter(found: Iterable[Delivery]) -> dict[int, list[Delivery]]:
+    by_filter: dict[int, list[Delivery]] = defaultdict(list)
+    for delivery in found:
+        by_filter[delivery.filter_id].append(delivery)
+    return by_filter
 
 
 def refuse_slow(store: FilterStore, run: Run) -> Run:
@@ -155,14 +203,18 @@ def subscribe(due_filter: DueFilter) -> Subscription:
     )
 
 
-def refuse(store: FilterStore, due_filter: DueFilter, error: TapestryError) -> None:
+def refuse(store: FilterStore, due_filter: DueFilter, error: Exception) -> None:
     """Store that a filter cannot be run, for its owner to see, and log it.
 
     An error in the text quotes the text, which is its owner's alone: the log says only that
-    there is one.  A damaged file is no fault of the filter: that error is raised.
+    there is one.  A fault of the surroundings is none of the filter: that error is raised.  What
+    nobody foresaw is tried again later.
     """
-    if isinstance(error, DamagedFileError):
+    if is_of_surroundings(error):
         raise error
+    if not isinstance(error, TapestryError):
+        store.set_aside(due_filter, error)
+        return
     store.fail(due_filter, error.message)
     in_text = error.span is not None or error.text is not None
     message = "Its text does not compile." if in_text else error.message
@@ -173,7 +225,7 @@ def _first_part(
     run: Callable[[Sequence[Subscription]], list[Match]],
     subscription: Subscription,
     until: int,
-    error: TapestryError,
+    error: Exception,
 ) -> tuple[int, list[Match]]:
     """Run the first part of a window with too many matches; return its end, and its matches.
 

@@ -13,20 +13,19 @@ fan-out hands its answers to each.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter, FilterStore, Match
 from tapestry.core.schema import MESSAGES
-from tapestry.plan.compile import Plan, compile_stored
+from tapestry.plan.compile import Plan
 from tapestry.plan.engine import (
     DeferredEngine,
     Engine,
@@ -35,8 +34,8 @@ from tapestry.plan.engine import (
     TooSlowError,
 )
 from tapestry.plan.group import ConstantRow, SignatureGroup
-from tapestry.plan.signature import Constant
-from tapestry.predicate_index.covering import decide
+from tapestry.plan.predicate_keys import PredicateKey
+from tapestry.predicate_index.covering import Decided, decide
 from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
 from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.probe import SnapshotRows, candidate_keys
@@ -48,8 +47,9 @@ from tapestry.run.execute import (
     matched_at_start,
     matching_at,
 )
-from tapestry.run.limits import run_isolated
-from tapestry.run.own_windows import subscribe
+from tapestry.run.group_plans import group_constants, signature_plans
+from tapestry.run.limits import isolate, run_isolated
+from tapestry.run.own_windows import explained, subscribe
 from tapestry.run.suspects import require_blame
 
 MOST_ASKED = 100
@@ -61,7 +61,9 @@ class SharedWindowResult:
     """What the shared window gave: matches, the filters that have matches, those that failed.
 
     ``stale`` filters are to be detached: the index has another revision of them, or they find
-    too much at once, or are among those that took too long (``slow``).
+    too much at once, or are among those that took too long (``slow``).  So are ``expelled`` ones,
+    with which the shared window failed: their own windows tell whether they can be run.
+    ``worked_around`` are the parts of the index that failed, by name.
     """
 
     matches: list[Match] = field(default_factory=list)
@@ -69,6 +71,13 @@ class SharedWindowResult:
     stale: set[int] = field(default_factory=set)
     slow: set[int] = field(default_factory=set)
     failed: list[tuple[DueFilter, TapestryError]] = field(default_factory=list)
+    expelled: dict[int, Exception] = field(default_factory=dict)
+    worked_around: dict[str, Exception] = field(default_factory=dict)
+
+    def expel(self, failures: Iterable[tuple[Iterable[int], Exception]]) -> None:
+        """Have filters detached because of an error."""
+        for filter_ids, error in failures:
+            self.expelled |= dict.fromkeys(filter_ids, error)
 
 
 def run_shared_window(
@@ -87,31 +96,39 @@ def run_shared_window(
     ``engine_on`` is called only if postings leave something to evaluate.  ``history_complete``:
     no row on which filters may count was ever removed, so what matched at ``since`` was delivered.
     """
-    extractors = lookup.extractors()
-    keys = candidate_keys(rows, extractors, since, until) if extractors else set()
-    candidates = lookup.candidate_groups(keys) if keys else []
+    result = SharedWindowResult()
+    candidates = _candidates(rows, lookup, since, until, result)
     if not candidates:
-        return SharedWindowResult()
-    texts = lookup.representatives()
-    plans = {
-        signature: _plan(texts.get(signature, ""), signature)
-        for signature in {group.signature for group in candidates}
-    }
-    planned = [
-        (number, plan, group)
-        for number, group in enumerate(candidates)
-        if (plan := plans[group.signature]) is not None
-    ]
+        return result
+    plans, faults = signature_plans(candidates, lookup, store)
+    result.worked_around |= {f"signature {name}": error for name, error in faults.items()}
     # Of the others no filter has the signature now: another version entered them.
-    errors: dict[int, TapestryError | None] = dict.fromkeys(range(len(candidates)))
-    for number, _, _ in planned:
-        del errors[number]
-    decided = decide(rows, planned, since, until)
-    numbered_rows = [
-        (plan, ConstantRow(number, 0, _constants(plan, group), group.audiences, since, until))
-        for number, plan, group in planned
-        if number not in decided.groups
-    ]
+    errors: dict[int, Exception | None] = {
+        number: faults.get(group.signature)
+        for number, group in enumerate(candidates)
+        if plans.get(group.signature) is None
+    }
+
+    def constant_rows(numbers: Sequence[int]) -> list[tuple[Plan, ConstantRow]]:
+        asked = [(n, plans[candidates[n].signature], candidates[n]) for n in numbers]
+        return [
+            (plan, ConstantRow(n, 0, group_constants(plan, group), group.audiences, since, until))
+            for n, plan, group in asked
+            if plan is not None
+        ]
+
+    wanted = [number for number in range(len(candidates)) if number not in errors]
+    planned, unread = isolate(constant_rows, wanted)
+    errors |= dict(unread)
+
+    def decide_some(items: Sequence[tuple[Plan, ConstantRow]]) -> list[Decided]:
+        asked = [(row.filter_id, plan, candidates[row.filter_id]) for plan, row in items]
+        return [decide(rows, asked, since, until)]
+
+    decided, undecided = isolate(decide_some, planned)
+    result.worked_around |= {f"postings {p.signature.name}": error for (p, _), error in undecided}
+    answered = {number for part in decided for number in part.groups}
+    numbered_rows = [item for item in planned if item[1].filter_id not in answered]
     engine = DeferredEngine(engine_on)
 
     def find_rows(numbered_rows: Sequence[tuple[Plan, ConstantRow]]) -> list[Row]:
@@ -133,16 +150,39 @@ def run_shared_window(
             matching = matching_at(engine, groups, ((*answer, since) for answer in answers))
         return matching
 
-    return fan_out(
+    fan_out(
+        result,
         engine,
         rows,
         lookup,
         store,
         candidates,
-        [*decided.answers, *answers],
+        [*(answer for part in decided for answer in part.answers), *answers],
         errors,
         matched_at_since if history_complete else None,
     )
+    return result
+
+
+def _candidates(
+    rows: SnapshotRows, lookup: InMemoryLookup, since: int, until: int, result: SharedWindowResult
+) -> list[EvaluationGroup]:
+    """Return the groups that new rows concern.
+
+    Where the keys of an extractor cannot be had, all groups that have one are: slower, and right.
+    """
+    extractors = lookup.extractors()
+
+    def keys_of(names: Sequence[str]) -> list[PredicateKey]:
+        chosen = {name: extractors[name] for name in names}
+        return list(candidate_keys(rows, chosen, since, until))
+
+    keys, unread = isolate(keys_of, sorted(extractors))
+    groups, unfound = isolate(lookup.candidate_groups, sorted(keys))
+    result.worked_around |= dict(unread) | {key.extractor: error for key, error in unfound}
+    if not result.worked_around:
+        return groups
+    return sorted({*groups, *lookup.groups_with(set(result.worked_around))})
 
 
 def _signature_groups(items: Iterable[tuple[Plan, ConstantRow]]) -> list[SignatureGroup]:
@@ -152,31 +192,18 @@ def _signature_groups(items: Iterable[tuple[Plan, ConstantRow]]) -> list[Signatu
     ]
 
 
-def _constants(plan: Plan, group: EvaluationGroup) -> tuple[Constant, ...]:
-    constants = zip(plan.signature.constants, json.loads(group.constants), strict=True)
-    return tuple(replace(c, value=tuple(value) if c.many else value) for c, value in constants)
-
-
-def _plan(text: str, signature: str) -> Plan | None:
-    """Return the plan of a signature, given a filter that had it; None if none has it now."""
-    try:
-        compiled = compile_stored(text, None, (), live=False)
-    except TapestryError:
-        return None
-    return next((plan for plan in compiled.plans if plan.signature.name == signature), None)
-
-
 def fan_out(
+    result: SharedWindowResult,
     engine: Engine,
     rows: SnapshotRows,
     lookup: InMemoryLookup,
     store: FilterStore,
     groups: Sequence[EvaluationGroup],
     answers: Sequence[Row],
-    errors: Mapping[int, TapestryError | None],
+    errors: Mapping[int, Exception | None],
     matched_at_since: Callable[[Collection[Pair]], set[Pair]] | None,
-) -> SharedWindowResult:
-    """Return what the answers of groups are for the filters that belong to them [Chen00 §3.3].
+) -> None:
+    """Add what the answers of groups are for the filters that belong to them [Chen00 §3.3].
 
     The predicate index may lag behind the database, so the application is asked for each member: a
     filter that is not what the index says is stale, and is given a window of its own.
@@ -186,66 +213,97 @@ def fan_out(
     messages which matched where the window begins; it is asked before many filters are asked one
     by one about their T0.  None if history is not complete.
     """
-    result = SharedWindowResult()
     numbers = {row[0] for row in answers} | set(errors)
     if not numbers:
-        return result
-    members = set(lookup.members([groups[number] for number in numbers]))
-    enrolled = store.enrolled({member.filter_id for member in members})
-    due = {due_filter.filter_id: due_filter for due_filter in enrolled}
-    members_of: dict[EvaluationGroup, list[Member]] = defaultdict(list)
-    visible = {
-        audiences: visible_audiences(audiences, lookup.present)
-        for audiences in {due_filter.audiences for due_filter in enrolled}
-    }
-    for member in members:
-        due_filter = due.get(member.filter_id)
-        if due_filter is None or due_filter.revision != member.revision:
-            continue
-        if visible[due_filter.audiences] == member.group.audiences:
-            members_of[member.group].append(member)
-        else:
-            result.stale.add(member.filter_id)
+        return
+    due, members_of = _members(result, lookup, store, [groups[number] for number in numbers])
     failed: dict[int, TapestryError] = {}
     for number, error in errors.items():
         filter_ids = {member.filter_id for member in members_of[groups[number]]}
         if error is None or isinstance(error, TooManyError | TooSlowError):
             result.stale |= filter_ids
             result.slow |= filter_ids if isinstance(error, TooSlowError) else set()
-        else:
+        elif isinstance(error, TapestryError):
             failed |= dict.fromkeys(filter_ids, error)
+        else:
+            result.expel([(filter_ids, error)])
     result.failed = [
         (due[filter_id], error)
         for filter_id, error in sorted(failed.items())
-        if filter_id not in result.stale
+        if filter_id not in result.stale and filter_id not in result.expelled
     ]
+    rows_of: dict[int, list[Row]] = defaultdict(list)
+    for number, msgid, audience, ts, c, _, evidence in answers:
+        for member in members_of[groups[number]]:
+            row = (member.filter_id, msgid, audience, ts, c, member.disjunct, evidence)
+            rows_of[member.filter_id].append(row)
+    gone = {*failed, *result.stale, *result.expelled}
 
-    def rows_of_filters() -> Iterator[Row]:
-        for number, msgid, audience, ts, c, _, evidence in answers:
-            for member in members_of[groups[number]]:
-                if member.filter_id not in failed and member.filter_id not in result.stale:
-                    yield member.filter_id, msgid, audience, ts, c, member.disjunct, evidence
+    def matches_of(filter_ids: Sequence[int]) -> list[Match]:
+        first: dict[Pair, Row] = {}
+        keep_first(first, (row for filter_id in filter_ids for row in rows_of[filter_id]))
+        starts = {filter_id: due[filter_id].start for filter_id in filter_ids}
 
-    first: dict[Pair, Row] = {}
-    keep_first(first, rows_of_filters())
-    starts = {filter_id: due[filter_id].start for filter_id, _ in first}
+        def matched_before(pairs: Collection[Pair]) -> set[Pair]:
+            arrived = _first_arrivals(rows, {msgid for _, msgid in pairs})
+            asked = {(i, msgid) for i, msgid in pairs if arrived[msgid] <= (starts[i] or BEGINNING)}
+            msgids = {msgid for _, msgid in asked}
+            old: set[Pair] = set()
+            if matched_at_since is not None and len(asked) > MOST_ASKED:
+                for number, msgid in matched_at_since(
+                    {(row[0], row[1]) for row in answers if row[1] in msgids}
+                ):
+                    old |= {(member.filter_id, msgid) for member in members_of[groups[number]]}
+            return old | matched_at_start(engine, lambda i: subscribe(due[i]), asked - old)
 
-    def matched_before(pairs: Collection[Pair]) -> set[Pair]:
-        arrived = _first_arrivals(rows, {msgid for _, msgid in pairs})
-        asked = {(i, msgid) for i, msgid in pairs if arrived[msgid] <= (starts[i] or BEGINNING)}
-        msgids = {msgid for _, msgid in asked}
-        old: set[Pair] = set()
-        if matched_at_since is not None and len(asked) > MOST_ASKED:
-            for number, msgid in matched_at_since(
-                {(row[0], row[1]) for row in answers if row[1] in msgids}
-            ):
-                old |= {(member.filter_id, msgid) for member in members_of[groups[number]]}
-        return old | matched_at_start(engine, lambda i: subscribe(due[i]), asked - old)
+        found = decide_matches(first.values(), starts, store.known, matched_before)
+        return explained(found, [due[filter_id] for filter_id in filter_ids])
 
-    result.matches = decide_matches(first.values(), starts, store.known, matched_before)
-    matching = {match.filter_id for match in result.matches}
-    result.filters = [due[filter_id] for filter_id in sorted(matching)]
-    return result
+    matches, failures = isolate(matches_of, sorted(set(rows_of) - gone))
+    if failures:
+        require_blame(engine, {filter_id for filter_id, _ in failures})
+    result.expel(([filter_id], error) for filter_id, error in failures)
+    result.matches = sorted(matches, key=attrgetter("filter_id", "matched_at", "msgid"))
+    result.filters = [due[i] for i in sorted({match.filter_id for match in matches})]
+
+
+def _members(
+    result: SharedWindowResult,
+    lookup: InMemoryLookup,
+    store: FilterStore,
+    groups: Sequence[EvaluationGroup],
+) -> tuple[dict[int, DueFilter], dict[EvaluationGroup, list[Member]]]:
+    """Return the filters that belong to groups, and the members of each group among them."""
+    found, unread = isolate(lookup.members, groups)
+    result.expel((lookup.filters_of([group]), error) for group, error in unread)
+    members = sorted(set(found), key=attrgetter("filter_id"))
+    filter_ids = sorted({member.filter_id for member in members})
+    enrolled, unknown = isolate(lambda some: list(store.enrolled(some)), filter_ids)
+    result.expel(([filter_id], error) for filter_id, error in unknown)
+    due = {due_filter.filter_id: due_filter for due_filter in enrolled}
+    visible: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def belonging(some: Sequence[Member]) -> list[tuple[Member, bool]]:
+        present = []
+        for member in some:
+            due_filter = due.get(member.filter_id)
+            if due_filter is None or due_filter.revision != member.revision:
+                continue
+            audiences = due_filter.audiences
+            if audiences not in visible:
+                visible[audiences] = visible_audiences(audiences, lookup.present)
+            present.append((member, visible[audiences] == member.group.audiences))
+        return present
+
+    present, unseen = isolate(belonging, members)
+    result.expel(([member.filter_id], error) for member, error in unseen)
+    members_of: dict[EvaluationGroup, list[Member]] = defaultdict(list)
+    for member, is_current in present:
+        if is_current:
+            members_of[member.group].append(member)
+        else:
+            result.stale.add(member.filter_id)
+    return due, members_of
 
 
 def _first_arrivals(rows: SnapshotRows, msgids: Collection[str]) -> dict[str, int]:

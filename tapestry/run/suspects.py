@@ -10,15 +10,21 @@ to blame where a second engine is stuck over them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable
 
+from tapestry.core.errors import TapestryError
+from tapestry.core.surroundings import NobodysFaultError
 from tapestry.plan.engine import Engine, EngineStuckError, check_engine
+from tapestry.tables.delta.log import Snapshot
 
 _suspects: set[Hashable] = set()
 
 
 def require_blame(engine: Engine, failed: Collection[Hashable]) -> None:
-    """Return if what has failed is to blame for it; raise EngineStuckError if the engine is."""
+    """Return if what has failed is to blame for it; raise NobodysFaultError if the engine is.
+
+    It is EngineStuckError if the engine is stuck.
+    """
     try:
         check_engine(engine)
     except EngineStuckError:
@@ -27,4 +33,23 @@ def require_blame(engine: Engine, failed: Collection[Hashable]) -> None:
             return
         _suspects.update(failed)
         raise
+    except Exception as error:
+        raise nobodys(error) from error
     _suspects.difference_update(failed)
+
+
+def open_engine(engine_on: Callable[[Snapshot], Engine], seen: Snapshot) -> Engine:
+    """Return an engine over a snapshot; raise NobodysFaultError if there is none."""
+    try:
+        return engine_on(seen)
+    except Exception as error:
+        raise nobodys(error) from error
+
+
+def nobodys(error: Exception) -> NobodysFaultError:
+    """Return an error as one that is no filter's fault."""
+    if isinstance(error, NobodysFaultError):
+        return error
+    if isinstance(error, TapestryError):
+        return NobodysFaultError(error.message, hint=error.hint)
+    return NobodysFaultError(f"Spark does not answer as it should ({type(error).__name__}).")

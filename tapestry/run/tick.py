@@ -27,7 +27,7 @@ from tapestry.plan.engine import Engine
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.run.enrollment import enroll
 from tapestry.run.lanes import run_shared
-from tapestry.run.own_windows import Run, refuse_slow, run_own_windows
+from tapestry.run.own_windows import Run, refuse_slow, run_each, run_own_windows
 from tapestry.tables.append import advance_watermark
 from tapestry.tables.delta.log import Snapshot, Tables
 
@@ -73,7 +73,9 @@ def tick(
     own_runs: list[Run] = []
     while True:
         due = store.due(until)
-        run = run_own_windows(engine_on, tables, store, due, until)
+        run = run_each(
+            store, due, lambda some: run_own_windows(engine_on, tables, store, some, until)
+        )
         own_runs.append(refuse_slow(store, run))
         if not run.committed or all(due_filter.pending_window is None for due_filter in due):
             break

@@ -117,7 +117,7 @@ def run_turn(
         run = _run_alone(engine_on, tables, store, portion, chosen[0], until, budgets)
     else:
         run = run_own_windows(
-            engine_on, tables, store, chosen, until, budgets.unproven, isolate=False
+            engine_on, tables, store, chosen, until, budgets.unproven, isolate_slow=False
         )
         for due_filter, _ in run.slow:
             portions.alone[_window(due_filter)] = Portion()

@@ -10,7 +10,7 @@ from tapestry.plan.compile import compile_filter
 from tapestry.plan.engine import TooSlowError
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute
-from tapestry.run.limits import set_aside
+from tapestry.run.limits import isolate, run_alike, run_isolated
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import LOCAL, connect
 from tapestry.tables.append import append_messages
@@ -39,7 +39,7 @@ def test_a_filter_that_finds_too_much_is_set_aside_from_those_alike(engine, monk
     def run(subscriptions):
         return execute(engine, subscriptions, 2**60, lambda pairs: set())
 
-    matches, over = set_aside(run, asked)
+    matches, over = run_alike(run, asked)
     assert {match.filter_id for match in matches} == {0, 2, 3}
     assert len(matches) == 10 + 5 + 20
     assert [subscription.filter_id for subscription, _ in over] == [1]
@@ -66,7 +66,27 @@ def test_a_plan_that_fails_fails_for_all():
     def run(subscriptions):
         raise TapestryError("No.")
 
-    assert [item for item, _ in set_aside(run, [1, 2])[1]] == [1, 2]
+    assert [item for item, _ in run_alike(run, [1, 2])[1]] == [1, 2]
+
+
+def test_any_other_error_is_of_one_alone():
+    def run(items):
+        if 3 in items:
+            raise KeyError(3)
+        return list(items)
+
+    results, failures = run_isolated(run, range(6), lambda item: str(item % 2))
+    assert sorted(results) == [0, 1, 2, 4, 5]
+    assert [(item, type(error)) for item, error in failures] == [(3, KeyError)]
+
+
+def test_a_fault_of_the_surroundings_is_of_none():
+    def run(items):
+        raise FileNotFoundError
+
+    for tried in (isolate, run_alike):
+        with pytest.raises(FileNotFoundError):
+            tried(run, [1, 2])
 
 
 def test_a_top_of_nothing_is_empty(engine):

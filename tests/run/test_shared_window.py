@@ -226,6 +226,24 @@ def test_what_was_old_on_arrival_is_found_whatever_the_windows(text):
         assert delivered([world]) == [filter_laws.expected(world)]
 
 
+@pytest.mark.parametrize("broken", ["candidate_keys", "candidate_groups", "decide"])
+@pytest.mark.parametrize("text", ["m.subject HAS 'lunch'", "NOT EXISTS (r: r.inreplyto = m.msgid)"])
+def test_what_the_index_cannot_choose_is_evaluated_without_it(text, broken, monkeypatch):
+    rows = [
+        {"msgid": f"m{n}", "subject": "lunch", "audience": "public", "ts": n} for n in range(1, 9)
+    ]
+    world = World(
+        read(text, Context()), {"messages": rows, "annotations": []}, ("public",), (3, 5, 9), None
+    )
+
+    def fails(*_):
+        raise LookupError
+
+    module = NaiveLookup if broken == "candidate_groups" else shared_window_module
+    monkeypatch.setattr(module, broken, fails)
+    assert delivered([world]) == [filter_laws.expected(world)]
+
+
 ANSWERED = "EXISTS (r: r.inreplyto = m.msgid AND r.sender = 'joe@x.org')"
 
 

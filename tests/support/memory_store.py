@@ -17,11 +17,18 @@ class MemoryStore:
         self.matches = []
         self.changes = []
         self.failed = {}
+        self.aside = {}
+        self.expelled = {}
+        self.worked_around = {}
         self.since = None
         self.enrolled_ids = set()
 
     def due(self, now):
-        return [due for number, due in self.filters.items() if number not in self.enrolled_ids]
+        return [
+            due
+            for number, due in self.filters.items()
+            if number not in self.enrolled_ids | set(self.aside)
+        ]
 
     def known(self, pairs):
         return {(m.filter_id, m.msgid) for m in self.matches} & set(pairs)
@@ -37,6 +44,22 @@ class MemoryStore:
 
     def fail(self, failed, message):
         self.failed[failed.filter_id] = message
+
+    def set_aside(self, failed, error):
+        self.aside[failed.filter_id] = error
+
+    def postpone(self, failed, until, error):
+        self.aside[failed.filter_id] = error
+
+    def expel(self, errors):
+        self.expelled |= errors
+        self.detach(errors)
+
+    def held_out(self, ids):
+        return set(self.expelled) & set(ids)
+
+    def work_around(self, what, error):
+        self.worked_around[what] = error
 
     def prove(self, ids, *, proven):
         for i in ids:

@@ -99,7 +99,7 @@ class TestEnrolling:
         with CaptureQueriesContext(connection) as asked:
             STORE.due(9)
         with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN QUERY PLAN {asked.captured_queries[0]['sql']}")
+            cursor.execute(f"EXPLAIN QUERY PLAN {asked.captured_queries[1]['sql']}")
             steps = [step for *_, step in cursor.fetchall()]
         assert steps[0] == "SEARCH filters_filter USING INDEX filter_own_window (since<?)"
 

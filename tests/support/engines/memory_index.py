@@ -50,6 +50,12 @@ class NaiveLookup:
         candidates = [e for e in self.entries if (e.extractor, e.offset, e.token) in asked]
         return sorted({_group(entry, self.present) for entry in candidates})
 
+    def groups_with(self, extractors):
+        return sorted({_group(e, self.present) for e in self.entries if e.extractor in extractors})
+
+    def filters_of(self, groups):
+        return {e.filter_id for e in self.entries if _group(e, self.present) in groups}
+
     def members(self, groups):
         found = [
             Member(e.filter_id, e.revision, e.disjunct, _group(e, self.present))
