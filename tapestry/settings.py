@@ -114,7 +114,6 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "tapestry.urls"
-ASGI_APPLICATION = "tapestry.asgi.application"
 WSGI_APPLICATION = "tapestry.wsgi.application"
 
 TEMPLATES = [

@@ -20,7 +20,7 @@ from tapestry.core.child_process import free_port
 
 SignIn = Callable[[User], Client]
 
-CHANGING = ("Content-Length", "Expires", "HX-Trigger-After-Settle")
+CHANGING = ("Content-Length", "Expires", "HX-Trigger-After-Settle", "Last-Modified")
 """Headers that differ: with the token of a page, the second, and what was new."""
 
 OF_DJANGO = "/admin/login/"
