@@ -15,6 +15,9 @@ from typing import Any
 MANY_COMMITS = 7
 """Messages in an append: as few as that, so that there is much to be killed between."""
 
+ASK_AGAIN = 0.2
+"""Seconds after which a message that was put aside is asked for again: a minute is too long."""
+
 
 def answer(what: Any) -> None:
     print(json.dumps(what), flush=True)
@@ -28,13 +31,14 @@ def main() -> None:
     django.setup()
     from django.db import connections
 
-    from tapestry.ingest import ingest_batch
+    from tapestry.ingest import ingest_batch, unavailable
     from tapestry.ingest import pull as pull_account
     from tapestry.ingest.imap import folder
 
     ingest_batch.BATCH = MANY_COMMITS
     folder.BATCH = 5
     pull_account.FIRST_PAUSE = 0.02
+    unavailable.ASK_AGAIN = ASK_AGAIN
     for line in sys.stdin:
         told = json.loads(line)
         child = os.fork()
@@ -69,14 +73,17 @@ def make(folder_patterns: list[str], secret: str, **fields: Any) -> dict[str, An
 
 
 def pull(source: int) -> dict[str, Any]:
-    """Pull once."""
-    from filters.models.source import Source
+    """Pull once; say how many messages the source has put aside, for another pull."""
+    from filters.models.source import Folder, Source
     from filters.sources.pulling import pull as pull_source
+    from tapestry.ingest.unavailable import STATE
 
     pulled = Source.objects.get(pk=source)
     tally = pull_source(pulled)
     assert tally is not None
-    return {"read": tally.read, "added": tally.added, "error": pulled.error}
+    states = Folder.objects.filter(source=pulled).values_list("sync_state", flat=True)
+    aside = sum(len(state.get(STATE, {}).get("missing", ())) for state in states)
+    return {"read": tally.read, "added": tally.added, "error": pulled.error, "aside": aside}
 
 
 DO = {"make": make, "pull": pull}
