@@ -130,6 +130,30 @@ def test_twenty_in_a_row_are_put_aside_and_the_cursor_stays_before_the_next(targ
     assert len(ids(target)) == 60
 
 
+@pytest.mark.parametrize("kind", ["imap", "nntp"])
+def test_a_message_over_which_the_line_was_cut_often_is_late_and_comes_once(target, kind):
+    memory = KeptMemory()
+    server, place = server_of(kind, 5)
+    # In a mailbox all are asked for together, and then each alone.
+    cuts = [False] * (4 if kind == "imap" else 3)
+
+    def cut(say, command, argument, place):
+        asked = command == "ARTICLE" or (command == "UID FETCH" and "BODY" in argument)
+        if asked and 3 in FakeImap._among(range(1, 6), argument.split(" ")[0]):
+            return cuts.pop() if cuts else None
+        return None
+
+    server.hook = cut
+    with server:
+        for _ in range(2):
+            assert pulled(server.account, [place], target, memory)[1] is None
+            assert ids(target) == ["1", "2", "4", "5"]
+        memory.make_due(place)
+        for _ in range(2):
+            assert pulled(server.account, [place], target, memory)[1] is None
+            assert ids(target) == ["1", "2", "3", "4", "5"]
+
+
 def test_nothing_that_was_put_aside_is_ever_dropped():
     memory = KeptMemory()
     unavailable = UnavailableMessages(memory, "INBOX", 1, "inbox")
