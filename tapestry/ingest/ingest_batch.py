@@ -15,7 +15,7 @@ from operator import add
 from tapestry.core.clock import wall_clock
 from tapestry.core.delivery_header import nothing_is_ours
 from tapestry.core.errors import TapestryError
-from tapestry.core.message import Message
+from tapestry.core.message import Message, width
 from tapestry.core.ports import Clock
 from tapestry.ingest.parallel import parse_batches
 from tapestry.ingest.stream import Batch, Item, MessageStream
@@ -151,9 +151,13 @@ def parsed_batches(stream: MessageStream, target: IngestTarget) -> Iterator[Pars
     for batch, messages in parse_batches(
         _batches(stream, target.is_ours), stream.name, target.audience, target.workers
     ):
+        # Flags are their owner's own: who else may see the message may not see them.
+        flags = batch.flags if width(target.audience) == 0 else [()] * len(batch.raws)
         originals = [
-            Original(raw if size is None else b"", parsed.problems)
-            for raw, size, parsed in zip(batch.raws, batch.sizes, messages, strict=True)
+            Original(raw if size is None else b"", parsed.problems, kept)
+            for raw, size, kept, parsed in zip(
+                batch.raws, batch.sizes, flags, messages, strict=True
+            )
         ]
         mail = [parsed.message for parsed in messages]
         yield ParsedBatch(mail, originals, batch.cursor, batch.backlog, batch.skipped)
@@ -177,6 +181,7 @@ def _batches(stream: MessageStream, is_ours: IsOurs) -> Iterator[Batch]:
                 batch.raws.append(item.raw)
                 batch.internal_dates.append(item.internal_date)
                 batch.sizes.append(item.size)
+                batch.flags.append(item.flags)
                 length += len(item.raw)
             is_full = len(batch.raws) >= BATCH or length >= BATCH_BYTES
             if batch and (is_full or item.flush or time.monotonic() - start >= BATCH_SECONDS):

@@ -24,6 +24,7 @@ class Item:
     IMAP server received it.  Messages of the ``backlog`` were there at the first look.  Those that
     were ``delivered`` have the keyword of what Tapestry itself put into a mailbox.  ``size`` is
     that of a message too large, of which ``raw`` is the beginning (tapestry.ingest.large_message).
+    ``flags`` are those that copies of it keep (tapestry.servers.imap_flags).
     """
 
     raw: bytes | None
@@ -34,6 +35,7 @@ class Item:
     backlog: bool = False
     delivered: bool = False
     size: int | None = None
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -46,6 +48,7 @@ class Batch:
     raws: list[bytes] = field(default_factory=list)
     internal_dates: list[int | None] = field(default_factory=list)
     sizes: list[int | None] = field(default_factory=list)
+    flags: list[tuple[str, ...]] = field(default_factory=list)
     origin: str = ""
     cursor: Cursor | None = None
     backlog: bool = False

@@ -44,7 +44,7 @@ class FetchResult:
     """The answer of a server to the fetch of one message.
 
     ``raw`` is None if the message is gone (expunged or expired) or ``unavailable``;
-    ``internal_date`` is that of an IMAP server, ``delivered`` and ``size`` as in Item.
+    ``internal_date`` is that of an IMAP server; ``delivered``, ``size``, ``flags`` as in Item.
     ``server_fault`` is set if the answer may concern all messages, and not this one alone.
     """
 
@@ -55,6 +55,7 @@ class FetchResult:
     internal_date: int | None = None
     delivered: bool = False
     size: int | None = None
+    flags: tuple[str, ...] = ()
 
 
 def hold_server_faults(results: Iterable[FetchResult], *, single: bool) -> Iterator[FetchResult]:
@@ -179,6 +180,7 @@ class UnavailableMessages:
                     internal_date=result.internal_date,
                     delivered=result.delivered,
                     size=result.size,
+                    flags=result.flags,
                 )
             if not result.unavailable:
                 self.settle(number)
@@ -217,6 +219,7 @@ class UnavailableMessages:
             internal_date=result.internal_date,
             delivered=result.delivered,
             size=result.size,
+            flags=result.flags,
         )
 
     def item(self, number: int, *, flush: bool = False, cursor: Cursor | None = None) -> Item:

@@ -28,10 +28,14 @@ Place = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A message as it was received, and the problems of parsing it."""
+    """A message as it was received, the problems of parsing it, and its flags at the source.
+
+    Only a message for one person has ``flags`` (tapestry.servers.imap_flags).
+    """
 
     raw: bytes
     problems: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
 
 
 def originals_to_arrow(rows: pa.Table, originals: Sequence[Original]) -> pa.Table:
@@ -43,13 +47,17 @@ def originals_to_arrow(rows: pa.Table, originals: Sequence[Original]) -> pa.Tabl
         raws.append(b"" if large else message.raw)
         problems.append([*map(clean, message.problems), *(["too large to keep"] if large else [])])
     columns = {name: rows[name] for name in ("msgid", "ts", "audience")}
-    return pa.table(columns | {"problems": problems, "raw": raws}, schema=schema)
+    flags = [message.flags or None for message in originals]
+    columns |= {"problems": problems, "raw": raws, "flags": flags}
+    return pa.table(columns, schema=schema)
 
 
 def original(tables: Tables, msgid: str, copy: Copy) -> Original | None:
     """Return a copy of a message as it was received; None if its original is not stored."""
-    row = _find_row(tables, msgid, copy, ["problems", "raw"])
-    return None if row is None else Original(row["raw"], tuple(row["problems"] or ()))
+    row = _find_row(tables, msgid, copy, ["problems", "raw", "flags"])
+    if row is None:
+        return None
+    return Original(row["raw"], tuple(row["problems"] or ()), tuple(row["flags"] or ()))
 
 
 def problems_of(tables: Tables, msgid: str, copy: Copy) -> tuple[str, ...] | None:

@@ -72,6 +72,7 @@ _TYPES[ORIGINALS] = {
     "audience": pa.string(),
     "problems": pa.list_(pa.string()),
     "raw": pa.binary(),
+    "flags": pa.list_(pa.string()),
 }
 
 
@@ -83,6 +84,18 @@ def arrow_schema(table: str) -> pa.Schema:
     required = {KEY_COLUMN.get(table, "msgid"), *bounded(table), "audience"}
     types = _TYPES[table].items()
     return pa.schema([pa.field(name, kind, nullable=name not in required) for name, kind in types])
+
+
+def as_present(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return rows in the columns of a schema; a nullable one that an older file lacks is null.
+
+    >>> as_present(pa.table({"b": [1]}), pa.schema({"a": pa.string(), "b": pa.int64()})).to_pylist()
+    [{'a': None, 'b': 1}]
+    """
+    for field in schema:
+        if field.nullable and field.name not in rows.schema.names:
+            rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
+    return rows.select(schema.names).cast(schema)
 
 
 def bounded(table: str) -> tuple[str, ...]:

@@ -33,10 +33,10 @@ from tapestry.tables.delta.delta_table import explained
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.parquet_file import checksum
 from tapestry.tables.originals import Original, originals_to_arrow
-from tapestry.tables.rows import ORIGINALS, arrow_schema, to_arrow
+from tapestry.tables.rows import ORIGINALS, arrow_schema, as_present, to_arrow
 
 _BATCH = b"tapestry.batch"
-_ORIGINAL = ("problems", "raw")
+_ORIGINAL = ("problems", "raw", "flags")
 """The columns of originals that messages do not have."""
 
 _DIRECTORY = "staging"
@@ -156,8 +156,7 @@ def read_batch(path: Path) -> tuple[pa.Table, pa.Table]:
     verify_batch(path)
     with pa.memory_map(str(path)) as source:
         rows = pa.ipc.open_file(source).read_all()
-    both = (rows.select(arrow_schema(table).names) for table in (MESSAGES, ORIGINALS))
-    messages, originals = (table.replace_schema_metadata(None) for table in both)
+    messages, originals = (as_present(rows, arrow_schema(table)) for table in (MESSAGES, ORIGINALS))
     return messages, originals
 
 

@@ -1,21 +1,21 @@
-"""Bring tables of an older version to the present columns, in one commit.
+"""Bring tables of an older version to the present columns, each in one commit.
 
 Messages of older versions have no ``received``.  It is read from their originals, or taken from
 ``date`` where there is none.  Each file is replaced by one that has it, as a compaction does; the
 commit changes the columns of the table too, so that it is of one version or of the other.
+
+Originals of older versions have no ``flags``: their files stay as they are, and it is null there.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from deltalake import DeltaTable
+from deltalake import DeltaTable, Schema
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import FOREVER, file_lock
@@ -34,66 +34,79 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_entry import remove_action
 from tapestry.tables.delta.parquet_file import new_parquet_file, open_parquet
 from tapestry.tables.find import by_time
-from tapestry.tables.rows import ORIGINALS, REPEATING, arrow_schema, dated, row_group_rows
+from tapestry.tables.rows import (
+    ORIGINALS,
+    REPEATING,
+    arrow_schema,
+    bounded,
+    dated,
+    row_group_rows,
+)
 
 ReceivedOf = Callable[[bytes, int], int | None]
 """Return when a message was received, given its bytes and the present; None if it does not say."""
+
+_ADDED = {ORIGINALS: "flags", MESSAGES: "received"}
+"""The columns that tables of older versions lack."""
 
 log = logging.getLogger(__name__)
 
 
 def upgrade(tables: Tables, received_of: ReceivedOf) -> bool:
-    """Give the messages of an older version the column ``received``; return whether any had none.
+    """Give the tables of an older version the present columns; return whether any was older.
 
-    No other process may read or append meanwhile.  An interrupted upgrade has changed nothing.
+    No other process may read or append meanwhile.  An interrupted upgrade of a table has changed
+    nothing of it.
     """
-    path = tables.root / MESSAGES
-    if not _is_old(path):
-        return False
+    older = [table for table in _ADDED if _is_old(tables, table)]
+    for table in older:  # originals are first: messages are dated by them
+        _upgrade(tables, table, received_of)
+    return bool(older)
+
+
+def _upgrade(tables: Tables, table: str, received_of: ReceivedOf) -> None:
+    path = tables.root / table
     start = time.perf_counter()
     hint = "Make room on the disk, or make the directory yours to write; then run it again."
     with (
         file_lock(tables.root / "compact.lock", wait=FOREVER),
-        explained(f"The messages in {path} cannot be upgraded", hint),
+        explained(f"The {table} in {path} cannot be upgraded", hint),
     ):
-        if not _is_old(path):
-            return False
+        if not _is_old(tables, table):
+            return
         opened = DeltaTable(str(path))
-        old = data_files_of(opened)
+        old = data_files_of(opened) if table == MESSAGES else ()
         with Draft(path) as draft:
-            draft.actions.append({"metaData": _metadata(opened)})
+            draft.actions.append({"metaData": _metadata(opened, table)})
             for data_file in old:
                 _replace(tables, data_file, received_of, draft)
             if draft.commit(opened.version() + 1, {"operation": "UPGRADE"}) is Outcome.TAKEN:
                 raise TapestryError(
-                    "Mail was appended while the messages were upgraded.",
+                    f"Mail was appended while the {table} were upgraded.",
                     hint="Stop all other parts of Tapestry, and run it again.",
                 )
-    event(log, "upgrade", table=MESSAGES, files=len(old), seconds=time.perf_counter() - start)
-    return True
+    event(log, "upgrade", table=table, files=len(old), seconds=time.perf_counter() - start)
 
 
-def _is_old(path: Path) -> bool:
-    if not DeltaTable.is_deltatable(str(path)):
+def _is_old(tables: Tables, table: str) -> bool:
+    path = str(tables.root / table)
+    if not DeltaTable.is_deltatable(path):
         return False
-    names = pa.schema(DeltaTable(str(path)).schema().to_arrow()).names
-    return "msgid" in names and "received" not in names
+    names = pa.schema(DeltaTable(path).schema().to_arrow()).names
+    return "msgid" in names and _ADDED[table] not in names
 
 
-def _metadata(opened: DeltaTable) -> dict[str, Any]:
+def _metadata(opened: DeltaTable, table: str) -> dict[str, Any]:
     """Return the metadata of a table with the present columns."""
     metadata = opened.metadata()
-    schema = json.loads(opened.schema().to_json())
-    column = {"name": "received", "type": "long", "nullable": False, "metadata": {}}
-    place = [field["name"] for field in schema["fields"]].index("ts") + 1
-    schema["fields"].insert(place, column)
+    settings = {"delta.dataSkippingStatsColumns": ",".join(bounded(table))}
     return {
         "id": str(metadata.id),
         "name": metadata.name,
         "format": {"provider": "parquet", "options": {}},
-        "schemaString": json.dumps(schema),
+        "schemaString": Schema.from_arrow(arrow_schema(table)).to_json(),
         "partitionColumns": [],
-        "configuration": metadata.configuration | {"delta.dataSkippingStatsColumns": "ts,received"},
+        "configuration": metadata.configuration | settings,
         "createdTime": metadata.created_time,
     }
 

@@ -20,6 +20,8 @@ from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.imap import DELIVERED_KEYWORD
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.originals import original
+from tapestry.tables.read import copies
 
 pytestmark = pytest.mark.live
 
@@ -218,3 +220,27 @@ def test_what_was_delivered_is_not_taken_in_again(person, dovecot, tmp_path):
     target = IngestTarget(Tables(tmp_path), MemoryClock(), "user:alice")
     (report,) = pull_account(person.account, ["Kept"], target, InMemorySyncStates())
     assert report.tally == Tally(skipped=1)
+
+
+def test_a_copy_has_the_flags_that_the_message_had_when_it_was_pulled(person, dovecot, tmp_path):
+    dovecot.put("Flags", mail(1))
+    had = [rb"\Flagged", rb"\Answered", rb"\Seen", rb"\Draft", rb"\Deleted", b"todo", b"$Junk"]
+    tables = Tables(tmp_path)
+    with dovecot.session() as client:
+        client.select_folder("Flags")
+        client.set_flags([1], had)
+        target = IngestTarget(tables, MemoryClock(), "user:alice")
+        list(pull_account(person.account, ["Flags"], target, InMemorySyncStates()))
+        client.set_flags([1], [b"later"])
+
+    def original_of(msgid, audience):
+        [copy] = copies(tables, msgid, ["user:alice"])
+        return original(tables, msgid, copy)
+
+    person.original_of = original_of
+    assert person.deliver(person.match(1)) == ("delivered", ["appended"])
+    with dovecot.session() as client:
+        client.select_folder(person.folder(), readonly=True)
+        [flags] = client.get_flags([1]).values()
+    kept = {rb"\Flagged", rb"\Answered", b"todo", b"$Junk", DELIVERED_KEYWORD.encode()}
+    assert set(flags) - {rb"\Recent"} == kept

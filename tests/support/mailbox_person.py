@@ -8,6 +8,7 @@ from tapestry.core.clock import DAY, SECOND
 from tapestry.deliver.batch import Batch, DeliveredMatch
 from tapestry.deliver.ways.mailbox import MailboxSettings, deliver_to_mailbox
 from tapestry.servers.account import ANYWHERE, Account
+from tapestry.tables.originals import Original
 
 RECEIVED = 20_000 * DAY + 5 * SECOND
 
@@ -32,6 +33,7 @@ class Person:
         self.confirmed = []
         self.delivered = set()
         self.seen = set()
+        self.flags = ()
         self.sequence = 0
 
     def match(self, n, op="insert", raw=None):
@@ -42,6 +44,10 @@ class Person:
             self.sequence, op, 7, self.name, "", msgid, "public", f"no. {n}", "joe@x.org", "",
             RECEIVED, RECEIVED,
         )  # fmt: skip
+
+    def original_of(self, msgid, audience):
+        raw = self.originals.get(msgid)
+        return raw and Original(raw, (), self.flags)
 
     def confirm(self, confirmation):
         self.confirmed.append(confirmation.action)
@@ -55,7 +61,7 @@ class Person:
             self.account,
             self.settings,
             batch,
-            lambda msgid, audience: self.originals.get(msgid),
+            self.original_of,
             self.confirm,
             self.delivered,
             self.seen,

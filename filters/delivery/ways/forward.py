@@ -16,7 +16,7 @@ from filters.delivery.mail.outgoing import RecipientRefusedError, WrittenMail
 from filters.delivery.throttle import flooding
 from filters.delivery.ways import digest
 from filters.delivery.ways.digest import address_of
-from filters.delivery.ways.originals import original_of
+from filters.delivery.ways.originals import raw_of
 from filters.delivery.ways.preview import Preview
 from filters.models import Address, Destination
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
@@ -96,7 +96,7 @@ def _forward(
 ) -> Outcome:
     """Forward one message; what the server refuses for its content is told of in a digest."""
     key = _key(destination, batch, match)
-    original = original_of(match.msgid, match.audience)
+    original = raw_of(match.msgid, match.audience)
     note = "The original of this message was not kept."
     if original is not None:
         outcome = _send(destination, address, key, match, original)
@@ -148,7 +148,7 @@ def preview(destination: Destination, batch: Batch) -> Preview:
     """Return the newest message as it would be forwarded."""
     entered = batch.entered()
     newest = entered[-1] if entered else None
-    original = original_of(newest.msgid, newest.audience) if newest else None
+    original = raw_of(newest.msgid, newest.audience) if newest else None
     if newest is None or original is None:
         return Preview("text", "Nothing has been found yet that could be forwarded.")
     key = _key(destination, batch, newest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
@@ -24,6 +25,7 @@ from tapestry.servers.imap import (
     listed_folders,
     unless_refused,
 )
+from tapestry.servers.imap_flags import permitted
 from tapestry.servers.quoted_reply import quoted_reply, storable
 
 _FULL = re.compile(
@@ -74,8 +76,8 @@ class MailFolders:
     """The folders below ``parent``, given in full, on an open connection.
 
     ``existing`` are their names, ``selected`` the folder that is open, where messages may get
-    keywords if ``has_keywords``.  ``moved`` are those elsewhere, by the name of the filter;
-    ``validities`` the UIDVALIDITY of those that were opened.
+    the flags ``permanent`` (PERMANENTFLAGS).  ``moved`` are those elsewhere, by the name of the
+    filter; ``validities`` the UIDVALIDITY of those that were opened.
     """
 
     account: Account
@@ -84,7 +86,7 @@ class MailFolders:
     parent: str
     existing: set[str]
     selected: str | None = field(default=None, init=False)
-    has_keywords: bool = field(default=False, init=False)
+    permanent: tuple[bytes, ...] | None = field(default=None, init=False)
     moved: dict[str, str] = field(default_factory=dict, init=False)
     validities: dict[str, int] = field(default_factory=dict, init=False)
 
@@ -170,8 +172,7 @@ class MailFolders:
             self.existing.discard(name)
             self._create([name])
             response = self.client.select_folder(name)
-        flags = {bytes(flag).lower() for flag in response.get(b"PERMANENTFLAGS", ())}
-        self.has_keywords = bool(flags & {rb"\*", DELIVERED_KEYWORD.lower().encode()})
+        self.permanent = response.get(b"PERMANENTFLAGS")
         self.selected = name
         self.validities[name] = int(response.get(b"UIDVALIDITY", 0))
 
@@ -196,20 +197,23 @@ class MailFolders:
                 copies[uid] = rb"\Deleted" in attributes.get(b"FLAGS", ())
         return copies
 
-    def append(self, name: str, raw: bytes, received: int, *, seen: bool) -> None:
+    def append(
+        self, name: str, raw: bytes, received: int, *, seen: bool, flags: Sequence[str] = ()
+    ) -> None:
         r"""Append a message as it came, received at an instant; ``seen`` sets \Seen.
 
+        It gets those of the ``flags`` that the folder takes.
         Raises MailboxFullError, or NotAcceptedError if the server refuses this message.
         """
         self.select(name)
         limit = _append_limit(self.client)
         if limit is not None and len(raw) > limit:
             raise NotAcceptedError(f"{self.account.host} takes no message that is so large.")
-        flags = [rb"\Seen"] if seen else []
-        if self.has_keywords:
-            flags.append(DELIVERED_KEYWORD.encode())
+        ours = [rb"\Seen"] if seen else []
+        ours += permitted([DELIVERED_KEYWORD], self.permanent)
+        kept = permitted(flags, self.permanent)
         try:
-            self.client.append(name, raw, flags, to_datetime(max(received, 0)))
+            self._put(name, raw, ours, kept, to_datetime(max(received, 0)))
         except IMAPClientAbortError:
             raise
         except IMAPClientError as error:
@@ -219,6 +223,22 @@ class MailFolders:
             raise NotAcceptedError(
                 f"{self.account.host} refuses it: {said}.", certain=certain
             ) from error
+
+    def _put(
+        self, name: str, raw: bytes, ours: list[bytes], kept: list[bytes], at: datetime
+    ) -> None:
+        """Append a message; without the flags it had if it is refused with them.
+
+        A folder may have room for no other keyword.
+        """
+        try:
+            self.client.append(name, raw, ours + kept, at)
+        except IMAPClientAbortError:
+            raise
+        except IMAPClientError:
+            if not kept:
+                raise
+            self.client.append(name, raw, ours, at)
 
     def move(self, uids: list[int], target: str, identity: MessageIdentity) -> None:
         """Move messages of the open folder (RFC 6851), without expunging any other.

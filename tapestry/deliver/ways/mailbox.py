@@ -27,12 +27,13 @@ from tapestry.deliver.imap.folders import MailFolders, NotAcceptedError, folder_
 from tapestry.deliver.imap.message_identity import MessageIdentity
 from tapestry.servers.account import TIMEOUT, Account, RefusedError
 from tapestry.servers.imap import connected, explained
+from tapestry.tables.originals import Original
 
 LEFT = "Left"
 """The folder, below that of a live filter, of the messages that no longer match."""
 
-OriginalOf = Callable[[str, str], bytes | None]
-"""Return the bytes of a message by its Message-ID and audience, None if they are not stored."""
+OriginalOf = Callable[[str, str], Original | None]
+"""Return a message as it came, by its Message-ID and audience; None if it is not stored."""
 
 Action = Literal["appended", "present", "moved", "moved_back", "untouched", "skipped"]
 """What was done with a message: it was ``present`` after an attempt that broke off, ``untouched``
@@ -94,7 +95,8 @@ class Mailbox:
 
         A match counts as delivered when it is yielded: the caller stores that before it asks for
         the next.  ``delivered`` are the filters and Message-IDs that were confirmed before,
-        ``seen`` the Message-IDs of messages that get \Seen.
+        ``seen`` the Message-IDs of messages that get \Seen.  Other flags are those of the original
+        that the folder takes.
 
         Raises ConnectionLostError, RefusedError or MailboxFullError; what was yielded stays.  A
         message that the server refuses as too large is skipped.  If it refuses one and does not
@@ -104,9 +106,9 @@ class Mailbox:
         waiting: list[Confirmation] = []
         refusals: dict[int, NotAcceptedError] = {}  # by their place in ``waiting``
         for match in batch.matches:
-            raw = original_of(match.msgid, match.audience)
+            original = original_of(match.msgid, match.audience)
             try:
-                confirmation = self._deliver(match, raw, delivered, seen)
+                confirmation = self._deliver(match, original, delivered, seen)
             except NotAcceptedError as error:
                 confirmation = Confirmation(match, "skipped", error.message)
                 if not error.certain:
@@ -115,9 +117,9 @@ class Mailbox:
             if confirmation.action == "appended":
                 for place in refusals:
                     refused = waiting[place].match
-                    raw = original_of(refused.msgid, refused.audience)
+                    original = original_of(refused.msgid, refused.audience)
                     with suppress(NotAcceptedError):
-                        waiting[place] = self._deliver(refused, raw, delivered, seen)
+                        waiting[place] = self._deliver(refused, original, delivered, seen)
                 refusals.clear()
             if not refusals:
                 yield from waiting
@@ -147,21 +149,21 @@ class Mailbox:
     def _deliver(
         self,
         match: DeliveredMatch,
-        raw: bytes | None,
+        original: Original | None,
         delivered: Collection[tuple[int, str]],
         seen: Collection[str],
     ) -> Confirmation:
         with explained(self.account):
-            return self._confirmed(match, raw, delivered, seen)
+            return self._confirmed(match, original, delivered, seen)
 
     def _confirmed(
         self,
         match: DeliveredMatch,
-        raw: bytes | None,
+        original: Original | None,
         delivered: Collection[tuple[int, str]],
         seen: Collection[str],
     ) -> Confirmation:
-        identity = _identity(match.msgid, raw)
+        identity = _identity(match.msgid, original.raw if original else None)
         if identity is None:
             return Confirmation(match, "skipped", "Its original is no longer stored.")
         if match.op == "delete":
@@ -176,9 +178,11 @@ class Mailbox:
             return Confirmation(match, "untouched")
         if copies:
             return Confirmation(match, "present")  # and marked as deleted by its owner
-        if raw is None:
+        if original is None:
             return Confirmation(match, "skipped", "Its original is no longer stored.")
-        self.folders.append(folder, raw, match.received, seen=match.msgid in seen)
+        self.folders.append(
+            folder, original.raw, match.received, seen=match.msgid in seen, flags=original.flags
+        )
         return Confirmation(match, "appended")
 
     def _move_out(self, filter_name: str, identity: MessageIdentity) -> Action:

@@ -25,6 +25,7 @@ from tapestry.ingest.stream import Item
 from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
 from tapestry.servers.account import MALFORMED, reading_reply
 from tapestry.servers.imap import DELIVERED_KEYWORD, SERVER_FAULTS, unless_refused
+from tapestry.servers.imap_flags import flags_to_keep
 
 BATCH = 100
 BATCH_BYTES = 16 * 1024 * 1024
@@ -203,9 +204,11 @@ def _result(uid: int, response: Any, size: int | None = None) -> FetchResult:
     received = attributes.get(b"INTERNALDATE")
     # A message that is listed without its bytes was not expunged: it is unavailable.
     unavailable = raw is None and uid in response
-    flags = {flag.lower() for flag in attributes.get(b"FLAGS", ()) if isinstance(flag, bytes)}
+    named = attributes.get(b"FLAGS", ())
+    flags = {flag.lower() for flag in named if isinstance(flag, bytes)}
     delivered = DELIVERED_KEYWORD.lower().encode() in flags
-    return FetchResult(uid, raw, unavailable, None, _instant(received), delivered, size)
+    instant, kept = _instant(received), flags_to_keep(named)
+    return FetchResult(uid, raw, unavailable, None, instant, delivered, size, kept)
 
 
 def _instant(received: object) -> int | None:

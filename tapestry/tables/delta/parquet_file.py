@@ -24,6 +24,7 @@ import pyarrow.parquet as pq
 
 from tapestry.core.damage import DamagedFileError
 from tapestry.core.durable import sync_directory, sync_file
+from tapestry.tables.rows import as_present
 
 WHOLE = 256 * 1024
 """Bytes up to which a file is verified as a whole when it is opened."""
@@ -144,7 +145,7 @@ def salvage_row_groups(path: str | Path, schema: pa.Schema) -> Iterator[pa.Table
     for number in range(groups):
         try:
             with _damage_of(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
-                rows = file.read_row_group(number, columns=schema.names).cast(schema)
+                rows = as_present(file.read_row_group(number, columns=schema.names), schema)
         except DamagedFileError:
             yield None
         else:

@@ -11,17 +11,19 @@ from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, DeliveredMatch
 from tapestry.deliver.ways import mailbox
 from tapestry.deliver.ways.mailbox import MailboxSettings, deliver_to_mailbox, preview
+from tapestry.tables.originals import Original
 
 
 class FakeMailbox(FakeImap):
     """A server that can be written to, in the oldest way: no NAMESPACE, no keywords, no MOVE.
 
     ``refused`` are answers to APPEND in turn, by the number of the message; ``creation`` is the
-    answer to CREATE.
+    answer to CREATE, ``permanent`` the PERMANENTFLAGS.
     """
 
     delimiter = '"/"'
     creation = "OK done"
+    permanent = "* OK [PERMANENTFLAGS (\\Seen)] no keywords"
     exists = False
 
     def __init__(self, capabilities="IMAP4rev1"):
@@ -52,7 +54,7 @@ class FakeMailbox(FakeImap):
         elif command == "STATUS":
             say(f"{tag} NO there is none")
         elif command == "SELECT":
-            say("* 0 EXISTS", "* OK [UIDVALIDITY 1]", "* OK [PERMANENTFLAGS (\\Seen)] no keywords")
+            say("* 0 EXISTS", "* OK [UIDVALIDITY 1]", self.permanent)
             say(f"{tag} OK done" if self.exists else f"{tag} NO there is none")
         elif command == "APPEND":
             size = int(argument.rpartition("{")[2].rstrip("}"))
@@ -72,13 +74,13 @@ def match(n, op="insert", name="lunch"):
     )
 
 
-def deliver(server, *numbers, seen=()):
+def deliver(server, *numbers, seen=(), flags=()):
     confirmed = []
     outcome = deliver_to_mailbox(
         server.account,
         MailboxSettings(),
         Batch("key", 0, 99, tuple(map(match, numbers))),
-        lambda msgid, audience: letter(int(msgid.partition("@")[0])),
+        lambda msgid, audience: Original(letter(int(msgid.partition("@")[0])), (), flags),
         lambda confirmation: confirmed.append((confirmation.match.sequence, confirmation.action)),
         seen=seen,
     )
@@ -142,6 +144,33 @@ def test_no_keyword_is_set_where_there_are_none():
     with FakeMailbox() as server:
         assert deliver(server, 1, 2, seen={"2@x.org"})[0].state == "delivered"
         assert server.appended == [(1, "()"), (2, "(\\Seen)")]
+
+
+@pytest.mark.parametrize(
+    ("permanent", "kept"),
+    [
+        ("[PERMANENTFLAGS (\\Seen \\Flagged \\*)]", "\\Flagged todo"),
+        ("[PERMANENTFLAGS (\\Seen \\FLAGGED \\Answered)]", "\\Flagged"),
+        ("[PERMANENTFLAGS (\\Seen ToDo)]", "todo"),
+        ("[PERMANENTFLAGS ()]", ""),
+        ("says nothing of them", "\\Flagged"),
+    ],
+)
+def test_of_the_flags_of_the_original_the_folder_gets_those_that_it_takes(permanent, kept):
+    with FakeMailbox() as server:
+        server.permanent = f"* OK {permanent}"
+        ours = "$TapestryDelivered " if "\\*" in permanent else ""
+        assert deliver(server, 1, flags=("\\Flagged", "todo"))[0].state == "delivered"
+        assert server.appended == [(1, f"({ours}{kept})")]
+
+
+def test_a_message_that_is_refused_with_its_flags_is_put_in_without_them():
+    with FakeMailbox() as server:
+        server.permanent = "* OK [PERMANENTFLAGS (\\Seen \\*)]"
+        server.refused = {1: ["NO [LIMIT] too many keywords"]}
+        outcome, confirmed = deliver(server, 1, flags=("todo",), seen={"1@x.org"})
+        assert (outcome.state, confirmed) == ("delivered", [(1, "appended")])
+        assert server.appended == [(1, "(\\Seen $TapestryDelivered)")]
 
 
 def test_a_folder_that_may_not_be_written_to():

@@ -44,7 +44,7 @@ def forwarded(
 
     def forwards(original: bytes, style: str = "resent", *, offers: bool = True) -> Parsed:
         smtp.has_8bitmime = offers
-        monkeypatch.setattr(forward, "original_of", lambda msgid, audience: original)
+        monkeypatch.setattr(forward, "raw_of", lambda msgid, audience: original)
         address = Address.objects.create(owner=alice, email="al@example.org", confirmed_at=1)
         Destination.objects.create(
             owner=alice, kind="forward", name="f", address=address, settings={"style": style}

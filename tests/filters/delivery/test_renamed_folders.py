@@ -18,6 +18,7 @@ from filters.runtime.encryption import encrypt
 from filters.store.release import release
 from tapestry.core.clock import wall_clock
 from tapestry.servers.imap import UNREADABLE, listed_folders
+from tapestry.tables.originals import Original
 
 pytestmark = pytest.mark.live
 
@@ -47,8 +48,9 @@ def deliver(
 ) -> Deliver:
     """Return a function that delivers a message, and gives the answer."""
 
-    def original_of(msgid: str, audience: str) -> bytes:
-        return f"Message-ID: <{msgid}>\r\nSubject: {msgid}\r\n\r\nHello\r\n".encode()
+    def original_of(msgid: str, audience: str) -> Original:
+        raw = f"Message-ID: <{msgid}>\r\nSubject: {msgid}\r\n\r\nHello\r\n".encode()
+        return Original(raw)
 
     def delivered(msgid: str) -> str:
         if not Match.objects.filter(msgid=msgid).exists():

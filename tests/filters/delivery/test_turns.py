@@ -51,7 +51,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(outgoing, "send", send)
     raw = b"Message-ID: <one@x.org>\r\n\r\nHello\r\n"
-    monkeypatch.setattr(forward, "original_of", lambda msgid, audience: raw)
+    monkeypatch.setattr(forward, "raw_of", lambda msgid, audience: raw)
     return order
 
 
@@ -107,7 +107,7 @@ def test_each_message_is_sent_once_and_in_order_over_many_turns(
         return Outcome("delivered" if len(order) % 3 else "retry", "Later.")
 
     monkeypatch.setattr(outgoing, "send", send)
-    monkeypatch.setattr(forward, "original_of", lambda msgid, audience: b"Subject: x\r\n\r\n")
+    monkeypatch.setattr(forward, "raw_of", lambda msgid, audience: b"Subject: x\r\n\r\n")
     monkeypatch.setattr(sending, "ROUND", 0.0)
     find(alice, store, filters=1, each=12)
     release()
