@@ -6,23 +6,28 @@ Votes, tags, notes and priorities, and the retractions of these.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 
-from filters.models import OutboxAnnotation
+from filters.models import OutboxAnnotation, SetAside
+from filters.runtime import set_aside
 from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Annotation
 from tapestry.core.schema import RETRACTION
 from tapestry.deliver.annotations import annotation_audience
+from tapestry.run.limits import isolate
 from tapestry.tables.append import append_annotations
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import annotations_on
 
 BATCH = 500
+
+MESSAGE, PART = SetAside.Kind.MESSAGE, "annotation"
 
 KEPT = 30 * DAY
 """How long what was appended stays: if rows of the table are lost, a repair appends it again."""
@@ -107,28 +112,47 @@ def append_outbox(tables: Tables) -> int:
     """Append the annotations that wait, oldest first; return how many rows were added.
 
     Idempotent: after a crash the next call appends them again, and the table knows their annids.
-    An annotation that is deleted meanwhile is not appended.
+    An annotation that is deleted meanwhile is not appended.  One that raises an error is set aside.
     """
     added = 0
-    while True:
-        waiting = list(
-            OutboxAnnotation.objects.filter(appended_at=None)
-            .select_related("owner")
-            .order_by("pk")[:BATCH]
-        )
-        if not waiting:
-            return added
-        pks = [annotation.pk for annotation in waiting]
-        receipt = append_annotations(
-            tables,
-            DjangoClock(),
-            [annotation.as_annotation() for annotation in waiting],
-            forbidden=partial(_is_any_deleted, pks),
-        )
-        if receipt.refused:
-            continue
-        added += receipt.added
+    aside = set_aside.of(MESSAGE)
+    left_out = aside.waiting_for(PART)
+    while rows := list(waiting().exclude(pk__in=left_out).select_related("owner")[:BATCH]):
+        counts, failures = isolate(partial(_append, tables), rows)
+        added += sum(counts)
+        for row, error in failures:
+            set_aside.add(MESSAGE, f"{row.pk}/{PART}", error)
+            left_out.add(row.pk)
+        aside.done(f"{row.pk}/{PART}" for row in rows if row.pk not in left_out)
+    return added
+
+
+def waiting() -> QuerySet[OutboxAnnotation]:
+    """Return what is not in the table yet, oldest first."""
+    return OutboxAnnotation.objects.filter(appended_at=None).order_by("pk")
+
+
+def is_any_due() -> bool:
+    """Tell whether an annotation waits that is not set aside."""
+    return waiting().exclude(pk__in=set_aside.of(MESSAGE).waiting_for(PART)).exists()
+
+
+def why_not(owner: User, msgid: str) -> str:
+    """Return why what a person says of a message is not shared yet; "" if nothing keeps it."""
+    keys = set_aside.of(MESSAGE).numbers_of(PART)
+    mine = waiting().filter(owner=owner, msgid=msgid, pk__in=keys).first() if keys else None
+    return set_aside.reason_of(MESSAGE, f"{mine.pk}/{PART}") if mine else ""
+
+
+def _append(tables: Tables, rows: Sequence[OutboxAnnotation]) -> list[int]:
+    """Append annotations; return how many were added.  None is if any was deleted meanwhile."""
+    pks = [row.pk for row in rows]
+    annotations = [row.as_annotation() for row in rows]
+    forbidden = partial(_is_any_deleted, pks)
+    receipt = append_annotations(tables, DjangoClock(), annotations, forbidden=forbidden)
+    if not receipt.refused:
         OutboxAnnotation.objects.filter(pk__in=pks).update(appended_at=wall_clock())
+    return [receipt.added]
 
 
 def _is_any_deleted(pks: Collection[int]) -> bool:

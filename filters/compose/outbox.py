@@ -16,7 +16,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, F
 
 from filters.compose.drafts import ChangedElsewhereError
 from filters.compose.letters import seal
@@ -24,7 +24,8 @@ from filters.compose.limits import count_message
 from filters.compose.servers import post_news, send_mail
 from filters.compose.storing import file, store
 from filters.delivery import holder
-from filters.models import OutgoingMessage
+from filters.models import OutgoingMessage, SetAside
+from filters.runtime import set_aside
 from tapestry.compose.transmission import Transmission
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
@@ -45,6 +46,8 @@ MOST_OF_ONE = 2
 """Messages of a person that are sent at a time: their slow server holds up no other's."""
 
 State = OutgoingMessage.State
+
+MESSAGE, PART = SetAside.Kind.MESSAGE, "outgoing"
 
 
 def queue(draft: OutgoingMessage) -> None:
@@ -106,6 +109,7 @@ def send_again(row: OutgoingMessage) -> bool:
 def due() -> list[int]:
     """Return the keys of what is due, the longest first, and of each person a few."""
     free_abandoned()
+    set_aside.wake(MESSAGE, OutgoingMessage.objects.filter(holder=""), PART)
     rows = OutgoingMessage.objects.filter(due_at__lte=wall_clock(), holder="")
     waiting = rows.filter(owner__is_active=True).order_by("due_at", "pk")
     under_way = OutgoingMessage.objects.exclude(holder="").order_by()
@@ -139,6 +143,18 @@ def send(key: int) -> bool:
         finally:
             OutgoingMessage.objects.filter(pk=key, holder=name).update(holder="")
     return True
+
+
+def send_apart(key: int) -> None:
+    """Do what is left to do for a message; if it raises an error, set it aside, and say so."""
+    name = f"{key}/{PART}"
+    try:
+        if send(key):
+            set_aside.clear(MESSAGE, [name])
+    except Exception as error:
+        aside = set_aside.record(MESSAGE, name, error)
+        rows = OutgoingMessage.objects.filter(pk=key, due_at__isnull=False)
+        rows.update(error=aside.reason, due_at=aside.try_again_at, failures=F("failures") + 1)
 
 
 @transaction.atomic
@@ -226,6 +242,8 @@ def _file(row: OutgoingMessage, accepted_at: int) -> TapestryError | None:
     try:
         _set(row, filed_in=file(row, accepted_at), filed_at=wall_clock())
     except TapestryError as error:
+        if set_aside.is_unforeseen(error):
+            raise
         return error
     return None
 

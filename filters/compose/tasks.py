@@ -22,7 +22,7 @@ def send_outbox() -> None:
 @app.task(name="filters.send_message", ignore_result=True)
 def send_message(key: int) -> None:
     """Send a message, if it is due and nobody is at it."""
-    outbox.send(key)
+    outbox.send_apart(key)
 
 
 @app.task(name="filters.try_smtp", ignore_result=True, needs_room=False)

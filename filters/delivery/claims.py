@@ -2,7 +2,8 @@
 
     due ─ claim ─> held: (cursor, claimed_until] ─ delivered ─> cursor = claimed_until
                                                  ├ turn over ─> due again, with the rest of it
-                                                 └ failed ────> due again, with the same range
+                                                 ├ failed ────> due again, with the same range
+                                                 └ set aside ─> the same, at its time
 
 A claim is an UPDATE that finds the destination free (compare-and-set), so two workers never
 deliver to one destination at the same time.  The range stays as it is until it is confirmed: what
@@ -20,10 +21,12 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import BigIntegerField, Case, Count, F, Q, QuerySet, Value, When
+from django.db.models.functions import Coalesce
 
 from filters.delivery import holder
 from filters.delivery.scope import matches_in, scopes_of
-from filters.models import Delivery, Destination, Match, ReleaseCounter
+from filters.models import Delivery, Destination, Match, ReleaseCounter, SetAside
+from filters.runtime import set_aside
 from filters.store import release
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.deliver.batch import Outcome
@@ -184,8 +187,13 @@ def fail(attempt: Attempt, seconds: float, *, reopen: bool = False) -> bool:
         claimed_until=None if reopen else destination.claimed_until,
         due_at=now + int(seconds * SECOND),
         failures=F("failures") + 1,
-        failing_since=destination.failing_since or now,
+        failing_since=failing_since(destination) or now,
     )
+
+
+def failing_since(destination: Destination) -> int | None:
+    """Return since when deliveries fail; what is set aside, for a fault of this site, does not."""
+    return destination.failing_since if destination.failures else None
 
 
 def refuse(attempt: Attempt) -> bool:
@@ -229,7 +237,7 @@ def advance(destination: Destination, sequence: int) -> bool:
     if not destination.holder:
         return True
     rows = Destination.objects.filter(pk=destination.pk, holder=destination.holder)
-    if destination.failures:
+    if destination.failing_since is not None:
         rows.update(failures=0, failing_since=None)
         destination.failures, destination.failing_since = 0, None
     return rows.update(cursor=sequence) == 1
@@ -263,8 +271,27 @@ def give_back(claimed: Claim, seconds: float) -> None:
     rows.update(holder="", claimed_until=end, due_at=wall_clock() + int(seconds * SECOND))
 
 
+def let_go(name: str) -> None:
+    """Let go of all that is still held under a name, after an error; the ranges stay."""
+    Destination.objects.filter(holder=name).update(holder="", due_at=wall_clock())
+
+
+def put_aside(key: int, name: str, aside: SetAside) -> None:
+    """Let go of what was set aside, unless another has it: its range is tried again later.
+
+    Each try of a range decides alike what floods, so it is stored since when it is tried.
+    """
+    since = Coalesce(F("failing_since"), Value(wall_clock()))
+    rows = Destination.objects.filter(pk=key, holder__in=(name, ""))
+    rows.update(holder="", due_at=aside.try_again_at, failing_since=since, error=aside.reason)
+
+
 def free_abandoned() -> int:
-    """Free the destinations whose claim has ended with its process; return how many."""
+    """Free the destinations whose claim has ended with its process; return how many.
+
+    Wake those that are set aside and may be tried again at once.
+    """
+    set_aside.wake(SetAside.Kind.DESTINATION, Destination.objects.filter(holder=""))
     claimed = Destination.objects.exclude(holder="")
     names = set(claimed.order_by().values_list("holder", flat=True).distinct())
     ended = [name for name in names if not holder.is_alive(name)]

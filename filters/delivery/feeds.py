@@ -20,12 +20,14 @@ from filters.accounts import people
 from filters.delivery import links
 from filters.delivery.batches import delivered
 from filters.delivery.excerpts import excerpts_of
-from filters.models import Feed, Filter, Match, Mute
-from filters.runtime import opaque_keys
+from filters.models import Feed, Filter, Match, Mute, SetAside
+from filters.runtime import opaque_keys, set_aside
 from filters.runtime.opaque_keys import keyed_digest
 from tapestry.core.clock import SECOND, to_instant, wall_clock
 from tapestry.deliver.batch import DeliveredMatch
 from tapestry.deliver.ways.feed import atom_feed
+
+PERSON = SetAside.Kind.PERSON
 
 MOST = 100
 """Matches of a page of a feed."""
@@ -133,6 +135,16 @@ class FeedRow:
     def address(self) -> str:
         """The whole address of the feed; empty if there is none."""
         return links.absolute(self.feed.get_absolute_url()) if self.feed else ""
+
+    @property
+    def why_not(self) -> str:
+        """Why the feed cannot be read for now; empty if it can."""
+        return set_aside.reason_of(PERSON, key_of(self.feed)) if self.feed else ""
+
+
+def key_of(feed: Feed) -> str:
+    """Return under which key a feed is set aside."""
+    return f"{feed.owner_id}/feed/{feed.pk}"
 
 
 def row_of(owner: User, filter_: Filter | None) -> FeedRow:

@@ -18,7 +18,8 @@ from filters.delivery.batches import delivered
 from filters.delivery.mail.addresses import is_usable
 from filters.delivery.ways.preview import Preview
 from filters.delivery.ways.table import WAYS
-from filters.models import Delivery, Destination, Match, Mute
+from filters.models import Delivery, Destination, Match, Mute, SetAside
+from filters.runtime import set_aside
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
@@ -109,12 +110,18 @@ def send_sample(key: int) -> None:
         return
     destination = row.destination
     destination.holder = ""  # in memory: a way does not advance the cursor for a sample
-    batch = sample(destination, row.key)
-    if not batch.matches or not is_usable(destination.address):
-        outcome = Outcome("refused", "Nothing was sent: there is nothing left that may be.")
-    else:
-        outcome = sending.send(destination, batch)
-    rows.update(state=outcome.state, matches=len(batch.matches), answer=outcome.answer[:1000])
+    count, kind, aside = row.matches, SetAside.Kind.DESTINATION, f"{destination.pk}/sample"
+    try:
+        batch = sample(destination, row.key)
+        count = len(batch.matches)
+        if not batch.matches or not is_usable(destination.address):
+            outcome = Outcome("refused", "Nothing was sent: there is nothing left that may be.")
+        else:
+            outcome = sending.send(destination, batch)
+        set_aside.clear(kind, [aside])
+    except Exception as error:
+        outcome = Outcome("retry", set_aside.record(kind, aside, error, set_aside.ASK_AGAIN).reason)
+    rows.update(state=outcome.state, matches=count, answer=outcome.answer[:1000])
     event(log, "sample", kind=destination.kind, destination=destination.pk, state=outcome.state)
 
 

@@ -5,21 +5,27 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from filters.delivery import claims, holder, throttle
 from filters.delivery.batches import CardsBeingMadeError, batches_of
 from filters.delivery.claims import Attempt, Claim
 from filters.delivery.ways import table as ways
-from filters.models import Destination
+from filters.models import Destination, SetAside
+from filters.runtime import set_aside
+from filters.runtime.set_aside import Aside
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
+from tapestry.core.surroundings import is_of_surroundings
 from tapestry.deliver.batch import Batch, Outcome
 from tapestry.deliver.timing.backoff import LONGEST, next_try
+from tapestry.run.limits import isolate
 
 log = logging.getLogger(__name__)
+
+DESTINATION = SetAside.Kind.DESTINATION
 
 FAILED_HERE = "It failed here; the worker's log says why."
 
@@ -51,18 +57,35 @@ TURNED_OFF = (
 def deliver(kinds: Collection[str], at_once: int, most_an_owner: int | None = None) -> int:
     """Deliver to destinations of some kinds until none is due; return how many batches were sent.
 
-    So many are claimed at once.  After ``TURN`` seconds it ends, though more may be due.
+    So many are claimed at once.  After ``TURN`` seconds it ends, though more may be due.  One that
+    raises an error is set aside.
     """
     delivered, end = 0, time.monotonic() + TURN
     claims.free_abandoned()
     while keys := claims.due(kinds, SPREAD * at_once, most_an_owner):
-        # Other threads see the same ones: each tries some of them by lot.
-        drawn = claims.drawn(keys, at_once)
-        with holder.claiming() as name:
-            delivered += _deliver_all(claims.claim(name, drawn, ways.most()))
+        counts, failures = isolate(lambda some: [_serve(some, at_once)], keys)
+        delivered += sum(counts)
+        for key, error in failures:
+            _set_aside(key, "", error)
         if time.monotonic() > end:
             break
     return delivered
+
+
+def _serve(keys: Collection[int], at_once: int) -> int:
+    """Claim some of the destinations that are due, and deliver to them; return how many were sent.
+
+    An error that is raised is one before anything was sent: nothing stays claimed.
+    """
+    # Other threads see the same ones: each tries some of them by lot.
+    drawn = claims.drawn(keys, at_once)
+    with holder.claiming() as name:
+        try:
+            return _deliver_all(claims.claim(name, drawn, ways.most()))
+        except Exception as error:
+            if not is_of_surroundings(error):
+                claims.let_go(name)
+            raise
 
 
 def _deliver_all(claimed: Sequence[Claim]) -> int:
@@ -76,60 +99,82 @@ def _deliver_all(claimed: Sequence[Claim]) -> int:
     for claim in claimed:
         if claim.destination.pk in waits:
             claims.give_back(claim, (waits[claim.destination.pk].until - wall_clock()) / SECOND)
+    aside = set_aside.of(DESTINATION)
     sent, unconfirmed, first, begun = 0, list[Attempt](), 0.0, None
     try:
         for claim, batch in _composed(ready):
-            if begun is None:
-                begun = time.monotonic()
-            elif time.monotonic() > begun + ROUND:
-                claims.give_back(claim, 0.0)
+            now = time.monotonic()
+            begun = now if begun is None else begun
+            seconds = ROUND / len(ready) if now <= begun + ROUND else None
+            try:
+                attempt = _deliver(claim, batch, seconds, aside)
+            except Exception as error:
+                _set_aside(claim.destination.pk, claim.name, error)
                 continue
-            attempt = _attempt(claim, replace(batch, seconds=ROUND / len(ready)))
-            if attempt.outcome.state != "delivered":
-                _put_off(attempt)
+            if attempt is None:
                 continue
             sent += 1
             first = first if unconfirmed else time.monotonic()
             unconfirmed.append(attempt)
             if time.monotonic() > first + TOGETHER:
-                _confirm(unconfirmed)
+                _confirm(unconfirmed, aside)
                 unconfirmed = []
     finally:
-        _confirm(unconfirmed)
+        _confirm(unconfirmed, aside)
     return sent
 
 
-def _composed(claimed: Sequence[Claim]) -> Iterator[tuple[Claim, Batch]]:
-    """Yield claims with their batches; one whose batch cannot be made holds up no other."""
-    try:
-        batches = batches_of(claimed)
-    except Exception:
-        batches = {}
-    for claim in claimed:
-        try:
-            batch = batches.get(claim.destination.pk) or batches_of([claim])[claim.destination.pk]
-        except CardsBeingMadeError:
+def _set_aside(key: int, name: str, error: Exception) -> None:
+    """Set a destination aside that raised an error, held under a name: its owner reads why."""
+    claims.put_aside(key, name, set_aside.record(DESTINATION, key, error))
+
+
+def _composed(claimed: Sequence[Claim]) -> list[tuple[Claim, Batch]]:
+    """Return claims with their batches; one whose batch cannot be made holds up no other."""
+
+    def compose(some: Sequence[Claim]) -> list[tuple[Claim, Batch]]:
+        batches = batches_of(some)
+        return [(claim, batches[claim.destination.pk]) for claim in some]
+
+    composed, failures = isolate(compose, claimed)
+    for claim, error in failures:
+        if isinstance(error, CardsBeingMadeError):
             claims.give_back(claim, SOON)
-        except Exception:
-            log.exception("destination %s", claim.destination.pk)
-            outcome = Outcome("retry", FAILED_HERE)
-            seconds = _seconds_until_next(claim, outcome) or LONGEST
-            claims.fail(Attempt(claim, outcome), seconds)
         else:
-            yield claim, batch
+            _set_aside(claim.destination.pk, claim.name, error)
+    return composed
 
 
-def _attempt(claim: Claim, batch: Batch) -> Attempt:
+def _deliver(claim: Claim, batch: Batch, seconds: float | None, aside: Aside) -> Attempt | None:
+    """Send the batch of a claim, if there are seconds for it; return what is to be confirmed."""
+    if seconds is None:
+        claims.give_back(claim, 0.0)
+        return None
+    batch = replace(batch, seconds=seconds)
     outcome = send(claim.destination, batch) if batch.matches else Outcome("delivered")
     until = batch.until if outcome.until is None else outcome.until
     counts = Counter(match.filter_id for match in batch.matches if match.sequence <= until)
-    return Attempt(claim, outcome, counts)
+    attempt = Attempt(claim, outcome, counts)
+    if outcome.state == "delivered":
+        return attempt
+    _put_off(attempt)
+    aside.done([claim.destination.pk])
+    return None
 
 
-def _confirm(attempts: Sequence[Attempt]) -> None:
-    kept = claims.confirm(attempts) if attempts else set()
-    for attempt in attempts:
-        _log(attempt, attempt.claim.destination.pk in kept)
+def _confirm(attempts: Sequence[Attempt], aside: Aside) -> None:
+    """Store that all is delivered; where that raises for one, it is sent again under its key."""
+
+    def confirm(some: Sequence[Attempt]) -> list[Attempt]:
+        kept = claims.confirm(some)
+        for attempt in some:
+            _log(attempt, attempt.claim.destination.pk in kept)
+        return list(some)
+
+    confirmed, failures = isolate(confirm, attempts)
+    aside.done(attempt.claim.destination.pk for attempt in confirmed)
+    for attempt, error in failures:
+        _set_aside(attempt.claim.destination.pk, attempt.claim.name, error)
 
 
 def _put_off(attempt: Attempt) -> None:
@@ -162,12 +207,17 @@ def _log(attempt: Attempt, kept: bool) -> None:
 
 
 def send(destination: Destination, batch: Batch) -> Outcome:
-    """Send a batch by the way of a destination; an error is an outcome to be tried again."""
+    """Send a batch by the way of a destination; what nobody foresaw is raised.
+
+    Any other error is an outcome to be tried again, those of the surroundings of this one too.
+    """
     try:
         return ways.WAYS[destination.kind].send(destination, batch)
-    except TapestryError as error:
-        return Outcome("retry", error.message)
-    except Exception:
+    except Exception as error:
+        if set_aside.is_unforeseen(error):
+            raise
+        if isinstance(error, TapestryError):
+            return Outcome("retry", error.message)
         log.exception("destination %s", destination.pk)
         return Outcome("retry", FAILED_HERE)
 
@@ -180,7 +230,7 @@ def _seconds_until_next(claim: Claim, outcome: Outcome) -> float | None:
     now = wall_clock()
     instant = next_try(
         now,
-        claim.destination.failing_since or now,
+        claims.failing_since(claim.destination) or now,
         claim.destination.failures + 1,
         retry_after=max(outcome.retry_after or 0.0, SOONEST),
         seed=claim.key,

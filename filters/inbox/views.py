@@ -18,6 +18,7 @@ from filters.inbox.pages import page_of
 from filters.lists import listing
 from filters.message import reading
 from filters.models import Feed, Filter
+from filters.store import release
 from filters.store.shared_window import show_position
 
 PAGE = 50
@@ -80,6 +81,8 @@ def inbox(
     if filter_ is not None and filter_.is_live and not retracted:
         left = listing.visible(request.user, retracted=True).filter(filter=filter_)
         context["left"] = left.count()
+    if filter_ is not None and not is_fragment:
+        context["not_shown"] = release.why_not(filter_)
     if filter_ is None and not context["rows"]:
         context["first_steps"] = SimpleLazyObject(lambda: first_steps(request.user))
     if is_fragment:

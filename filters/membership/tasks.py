@@ -10,7 +10,8 @@ from filters.accounts.sessions.record import forget_ended
 from filters.membership import invitations, mails, resets
 from filters.membership.export import exports
 from filters.membership.removal import removals
-from filters.runtime import services
+from filters.models import SetAside
+from filters.runtime import services, set_aside
 from tapestry.celery import app
 from tapestry.core.file_lock import file_lock
 
@@ -60,7 +61,13 @@ def tend_accounts() -> None:
     with file_lock(services.data() / "run" / "accounts.lock") as acquired:
         if acquired:
             removals.finish_waiting()
+            set_aside.each(
+                SetAside.Kind.STEP,
+                {
+                    "forget exports": exports.forget_old,  # they leave the disk to others
+                    "forget invitations": invitations.forget_old,
+                    "forget deleted accounts": removals.forget_old,
+                    "forget sessions": forget_ended,
+                },
+            )
             exports.make_waiting()
-            for old in (exports, invitations, removals):
-                old.forget_old()
-            forget_ended()

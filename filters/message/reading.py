@@ -9,7 +9,7 @@ from functools import cached_property
 from django.contrib.auth.models import User
 
 from filters.accounts import people
-from filters.annotations.outbox import said_of
+from filters.annotations import outbox
 from filters.lists import listing
 from filters.lists.sentences import sentences
 from filters.message.conversation import Conversation, conversation
@@ -96,6 +96,11 @@ class Reading:
         """Those of the reader that stand."""
         name = self.user.get_username()
         return tuple(annotation for annotation in self._standing if annotation.owner == name)
+
+    @property
+    def why_not_shared(self) -> str:
+        """Why what the reader says of it is kept, and not shared yet; empty if nothing is."""
+        return outbox.why_not(self.user, self.message.msgid)
 
     @property
     def my_vote(self) -> int:
@@ -190,4 +195,4 @@ def summary_of(user: User, msgid: str) -> AnnotationSummary:
 
 def _annotations(msgid: str, audiences: tuple[str, ...]) -> list[Annotation]:
     """Return the annotations of a message that stand, in their table or on their way there."""
-    return standing(said_of(services.tables(), msgid, audiences))
+    return standing(outbox.said_of(services.tables(), msgid, audiences))

@@ -25,7 +25,8 @@ from django.conf import settings
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from filters.runtime import services
+from filters.models import SetAside
+from filters.runtime import services, set_aside
 from tapestry.core.errors import TapestryError
 from tapestry.plan.engine import TooSlowError
 
@@ -47,7 +48,9 @@ TOO_SLOW = (
 )
 
 FAILED = "Something went wrong. Try again in a minute."
-"""What a page says of an error that no sentence explains: the worker's log has it."""
+"""What a page says while a part of this site does not answer: the worker's log has it."""
+
+PERSON = SetAside.Kind.PERSON
 
 Answer = dict[str, Any]
 """What is kept as JSON; ``{"error": sentence}`` if there is no answer."""
@@ -115,11 +118,22 @@ class Answers:
                 # A statement that nobody waits for any more is given up like one that is too slow.
                 too_slow = {"error": TOO_SLOW.format(seconds=settings.PREVIEW_SECONDS)}
                 answer = too_slow if is_wanted() else None
-            except TapestryError as error:
-                answer = {"error": error.message}
+            except Exception as error:
+                answer = {"error": self._sentence(user_id, error)}
+                if not isinstance(error, TapestryError) and not set_aside.is_unforeseen(error):
+                    raise
+            else:
+                set_aside.clear(PERSON, [f"{user_id}/{self.kind}"])
             finally:
                 if answer is not None:
                     self.keep(task_id, user_id, question, answer)
+
+    def _sentence(self, user_id: int, error: Exception) -> str:
+        """Return what a person is told of an error; one that nobody foresaw is set aside."""
+        if set_aside.is_unforeseen(error):
+            name = f"{user_id}/{self.kind}"
+            return set_aside.record(PERSON, name, error, set_aside.ASK_AGAIN).reason
+        return error.message if isinstance(error, TapestryError) else FAILED
 
     @contextmanager
     def wanted(self, task_id: str, user_id: int) -> Iterator[IsWanted]:

@@ -12,19 +12,23 @@ A loop that serves many asks once for what is set aside, and does the work for e
                 pull(source)
 
 What the surroundings do (``tapestry.core.surroundings``) goes through the guard, to the loop.
+``each`` is such a loop; where many are worked on at once, ``tapestry.run.limits.isolate`` finds the
+guilty one.  What has a ``due_at`` is due when it is to be tried again, and woken before its time
+by another version.
 """
 
 from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import F, Model
+from django.db.models import F, Model, Q, QuerySet
 
 from filters.models import Appraisal, Destination, Filter, Match, Source
 from filters.models import SetAside as Row
@@ -35,11 +39,19 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.program_version import program_version
 from tapestry.core.surroundings import is_of_surroundings
+from tapestry.servers.account import OwnFaultError
 
 log = logging.getLogger(__name__)
 
 LONGEST = 30_000
 """Characters of a traceback that are kept: its end."""
+
+TRIED_AGAIN = (
+    "An error of this site keeps this from being done (number {number}). "
+    "Its operator sees why, and it is tried again by itself."
+)
+ASK_AGAIN = "An error of this site (number {number}): its operator sees why. Try again in a minute."
+"""Of what is done because somebody waits for it, and by nobody else."""
 
 FORGOTTEN = 7 * DAY
 """After so long without another error, what nobody tried again is forgotten."""
@@ -75,6 +87,14 @@ class Aside:
         """Tell whether something is set aside, and its time to be tried again has not come."""
         return str(key) in self.waiting
 
+    def numbers_of(self, part: str = "") -> set[int]:
+        """Return the numbers of what is set aside with a part, as in ``7/release``."""
+        return _numbers(self.numbers, part)
+
+    def waiting_for(self, part: str = "") -> set[int]:
+        """Return the numbers of what waits with a part."""
+        return _numbers(self.waiting, part)
+
     @contextmanager
     def guard(self, key: Key, reason: str = "") -> Iterator[None]:
         """Do the work of one item in the block: if it raises an error, set the item aside.
@@ -89,8 +109,16 @@ class Aside:
             self.failed[str(key)] = error
             add(self.kind, key, error, reason)
         else:
-            if str(key) in self.numbers:
-                clear(self.kind, [key])
+            self.done([key])
+
+    def done(self, keys: Iterable[Key]) -> None:
+        """Let those of things that were done not be set aside any more."""
+        clear(self.kind, self.numbers.keys() & {str(key) for key in keys})
+
+
+def _numbers(keys: Iterable[str], part: str) -> set[int]:
+    split = (key.partition("/") for key in keys)
+    return {int(number) for number, _, which in split if which == part}
 
 
 def of(kind: str) -> Aside:
@@ -106,10 +134,39 @@ def of(kind: str) -> Aside:
     return Aside(kind, numbers, frozenset(waiting))
 
 
+def each(kind: str, works: Mapping[str, Callable[[], object]]) -> None:
+    """Do the work of each item that does not wait; one that raises an error is set aside.
+
+    Raise what the surroundings did together, once all have been tried.
+    """
+    aside, faults = of(kind), []
+    for key, work in works.items():
+        if aside.waits(key):
+            continue
+        try:
+            with aside.guard(key):
+                work()
+        except Exception as fault:
+            faults.append(fault)
+    if faults:
+        raise ExceptionGroup("Not done for want of the surroundings", faults) from faults[0]
+
+
+def is_unforeseen(error: Exception) -> bool:
+    """Tell whether an error is no sentence for people, and is of something that is set aside.
+
+    >>> is_unforeseen(TapestryError("The server is busy.")), is_unforeseen(OwnFaultError(""))
+    (False, True)
+    """
+    foreseen = isinstance(error, TapestryError) and not isinstance(error, OwnFaultError)
+    return not foreseen and not is_of_surroundings(error)
+
+
 def add(kind: str, key: Key, error: Exception, reason: str = "") -> int:
     """Set something aside for an error; return its number.
 
-    ``reason`` is a sentence for its owner; by default it says that the site is at fault.
+    ``reason`` is a sentence for its owner, with its ``{number}``; by default it says that the site
+    is at fault.
     """
     now = wall_clock()
     text = "".join(traceback.format_exception(error))[-LONGEST:].replace("\0", "")
@@ -122,7 +179,7 @@ def add(kind: str, key: Key, error: Exception, reason: str = "") -> int:
         )
         row.attempts += 1
         pause = int(pause_after(row.attempts) * SECOND)
-        row.reason = reason or _sentence(error, row.pk)
+        row.reason = (reason or _sentence(error)).replace("{number}", str(row.pk))
         row.error_class, row.traceback, row.version = name[-200:], text, program_version()
         row.last_at, row.try_again_at = now, now + pause
         row.save()
@@ -139,14 +196,34 @@ def add(kind: str, key: Key, error: Exception, reason: str = "") -> int:
     return row.pk
 
 
-def _sentence(error: Exception, number: int) -> str:
+def record(kind: str, key: Key, error: Exception, reason: str = "") -> Row:
+    """Set something aside, and return how it stands; raise a fault of the surroundings."""
+    if is_of_surroundings(error):
+        raise error
+    return Row.objects.get(pk=add(kind, key, error, reason))
+
+
+def wake(kind: str, rows: QuerySet[Any], part: str = "") -> None:
+    """Have rows be due that are set aside, and are to be tried again before their ``due_at``.
+
+    That is what another version has set aside, or the operator has asked for; once.
+    """
+    early = ~Q(version=program_version()) | Q(try_again_at__lte=F("last_at"))
+    woken = {
+        number: int(key.partition("/")[0])
+        for number, key in Row.objects.filter(early, kind=kind).values_list("pk", "key")
+        if key.partition("/")[2] == part
+    }
+    if woken:
+        now = wall_clock()
+        rows.filter(pk__in=woken.values(), due_at__gt=now).update(due_at=now)
+        again = Row.objects.filter(pk__in=woken)
+        again.update(version=program_version(), try_again_at=now)
+
+
+def _sentence(error: Exception) -> str:
     """Return what the owner of something reads: the error where it is written for people."""
-    if isinstance(error, TapestryError):
-        return error.message
-    return (
-        f"An error of this site keeps this from being done (number {number}). "
-        "Its operator sees why, and it is tried again by itself."
-    )
+    return TRIED_AGAIN if is_unforeseen(error) else str(getattr(error, "message", TRIED_AGAIN))
 
 
 def reason_of(kind: str, key: Key) -> str:
@@ -159,10 +236,12 @@ def clear(kind: str, keys: Collection[Key]) -> None:
     """Let things not be set aside any more: they were done, or are gone."""
     if not keys:
         return
-    gone = Row.objects.filter(kind=kind, key__in=[str(key) for key in keys])
-    for number, key in gone.values_list("pk", "key"):
+    rows = Row.objects.filter(kind=kind, key__in=[str(key) for key in keys])
+    gone = list(rows.values_list("pk", "key"))
+    for number, key in gone:
         event(log, "set_aside_over", number=number, kind=str(kind), key=key)
-    gone.delete()
+    if gone:
+        Row.objects.filter(pk__in=[number for number, _ in gone]).delete()
 
 
 def try_now(number: int | None = None) -> int:

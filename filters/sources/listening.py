@@ -19,8 +19,9 @@ from operator import attrgetter
 
 from django.db import connection
 
-from filters.models import Heartbeat
+from filters.models import Heartbeat, SetAside
 from filters.models.source import Source
+from filters.runtime import set_aside
 from filters.sources.credentials import account_of
 from filters.sources.delivery_folders import (
     is_delivery_folder,
@@ -33,6 +34,7 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.ingest.imap.idle import CannotIdleError, watch_mailbox
+from tapestry.run.limits import isolate
 from tapestry.servers.account import Account, RefusedError
 
 log = logging.getLogger(__name__)
@@ -49,6 +51,8 @@ RECONCILE = 3.0
 HEARTBEAT = 60.0
 LONG = 3600.0
 """Seconds before the next try with a server that has no IDLE, or refused."""
+
+SOURCE, PART = SetAside.Kind.SOURCE, "listening"
 
 Key = tuple[int, str]
 
@@ -131,6 +135,9 @@ class Listener:
         source_id, folder = key
 
         def on_mail() -> None:
+            if not watcher.listens:
+                set_aside.clear(SOURCE, [f"{source_id}/{PART}"])
+                connection.close()  # this thread's own
             watcher.listens, watcher.failures = True, 0
             self.notified.put(source_id)
 
@@ -138,7 +145,10 @@ class Listener:
             # In this thread: the refresh of a token may take long, and no other watch waits.
             watch_mailbox(_account_of(source), folder, on_mail, watcher.stop.is_set)
         except Exception as error:
-            if not isinstance(error, TapestryError):
+            if set_aside.is_unforeseen(error):
+                set_aside.add(SOURCE, f"{source_id}/{PART}", error)
+                connection.close()
+            elif not isinstance(error, TapestryError):
                 log.exception("Listening to source %s failed.", source_id)
             self._failed(key, watcher, error)
         finally:
@@ -164,12 +174,19 @@ def _account_of(source: Source) -> Account:
 def _watchable() -> Iterator[tuple[Source, str]]:
     """Yield at most MOST folders, at most FOLDERS of each source, its INBOX first."""
     mailboxes = Source.objects.filter(kind=Source.Kind.IMAP, active=True, owner__is_active=True)
+    mailboxes = mailboxes.exclude(pk__in=set_aside.of(SOURCE).waiting_for(PART))
     hidden = parents_by_mailbox()
-    folders = (
-        (source, folder)
-        for source in mailboxes.order_by("pk").iterator()
-        for folder in _watched_folders(source, hidden.get(mailbox_of(source), []))
-    )
+
+    def folders_of(some: Sequence[Source]) -> list[tuple[Source, str]]:
+        return [
+            (source, folder)
+            for source in some
+            for folder in _watched_folders(source, hidden.get(mailbox_of(source), []))
+        ]
+
+    folders, failures = isolate(folders_of, list(mailboxes.order_by("pk")))
+    for source, error in failures:
+        set_aside.add(SOURCE, f"{source.pk}/{PART}", error)
     return islice(folders, MOST)
 
 

@@ -12,8 +12,9 @@ from django.db import IntegrityError
 from django.db.models import F, QuerySet
 
 from filters.accounts import people
+from filters.models import SetAside
 from filters.models.source import Folder, Pull, Source
-from filters.runtime import services
+from filters.runtime import services, set_aside
 from filters.runtime.batching import batched
 from filters.runtime.delivery_signer import delivery_signer
 from filters.sources.credentials import account_of
@@ -54,7 +55,7 @@ PATIENCE_WHEN_REFUSED = 5
 def pull(source: Source, seconds: float = SLICE) -> Tally | None:
     """Pull what is new for about ``seconds``; return its tally, None if another process pulls.
 
-    Errors are stored for the page.  Unforeseen ones are stored and raised.
+    Errors are stored for the page; what nobody foresaw is raised.
     """
     # Two machines that pull at once do the work twice, and append each message once.
     with source_lock(source, "source") as acquired:
@@ -68,6 +69,17 @@ def pull(source: Source, seconds: float = SLICE) -> Tally | None:
                 raise
             event(log, "source_deleted", source_id=source.pk)
         return work.tally
+
+
+def pull_apart(source: Source) -> None:
+    """Pull a source; if it raises an error, set it aside: its page says why, and until when."""
+    try:
+        if pull(source) is not None:
+            set_aside.clear(SetAside.Kind.SOURCE, [source.pk])
+    except Exception as error:
+        aside = set_aside.record(SetAside.Kind.SOURCE, source.pk, error)
+        stored = {"error": aside.reason, "hint": "", "due_at": aside.try_again_at}
+        Source.objects.filter(pk=source.pk).update(failures=F("failures") + 1, **stored)
 
 
 class _RevokedError(Exception):
@@ -91,13 +103,15 @@ class _Work:
         try:
             self.run()
             self.succeed()
-        except TapestryError as error:
-            error_class = type(error).__name__
-            self.fail(error)
         except Exception as error:
             error_class = type(error).__name__
-            if is_disk_full(error):
+            if is_disk_full(error) and not isinstance(error, TapestryError):
                 raise  # nothing can be stored, the error neither
+            if set_aside.is_unforeseen(error):
+                raise
+            if isinstance(error, TapestryError):
+                self.fail(error)
+                return
             self.fail(TapestryError(f"It failed ({error_class}); the log says why."))
             raise
         finally:

@@ -6,8 +6,9 @@ from contextlib import AbstractContextManager
 
 from django.db.models import F, Q
 
+from filters.models import SetAside
 from filters.models.source import Source
-from filters.runtime import services
+from filters.runtime import services, set_aside
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.file_lock import file_lock
 
@@ -17,6 +18,7 @@ def due(limit: int = 100) -> list[int]:
 
     A working source that would wait longer than its interval is due too: the clock was set back.
     """
+    set_aside.wake(SetAside.Kind.SOURCE, Source.objects.all())
     now = wall_clock()
     clock_set_back = Q(failures=0, due_at__gt=now + 2 * SECOND * F("every"))
     waiting = Source.objects.filter(Q(due_at__lte=now) | clock_set_back, active=True)

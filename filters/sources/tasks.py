@@ -28,9 +28,10 @@ def pull_due() -> None:
 def pull_source(source_id: int) -> None:
     """Pull what is new of a source, unless too many pulls are running: then it stays due.
 
-    A person has two at a time, so that nobody's slow servers hold up the sources of all.
+    A person has two at a time, so that nobody's slow servers hold up the sources of all.  One that
+    raises an error is set aside.
     """
-    from filters.sources.pulling import pull
+    from filters.sources import pulling
 
     source = Source.objects.filter(pk=source_id, active=True, owner__is_active=True).first()
     if source is None:
@@ -40,7 +41,7 @@ def pull_source(source_id: int) -> None:
             return
         _pulling[source.owner_id] += 1
     try:
-        pull(source)
+        pulling.pull_apart(source)
     finally:
         with _lock:
             _pulling[source.owner_id] -= 1

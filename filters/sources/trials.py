@@ -18,8 +18,8 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from filters.models import Trial
-from filters.runtime import services
+from filters.models import SetAside, Trial
+from filters.runtime import services, set_aside
 from filters.runtime.encryption import decrypt, encrypt
 from filters.runtime.queue import send
 from tapestry.core.clock import HOUR, MINUTE, SECOND, wall_clock
@@ -28,6 +28,8 @@ from tapestry.core.log import event
 from tapestry.servers.quoted_reply import storable
 
 log = logging.getLogger(__name__)
+
+PERSON = SetAside.Kind.PERSON
 
 MOST_A_MINUTE = 10
 
@@ -88,11 +90,18 @@ def run(key: int, answer: Callable[[User, dict[str, Any]], Answer]) -> None:
         return
     trial = Trial.objects.select_related("owner").get(pk=key)
     found: Answer = {}
+    name = f"{trial.owner_id}/trial"
     failure: TapestryError | None = TapestryError("It failed; the worker's log says why.")
     try:
         found, failure = answer(trial.owner, _question(trial)), None
-    except TapestryError as error:
-        failure = error
+        set_aside.clear(PERSON, [name])
+    except Exception as error:
+        if isinstance(error, TapestryError) and not set_aside.is_unforeseen(error):
+            failure = error
+        else:
+            failure = TapestryError(
+                set_aside.record(PERSON, name, error, set_aside.ASK_AGAIN).reason
+            )
     finally:
         Trial.objects.filter(pk=key, ended_at=None).update(
             question="",

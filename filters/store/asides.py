@@ -40,14 +40,13 @@ def key_of(filter_id: int, pending_window: int | None) -> str:
 def to_be_tried(aside: Aside) -> tuple[list[int], list[int]]:
     """Return the filters, and the pending windows, that are set aside and due again."""
     due = [key for key in aside.numbers if not aside.waits(key)]
-    windows = [int(key.partition("/")[2]) for key in due if "/" in key]
+    windows = [int(window) for key in due if (window := key.partition("/")[2]).isdecimal()]
     return [int(key) for key in due if "/" not in key], windows
 
 
 def add(failed: DueFilter, error: Exception) -> None:
     """Set a window of a filter aside, and tell its owner."""
-    number = set_aside.add(FILTER, key_of(failed.filter_id, failed.pending_window), error)
-    reason = SetAside.objects.values_list("reason", flat=True).get(pk=number)
+    reason = set_aside.record(FILTER, key_of(failed.filter_id, failed.pending_window), error).reason
     if failed.pending_window is not None:
         PendingWindow.objects.filter(pk=failed.pending_window).update(error=reason)
         return
@@ -76,8 +75,7 @@ def leave(failed: DueFilter, until: int, error: Exception) -> None:
         until=until,
         explanation=failed.explanation,
     )
-    number = set_aside.add(FILTER, key_of(failed.filter_id, window.pk), error)
-    window.error = SetAside.objects.values_list("reason", flat=True).get(pk=number)
+    window.error = set_aside.record(FILTER, key_of(failed.filter_id, window.pk), error).reason
     window.save(update_fields=["error"])
 
 

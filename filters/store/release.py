@@ -10,23 +10,29 @@ leaves a live filter is released again, as a retraction, and so is one that come
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 from django.db import transaction
-from django.db.models import F, Q, Value
+from django.db.models import F, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 
-from filters.models import Destination, Filter, Match, ReleaseCounter
-from filters.runtime import services
+from filters.models import Destination, Filter, Match, ReleaseCounter, SetAside
+from filters.runtime import services, set_aside
 from filters.runtime.batching import in_batches
 from filters.runtime.bulk import update_rows
-from filters.store.schedule import is_due, plan_held
+from filters.store import schedule
+from filters.store.schedule import is_due
 from tapestry.core.clock import wall_clock
 from tapestry.core.file_lock import file_lock, is_held
 from tapestry.core.log import event
+from tapestry.core.surroundings import is_of_surroundings
+from tapestry.run.limits import isolate
 
 log = logging.getLogger(__name__)
+
+FILTER, PART = SetAside.Kind.FILTER, "release"
+"""What is set aside is the release of a filter; it finds matches nonetheless."""
 
 AT_ONCE = 20_000
 """Matches that are released in one transaction."""
@@ -40,22 +46,37 @@ def release() -> int:
 
     The destinations that they concern are due then.  Idempotent: what an interrupted call has not
     released is released by the next one.  If another call is under way, this one waits for its
-    end, and looks at what has come since.
+    end, and looks at what has come since.  A filter that raises an error is set aside.
     """
     with _releasing() as acquired:
-        if acquired:
-            plan_held()
-        released = 0
-        while acquired and (count := _release_some()):
-            released += count
+        if not acquired:
+            return 0
+        aside = set_aside.of(FILTER)
+        left_out = aside.waiting_for(PART)
+        _, unplanned = isolate(
+            lambda some: [schedule.plan_all_of(some)], sorted(schedule.holding() - left_out)
+        )
+        left_out.update(filter_id for filter_id, _ in unplanned)
+        released, unreleased = _release_all(left_out)
+        failed = {f"{filter_id}/{PART}": error for filter_id, error in unplanned + unreleased}
+        for key, error in failed.items():
+            set_aside.add(FILTER, key, error)
+        tried = {key for key in aside.numbers if key.endswith(f"/{PART}")} - aside.waiting
+        set_aside.clear(FILTER, tried - failed.keys())
         if released:
             event(log, "release", matches=released)
         return released
 
 
+def why_not(filter_: Filter) -> str:
+    """Return why what a filter finds is not shown for now, for its owner; "" if it is."""
+    return set_aside.reason_of(FILTER, f"{filter_.pk}/{PART}")
+
+
 def is_late(instant: int) -> bool:
     """Tell whether a match has waited for its release since before an instant."""
     waiting = Match.objects.filter(sequence=None, card__isnull=False)
+    waiting = waiting.exclude(filter__in=set_aside.of(FILTER).waiting_for(PART))
     return waiting.filter(
         Q(retracted_at=None) | Q(retracted_at__lt=instant),
         shown_at__lt=instant,
@@ -78,11 +99,42 @@ def _releasing() -> Iterator[bool]:
         yield acquired
 
 
-def _release_some() -> int:
-    now = wall_clock()
-    waiting = Match.objects.filter(is_due(), sequence=None, card__isnull=False)
+def _release_all(left_out: Collection[int]) -> tuple[int, list[tuple[int, Exception]]]:
+    """Release what is due, but of these filters; return how many, and the filters that raise.
+
+    All filters at once, so that positions are in the order of time; where that raises an error,
+    halves of them.
+    """
+    released = 0
+    try:
+        while count := _release_some(_due().exclude(filter__in=left_out)):
+            released += count
+        return released, []
+    except Exception as error:
+        if is_of_surroundings(error):
+            raise
+    filters = _due().exclude(filter__in=left_out).order_by("filter").values_list("filter")
+    counts, failures = isolate(_release_of, [key for (key,) in filters.distinct()])
+    return released + sum(counts), failures
+
+
+def _release_of(filter_ids: Sequence[int]) -> list[int]:
+    """Release what is due of some filters; return how many at a time."""
+    counts = []
+    for filters in in_batches(Filter.objects.order_by(), filter_ids):
+        while count := _release_some(_due().filter(filter__in=filters)):
+            counts.append(count)
+    return counts
+
+
+def _due() -> QuerySet[Match]:
+    return Match.objects.filter(is_due(), sequence=None, card__isnull=False)
+
+
+def _release_some(waiting: QuerySet[Match]) -> int:
     if not waiting.exists():
         return 0
+    now = wall_clock()
     with transaction.atomic():
         counter = ReleaseCounter.lock()
         # Locked, so that no window changes a match between the look at it and its release.

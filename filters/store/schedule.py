@@ -32,8 +32,10 @@ from tapestry.deliver.timing.timeliness import parse_timeliness
 __all__ = [
     "HELD",
     "connect_signals",
+    "holding",
     "is_due",
     "is_waiting",
+    "plan_all_of",
     "plan_held",
     "replan",
     "when_shown",
@@ -92,16 +94,25 @@ def plan_held(filter_ids: Iterable[int] | None = None) -> int:
     50,000 filters each.  Idempotent; to be called wherever something ceases to be unread, and now
     and then: a window may be stored at the instant at which somebody reads.
     """
+    return plan_all_of(holding(filter_ids))
+
+
+def holding(filter_ids: Iterable[int] | None = None) -> set[int]:
+    """Return those of the filters, by default of all, that hold matches with nothing unread."""
     held = StoredMatch.objects.filter(shown_at=HELD)
-    holding = Filter.objects.filter(~Q(while_unread=True) | ~_has_unread()).order_by()
+    holders = Filter.objects.filter(~Q(while_unread=True) | ~_has_unread()).order_by()
     if filter_ids is None:
-        chosen = set(holding.filter(pk__in=held.values("filter")).values_list("pk", flat=True))
-    else:
-        some_held = holding.filter(Exists(held.filter(filter=OuterRef("pk"))))
-        chosen = set(by_key(some_held, filter_ids, "pk"))
+        return set(holders.filter(pk__in=held.values("filter")).values_list("pk", flat=True))
+    some_held = holders.filter(Exists(held.filter(filter=OuterRef("pk"))))
+    return set(by_key(some_held, filter_ids, "pk"))
+
+
+def plan_all_of(filter_ids: Collection[int]) -> int:
+    """Plan from now what is held in filters; return how many matches that are."""
+    held = StoredMatch.objects.filter(shown_at=HELD)
     return sum(
         held.filter(filter__in=filters).update(shown_at=instant)
-        for instant, filters in _by_instant(chosen, wall_clock())
+        for instant, filters in _by_instant(filter_ids, wall_clock())
         if instant != HELD
     )
 

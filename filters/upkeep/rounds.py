@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from filters.annotations.outbox import append_outbox
+from filters.annotations import outbox
 from filters.lists import cards
-from filters.models import Heartbeat, OutboxAnnotation
+from filters.models import Heartbeat
 from filters.runtime import addresses, services
 from filters.runtime.queue import DELIVER_DUE, run_soon
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
@@ -66,7 +66,7 @@ def run_round(at: int | None = None) -> TickReport:
 
     with _beating(Heartbeat.SHARED):
         tables = services.tables()
-        append_outbox(tables)
+        outbox.append_outbox(tables)
         clock, store = DjangoClock(), DjangoFilterStore()
         report = tick(services.engine_on, tables, clock, store, at, settings.BUDGETS)
         _refresh_cards(tables)
@@ -83,7 +83,7 @@ def run_shared_lane() -> bool:
     index, moved = PredicateIndex(tables.root), False
     while True:
         with _beating(Heartbeat.SHARED):
-            append_outbox(tables)
+            outbox.append_outbox(tables)
             before = store.shared_since()
             until = advance_watermark(tables, clock)
             run_shared(services.engine_on, index, tables, store, until, settings.BUDGETS)
@@ -101,7 +101,7 @@ def _is_quiet(tables: Tables, store: DjangoFilterStore) -> bool:
         since is not None
         and 0 <= wall_clock() - since < QUIET_SECONDS * SECOND
         and _newest_row(tables) <= since
-        and not OutboxAnnotation.objects.filter(appended_at=None).exists()
+        and not outbox.is_any_due()
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 from django.conf import settings
@@ -11,6 +11,7 @@ from django.conf import settings
 from filters.annotations.outbox import prune as prune_annotations
 from filters.compose import outbox
 from filters.delivery import history
+from filters.models import SetAside
 from filters.runtime import services, set_aside
 from filters.runtime.queue import send
 from filters.upkeep import rounds
@@ -54,7 +55,8 @@ def compact() -> None:
     """Merge the small files of the tables, and remove what is kept no longer."""
     from tapestry.tables.compact import compact as compact_tables
 
-    each_apart(
+    set_aside.each(
+        SetAside.Kind.STEP,
         {"compact": lambda: compact_tables(services.tables())}
         | {f"forget {audience}": partial(forget_old, audience) for audience in settings.RETENTION}
         | {
@@ -62,24 +64,8 @@ def compact() -> None:
             "prune sent": outbox.prune,
             "prune annotations": prune_annotations,
             "prune set aside": set_aside.prune,
-        }
+        },
     )
-
-
-def each_apart(steps: Mapping[str, Callable[[], object]]) -> None:
-    """Run each step, whatever the others end with; log each error with its traceback.
-
-    Raise the errors together once all steps have run.
-    """
-    errors = []
-    for name, step in steps.items():
-        try:
-            step()
-        except Exception as error:
-            log.exception("%s", line("upkeep_failed", step=name, error=str(error)))
-            errors.append(error)
-    if errors:
-        raise ExceptionGroup("Upkeep has failed in part", errors) from errors[0]
 
 
 def _run(name: str, lane: Callable[[], bool | None]) -> bool:

@@ -16,9 +16,10 @@ from django.urls import reverse
 
 from filters.delivery.links import absolute
 from filters.delivery.mail.addresses import note_bounce
-from filters.models import Address, BounceMailbox
-from filters.runtime import services
+from filters.models import Address, BounceMailbox, SetAside
+from filters.runtime import services, set_aside
 from filters.runtime.return_paths import return_paths
+from filters.runtime.set_aside import Aside
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
@@ -27,8 +28,12 @@ from tapestry.deliver.imap.bounce_mailbox import Place, read_after
 from tapestry.deliver.mail.bounces import read_bounce
 from tapestry.deliver.one_line import one_line
 from tapestry.ingest.session import read_url
+from tapestry.servers.account import Account
 
 log = logging.getLogger(__name__)
+
+MESSAGE, PART = SetAside.Kind.MESSAGE, "bounce"
+"""A message is set aside by its UID, with the UIDVALIDITY of the mailbox before the part."""
 
 
 def take(raw: bytes) -> Address | None:
@@ -77,8 +82,11 @@ def _read_mailbox() -> int:
         address = f"{account.address}/{folder}"
         if state.address != address:
             state.address, state.uidvalidity, state.uid = address, 0, 0
+        aside = set_aside.of(MESSAGE)
+        bounced += _take_again(account, folder, state, aside)
         for place, raw in read_after(account, folder, Place(state.uidvalidity, state.uid)):
-            bounced += take(raw) is not None
+            with aside.guard(f"{place.uid}/{place.uidvalidity}/{PART}"):
+                bounced += take(raw) is not None
             read += bool(raw)
             state.uidvalidity, state.uid = place.uidvalidity, place.uid
             state.save()
@@ -88,6 +96,17 @@ def _read_mailbox() -> int:
     state.save()
     if read or state.error:
         event(log, "bounces", read=read, bounced=bounced, failed=bool(state.error))
+    return bounced
+
+
+def _take_again(account: Account, folder: str, state: BounceMailbox, aside: Aside) -> int:
+    """Read the messages again that are set aside and due; return how many bounced."""
+    bounced, part = 0, f"{state.uidvalidity}/{PART}"
+    for uid in sorted(aside.numbers_of(part) - aside.waiting_for(part)):
+        for place, raw in read_after(account, folder, Place(state.uidvalidity, uid - 1)):
+            with aside.guard(f"{uid}/{part}"):
+                bounced += place.uid == uid and take(raw) is not None
+            break  # one that was deleted there is done
     return bounced
 
 

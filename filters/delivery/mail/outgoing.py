@@ -124,6 +124,9 @@ def send(message: EmailMessage, recipient: str) -> Outcome:
     except (smtplib.SMTPException, OSError) as error:
         _reset(message.connection)
         return Outcome("retry", f"The mail server broke off or did not answer ({_name(error)}).")
+    except BaseException:  # half-way in a transaction of SMTP, which is not the next message's
+        _reset(message.connection)
+        raise
     return Outcome("delivered", "The mail server took it.")
 
 

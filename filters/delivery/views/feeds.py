@@ -11,9 +11,17 @@ from django.utils.http import http_date
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest, local_path
-from filters.delivery.feeds import document_of, position_of, rows_of, state_of
+from filters.delivery.feeds import (
+    PERSON,
+    document_of,
+    key_of,
+    position_of,
+    rows_of,
+    state_of,
+)
 from filters.models import Feed, Filter
 from filters.models.delivery import new_feed_token
+from filters.runtime import set_aside
 from tapestry.deliver.ways.feed import CONTENT_TYPE
 
 CACHED = "private, max-age=60"
@@ -30,10 +38,22 @@ def feed(request: HttpRequest, token: str) -> HttpResponse:
         before = position_of(request.GET.get("before", ""))
     except ValueError:
         raise Http404("There is no such page.") from None
+    try:
+        return _answer(request, shown, before)
+    except Exception as error:
+        if not set_aside.is_unforeseen(error):
+            raise
+        reason = set_aside.record(PERSON, key_of(shown), error).reason
+        headers = {"Retry-After": "300", "Cache-Control": "no-store"}
+        return HttpResponse(reason, status=503, content_type="text/plain", headers=headers)
+
+
+def _answer(request: HttpRequest, shown: Feed, before: int | None) -> HttpResponse:
     state = state_of(shown, before)
     response = get_conditional_response(request, state.etag, state.last_modified)
     if response is None:
         response = HttpResponse(document_of(shown, state, before), content_type=CONTENT_TYPE)
+        set_aside.clear(PERSON, [key_of(shown)])
     response.headers["ETag"] = state.etag
     response.headers["Cache-Control"] = CACHED
     response.headers["Referrer-Policy"] = "no-referrer"

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from pathlib import Path
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
 from filters.membership.export.archive import write
-from filters.models import Export
-from filters.runtime import services
+from filters.models import Export, SetAside
+from filters.runtime import services, set_aside
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
@@ -49,10 +50,19 @@ def newest(user: User) -> Export | None:
 
 
 def make_waiting() -> None:
-    """Make the exports that people wait for, one after the other."""
-    while export := Export.objects.filter(ended_at=None).select_related("owner").last():
-        forget_old()  # what it takes the place of leaves the disk first
-        _make(export)
+    """Make the exports that people wait for, one after the other; one that fails costs no other."""
+    exports = Export.objects.filter(ended_at=None).order_by("pk")
+    works = {step_of(export): partial(_make, export.pk) for export in exports}
+    set_aside.each(SetAside.Kind.STEP, works)
+
+
+def why_not(export: Export) -> str:
+    """Return why an export is late, for its owner; "" if it is not."""
+    return set_aside.reason_of(SetAside.Kind.STEP, step_of(export))
+
+
+def step_of(export: Export) -> str:
+    return f"export {export.pk}"
 
 
 def forget_old() -> None:
@@ -66,7 +76,11 @@ def forget_old() -> None:
             path.unlink(missing_ok=True)
 
 
-def _make(export: Export) -> None:
+def _make(key: int) -> None:
+    """Make an export that is asked for; what nobody foresaw is raised, and tried for a day."""
+    export = Export.objects.filter(pk=key, ended_at=None).select_related("owner").first()
+    if export is None:
+        return
     error, done = "", {}
     try:
         content = write(export.owner, path_of(export))
@@ -76,6 +90,8 @@ def _make(export: Export) -> None:
             "size": content.size,
         }
     except Exception as failure:
+        if set_aside.is_unforeseen(failure) and export.asked_at > wall_clock() - KEPT:
+            raise
         log.exception("an export failed")
         error = FAILED
         if is_disk_full(failure):

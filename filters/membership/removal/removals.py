@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+from functools import partial
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -12,7 +13,8 @@ from filters.accounts.sessions.record import sign_out
 from filters.authoring.dependents import present, recompile_all_of
 from filters.membership.export import exports
 from filters.membership.removal.consequences import is_last_administrator
-from filters.models import Removal, RetiredName
+from filters.models import Removal, RetiredName, SetAside
+from filters.runtime import set_aside
 from filters.runtime.opaque_keys import keyed_digest
 from filters.upkeep.forgetting import forget
 from tapestry.core.clock import DAY, wall_clock
@@ -50,12 +52,19 @@ def removal_of(token: str) -> Removal | None:
 
 
 def finish_waiting() -> None:
-    """Delete what is to be deleted, one account after the other; an error is logged."""
-    for removal in Removal.objects.filter(done_at=None).order_by("pk"):
-        try:
-            _finish(removal)
-        except Exception:  # the next round tries again; others are not held up
-            log.exception("the deletion of an account failed")
+    """Delete what is to be deleted, one account after the other; one that fails costs no other."""
+    removals = Removal.objects.filter(done_at=None).order_by("pk")
+    works = {step_of(removal): partial(_finish, removal) for removal in removals}
+    set_aside.each(SetAside.Kind.STEP, works)
+
+
+def why_not(removal: Removal) -> str:
+    """Return why the deletion of an account is late, for its person; "" if it is not."""
+    return set_aside.reason_of(SetAside.Kind.STEP, step_of(removal))
+
+
+def step_of(removal: Removal) -> str:
+    return f"delete account {removal.pk}"
 
 
 def forget_old() -> None:

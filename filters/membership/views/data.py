@@ -35,7 +35,8 @@ def my_data(request: PersonRequest) -> HttpResponse:
         exports.ask(request.user)
         send(tend_accounts, (), otherwise="The export is made within a minute")
         return redirect("my-data")
-    context = {"export": exports.newest(request.user)}
+    export = exports.newest(request.user)
+    context = {"export": export, "why_not": exports.why_not(export) if export else ""}
     return render(request, "filters/membership/export.html", context)
 
 
@@ -79,4 +80,5 @@ def account_deleted(request: HttpRequest, token: str) -> HttpResponse:
     removal = removals.removal_of(token)
     if removal is None:
         raise Http404("There is no such page.")
-    return render(request, "filters/membership/deleted.html", {"removal": removal})
+    context = {"removal": removal, "why_not": removals.why_not(removal)}
+    return render(request, "filters/membership/deleted.html", context)

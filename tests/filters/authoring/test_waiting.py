@@ -15,8 +15,10 @@ import pytest
 import redis
 from django.contrib.auth.models import User
 from django.test import Client
+from support.set_asides import Planted
 
 from filters.authoring import tasks
+from filters.models import SetAside
 from filters.runtime.answers import Answers
 from tapestry.plan.engine import TooSlowError
 from tapestry.tables.delta.log import Tables
@@ -129,12 +131,15 @@ def test_an_error_that_nobody_foresaw_is_said_in_general(
     as_user: SignIn,
     address: str,
     monkeypatch: pytest.MonkeyPatch,
+    set_asides: Planted,
 ) -> None:
+    set_asides.expect()
     monkeypatch.setattr(tasks, "latest_instant", lambda: 1 / 0)
     tab = Tab(as_user(alice), address)
     worker.work()
     page = tab.poll()
-    assert "Something went wrong. Try again in a minute." in page and "Try again</a>" in page
+    number = SetAside.objects.get().pk
+    assert f"An error of this site (number {number})" in page and "Try again</a>" in page
 
 
 @BOTH

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from celery.exceptions import Retry
 from django.contrib.auth.models import User
+from django.test import Client
+from support.second_factors import confirm
+from support.set_asides import Planted
 
 from filters.membership import invitations, mails, resets, tasks
 from filters.membership.export import exports
 from filters.membership.removal import removals
-from filters.models import Export, Invitation, Removal
-from filters.runtime import services
+from filters.models import Export, Invitation, Removal, SetAside
+from filters.runtime import services, set_aside
 from tapestry.core.file_lock import file_lock
 from tapestry.tables.delta.log import Tables
 
@@ -34,10 +39,15 @@ def test_not_while_another_process_does(mail: Tables, bob: User) -> None:
 
 
 def test_one_that_fails_holds_up_no_other(
-    mail: Tables, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
+    mail: Tables,
+    alice: User,
+    bob: User,
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    set_asides: Planted,
 ) -> None:
-    for user in (alice, bob):
-        removals.ask(user)
+    errors = set_asides.expect()
+    tokens = [removals.ask(user) for user in (alice, bob)]
     finish = removals._finish
 
     def fail_for_alice(removal: Removal) -> None:
@@ -45,9 +55,48 @@ def test_one_that_fails_holds_up_no_other(
             raise RuntimeError
         finish(removal)
 
-    monkeypatch.setattr(removals, "_finish", fail_for_alice)
+    with monkeypatch.context() as broken:
+        broken.setattr(removals, "_finish", fail_for_alice)
+        tasks.tend_accounts()
+    left = Removal.objects.get(done_at=None)
+    assert left.name == "alice" and len(errors) == 1
+    page = client.get(f"/deleted/{tokens[0]}/").content.decode()
+    assert removals.why_not(left) and removals.why_not(left) in page
     removals.finish_waiting()
-    assert Removal.objects.get(done_at=None).name == "alice"
+    assert Removal.objects.filter(done_at=None).exists(), "its time has not come"
+    set_aside.try_now()
+    removals.finish_waiting()
+    assert not Removal.objects.filter(done_at=None).exists() and not SetAside.objects.exists()
+
+
+def test_an_export_that_raises_costs_no_other_and_is_made_later(
+    mail: Tables,
+    alice: User,
+    bob: User,
+    as_user: Callable[[User], Client],
+    monkeypatch: pytest.MonkeyPatch,
+    set_asides: Planted,
+) -> None:
+    errors = set_asides.expect()
+    write = exports.write
+
+    def fail_for_alice(user: User, path: Path) -> Any:
+        if user == alice:
+            raise KeyError
+        return write(user, path)
+
+    asked = {user: exports.ask(user) for user in (alice, bob)}
+    with monkeypatch.context() as broken:
+        broken.setattr(exports, "write", fail_for_alice)
+        tasks.tend_accounts()
+    assert Export.objects.get(ended_at=None).owner == alice and len(errors) == 1
+    why = exports.why_not(asked[alice])
+    client = as_user(alice)
+    confirm(client)
+    assert why and why in client.get("/me/data/").content.decode()
+    set_aside.try_now()
+    tasks.tend_accounts()
+    assert not Export.objects.filter(ended_at=None).exists() and not SetAside.objects.exists()
 
 
 @pytest.mark.parametrize(

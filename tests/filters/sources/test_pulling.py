@@ -14,10 +14,14 @@ from django.db import connection
 from django.test import Client
 from support.publishers import let_publish
 from support.servers.fake_servers import FakeImap, FakeNews, letter
+from support.set_asides import Planted
 
+from filters.models import SetAside
 from filters.models.source import Folder, Pull, Source
+from filters.runtime import set_aside
 from filters.sources import pulling, tasks
 from filters.sources.credentials import keep_secret
+from filters.sources.schedule import due
 from filters.sources.sync_state import StoredSyncStates
 from filters.upkeep.forgetting import forget
 from tapestry.core.clock import MINUTE, wall_clock
@@ -257,24 +261,35 @@ def test_whatever_a_server_says_can_be_stored(
 
 
 @pytest.mark.parametrize("step", ["run", "succeed", "_note_quiet"])
-def test_what_nobody_foresaw_is_written_down_and_tried_again_after_ever_longer(
-    news: FakeNews, alice: User, monkeypatch: pytest.MonkeyPatch, step: str
+def test_what_nobody_foresaw_is_set_aside_and_tried_again_after_ever_longer(
+    news: FakeNews,
+    alice: User,
+    as_user: SignIn,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    set_asides: Planted,
 ) -> None:
     def fails(_work: Any) -> None:
         raise KeyError("nobody foresaw this")
 
-    monkeypatch.setattr(pulling._Work, step, fails)
+    errors = set_asides.expect()
     source = source_at(news, alice)
     waits = []
-    for failures in (1, 2, 3):
-        began = wall_clock()
-        with pytest.raises(KeyError):
+    with monkeypatch.context() as broken:
+        broken.setattr(pulling._Work, step, fails)
+        for failures in (1, 2, 3):
+            began = wall_clock()
             pull(source)
-        source.refresh_from_db()
-        assert source.error == "It failed (KeyError); the log says why."
-        assert source.failures == failures
-        waits.append((source.due_at - began) // (MINUTE // 2))
-    assert waits == [2, 2, 4]
+            assert (len(errors), source.failures) == (failures, failures)
+            waits.append((source.due_at - began) // (MINUTE // 2))
+    assert waits == [1, 2, 4] and due() == []
+    reason = set_aside.reason_of(SetAside.Kind.SOURCE, source.pk)
+    assert "its operator sees why" in reason.lower() and source.error == reason
+    assert reason in as_user(alice).get(source.get_absolute_url()).content.decode()
+    set_aside.try_now()
+    assert due() == [source.pk]
+    pull(source)
+    assert (source.error, source.failures) == ("", 0) and not SetAside.objects.exists()
 
 
 def test_a_pull_is_one_line_of_the_log_with_counts_and_no_names(

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group, User
 from django.core.management import call_command
+from django.db import OperationalError
+from support.set_asides import Planted
 
 from filters.annotations.outbox import annotate, append_outbox
 from filters.models import (
@@ -18,6 +20,7 @@ from filters.models import (
     MessageState,
     OutboxAnnotation,
     OutgoingMessage,
+    SetAside,
     TriageStepPart,
 )
 from filters.models.source import Source
@@ -165,8 +168,9 @@ def test_a_group_of_any_name_may_be_forgotten(tables: Tables, db: None) -> None:
 
 
 def test_a_step_of_upkeep_that_fails_costs_no_other(
-    delivered: Tables, monkeypatch, settings: Any, caplog: pytest.LogCaptureFixture
+    delivered: Tables, monkeypatch, settings: Any, set_asides: Planted
 ) -> None:
+    errors = set_asides.expect()
     settings.RETENTION = {"user:bob": 3, "user:alice": 3}
     forget_one, done = forget_old, []
 
@@ -183,12 +187,27 @@ def test_a_step_of_upkeep_that_fails_costs_no_other(
         (tasks, "prune_annotations"),
     ):
         monkeypatch.setattr(module, step, lambda step=step: done.append(step))
+    tasks.compact()
+    assert [(kind, key) for kind, key, _ in errors] == [("step", "forget user:bob")]
+    assert done == ["user:alice", "prune", "prune", "prune_annotations"]
+    assert "the disk says no" in SetAside.objects.get().traceback
+
+
+def test_a_fault_of_the_surroundings_costs_no_other_step_and_is_nobodys(
+    delivered: Tables, monkeypatch, settings: Any
+) -> None:
+    done = []
+    settings.RETENTION = {"user:bob": 3}
+
+    def has_gone(audience: str) -> None:
+        raise OperationalError("the database has gone")
+
+    monkeypatch.setattr(tasks, "forget_old", has_gone)
+    monkeypatch.setattr(tasks.history, "prune", lambda: done.append("prune"))
     with pytest.raises(ExceptionGroup) as failed:
         tasks.compact()
-    assert [str(error) for error in failed.value.exceptions] == ["the disk says no"]
-    assert done == ["user:alice", "prune", "prune", "prune_annotations"]
-    assert 'upkeep_failed step="forget user:bob" error="the disk says no"' in caplog.text
-    assert "Traceback" in caplog.text
+    assert [str(error) for error in failed.value.exceptions] == ["the database has gone"]
+    assert done == ["prune"] and not SetAside.objects.exists()
 
 
 @pytest.mark.parametrize("before", [None, DAY])
