@@ -18,6 +18,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from support import oracle
 from support.planted_faults import PlantedError, Victim, calls_for, name_of, planted
+from support.planted_lane import MACHINERY
 from support.set_asides import Planted
 
 from filters.accounts.people import audiences, context
@@ -41,16 +42,6 @@ TEXTS = {
     "missing": "from {}@x.org and not voted for by jones",
     "silent": "from {}@x.org with no reply",
 }
-MACHINERY = (
-    "tapestry/run/limits.py",
-    "filters/runtime/set_aside.py",
-    "filters/store/asides.py",
-    "filters/runtime/batching.py",
-    "tapestry/core/log.py",
-    "tapestry/core/surroundings.py",
-)
-"""What finds the guilty one and sets it aside, and what that uses: a fault there is no filter's."""
-
 STAGES = {
     "tapestry/run/own_windows.py:run_each": "it is what halves",
     "tapestry/run/own_windows.py:refuse": "it is what sets aside",

@@ -66,10 +66,8 @@ pytestmark = pytest.mark.django_db
 WORD = "zyzzyva"
 """Stands in all that is the victim's, and in nothing else."""
 
-FIRST, LAST = 7_000_000, 7_001_000
-"""Keys of rows of the victim; no other number is among them."""
-
-KEYS = range(FIRST, LAST)
+KEYS = range(7_000_000, 7_001_000)
+"""Keys of rows of the victim; those of others are far below, given by the tests too."""
 
 MSGIDS = ("one", "two")
 
@@ -78,17 +76,17 @@ MSGIDS = ("one", "two")
 def people(db: None) -> tuple[User, User]:
     """The victim, and somebody else."""
     made = []
-    for key, name in ((FIRST, WORD), (None, "bob")):
-        user = User(pk=key, username=name, email=f"{name}@example.org")
+    for name in (WORD, "bob"):
+        user = User(username=name, email=f"{name}@example.org")
+        user.pk = key_for(user, 0)
         User.objects.bulk_create([user])
-        user = User.objects.get(username=name)
-        Profile.objects.create(pk=key and key + 1, user=user)
+        Profile.objects.create(pk=key_for(user, 1), user=user)
         made.append(user)
     return made[0], made[1]
 
 
-def key_for(owner: User, number: int) -> int | None:
-    return FIRST + number if owner.username == WORD else None
+def key_for(owner: User, number: int) -> int:
+    return number + (KEYS.start if owner.username == WORD else 1_000_000)
 
 
 def at_once(task: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -375,7 +373,7 @@ def accounts(people: tuple[User, User]) -> PlantedLane:
         )
         Export.objects.create(pk=key_for(owner, 10), owner=owner, asked_at=wall_clock())
         removals.ask(user)
-        Removal.objects.filter(name=user.username).update(pk=key_for(owner, 11) or 1)
+        Removal.objects.filter(name=user.username).update(pk=key_for(owner, 11))
 
     def wrong(everybody: bool) -> list[str]:
         differ = []
