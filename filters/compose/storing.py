@@ -18,7 +18,7 @@ from filters.store.filter_store import DjangoClock
 from tapestry.core.content import message_id_of
 from tapestry.core.message import Message
 from tapestry.deliver.imap.sent_folder import keep_sent
-from tapestry.ingest.mime.parse import parse
+from tapestry.ingest.mime.parse import UNREADABLE, parse
 from tapestry.tables.append import append_messages
 from tapestry.tables.compact import compact_small_files
 from tapestry.tables.originals import Original
@@ -47,7 +47,10 @@ def store(row: OutgoingMessage, accepted_at: int) -> None:
 
 def _message(row: OutgoingMessage, accepted_at: int) -> Message:
     audience = f"user:{row.owner.get_username()}"
-    parsed = parse(bytes(row.raw or b""), None, audience, accepted_at).message
+    found = parse(bytes(row.raw or b""), None, audience, accepted_at)
+    if UNREADABLE in found.problems:  # it would be stored as another message than the copies of it
+        raise ValueError(f"this site cannot read its own letter: {found.problems}")
+    parsed = found.message
     if parsed.inreplyto is None and row.parent and not row.is_forward:
         # What it answers has no Message-ID that a header could name; the conversation has it.
         return replace(parsed, inreplyto=message_id_of(row.parent))

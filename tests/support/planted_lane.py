@@ -22,6 +22,7 @@ MACHINERY = (
     "filters/runtime/set_aside.py",
     "filters/store/asides.py",
     "filters/runtime/batching.py",
+    "filters/runtime/disk_full_tasks.py",
     "tapestry/core/log.py",
     "tapestry/core/surroundings.py",
 )
