@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.test import Client
+from support.set_asides import Planted
 
 from filters.annotations import outbox
 from filters.annotations.changes import said_by
 from filters.annotations.outbox import KEPT, annotate, append_outbox, prune, said_of, take_back
-from filters.models import OutboxAnnotation
+from filters.models import OutboxAnnotation, SetAside
+from filters.runtime import set_aside
 from tapestry.core.clock import wall_clock
+from tapestry.core.message import Annotation
 from tapestry.deliver.annotations import standing
 from tapestry.tables.delta.log import Tables
 
@@ -78,3 +84,33 @@ def test_one_message_is_found_by_an_index(bob: User) -> None:
     )
     assert "outbox_msgid" in names
     assert "SCAN" not in plan
+
+
+def test_an_annotation_over_which_an_error_is_raised_costs_no_other(
+    mail: Tables, alice: User, bob: User, as_user: Callable[[User], Client],
+    monkeypatch: pytest.MonkeyPatch, set_asides: Planted,
+) -> None:  # fmt: skip
+    errors = set_asides.expect()
+    mine, theirs = (
+        annotate(owner, "plan@example.org", "public", "tag", value="x") for owner in (alice, bob)
+    )
+    plain = OutboxAnnotation.as_annotation
+
+    def fails(row: OutboxAnnotation) -> Annotation:
+        if row.pk == mine.pk:
+            raise KeyError
+        return plain(row)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(OutboxAnnotation, "as_annotation", fails)
+        assert append_outbox(mail) == 1
+        assert append_outbox(mail) == 0 and not outbox.is_any_due() and len(errors) == 1
+    theirs.refresh_from_db()
+    mine.refresh_from_db()
+    assert theirs.appended_at and mine.appended_at is None
+    why = SetAside.objects.get().reason
+    page = "/message/?id=plan@example.org&in=public"
+    assert why in as_user(alice).get(page).content.decode()
+    assert why not in as_user(bob).get(page).content.decode()
+    set_aside.try_now()
+    assert append_outbox(mail) == 1 and not SetAside.objects.exists()

@@ -10,9 +10,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from support.composed import MINE, answer, put, rows_of, send_due, typed
 from support.servers.smtp import SmtpServer
+from support.set_asides import Planted
 
 from filters.compose import limits, outbox, servers, storing, tasks
-from filters.models import OutgoingMessage
+from filters.models import OutgoingMessage, SetAside
+from filters.runtime import set_aside
 from tapestry.compose.transmission import Transmission
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.servers.account import ConnectionLostError, RefusedError
@@ -414,3 +416,31 @@ def test_old_rows_leave_the_list_and_drafts_stay(browser: Client, smtp: SmtpServ
     send_due()
     OutgoingMessage.objects.update(changed_at=wall_clock() - 31 * DAY)
     assert outbox.prune() == 1 and OutgoingMessage.objects.get().is_draft
+
+
+def test_a_letter_over_which_an_error_is_raised_is_said_and_sent_later(
+    browser: Client, smtp: SmtpServer, tables: Tables, monkeypatch: pytest.MonkeyPatch,
+    set_asides: Planted,
+) -> None:  # fmt: skip
+    """Each step that is done stays done: nobody gets it twice."""
+    errors = set_asides.expect()
+    browser.post("/compose/", typed())
+    OutgoingMessage.objects.update(due_at=1)
+    row = OutgoingMessage.objects.get()
+    with monkeypatch.context() as broken:
+        broken.setattr(outbox, "store", lambda *_: {}["nobody foresaw this"])
+        tasks.send_message(row.pk)
+        row.refresh_from_db()
+        assert row.sent_at and row.stored_at is None and outbox.due() == []
+        tasks.send_message(row.pk)
+    aside = SetAside.objects.get()
+    assert (aside.kind, aside.attempts, len(errors)) == ("message", 1, 1)
+    page = browser.get(f"{row.get_absolute_url()}state/").content.decode()
+    assert aside.reason in page and "Next try at" in page
+    set_aside.try_now()
+    assert outbox.due() == [row.pk]
+    tasks.send_message(row.pk)
+    row.refresh_from_db()
+    assert (row.state, row.error, row.due_at) == ("sent", "", None)
+    assert len(smtp.taken) == 1 and len(rows_of(tables)) == 1
+    assert not SetAside.objects.exists()

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from support.set_asides import Planted
 
-from filters.models import Trial
+from filters.models import SetAside, Trial
 from filters.models.source import Source
 from filters.sources import tasks, trials
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
@@ -153,3 +154,16 @@ def test_a_token_endpoint_that_is_not_public_is_not_asked(
     token = {"method": "xoauth2", "token_url": f"https://127.0.0.1:{silent}/", "client_id": "t"}
     page = as_user(alice).post(NEW, {**DESCRIBED, "port": 1, **token})
     assert "127.0.0.1 cannot be asked for a token." in page.content.decode()
+
+
+def test_an_error_that_nobody_foresaw_is_said_with_its_number(
+    alice: User, monkeypatch: pytest.MonkeyPatch, set_asides: Planted
+) -> None:
+    errors = set_asides.expect()
+    monkeypatch.setattr(tasks, "try_source", lambda _: None)
+    trial = trials.begin(alice, "test:1", {"do": "test"}, tasks.try_source)
+    trials.run(trial.pk, lambda _owner, question: question["nobody foresaw this"])
+    trial.refresh_from_db()
+    aside = SetAside.objects.get()
+    assert trial.error == aside.reason and f"(number {aside.pk})" in trial.error
+    assert trial.ended_at and len(errors) == 1

@@ -384,10 +384,12 @@ def accounts(people: tuple[User, User]) -> PlantedLane:
                 differ.append(f"{user} is here still")
         return differ
 
-    tables = Path(services.tables().root)
-    return PlantedLane(
-        Victim(WORD, KEYS), membership_tasks.tend_accounts, wrong, lambda: None, [tables]
-    )
+    stages = {
+        "filters/membership/export/exports.py:step_of": "it says how a work is called",
+        "filters/membership/removal/removals.py:step_of": "it says how a work is called",
+    }
+    tables, tend = Path(services.tables().root), membership_tasks.tend_accounts
+    return PlantedLane(Victim(WORD, KEYS), tend, wrong, lambda: None, [tables], stages)
 
 
 LANES = {
@@ -401,6 +403,11 @@ LANES = {
 """Of so many functions of a lane one is tried each time; all are in the long tests."""
 
 
+def is_planted(error: Exception) -> bool:
+    """Tell whether an error is the planted one, or what the reader of mail makes of it."""
+    return isinstance(error, PlantedError) or "cannot read its own letter" in str(error)
+
+
 @pytest.mark.parametrize("lane", LANES)
 def test_what_raises_for_one_costs_no_other(
     lane: str, request: pytest.FixtureRequest, set_asides: Planted
@@ -408,7 +415,7 @@ def test_what_raises_for_one_costs_no_other(
     errors = set_asides.expect()
     count, bad = request.getfixturevalue(lane).faults(LANES[lane], 3)
     assert count and not bad, "\n".join(bad)
-    assert all(isinstance(error, PlantedError) for _, _, error in errors)
+    assert all(is_planted(error) for _, _, error in errors)
 
 
 @pytest.mark.long
@@ -420,4 +427,4 @@ def test_whatever_raises_for_one_costs_no_other(
     errors = set_asides.expect()
     count, bad = request.getfixturevalue(lane).faults(int(os.environ.get("SHARE", "1")), 0)
     assert count and not bad, "\n".join(bad)
-    assert all(isinstance(error, PlantedError) for _, _, error in errors)
+    assert all(is_planted(error) for _, _, error in errors)

@@ -1,0 +1,72 @@
+"""The listener serves the mailboxes of many: what raises an error costs that mailbox alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from support.set_asides import Planted
+
+from filters.models import SetAside
+from filters.models.source import Source
+from filters.runtime import set_aside
+from filters.sources import listening
+from filters.sources.credentials import keep_secret
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def source_of(owner: User) -> Source:
+    made = Source(
+        owner=owner, kind="imap", host=f"{owner}.example.org", port=143, security="none",
+        user=owner.username, folder_patterns=["INBOX"], active=True, due_at=2**62,
+        audience=f"user:{owner}",
+    )  # fmt: skip
+    keep_secret(made, "secret")
+    made.save()
+    return made
+
+
+def reconcile(listener: listening.Listener) -> None:
+    """Compare the watchers with the sources, and wait until all that are begun have ended."""
+    listener._reconciled = float("-inf")
+    listener.turn()
+    for watcher in listener.watchers.values():
+        if watcher.thread is not None:
+            watcher.thread.join(30)
+
+
+@pytest.mark.parametrize("broken", ["_watched_folders", "watch_mailbox"])
+def test_a_mailbox_that_raises_is_set_aside_and_the_others_are_watched(
+    alice: User, bob: User, broken: str, monkeypatch: pytest.MonkeyPatch, set_asides: Planted
+) -> None:
+    errors, pulled, is_broken = set_asides.expect(), list[int](), True
+    mine, theirs = source_of(alice), source_of(bob)
+
+    def watch(account: Any, folder: str, on_mail: Callable[[], None], _stop: Any) -> None:
+        on_mail()
+        connection.close()
+
+    works = {"_watched_folders": listening._watched_folders, "watch_mailbox": watch}
+
+    def fails(what: Any, *rest: Any) -> Any:
+        if is_broken and what.user == "alice":
+            raise KeyError
+        return works[broken](what, *rest)
+
+    monkeypatch.setattr(listening, "watch_mailbox", watch)
+    monkeypatch.setattr(listening, broken, fails)
+    listener = listening.Listener(pulled.append)
+    reconcile(listener)
+    reconcile(listener)
+    assert set(pulled) == {theirs.pk} and len(errors) == 1
+    assert SetAside.objects.get().key == f"{mine.pk}/listening"
+    is_broken = False
+    set_aside.try_now()
+    listener.watchers.clear()
+    reconcile(listener)
+    reconcile(listener)
+    assert mine.pk in pulled and not SetAside.objects.exists()
