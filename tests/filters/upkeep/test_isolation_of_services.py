@@ -1,27 +1,25 @@
-"""One fault, one destination, source, message or person: the others are served exactly.
+"""One fault, one source, letter, message or step: the others are served exactly.
 
-In each lane beside those of filters, every function that is called for the victim is made to raise
-for it; afterwards the victim is served, too: nothing is lost, nothing is twice but under its key.
+In each lane beside those of filters and deliveries, every function that is called for the victim
+is made to raise for it; afterwards the victim is served, too, and nothing is twice.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from support.planted_faults import PlantedError, Victim
+from support.planted_faults import Victim
 from support.planted_lane import PlantedLane
-from support.recorded_way import Recorder
+from support.planted_people import KEYS, WORD, at_once, is_planted, key_for, msgids_of, two_people
 from support.servers.fake_servers import FakeNews, letter
-from support.servers.http_recorder import LOOPBACK, Reply, recording_server
-from support.servers.push_service import Browser
+from support.servers.http_recorder import LOOPBACK
 from support.servers.smtp import SmtpServer
 from support.set_asides import Planted
 
@@ -29,210 +27,34 @@ from filters.annotations import tasks as annotation_tasks
 from filters.annotations.outbox import annotate
 from filters.compose import outbox
 from filters.compose import tasks as compose_tasks
-from filters.delivery import tasks as delivery_tasks
-from filters.delivery.ways import table as ways
 from filters.membership import tasks as membership_tasks
 from filters.membership.export import exports
 from filters.membership.removal import removals
 from filters.models import (
     Address,
-    Card,
     Delivery,
     Destination,
     Export,
-    Filter,
-    Match,
     OutgoingMessage,
-    Profile,
-    ReleaseCounter,
     Removal,
 )
 from filters.models.source import Source
-from filters.runtime import encryption, services
+from filters.runtime import services
 from filters.sources import tasks as source_tasks
 from filters.sources.credentials import keep_secret
 from filters.store.filter_store import DjangoClock
-from filters.store.schedule import HELD
 from filters.upkeep import tasks as upkeep_tasks
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
-from tapestry.deliver.http.push_keys import read_subscription
-from tapestry.deliver.http.signature import make_secret
 from tapestry.tables.append import append_messages
-from tapestry.tables.originals import Original
 
 pytestmark = pytest.mark.django_db
-
-WORD = "zyzzyva"
-"""Stands in all that is the victim's, and in nothing else."""
-
-KEYS = range(7_000_000, 7_001_000)
-"""Keys of rows of the victim; those of others are far below, given by the tests too."""
-
-MSGIDS = ("one", "two")
 
 
 @pytest.fixture
 def people(db: None) -> tuple[User, User]:
     """The victim, and somebody else."""
-    made = []
-    for name in (WORD, "bob"):
-        user = User(username=name, email=f"{name}@example.org")
-        user.pk = key_for(user, 0)
-        User.objects.bulk_create([user])
-        Profile.objects.create(pk=key_for(user, 1), user=user)
-        made.append(user)
-    return made[0], made[1]
-
-
-def key_for(owner: User, number: int) -> int:
-    return number + (KEYS.start if owner.username == WORD else 1_000_000)
-
-
-def at_once(task: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have a task that is sent be run where it is sent."""
-    monkeypatch.setattr(task, "apply_async", lambda args, **_: task(*args))
-
-
-def match(filter_: Filter, name: str, number: int, **other: Any) -> None:
-    """Store a match as the engine would, with its original."""
-    msgid, now = f"{name}.{filter_.owner.username}@x.org", wall_clock()
-    raw = f"Message-ID: <{msgid}>\r\nSubject: {msgid}\r\n\r\nHello {msgid}\r\n".encode()
-    append_messages(services.tables(), DjangoClock(), [Message(msgid)], originals=[Original(raw)])
-    card = Card.objects.create(
-        pk=key_for(filter_.owner, 500 + number), msgid=msgid, audience="public", ts=now,
-        received=now, subject=msgid, sender=f"{filter_.owner.username}@x.org", root=msgid,
-    )  # fmt: skip
-    times = {"matched_at": now, "stored_at": now, "shown_at": now, "refreshed_at": now}
-    Match.objects.create(
-        pk=key_for(filter_.owner, 600 + number), filter=filter_, msgid=msgid, audience="public",
-        card=card, **(times | other),
-    )  # fmt: skip
-
-
-@pytest.fixture
-def deliveries(
-    people: tuple[User, User], smtp: SmtpServer, settings: Any, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[PlantedLane]:
-    """Release, claims and each way; what is held by a filter and what is not."""
-    settings.PRIVATE_HOSTS, settings.SITE_URL = LOOPBACK, "http://127.0.0.1:8000"
-    at_once(delivery_tasks.deliver, monkeypatch)
-    box = Recorder()
-    way = ways.Way(box.send, box.preview, ways.OUTBOUND, 100, reopens=True)
-    monkeypatch.setitem(ways.WAYS, "mailbox", way)
-    browser = Browser.new()
-    ReleaseCounter.objects.create(pk=1, last=100)
-    with ExitStack() as stack:
-        server = stack.enter_context(recording_server(Reply(201)))
-        for owner in people:
-            _destinations(owner, server.url, browser)
-            for number, name in enumerate(MSGIDS):
-                filter_ = Filter.objects.create(
-                    pk=key_for(owner, 10 + number), owner=owner, name=f"{name}-{owner.username}",
-                    text="x", phrase="x", while_unread=number == 1,
-                )  # fmt: skip
-                match(filter_, name, number, **({"shown_at": HELD} if number else {}))
-
-        def found(owner: User, kind: str) -> list[tuple[str, str]]:
-            """Return what one person was sent, by key and message."""
-            who = owner.username
-            if kind in ("digest", "forward"):
-                to = f"{kind}@{who}.example"
-                bodies = [
-                    (
-                        str(
-                            mail["Message-ID"] if kind == "digest" else mail["X-Tapestry-Delivery"]
-                        ),
-                        raw,
-                    )
-                    for mail, raw, address in zip(
-                        smtp.messages, smtp.taken, smtp.recipients, strict=True
-                    )
-                    if address == to
-                ]
-            elif kind == "mailbox":
-                bodies = [
-                    (batch.key, f"{found.filter_name} {found.msgid}".encode())
-                    for batch in box.batches
-                    for found in batch.matches
-                ]
-            else:
-                bodies = [
-                    (_key(request), request.body if kind == "webhook" else browser_text(request))
-                    for request in server.requests
-                    if request.path == f"/{kind}/{who}"
-                ]
-            return sorted(
-                {(key, name) for key, raw in bodies for name in MSGIDS if _has(raw, name, who)}
-            )
-
-        def browser_text(request: Any) -> bytes:
-            return json.dumps(browser.decrypt(request)).encode()
-
-        def wrong(everybody: bool) -> list[str]:
-            differ = []
-            for owner in people if everybody else people[1:]:
-                for kind in Destination.Kind.values:
-                    names = [name for _, name in found(owner, kind)]
-                    if kind == "push":
-                        names = sorted(set(names)) or names
-                    if names != sorted(MSGIDS):
-                        differ.append(f"{kind} of {owner}: {found(owner, kind)}")
-                late = Destination.objects.filter(owner=owner).exclude(due_at=None, error="")
-                if late.exists() or late.filter(failing_since__isnull=False).exists():
-                    differ.append(f"{owner}: {list(late.values_list('kind', 'error'))}")
-            return differ
-
-        def forget() -> None:
-            for kept in (smtp.taken, smtp.recipients, smtp.senders, smtp.options):
-                kept.clear()
-            server.requests.clear()
-            box.batches.clear()
-
-        stages = {
-            "filters/delivery/sending.py:_serve": "it is halved",
-            "filters/delivery/sending.py:_set_aside": "it is what sets aside",
-            "filters/delivery/claims.py:put_aside": "it is what sets aside",
-            "filters/delivery/claims.py:let_go": "it is what sets aside",
-        }
-        yield PlantedLane(
-            Victim(WORD, KEYS), delivery_tasks.deliver_due, wrong, forget, stages=stages
-        )
-
-
-def _key(request: Any) -> str:
-    headers = {name.lower(): value for name, value in request.headers.items()}
-    return headers.get("webhook-id") or headers.get("topic", "")
-
-
-def _has(raw: bytes, name: str, who: str) -> bool:
-    return f"{name}.{who}@x.org".encode() in raw or f"{name}-{who}".encode() in raw
-
-
-def _destinations(owner: User, url: Callable[[str], str], browser: Browser) -> None:
-    who = owner.username
-    for number, kind in enumerate(Destination.Kind.values, 100):
-        address = None
-        if kind in ("digest", "forward"):
-            address = Address.objects.create(
-                pk=key_for(owner, 100 + number), owner=owner, email=f"{kind}@{who}.example",
-                confirmed_at=1,
-            )  # fmt: skip
-        secret = make_secret()
-        if kind == "push":
-            asked = read_subscription(browser.subscription(url(f"/push/{who}")))
-            secret = json.dumps(asked.as_browsers_write_it())
-        Destination.objects.create(
-            pk=key_for(owner, number), owner=owner, kind=kind, name=f"{kind} {who}",
-            address=address, settings={"url": url(f"/webhook/{who}")},
-            secret=encryption.encrypt(secret, services.data()), cursor=100, latest=100,
-            all_since=100,
-        )  # fmt: skip
-
-
-def msgids_of(owner: User) -> list[str]:
-    rows = services.tables().open("messages").to_pyarrow_table().to_pylist()
-    return sorted(row["msgid"] for row in rows if row["audience"] == f"user:{owner.username}")
+    return two_people()
 
 
 @pytest.fixture
@@ -393,7 +215,6 @@ def accounts(people: tuple[User, User]) -> PlantedLane:
 
 
 LANES = {
-    "deliveries": 16,
     "pulls": 24,
     "letters": 24,
     "annotations": 6,
@@ -401,11 +222,6 @@ LANES = {
     "accounts": 16,
 }
 """Of so many functions of a lane one is tried each time; all are in the long tests."""
-
-
-def is_planted(error: Exception) -> bool:
-    """Tell whether an error is the planted one, or what the reader of mail makes of it."""
-    return isinstance(error, PlantedError) or "cannot read its own letter" in str(error)
 
 
 @pytest.mark.parametrize("lane", LANES)
