@@ -15,12 +15,15 @@ from django.db.models import Q, QuerySet
 
 from filters.accounts import people
 from filters.authoring.understanding import FilterName, track_references, understand
-from filters.models import Filter, PendingWindow, Reference, SharedWindow
-from filters.runtime import services
+from filters.models import Filter, PendingWindow, Reference, SetAside, SharedWindow
+from filters.runtime import services, set_aside
 from filters.store.filter_store import DjangoClock, latest_instant
 from filters.store.shared_window import detach
 from tapestry.core.errors import TapestryError
 from tapestry.tables.append import advance_watermark
+
+FILTER, PART = SetAside.Kind.FILTER, "meaning"
+"""What is set aside is what a filter means, now that another has changed."""
 
 
 def present() -> int:
@@ -73,6 +76,12 @@ def recompile(filter_: Filter, at: int) -> None:
         tql, phrase, display_tql = understood.tql, understood.phrase or "", understood.display_tql
     except TapestryError as failure:
         error = failure.message
+    filter_.phrase, filter_.display_tql = phrase, display_tql
+    _store_meaning(filter_, tql, error, at)
+    store_references(filter_, references)
+
+
+def _store_meaning(filter_: Filter, tql: str, error: str, at: int) -> None:
     if tql != filter_.tql:
         if filter_.is_live:
             filter_.begin(filter_.start)
@@ -80,11 +89,9 @@ def recompile(filter_: Filter, at: int) -> None:
             leave_pending_window(filter_, at)
             filter_.begin(max(filter_.since, at))
         filter_.tql = tql
-    filter_.phrase, filter_.display_tql = phrase, display_tql
     filter_.error = error
     filter_.revision += 1
     filter_.save()
-    store_references(filter_, references)
 
 
 def leave_pending_window(filter_: Filter, at: int) -> None:
@@ -126,7 +133,32 @@ def _recompile(which: Q, at: int | None, *, changed_only: bool = False) -> None:
     detach(Filter.objects.filter(pk__in=keys))
     at = latest_instant() if at is None else at
     for dependent in Filter.objects.select_for_update().filter(pk__in=keys).order_by("pk"):
-        recompile(dependent, at)
+        try:
+            with transaction.atomic():
+                recompile(dependent, at)
+        except Exception as error:
+            aside = set_aside.record(FILTER, f"{dependent.pk}/{PART}", error)
+            dependent.refresh_from_db()
+            _store_meaning(dependent, "", aside.reason, at)
+
+
+def recompile_aside() -> None:
+    """Compile the filters again that raised an error, as of the instant at which they did.
+
+    Until then they match nothing: no change of what others refer to waits for them.
+    """
+    aside = set_aside.of(FILTER)
+    for key in sorted(aside.numbers_of(PART) - aside.waiting_for(PART)):
+        with aside.guard(f"{key}/{PART}"):
+            _recompile_again(key)
+
+
+@transaction.atomic
+def _recompile_again(key: int) -> None:
+    SharedWindow.lock()
+    detach(Filter.objects.filter(pk=key))
+    for filter_ in Filter.objects.select_for_update().filter(pk=key):
+        recompile(filter_, filter_.since)
 
 
 def _means_something_else(filter_: Filter) -> bool:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 
 from filters.annotations import outbox
+from filters.authoring.dependents import recompile_aside
 from filters.lists import cards
 from filters.models import Heartbeat
 from filters.runtime import addresses, services
@@ -67,6 +68,7 @@ def run_round(at: int | None = None) -> TickReport:
     with _beating(Heartbeat.SHARED):
         tables = services.tables()
         outbox.append_outbox(tables)
+        recompile_aside()
         clock, store = DjangoClock(), DjangoFilterStore()
         report = tick(services.engine_on, tables, clock, store, at, settings.BUDGETS)
         _refresh_cards(tables)
@@ -115,6 +117,7 @@ def run_own_lane() -> None:
 
     tables, store = services.tables(), DjangoFilterStore()
     with _beating(Heartbeat.OWN):
+        recompile_aside()
         until = store.shared_since()
         if until is None:
             return

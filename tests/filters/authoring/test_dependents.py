@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
+from support.set_asides import Planted
 
-from filters.authoring import lifecycle
+from filters.authoring import dependents, lifecycle
 from filters.lists import listing
-from filters.models import Filter, Match, PendingWindow, Profile
+from filters.models import Filter, Match, PendingWindow, Profile, SetAside
+from filters.runtime import set_aside
 from filters.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
 from filters.upkeep import rounds
 from tapestry.core.errors import TapestryError
@@ -251,3 +254,38 @@ def test_what_is_referred_to_may_change_while_one_comes_to_refer_to_it(
     else:
         lifecycle.change(made, "in filter base")
     assert "tennis" in state(made).tql
+
+
+def test_a_filter_that_raises_holds_up_no_change_of_what_it_refers_to(
+    mail: Tables, alice: User, bob: User, carol: User, monkeypatch: pytest.MonkeyPatch,
+    set_asides: Planted,
+) -> None:  # fmt: skip
+    """The others have their new meaning at once, and it has its own from the same instant on."""
+    errors = set_asides.expect()
+    sport = lifecycle.install(bob, "about cricket", name="sport", visibility="shared")
+    mine, theirs = (
+        lifecycle.install(owner, "in bob's sport", name="mine") for owner in (carol, alice)
+    )
+    arrive(mail, "cricket one")
+    understand = dependents.understand
+
+    def fails(text: str, context: Any) -> Any:
+        if context.owner == "carol":
+            raise KeyError
+        return understand(text, context)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(dependents, "understand", fails)
+        lifecycle.change(sport, "about tennis", existing=True)
+    assert "tennis" in state(theirs).tql and len(errors) == 1
+    assert SetAside.objects.get().reason == state(mine).error
+    arrive(mail, "cricket two")
+    arrive(mail, "tennis two")
+    rounds.run_round()
+    found = {"cricket-one@example.org", "tennis-two@example.org"}
+    assert (matched(alice, "mine"), matched(carol, "mine")) == (found, {min(found)})
+    set_aside.try_now()
+    rounds.run_round()
+    rounds.run_round()
+    assert matched(carol, "mine") == found and not state(mine).error
+    assert not SetAside.objects.exists()
