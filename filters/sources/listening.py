@@ -28,7 +28,7 @@ from filters.sources.delivery_folders import (
     mailbox_of,
     parents_by_mailbox,
 )
-from filters.sources.schedule import make_due
+from filters.sources.schedule import LISTENING, make_due
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
@@ -52,7 +52,7 @@ HEARTBEAT = 60.0
 LONG = 3600.0
 """Seconds before the next try with a server that has no IDLE, or refused."""
 
-SOURCE, PART = SetAside.Kind.SOURCE, "listening"
+SOURCE = SetAside.Kind.SOURCE
 
 Key = tuple[int, str]
 
@@ -136,7 +136,7 @@ class Listener:
 
         def on_mail() -> None:
             if not watcher.listens:
-                set_aside.clear(SOURCE, [f"{source_id}/{PART}"])
+                set_aside.clear(SOURCE, [f"{source_id}/{LISTENING}"])
                 connection.close()  # this thread's own
             watcher.listens, watcher.failures = True, 0
             self.notified.put(source_id)
@@ -146,7 +146,7 @@ class Listener:
             watch_mailbox(_account_of(source), folder, on_mail, watcher.stop.is_set)
         except Exception as error:
             if set_aside.is_unforeseen(error):
-                set_aside.add(SOURCE, f"{source_id}/{PART}", error)
+                set_aside.add(SOURCE, f"{source_id}/{LISTENING}", error)
                 connection.close()
             elif not isinstance(error, TapestryError):
                 log.exception("Listening to source %s failed.", source_id)
@@ -174,7 +174,7 @@ def _account_of(source: Source) -> Account:
 def _watchable() -> Iterator[tuple[Source, str]]:
     """Yield at most MOST folders, at most FOLDERS of each source, its INBOX first."""
     mailboxes = Source.objects.filter(kind=Source.Kind.IMAP, active=True, owner__is_active=True)
-    mailboxes = mailboxes.exclude(pk__in=set_aside.of(SOURCE).waiting_for(PART))
+    mailboxes = mailboxes.exclude(pk__in=set_aside.of(SOURCE).waiting_for(LISTENING))
     hidden = parents_by_mailbox()
 
     def folders_of(some: Sequence[Source]) -> list[tuple[Source, str]]:
@@ -186,7 +186,7 @@ def _watchable() -> Iterator[tuple[Source, str]]:
 
     folders, failures = isolate(folders_of, list(mailboxes.order_by("pk")))
     for source, error in failures:
-        set_aside.add(SOURCE, f"{source.pk}/{PART}", error)
+        set_aside.add(SOURCE, f"{source.pk}/{LISTENING}", error)
     return islice(folders, MOST)
 
 

@@ -12,6 +12,9 @@ from filters.runtime import services, set_aside
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.file_lock import file_lock
 
+LISTENING = "listening"
+"""The part of a source's key under which the watch of its mailbox is set aside."""
+
 
 def due(limit: int = 100) -> list[int]:
     """Return the keys of the sources that are due, those that have waited longest first.

@@ -8,11 +8,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest, wants_fragment
-from filters.models import Filter
+from filters.models import Filter, SetAside
 from filters.models.source import Source
+from filters.runtime import set_aside
 from filters.sources import trials
 from filters.sources.forms import MOST_FOLDERS
-from filters.sources.schedule import make_due
+from filters.sources.schedule import LISTENING, make_due
 from filters.sources.tasks import pull_soon, try_source
 from tapestry.core.errors import TapestryError
 
@@ -36,6 +37,7 @@ def source(request: PersonRequest, pk: int) -> HttpResponse:
         "pulls": shown.pulls.all()[:SHOWN],
         "has_mail": shown.pulls.filter(added__gt=0).exists(),
         "has_filters": Filter.objects.filter(owner=request.user).exists(),
+        "not_watched": set_aside.reason_of(SetAside.Kind.SOURCE, f"{shown.pk}/{LISTENING}"),
     }
     if wants_fragment(request):
         return render(request, "filters/sources/_source.html", context)

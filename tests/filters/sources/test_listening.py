@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
+from django.test import Client
 from support.set_asides import Planted
 
 from filters.models import SetAside
@@ -41,8 +42,9 @@ def reconcile(listener: listening.Listener) -> None:
 
 @pytest.mark.parametrize("broken", ["_watched_folders", "watch_mailbox"])
 def test_a_mailbox_that_raises_is_set_aside_and_the_others_are_watched(
-    alice: User, bob: User, broken: str, monkeypatch: pytest.MonkeyPatch, set_asides: Planted
-) -> None:
+    alice: User, bob: User, as_user: Callable[[User], Client], broken: str,
+    monkeypatch: pytest.MonkeyPatch, set_asides: Planted,
+) -> None:  # fmt: skip
     errors, pulled, is_broken = set_asides.expect(), list[int](), True
     mine, theirs = source_of(alice), source_of(bob)
 
@@ -63,7 +65,9 @@ def test_a_mailbox_that_raises_is_set_aside_and_the_others_are_watched(
     reconcile(listener)
     reconcile(listener)
     assert set(pulled) == {theirs.pk} and len(errors) == 1
-    assert SetAside.objects.get().key == f"{mine.pk}/listening"
+    aside = SetAside.objects.get()
+    assert aside.key == f"{mine.pk}/listening"
+    assert aside.reason in as_user(alice).get(mine.get_absolute_url()).content.decode()
     is_broken = False
     set_aside.try_now()
     listener.watchers.clear()
