@@ -1,0 +1,112 @@
+"""The laws of SQLancer on a real Spark: a filter, its three parts, and without an index."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from spark.test_engine import ALL_READ, ALL_SENT, AUDIENCES, LOOKED_UP, snapshot_of
+from suites.partitions import conditions, counted, parts, wrapped
+from support.generators import random_filters
+
+from tapestry.core.clock import BEGINNING
+from tapestry.core.errors import TapestryError
+from tapestry.plan.compile import Compiled, compile_query
+from tapestry.plan.engine import Engine
+from tapestry.query.tree import nodes as n
+from tapestry.run.execute import Subscription, execute_windows
+from tapestry.spark.engine import SparkEngine
+from tapestry.spark.session import connect
+
+pytestmark = pytest.mark.spark
+
+AT_ONCE = 6
+"""Filters of an example: they are run together, as those of a window are."""
+
+MOST_DELTA_QUERIES = 8
+
+QUICK = {"deadline": None, "database": None, "phases": [Phase.generate]}
+
+
+@pytest.fixture(scope="module")
+def session(spark_server: str) -> Iterator[Any]:
+    session = connect(spark_server)
+    yield session
+    session.stop()
+
+
+def forms(query: n.CheckedQuery, cut: n.Condition) -> list[Compiled]:
+    """Return the plans of a filter, of its three parts, and of two that no index can use.
+
+    There are none if one of them is refused, or takes long.
+    """
+    condition = query.condition
+    all_forms = [condition, *parts(condition, cut)]
+    all_forms += [hidden(condition, "x") for hidden in (wrapped, counted)]
+    try:
+        plans = [compile_query(replace(query, condition=form)) for form in all_forms]
+    except TapestryError:
+        return []
+    sizes = [len(plan.query.delta_queries) for plan in plans]
+    return plans if max(sizes) <= MOST_DELTA_QUERIES else []
+
+
+def delivered(
+    engine: Engine, plans: list[Compiled], audiences: tuple[str, ...], instants: list[int]
+) -> list[dict[str, int]]:
+    """Return when each message matched, over all windows, for each plan."""
+    asked = [Subscription(i, plan, audiences, BEGINNING) for i, plan in enumerate(plans)]
+    found: list[dict[str, int]] = [{} for _ in plans]
+    for matches in execute_windows(engine, asked, instants):
+        for match in matches:
+            found[match.filter_id][match.msgid] = match.matched_at
+    return found
+
+
+@pytest.mark.parametrize("aggregates", [False, True], ids=["plain", "counts"])
+@pytest.mark.parametrize(
+    "examples", [pytest.param(5, id="5"), pytest.param(200, id="200", marks=pytest.mark.long)]
+)
+def test_laws_of_sqlancer_on_spark(
+    session: Any, tmp_path_factory: pytest.TempPathFactory, examples: int, aggregates: bool
+) -> None:
+    ran: Counter[str] = Counter()
+    pairs = st.tuples(
+        random_filters.queries(depth=1, aggregates=aggregates), conditions(aggregates=aggregates)
+    )
+
+    @seed(19920602)
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck), **QUICK)
+    @given(
+        random_filters.data(crowded=aggregates),
+        st.lists(pairs, min_size=AT_ONCE, max_size=AT_ONCE),
+        st.sampled_from([AUDIENCES[:1], AUDIENCES]),
+        st.sampled_from([ALL_SENT, LOOKED_UP, ALL_READ]),
+    )
+    def hold(data: Any, filters: Any, audiences: tuple[str, ...], limits: Any) -> None:
+        asked = [plans for query, cut in filters if (plans := forms(query, cut))]
+        stamps = sorted({row["ts"] for rows in data.values() for row in rows} | {0})
+        instants = sorted({stamps[len(stamps) // 2], stamps[-1] + 10**12})
+        engine = SparkEngine(session, snapshot_of(data, tmp_path_factory.mktemp("rows")), limits)
+        found = iter(
+            delivered(engine, [plan for plans in asked for plan in plans], audiences, instants)
+        )
+        for _plans in asked:
+            whole, true, false, unknown, *hidden = (next(found) for _ in range(6))
+            of_parts = [true, false, unknown]
+            first = {
+                msgid: min(part[msgid] for part in of_parts if msgid in part)
+                for msgid in set().union(*of_parts)
+            }
+            assert whole == first
+            assert hidden == [whole, whole]
+            ran.update(filters=1, cut=len(false.keys() | unknown.keys()) if true else 0)
+
+    hold()
+    assert ran["filters"] >= 2 * examples, ran
+    assert ran["cut"], "no filter has found something in several parts"
