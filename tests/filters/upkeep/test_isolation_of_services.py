@@ -92,6 +92,7 @@ def pulls(
         stages = {
             "filters/sources/tasks.py:pull_source": "the task of one source: the log has it",
             "filters/sources/pulling.py:pull_apart": "it is what sets aside",
+            "tapestry/ingest/mime/parse.py:_read": "what cannot be read of mail is kept as it came",
         }
         tables = Path(services.tables().root)
         yield PlantedLane(Victim(WORD, KEYS), run, wrong, lambda: None, [tables], stages)
