@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from support.recorded_way import Store
 from support.servers.smtp import SmtpServer
+from support.set_asides import Planted
 
 from filters.delivery import sending, throttle
 from filters.delivery.mail import outgoing
@@ -381,8 +382,10 @@ def test_a_fault_of_this_site_pauses_no_address(
 
 
 def test_a_digest_that_cannot_be_made_holds_up_no_other(
-    bob: User, jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
-) -> None:
+    bob: User, jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination,
+    set_asides: Planted,
+) -> None:  # fmt: skip
+    errors = set_asides.expect()
     of_bob = Filter.objects.create(owner=bob, name="b", text="b", phrase="b")
     address = Address.objects.create(owner=bob, email="bob@example.org", confirmed_at=1)
     broken = Destination.objects.create(owner=bob, kind="digest", name="d", address=address)
@@ -394,4 +397,5 @@ def test_a_digest_that_cannot_be_made_holds_up_no_other(
     turn()
     assert smtp.recipients == ["al@example.org"]
     broken.refresh_from_db()
-    assert broken.failures == 1 and broken.holder == ""
+    assert "its operator sees why" in broken.error.lower() and broken.holder == ""
+    assert [key for _, key, _ in errors] == [str(broken.pk)]
