@@ -76,12 +76,14 @@ def recompile(filter_: Filter, at: int) -> None:
         tql, phrase, display_tql = understood.tql, understood.phrase or "", understood.display_tql
     except TapestryError as failure:
         error = failure.message
+    _mean(filter_, tql, error, at)
     filter_.phrase, filter_.display_tql = phrase, display_tql
-    _store_meaning(filter_, tql, error, at)
+    filter_.save()
     store_references(filter_, references)
 
 
-def _store_meaning(filter_: Filter, tql: str, error: str, at: int) -> None:
+def _mean(filter_: Filter, tql: str, error: str, at: int) -> None:
+    """Have a filter mean something else from ``at`` on, or nothing, for an error."""
     if tql != filter_.tql:
         if filter_.is_live:
             filter_.begin(filter_.start)
@@ -91,7 +93,6 @@ def _store_meaning(filter_: Filter, tql: str, error: str, at: int) -> None:
         filter_.tql = tql
     filter_.error = error
     filter_.revision += 1
-    filter_.save()
 
 
 def leave_pending_window(filter_: Filter, at: int) -> None:
@@ -139,7 +140,8 @@ def _recompile(which: Q, at: int | None, *, changed_only: bool = False) -> None:
         except Exception as error:
             aside = set_aside.record(FILTER, f"{dependent.pk}/{PART}", error)
             dependent.refresh_from_db()
-            _store_meaning(dependent, "", aside.reason, at)
+            _mean(dependent, "", aside.reason, at)
+            dependent.save()
 
 
 def recompile_aside() -> None:
