@@ -72,7 +72,7 @@ def delivered(
 @pytest.mark.parametrize(
     ("examples", "aggregates"),
     [
-        pytest.param(6, False, id="6"),
+        pytest.param(4, False, id="4"),
         pytest.param(200, False, id="200", marks=pytest.mark.long),
         pytest.param(50, True, id="50 with counts", marks=pytest.mark.long),
     ],
