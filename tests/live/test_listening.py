@@ -181,8 +181,9 @@ def test_another_password_is_a_line_of_its_own(source, listener):
 
 
 def test_whatever_goes_wrong_with_one_source_the_others_are_listened_to(
-    source, monkeypatch, caplog
+    source, monkeypatch, set_asides
 ):
+    errors = set_asides.expect()
     other = Source.objects.get(pk=source.pk)
     other.pk = None
     other.save()
@@ -203,5 +204,5 @@ def test_whatever_goes_wrong_with_one_source_the_others_are_listened_to(
     (watcher,) = (watcher for (pk, _folder), watcher in made.watchers.items() if pk == other.pk)
     wait_for(lambda: watcher.failures and not watcher.thread.is_alive(), made.turn)
     assert 0 < watcher.not_before - time.monotonic() < 10
-    assert f"Listening to source {other.pk} failed." in caplog.text
+    assert [key for _, key, _ in errors] == [f"{other.pk}/listening"]
     made.stop()
