@@ -68,9 +68,11 @@ class DjangoFilterStore:
         windows: dict[int, PendingWindow] = {}
         for window in pending.filter(filter__active=True).order_by("pk"):
             windows.setdefault(window.filter_id, window)
+        # Such a window may end later than all that runs now: then it waits, and the filter with it.
+        run = {key for key, window in windows.items() if window.since >= now}
         due, unread = isolate(
             lambda some: due_filters.of_windows(some, windows, aside.numbers),
-            list(filters.values()),
+            [filter_ for key, filter_ in filters.items() if key not in run],
         )
         for filter_, error in unread:
             asides.add(due_filters.named(filter_, windows.get(filter_.pk)), error)

@@ -121,6 +121,21 @@ def test_a_pending_window_may_be_run_in_parts(mail: Tables, carol: User) -> None
     assert not PendingWindow.objects.exists()
 
 
+def test_a_pending_window_that_ends_later_is_not_run_again_where_it_has_been_run(
+    mail: Tables, carol: User
+) -> None:
+    made = lifecycle.install(carol, "about cricket", name="f", existing=False)
+    arrive(mail, "cricket one")
+    middle = latest_instant()
+    arrive(mail, "cricket two")
+    lifecycle.change(made, "about tennis", existing=False)
+    store = DjangoFilterStore()
+    (due,) = store.due(middle)
+    assert store.commit([due], middle, [])
+    assert store.due(middle) == []
+    assert store.due(latest_instant()) == [replace(due, since=middle)]
+
+
 def test_a_pending_window_that_cannot_be_run_waits_until_its_owner_resumes(
     mail: Tables, carol: User
 ) -> None:
