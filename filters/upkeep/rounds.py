@@ -23,6 +23,7 @@ from filters.lists import cards
 from filters.models import Heartbeat
 from filters.runtime import addresses, services
 from filters.runtime.queue import DELIVER_DUE, run_soon
+from filters.store import shared_window
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.upkeep import canary
 from tapestry.core.clock import SECOND, wall_clock
@@ -80,7 +81,7 @@ def run_shared_lane() -> bool:
     from tapestry.run.lanes import run_shared
 
     tables, clock, store = services.tables(), DjangoClock(), DjangoFilterStore()
-    if _is_quiet(tables, store):
+    if _is_quiet(tables):
         return False
     index, moved = PredicateIndex(tables.root), False
     while True:
@@ -96,12 +97,14 @@ def run_shared_lane() -> bool:
             return moved
 
 
-def _is_quiet(tables: Tables, store: DjangoFilterStore) -> bool:
+def _is_quiet(tables: Tables) -> bool:
     """Tell whether nothing is new since the last shared window, which ended a moment ago."""
-    since = store.shared_since()
+    window = shared_window.stored_window()
+    since, ran_at = window.since, window.ran_at
     return (
         since is not None
-        and 0 <= wall_clock() - since < QUIET_SECONDS * SECOND
+        and ran_at is not None
+        and 0 <= wall_clock() - ran_at < QUIET_SECONDS * SECOND
         and _newest_row(tables) <= since
         and not outbox.is_any_due()
     )

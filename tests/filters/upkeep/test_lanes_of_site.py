@@ -10,11 +10,12 @@ from django.contrib.auth.models import User
 from filters.annotations.outbox import annotate
 from filters.authoring import lifecycle
 from filters.lists import listing
-from filters.models import Filter, Heartbeat
+from filters.models import Filter, Heartbeat, SharedWindow
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
+from filters.store.shared_window import stored_window
 from filters.upkeep import canary, rounds, tasks
-from tapestry.core.clock import SECOND
+from tapestry.core.clock import HOUR, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, Message
 from tapestry.plan.engine import EngineStuckError, TooSlowError
@@ -72,9 +73,20 @@ def test_the_shared_window_rests_while_nothing_is_new(
     assert rounds.run_shared_lane()
     seen = store.shared_since()
     assert seen is not None
-    monkeypatch.setattr(rounds, "wall_clock", lambda: seen + round(rounds.QUIET_SECONDS * SECOND))
+    rests_until = stored_window().ran_at + round(rounds.QUIET_SECONDS * SECOND)
+    monkeypatch.setattr(rounds, "wall_clock", lambda: rests_until)
     rounds.run_shared_lane()
     assert store.shared_since() > seen
+
+
+def test_it_runs_though_the_clock_of_the_tables_is_ahead_of_that_on_the_wall(
+    mail: Tables, carol: User
+) -> None:
+    rounds.run_shared_lane()
+    SharedWindow.objects.update(ran_at=wall_clock() - HOUR)  # the wall clock was set back since
+    Heartbeat.objects.update(ended_at=0)
+    rounds.run_shared_lane()
+    assert Heartbeat.objects.get(pk=Heartbeat.SHARED).ended_at > 0
 
 
 def test_another_text_is_unproven_again(mail: Tables, carol: User) -> None:
