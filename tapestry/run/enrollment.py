@@ -27,6 +27,18 @@ def sharing(store: FilterStore, done: Sequence[DueFilter]) -> list[DueFilter]:
     return [due_filter for due_filter in shared if due_filter.filter_id not in held_out]
 
 
+def renew(index: PredicateIndex, store: FilterStore) -> None:
+    """Have all filters be entered anew where the index is lost, damaged, or of another version.
+
+    A backup has none.  To be called before anything is read of it or added: one that holds a
+    filter no longer tells that it was lost.
+    """
+    index.drop_if_damaged()
+    if not index.files():
+        store.detach(None)
+        index.delete_other_versions()
+
+
 def enroll(
     index: PredicateIndex, store: FilterStore, done: Sequence[DueFilter], until: int
 ) -> None:
@@ -38,6 +50,7 @@ def enroll(
     wanted = sharing(store, done)
     if not wanted:
         return
+    renew(index, store)
     room = index.room()
     read, unread = isolate(_entries, wanted if room > 0 else ())
     entered: list[tuple[DueFilter, list[IndexEntry], dict[str, str]]] = []

@@ -26,7 +26,7 @@ from tapestry.plan.engine import Engine
 from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.probe import SnapshotRows
 from tapestry.predicate_index.store import PredicateIndex
-from tapestry.run.enrollment import enroll, sharing
+from tapestry.run.enrollment import enroll, renew, sharing
 from tapestry.run.own_windows import Run, refuse, run_each, run_own_windows
 from tapestry.run.shared_window import run_shared_window
 from tapestry.run.unproven import Turns, run_turn
@@ -56,10 +56,7 @@ def run_shared(
     Much new mail is taken in several windows.  The shared window begins at the end of the first
     run.
     """
-    index.drop_if_damaged()
-    if not index.files():
-        store.detach(None)  # lost, or made by another version: all are entered anew
-        index.delete_other_versions()
+    renew(index, store)
     since = store.shared_since()
     if since is None:
         return Run(committed=store.commit_shared(None, until, (), ()))

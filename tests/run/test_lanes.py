@@ -1,5 +1,6 @@
 """The lanes: what is proven, what is slow, whose turn it is; on sqlite, with a store in memory."""
 
+import shutil
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
@@ -107,6 +108,30 @@ def test_a_filter_that_cannot_hold_the_shared_lane_joins_later(mail):
     own(mail, store)
     assert store.enrolled_ids == {0}
     assert found(store) == [(0, "a@x"), (0, "b@x"), (0, "c@x")]
+
+
+def test_all_are_entered_again_where_a_filter_is_the_first_to_join_a_lost_index(
+    mail,
+):
+    store = LaneStore(lunch="about lunch", tea="about tea")
+    shared(mail, store)
+    unproven(mail, store)
+    own(mail, store)
+    append_messages(*mail, [Message("b@x", subject="lunch")])
+    shared(mail, store)
+    own(mail, store)
+    assert store.enrolled_ids == {0, 1}
+    store.detach([1])
+    append_messages(*mail, [Message("c@x", subject="lunch")])
+    shared(mail, store)
+    shutil.rmtree(mail[0].root / "predicate_index")  # as in a backup that was restored
+    own(mail, store)
+    append_messages(*mail, [Message("d@x", subject="lunch")])
+    for _ in range(2):
+        shared(mail, store)
+        own(mail, store)
+    assert found(store) == [(0, f"{name}@x") for name in "abcd"]
+    assert store.enrolled_ids == {0, 1}
 
 
 def test_a_slow_shared_window_gives_the_slow_filter_back_and_keeps_the_others(mail):
