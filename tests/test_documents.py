@@ -16,7 +16,8 @@ from tapestry.query.phrases.phrasebook import phrasebook
 
 README, LANGUAGE, PAPERS = "README.md", "tapestry/query/LANGUAGE.md", "tapestry/PAPERS.md"
 GLOSSARY, FIGURES = "tapestry/GLOSSARY.md", "filters/bench/FIGURES.md"
-OTHERS = ("tapestry/DESIGN.md", "filters/OPERATING.md", "filters/SECURITY.md")
+SIMULATION = "tests/simulation/README.md"
+OTHERS = ("tapestry/DESIGN.md", "filters/OPERATING.md", "filters/SECURITY.md", SIMULATION)
 DOCUMENTS = [README, LANGUAGE, PAPERS, GLOSSARY, FIGURES, *OTHERS]
 SET_FOR_CHILDREN = {"SPARK_HOME", "TAPESTRY_BENCH"}
 READ_BY_LIBRARIES = {"SSL_CERT_FILE"}

@@ -6,60 +6,58 @@ import argparse
 import gc
 import json
 import os
+import random
 import shutil
-import sys
 import time
-import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection, wait
+from dataclasses import asdict
+from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from simulation import coverage, planted, readme
+from simulation.playing import Result, play_one, shown
+from simulation.pool import in_turn
 from simulation.template import prepare, worlds_directory
 
 
-@dataclass
-class Result:
-    """How a world went: the findings are sentences, none if it was all right."""
-
-    seed: int
-    steps: int
-    findings: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    judging: float = 0.0
-    counts: dict[str, int] = field(default_factory=dict)
-    pairs: list[str] = field(default_factory=list)
-    digest: str = ""
-
-
 def main(arguments: Sequence[str]) -> int:
-    """Play the worlds of the command line; return 1 if anything was found."""
-    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
-    parser.add_argument("--seeds", default="1-10", help="1-100, or 3,17 (1-10)")
-    parser.add_argument("--steps", type=int, default=400, help="steps of each world (400)")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="worlds at a time")
-    parser.add_argument("--json", action="store_true", help="print one object for each world")
-    parser.add_argument("--trace", type=Path, help="write what happened in each world here")
-    parser.add_argument("--keep-going", action="store_true", help="judge on after a finding")
-    options = parser.parse_args(arguments)
+    """Do what the command line says; return 1 if anything was found, or not found."""
+    options = _parser().parse_args(arguments)
+    if options.readme:
+        readme.write()
+        return 0
     directory = worlds_directory()
     try:
         template = prepare(directory)
+        for name in ("coverage", "generator.schedule", "judging", "site_mail", "world"):
+            import_module(f"simulation.{name}")
         gc.collect()
         gc.freeze()  # what all worlds share is not looked at, and not copied, by each
-        results = []
-        for result in run_all(seeds_of(options.seeds), options, directory, template):
-            results.append(result)
-            print(json.dumps(asdict(result)) if options.json else shown(result), flush=True)
+        play = partial(play_one, steps=options.steps, directory=directory, template=template)
+        return _find_planted(options, play) if options.planted else _play(options, play)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-    red = [result for result in results if result.findings]
-    if not options.json:
-        seconds = sum(result.seconds for result in results)
-        print(f"{len(results)} worlds, {len(red)} red, {seconds:.0f} s of work")
-    return 1 if red else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
+    add = parser.add_argument
+    add("--seeds", default="1-10", help="1-100, or 3,17 (1-10)")
+    add("--steps", type=int, default=400, help="steps of each world (400)")
+    add("--jobs", type=int, default=os.cpu_count() or 1, help="worlds at a time")
+    add("--seconds", type=float, help="play fresh seeds for so long, and not those of --seeds")
+    add("--json", action="store_true", help="print one object for each world")
+    add("--trace", type=Path, help="write what happened in each world here")
+    add("--coverage", action="store_true", help="print what has met what, and what has not")
+    add("--planted", action="store_true", help="plant faults, and say which seed finds each")
+    add("--only", action="append", default=[], help="plant those with this in their names")
+    add("--unfound", action="store_true", help="plant those alone that were not found yet")
+    add("--most", type=int, default=100, help="give a fault up after so many worlds (100)")
+    add("--record", action="store_true", help="keep what was found, for README.md")
+    add("--readme", action="store_true", help="write the tables of README.md from what is kept")
+    return parser
 
 
 def seeds_of(text: str) -> list[int]:
@@ -75,88 +73,60 @@ def seeds_of(text: str) -> list[int]:
     return seeds
 
 
-def run_all(
-    seeds: Sequence[int], options: Any, directory: Path, template: Path
-) -> Iterator[Result]:
+def _play(options: Any, play: partial[Result]) -> int:
+    seeds = seeds_of(options.seeds)
+    results = []
+    for result in _fresh(options, play) if options.seconds else _run_all(seeds, options, play):
+        results.append(result)
+        print(json.dumps(asdict(result)) if options.json else shown(result), flush=True)
+    red = [result for result in results if result.findings]
+    pairs = {pair for result in results for pair in result.pairs}
+    if options.coverage:
+        _print_coverage(pairs, as_json=options.json)
+    if options.record:
+        readme.record_coverage(options.seeds, options.steps, pairs)
+    if not options.json:
+        seconds = sum(result.seconds for result in results)
+        print(f"{len(results)} worlds, {len(red)} red, {seconds:.0f} s of work")
+        if red and options.seconds:
+            print(f"red: --seeds {','.join(str(result.seed) for result in red)}")
+    return 1 if red else 0
+
+
+def _run_all(seeds: Sequence[int], options: Any, play: partial[Result]) -> Iterator[Result]:
     """Yield the results of worlds in the order of their seeds, some at a time in processes."""
-    waiting, running = list(seeds), dict[Connection, tuple[int, int]]()
-    done: dict[int, Result] = {}
-    for seed in seeds:
-        while seed not in done:
-            while waiting and len(running) < options.jobs:
-                pipe, process = _start(waiting[0], options, directory, template)
-                running[pipe] = (waiting.pop(0), process)
-            for pipe in wait(list(running)):
-                ended, process = running.pop(pipe)  # type: ignore[index]
-                try:
-                    done[ended] = pipe.recv()  # type: ignore[union-attr]
-                except EOFError:
-                    done[ended] = Result(ended, 0, ["the world's process ended by itself"])
-                os.waitpid(process, 0)
-        yield done.pop(seed)
+    worlds = [partial(play, seed, trace=options.trace) for seed in seeds]
+    for seed, result in zip(seeds, in_turn(worlds, options.jobs), strict=True):
+        yield result or Result(seed, options.steps, ["the world's process ended by itself"])
 
 
-def _start(seed: int, options: Any, directory: Path, template: Path) -> tuple[Connection, int]:
-    ours, theirs = Pipe()
-    process = os.fork()
-    if process == 0:
-        try:
-            ours.close()
-            theirs.send(play_one(seed, options.steps, directory, template, options.trace))
-        except BaseException:
-            theirs.send(Result(seed, 0, [f"the simulation failed: {traceback.format_exc()}"]))
-        finally:
-            sys.stdout.flush()
-            os._exit(0)
-    theirs.close()
-    return ours, process
+def _fresh(options: Any, play: partial[Result]) -> Iterator[Result]:
+    """Yield the results of seeds that nobody has chosen, until the time is up."""
+    end = time.monotonic() + options.seconds
+    seeds = random.SystemRandom()
+    while time.monotonic() < end:
+        yield from _run_all([seeds.randrange(10**9) for _ in range(options.jobs)], options, play)
 
 
-def play_one(
-    seed: int,
-    steps: int,
-    directory: Path,
-    template: Path,
-    trace: Path | None = None,
-    plant: Any = None,
-) -> Result:
-    """Play a world and judge it."""
-    from hashlib import sha256
-
-    from simulation.generator.schedule import play
-    from simulation.history import line
-    from simulation.judging import Judge
-    from simulation.world import World
-
-    started = time.perf_counter()
-    world = World(seed, directory / f"world-{seed}", template, plant)
-    judge = Judge(world.history)
-    result = Result(seed, steps)
-    try:
-        play(world, steps, judge)
-    except judge.Found:
-        pass
-    except BaseException:
-        result.findings.append(f"the simulation failed: {traceback.format_exc()}")
-    finally:
-        world.close()
-    lines = [line(entry) for entry in world.history.entries]
-    result.findings += judge.findings
-    result.digest = sha256("\n".join(lines).encode()).hexdigest()[:16]
-    result.judging = judge.seconds
-    result.seconds = time.perf_counter() - started
-    result.counts = judge.counts(world.history)
-    if trace is not None:
-        trace.mkdir(parents=True, exist_ok=True)
-        (trace / f"{seed}.jsonl").write_text("\n".join(lines) + "\n")
-    return result
+def _print_coverage(pairs: set[str], *, as_json: bool) -> None:
+    missing = coverage.missing(pairs)
+    if as_json:
+        print(json.dumps({"met": sorted(pairs), "missing": missing}))
+        return
+    print("\n".join([*coverage.summary(pairs), *(f"never met: {pair}" for pair in missing)]))
+    print(f"{len(missing)} of {len(coverage.wanted(coverage.features()))} pairs never met")
 
 
-def shown(result: Result) -> str:
-    """Return the line of a world."""
-    counts = " ".join(f"{name}={number}" for name, number in result.counts.items())
-    head = f"seed {result.seed}: {'RED' if result.findings else 'ok'}"
-    line = (
-        f"{head} ({result.seconds:.1f} s, judged {result.judging:.1f} s, {result.digest}) {counts}"
-    )
-    return "\n    ".join([line, *result.findings])
+def _find_planted(options: Any, play: partial[Result]) -> int:
+    plants, started = planted.chosen(options.only), time.monotonic()
+    if options.unfound:
+        plants = [one for one in plants if one.name not in readme.found()]
+    searches = []
+    for one in planted.search(plants, seeds_of(options.seeds), play, options.jobs, options.most):
+        searches.append(one)
+        print(planted.shown(one, started), flush=True)
+        if options.record:
+            readme.record_planted(options.seeds, options.steps, planted.as_json(searches))
+    found = [one for one in searches if one.seed is not None]
+    print(f"{len(found)} of {len(plants)} found")
+    return 0 if len(found) == len(plants) else 1

@@ -10,6 +10,24 @@ from support.engines.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import NEVER
 from tapestry.core.schema import COLUMNS
+from tapestry.plan.engine import EngineStuckError, TooManyError, TooSlowError
+
+
+def pause() -> None:
+    """Wait as long as a statement takes; a site puts its own in the place of this."""
+
+
+def failure(fault: str, now: int) -> Exception:
+    """Return the error with which the engine gives a statement up."""
+    match fault:
+        case "too slow":
+            return TooSlowError("It took too long.")
+        case "too many":
+            return TooManyError(1000, now - 60_000_000)
+        case "stuck":
+            return EngineStuckError()
+    return RuntimeError("the engine is broken")
+
 
 _rows: dict[str, list[dict[str, Any]]] = {}
 _last: tuple[tuple[str, ...], SqliteEngine] | None = None
@@ -54,3 +72,8 @@ class _Engine(SqliteEngine):
             super().__init__(data)
         finally:
             sqlite_engine.retracted = real
+
+    def fetch(self, statement: Any) -> list[tuple[Any, ...]]:
+        pause()
+        rows: list[tuple[Any, ...]] = super().fetch(statement)
+        return rows

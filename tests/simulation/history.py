@@ -52,15 +52,18 @@ Entry = dict[str, Any]
 
 
 class History:
-    """A list of entries that only grows."""
+    """A list of entries that only grows; ``place`` is where the site's data are, in its words."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: str = "") -> None:
+        self.place = place
         self.entries: list[Entry] = []
         self.step = 0
         self.now = 0
 
     def add(self, what: str, **fields: Any) -> Entry:
         """Add an entry, of this step and instant."""
+        if self.place and isinstance(fields.get("text"), str):
+            fields["text"] = fields["text"].replace(self.place, "DATA")
         entry = {"step": self.step, "now": self.now, "what": what, **fields}
         self.entries.append(entry)
         return entry

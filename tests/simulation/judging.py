@@ -26,16 +26,17 @@ class Judge:
     def __call__(self) -> None:
         """Judge all that has happened so far."""
         started = time.perf_counter()
-        self._look_for_errors()
+        self.look_for_errors()
         self.findings += map(str, self.auditor.judge(self.history.entries))
         self.seconds += time.perf_counter() - started
         if self.findings:
             raise self.Found
 
-    def _look_for_errors(self) -> None:
+    def look_for_errors(self) -> None:
+        """Find what the site has said was wrong since the last look."""
         entries = self.history.entries
         for entry in entries[self._read :]:
-            sentence = _wrong(entry)
+            sentence = wrong(entry)
             if sentence and (said := f"step {entry['step']}: {sentence}") not in self.findings:
                 self.findings.append(said)
         self._read = len(entries)
@@ -51,7 +52,8 @@ class Judge:
         }
 
 
-def _wrong(entry: dict[str, Any]) -> str:
+def wrong(entry: dict[str, Any]) -> str:
+    """Return what must never be, if an entry says so; nothing if it is all right."""
     match entry["what"]:
         case "error" if not entry.get("planned"):
             return f"{entry['during']} ended with an error: {shortened(entry['text'])}"

@@ -8,7 +8,7 @@ from typing import Any
 
 from simulation import tables_reader
 
-_LISTED = re.compile(r'data-msgid="([^"]*)"')
+LISTED = re.compile(r'data-msgid="([^"]*)"')
 
 
 _ROWS = {
@@ -54,7 +54,7 @@ def _pages(cast: Any, person: str) -> None:
     for page, name, address in pages:
         answer = cast.request(person, "get", address)
         if answer is not None:
-            msgids = [html.unescape(msgid) for msgid in _LISTED.findall(answer["text"])]
+            msgids = [html.unescape(msgid) for msgid in LISTED.findall(answer["text"])]
             cast.history.add(
                 "seen",
                 kind="page",

@@ -72,21 +72,21 @@ def _standing(world: World) -> Any:
     return tuple(world.select(_STANDING)[0].values())
 
 
+_DUE = """
+SELECT due_at FROM filters_destination WHERE active AND due_at IS NOT NULL
+UNION ALL SELECT try_again_at FROM filters_setaside WHERE kind <> 'index' AND try_again_at >= ?
+"""
+"""When something is sent, or tried again."""
+
+
 def _is_waiting(world: World) -> bool:
-    """Tell whether a destination has something to be sent, now or when it is tried again."""
-    return bool(
-        world.select(
-            "SELECT 1 FROM filters_destination WHERE active AND due_at IS NOT NULL AND due_at < ?",
-            world.now + 3600 * SECOND,
-        )
-    )
+    """Tell whether something is to be sent or tried again, now or soon."""
+    limit = world.now + 3600 * SECOND
+    return any(row["due_at"] < limit for row in world.select(_DUE, world.now))
 
 
 def _pause(world: World) -> int:
     """Return how long nothing happens: until a task or a destination is due."""
     times = [task.due for task in world.queue.tasks]
-    rows = world.select(
-        "SELECT due_at FROM filters_destination WHERE active AND due_at IS NOT NULL"
-    )
-    times += [row["due_at"] for row in rows]
+    times += [row["due_at"] for row in world.select(_DUE, world.now)]
     return max(SECOND // 10, min(times, default=world.now) - world.now + 1)

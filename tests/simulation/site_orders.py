@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 handler: Any = None
@@ -17,6 +19,9 @@ def person(name: str, email: str, groups: list[str], **profile: Any) -> int:
 
     from filters.models import Profile
 
+    day = profile.get("holiday_until")
+    if day is not None:
+        profile["holiday_until"] = date.fromisoformat(day)
     with transaction.atomic():
         user, _ = User.objects.get_or_create(username=name, defaults={"email": email})
         Profile.objects.update_or_create(user=user, defaults=profile)
@@ -24,6 +29,13 @@ def person(name: str, email: str, groups: list[str], **profile: Any) -> int:
     if set(user.groups.all()) != set(wanted):
         user.groups.set(wanted)
     return int(user.pk)
+
+
+def group(name: str) -> None:
+    """Make a group, before mail for it is here."""
+    from django.contrib.auth.models import Group
+
+    Group.objects.get_or_create(name=name)
 
 
 def append(messages: list[dict[str, Any]], cursor: tuple[str, int]) -> dict[str, Any]:
@@ -140,6 +152,13 @@ def check_data() -> list[str]:
     return [str(damage) for damage in check_data.check().damages]
 
 
+def health() -> dict[str, dict[str, object]]:
+    """Return what the page of health says of each part."""
+    from filters.site import health
+
+    return health.states()
+
+
 def forget(audience: str, before: int | None) -> dict[str, int]:
     """Forget an audience's mail."""
     from dataclasses import asdict
@@ -149,7 +168,62 @@ def forget(audience: str, before: int | None) -> dict[str, int]:
     return asdict(forget_mail(audience, before))
 
 
-def small() -> None:
+def retain(audience: str, days: int) -> str:
+    """Do what an hour brings, where mail of an audience is kept for so many days."""
+    from django.conf import settings
+
+    settings.RETENTION = {audience: days}
+    try:
+        return task("filters.compact", [], {})
+    finally:
+        settings.RETENTION = {}
+
+
+def leave(name: str) -> None:
+    """Delete the account of a person, as they ask for it, and all that goes with it."""
+    from django.contrib.auth.models import User
+
+    from filters.membership.removal import removals
+
+    user = User.objects.filter(username=name, is_active=True).first()
+    if user is not None:
+        removals.ask(user)
+    task("filters.tend_accounts", [], {})
+
+
+def take_in(path: str, audience: str) -> None:
+    """Take in the mail of an archive."""
+    from filters.runtime import services
+    from filters.runtime.delivery_signer import delivery_signer
+    from filters.store import imports
+    from filters.store.filter_store import DjangoClock
+    from tapestry.ingest.command import ingest
+
+    ingest(
+        path,
+        services.tables(),
+        DjangoClock(),
+        audience,
+        imported=imports.record,
+        is_ours=delivery_signer().has_signed,
+    )
+
+
+def back_up(target: str) -> None:
+    """Make a backup."""
+    from filters.upkeep import backup
+
+    backup.back_up(Path(target))
+
+
+def restore(source: str) -> None:
+    """Bring a backup back into an empty directory."""
+    from filters.upkeep import backup
+
+    backup.restore(Path(source))
+
+
+def be_small() -> None:
     """Have a small world have all that a large one has: checkpoints, runs of the index, merges."""
     from tapestry.tables import compact, hash_runs
     from tapestry.tables.delta import commit
@@ -161,7 +235,8 @@ def small() -> None:
 ORDERS = {
     order.__name__: order
     for order in (
-        *(person, append, annotate, task, request, destination, choose, check_data, forget, small),
+        *(person, append, annotate, task, request, destination, choose, check_data, forget),
+        *(group, health, retain, leave, take_in, back_up, restore),
     )
 }
 """By name."""

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from simulation import site_mail, site_orders, site_senses
+from simulation import engine, site_mail, site_orders, site_senses
 from simulation.site_writes import watch_writes, writes
 
 MOST_SECONDS = 30.0
@@ -34,18 +34,28 @@ class Site:
 
     def __init__(self, pipe: Connection, clock: site_senses.SiteClock) -> None:
         self.pipe, self.clock = pipe, clock
+        self.pauses = False
 
     def tell(self, what: str, content: Any) -> None:
         self.pipe.send(("tell", what, content))
 
     def ask(self, what: str, content: Any) -> Any:
         """Ask the coordinator; what it answered may be lost with this process."""
-        self.pipe.send(("ask", what, (content, self.clock.now)))
+        from django.db import connection
+
+        self.pipe.send(("ask", what, (content, self.clock.now, not connection.in_atomic_block)))
         answer, waited = self.pipe.recv()
         if waited:
             self.clock.sleep(waited)
         writes.point("answer")
         return answer
+
+    def pause(self) -> None:
+        """Let others do something while a statement runs, if they want to; it may fail."""
+        if fault := writes.statement():
+            raise engine.failure(fault, self.clock.now)
+        if self.pauses:
+            self.ask("statement", None)
 
 
 class _Log(logging.Handler):
@@ -85,6 +95,7 @@ def _serve(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant
     settings.PRIVATE_HOSTS = ["127.0.0.0/8"]
     settings.DATABASES["default"]["NAME"] = data / "db.sqlite3"
     connections["default"].settings_dict["NAME"] = data / "db.sqlite3"
+    connections["default"].settings_dict["OPTIONS"]["timeout"] = 0  # nobody else ever writes
     product = [m for name, m in sys.modules.items() if name.startswith(("filters.", "tapestry."))]
     clock = site_senses.give_time(product)
     site = Site(pipe, clock)
@@ -93,8 +104,9 @@ def _serve(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant
     site_senses.give_chance(seed)
     site_senses.give_queue(site.tell)
     site_senses.give_http(site.ask)
-    site_senses.give_engine()
-    watch_writes()
+    site_senses.give_engine(site.pause)
+    site_orders.be_small()
+    watch_writes(data, seed)
     signal.signal(signal.SIGPROF, _take_too_long)
     root = logging.getLogger()
     root.handlers[:] = [_Log(site)]
@@ -103,7 +115,8 @@ def _serve(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant
     while True:
         order = pipe.recv()
         clock.set(order["now"], order["steady"])
-        writes.plan(*order.get("fault", ("", 0)))
+        writes.plan(*order["fault"])
+        site.pauses = order["pauses"]
         reply: Any = None
         error = ""
         signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)

@@ -74,6 +74,7 @@ def give_queue(tell: Callable[[str, Any], None]) -> None:
     import redis
 
     from filters.accounts.signing_in import counts
+    from filters.runtime import answers
     from tapestry.celery import app
 
     server = fakeredis.FakeServer()
@@ -92,6 +93,7 @@ def give_queue(tell: Callable[[str, Any], None]) -> None:
             server=server, decode_responses=options.get("decode_responses", False)
         )
     )
+    answers._server = lambda: fakeredis.FakeRedis(server=server, decode_responses=True)
     counts._redis_storage = lambda: None
 
 
@@ -125,13 +127,14 @@ class _Response:
         return None
 
 
-def give_engine() -> None:
+def give_engine(pause: Callable[[], None]) -> None:
     """Have statements be answered by sqlite, over the rows of a snapshot."""
     from filters.runtime import services
     from filters.upkeep import canary
-    from simulation.engine import engine_on
+    from simulation import engine
 
-    services.engine_on = services.unproven_engine_on = engine_on
+    engine.pause = pause
+    services.engine_on = services.unproven_engine_on = engine.engine_on
     canary.check_spark = lambda *_: None
 
 

@@ -10,10 +10,16 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+from simulation.site_losses import Losses
 
 ENDED = 86
 """The status with which a site ends that was to end."""
+
+OF_ENGINE = ("too slow", "too many", "stuck", "broken")
+"""Faults of the engine: they happen at a statement, and not at a write."""
 
 CODES = {"io_error": errno.EIO, "disk_full": errno.ENOSPC}
 
@@ -25,6 +31,7 @@ class Writes:
         self.kind = ""
         self.at = self.done = 0
         self.fired = False
+        self.lose: Callable[[], None] = lambda: None
 
     def plan(self, kind: str, at: int) -> None:
         """Have a fault happen at a write, 1 being the next; "" is none."""
@@ -32,21 +39,36 @@ class Writes:
 
     def point(self, what: str) -> None:
         """Take one write: end or fail here if it is the one."""
+        if self.kind in OF_ENGINE:
+            return
         self.done += 1
         if not self.kind or self.done != self.at:
             return
-        if self.kind == "crash":
+        if self.kind in ("crash", "power"):
+            if self.kind == "power":
+                self.lose()
             os._exit(ENDED)
         if what != "answer":
             self.fired, code = True, CODES[self.kind]
             raise OSError(code, os.strerror(code))
 
+    def statement(self) -> str:
+        """Take one statement; return the fault of the engine that it meets, "" for none."""
+        if self.kind not in OF_ENGINE or self.fired:
+            return ""
+        self.done += 1
+        self.fired = self.done == self.at
+        return self.kind if self.fired else ""
+
 
 writes = Writes()
 
 
-def watch_writes() -> None:
-    """Have all writes of this process be counted."""
+def watch_writes(data: Path, seed: str) -> None:
+    """Have all writes of this process be counted, and what is not synced be known."""
+    losses = Losses(data, seed)
+    losses.watch()
+    writes.lose = losses.lose
     for name in ("link", "replace", "rename", "unlink", "fsync"):
         setattr(os, name, _counted(name, getattr(os, name)))
     from django.db import OperationalError

@@ -128,12 +128,12 @@ class Story:
         """Have a digest of a range be sent."""
         links = [f"  http://127.0.0.1/message/?id={msgid}&in=public" for msgid in msgids]
         text = "\r\n".join(["new in f", "", "f (1)", "=====", *links, ""])
-        name = f"<{key:032x}-{after}-{until}@127.0.0.1>"
+        name = f"<{key:032x}-{after}-{until}.{7:032x}@127.0.0.1>"
         self.received(key, name, {"headers": {"Message-ID": name}, "text": text}, **more)
 
     def forwarded(self, key: int, position: int, msgid: str, **more: Any) -> None:
         """Have a message be forwarded as it came."""
-        name = f"<{key:032x}-{position}@127.0.0.1>"
+        name = f"<{key:032x}-{position}.{7:032x}@127.0.0.1>"
         headers = {"Message-ID": f"<{msgid}>", "Resent-Message-ID": name}
         self.received(key, f"<{msgid}>", {"headers": headers, "text": "x"}, **more)
 

@@ -24,10 +24,10 @@ def rows_of(table: Path) -> list[dict[str, Any]]:
 def _files(table: Path) -> list[str]:
     log = table / "_delta_log"
     files: dict[str, None] = {}
-    first = 0
-    last = log / "_last_checkpoint"
-    if last.exists():
-        version = json.loads(last.read_bytes())["version"]
+    first = min((int(entry.stem) for entry in log.glob("*.json")), default=0)
+    versions = [int(path.name[:20]) for path in log.glob("*.checkpoint.parquet")]
+    if versions:
+        version = max(versions)
         checkpoint = pq.ParquetFile(log / f"{version:020}.checkpoint.parquet")
         for row in checkpoint.read(columns=["add"], use_threads=False).to_pylist():
             if row["add"] is not None:

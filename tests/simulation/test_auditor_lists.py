@@ -133,3 +133,19 @@ def test_undo_leaves_what_was_changed_since():
     story.settle(BEGIN + 3 * DAY + HOUR)
     story.page("alice", "shelf", "starred", "m3", "m2")
     assert found(story) == []
+
+
+def test_what_is_old_and_was_imported_stands_behind_the_others_of_its_day():
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.size = 1")
+    story.mail(BEGIN, {"msgid": "m1", "received": BEGIN - 9 * DAY})
+    story.mail(BEGIN + 1, {"msgid": "old", "received": BEGIN - 2 * DAY})
+    story.entries[-1] |= {"origin": "archive", "name": "a.mbox"}
+    story.match(1, "m1", BEGIN)
+    story.match(1, "old", BEGIN + 1)
+    story.settle(BEGIN + HOUR)
+    story.page("alice", "inbox", "", "m1", "old")
+    assert judge(story.entries) == []
+    story.entries[-1]["msgids"].reverse()
+    assert "is out of order" in str(judge(story.entries)[0])

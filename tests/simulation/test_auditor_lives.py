@@ -5,6 +5,7 @@ import copy
 from simulation.auditor import judge
 from simulation.stories import Story, rows_of
 
+REPLIED = "EXISTS (r: r.inreplyto = m.msgid)"
 VOTED = "EXISTS (a IN annotations: a.msgid = m.msgid AND a.kind = 'vote')"
 
 
@@ -137,6 +138,45 @@ def test_what_is_forgotten_is_gone_with_its_matches_and_nothing_else_is():
     assert found(story) == []
     rows_of(story, "rows", table="messages").clear()
     assert any("is gone from messages" in sentence for sentence in found(story))
+
+
+def test_what_was_found_by_mail_that_is_forgotten_may_stay_and_what_came_later_may_not():
+    story = Story()
+    story.person("alice", "x")
+    reply = {"msgid": "r", "inreplyto": "a1", "audience": "group:x"}
+    story.filter(1, "alice", REPLIED)
+    story.mail(5, {"msgid": "a1"}, reply)
+    row = story.match(1, "a1", 5)
+    story.now = 8
+    story.tell("upkeep", kind="forget", audience="group:x", before=None)
+    story.stored["messages"].pop()
+    story.settle(20)
+    assert found(story) == []
+    row["stored_at"] = row["shown_at"] = 9
+    rows_of(story, "matches")[0].update(row)
+    assert "a1 is there with matched_at" in found(story)[0]
+
+
+def test_what_a_backup_brings_back_was_judged_when_it_was_found():
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.subject = 'a'")
+    story.mail(5, {"msgid": "a1", "subject": "a"})
+    story.match(1, "a1", 5)
+    story.settle(6)
+    story.change(1, "edit", tql="m.subject = 'b'", t0=7)
+    story.settle(8)
+    story.change(1, "mail", forget=True)
+    kept = story.matches.copy()
+    story.matches.clear()
+    story.settle(10)
+    story.tell("upkeep", kind="restore")
+    story.change(1, "restored")
+    story.matches += kept
+    story.settle(20)
+    assert found(story) == []
+    rows_of(story, "matches")[0]["stored_at"] = 15
+    assert "a1 is there with matched_at" in found(story)[0]
 
 
 def test_old_mail_that_was_to_be_forgotten_is_found_where_it_is_left():

@@ -42,15 +42,18 @@ class World:
         self.seed, self.data, self.plant = seed, directory, plant
         directory.mkdir(parents=True, mode=0o700)
         shutil.copy(template, directory / "db.sqlite3")
-        self.history = History()
+        self.history = History(str(directory))
         self.lots = random.Random(f"{seed} world")
         self.endpoints = Endpoints(self.history, random.Random(f"{seed} endpoints"))
         self.queue = Queue()
         self.now, self.steady, self.started = BEGIN, 0, 0
         self.fault: tuple[str, int] = ("", 0)
         self.planned = False
-        self._pipe: Connection | None = None
-        self._process = 0
+        self.meanwhile: Callable[[], None] | None = None
+        self._meanwhile_in = 0
+        self._ordered = ""
+        self._sites: dict[int, tuple[Connection, int]] = {}
+        self._at = 0
         self.history.now = self.now
 
     # Time.
@@ -74,17 +77,18 @@ class World:
 
         Raise CrashedError if it ended meanwhile, OrderFailedError if an exception was not caught.
         """
-        pipe = self._site()
+        pipe, now = self._site(), self.now
         fault, self.fault = self.fault, ("", 0)
+        self._ordered = fault[0]
+        sent = {"do": do, "with": what, "now": now, "steady": self.steady, "fault": fault}
         try:
-            pipe.send(
-                {"do": do, "with": what, "now": self.now, "steady": self.steady, "fault": fault}
-            )
+            pipe.send({**sent, "pauses": self.meanwhile is not None})
             done = self._attend(pipe)
         except (EOFError, ConnectionResetError, BrokenPipeError):
-            self.stop()
+            self._stop(self._at)
             raise CrashedError(do) from None
-        self.now, self.steady = done["now"], done["steady"]
+        self.now += done["now"] - now
+        self.steady = max(self.steady, done["steady"])
         self.history.now = self.now
         self.planned = bool(done["fired"])
         if self.planned:
@@ -93,6 +97,13 @@ class World:
             raise OrderFailedError(done["error"])
         return done["reply"]
 
+    def plan_meanwhile(self, doing: Callable[[], None], after: int) -> None:
+        """Have something be done by a second site while the first waits for an answer.
+
+        That is for the n-th one of a statement or a server, within the orders that follow.
+        """
+        self.meanwhile, self._meanwhile_in = doing, after
+
     def _attend(self, pipe: Connection) -> dict[str, Any]:
         while True:
             kind, what, *rest = pipe.recv()
@@ -100,10 +111,31 @@ class World:
                 return dict(what)
             if kind == "tell":
                 self._told(what, rest[0])
-            else:
-                request, self.history.now = rest[0]
-                answer = self.endpoints.answer(what, request)
-                pipe.send((answer, answer.get("waited", 0)))
+                continue
+            request, self.history.now, is_free = rest[0]
+            if is_free:
+                self._do_meanwhile(what)
+            if what == "statement":
+                pipe.send((None, 0))
+                continue
+            answer = self.endpoints.answer(what, request)
+            pipe.send((answer, answer.get("waited", 0)))
+
+    def _do_meanwhile(self, waits_for: str) -> None:
+        if self.meanwhile is None or self._at or self._ordered == "power":
+            return
+        self._meanwhile_in -= 1
+        if self._meanwhile_in > 0:
+            return
+        doing, self.meanwhile = self.meanwhile, None
+        fault, self.fault, planned = self.fault, ("", 0), self.planned
+        self._at = 1
+        self.history.add("meanwhile", waits_for=waits_for)
+        try:
+            doing()
+        finally:
+            self._at, self.fault, self.planned = 0, fault, planned
+            self.history.add("meanwhile", ended=True)
 
     def _told(self, what: str, content: Any) -> None:
         if what == "task":
@@ -112,26 +144,30 @@ class World:
             self.history.add(what, **content)
 
     def _site(self) -> Connection:
-        if self._pipe is None:
+        if self._at not in self._sites:
             self.started += 1
             ours, theirs = Pipe()
             process = os.fork()
             if process == 0:
-                ours.close()
+                for pipe in (ours, *(pipe for pipe, _ in self._sites.values())):
+                    pipe.close()
                 seed = f"{self.seed} site {self.started}"
                 site_process.run(theirs, self.data, seed, self.now, self.steady, self.plant)
                 os._exit(0)
             theirs.close()
-            self._pipe, self._process = ours, process
-        return self._pipe
+            self._sites[self._at] = (ours, process)
+        return self._sites[self._at][0]
 
     def stop(self) -> None:
-        """End the site's process, as a kill does; the next order starts another."""
-        if self._pipe is not None:
-            self._pipe.close()
-            self._pipe = None
-            os.kill(self._process, signal.SIGKILL)
-            os.waitpid(self._process, 0)
+        """End all processes of the site, as a kill does; the next order starts another."""
+        for number in list(self._sites):
+            self._stop(number)
+
+    def _stop(self, number: int) -> None:
+        pipe, process = self._sites.pop(number)
+        pipe.close()
+        os.kill(process, signal.SIGKILL)
+        os.waitpid(process, 0)
 
     # What can be seen of it.
 
@@ -144,4 +180,5 @@ class World:
     def close(self) -> None:
         """End the site, and remove all that it has stored."""
         self.stop()
-        shutil.rmtree(self.data, ignore_errors=True)
+        for path in (self.data, *self.data.parent.glob(f"{self.data.name}-*")):
+            shutil.rmtree(path, ignore_errors=True)

@@ -11,9 +11,12 @@ from simulation.auditor.findings import Finding
 from simulation.auditor.lists import judge_lists
 from simulation.auditor.lives import Lives
 from simulation.auditor.matching import judge_matches
+from simulation.auditor.opinions import Opinions
+from simulation.auditor.releases import Releases
 from simulation.auditor.shelves import Desks
 from simulation.auditor.story import Entry, Known, Point, points
 from simulation.auditor.timelines import Timelines
+from simulation.auditor.views import judge_views
 
 
 class Auditor:
@@ -26,6 +29,8 @@ class Auditor:
         self.desks = Desks(self.known)
         self.deliveries = Deliveries(self.known, self.desks)
         self.timelines = Timelines(self.known)
+        self.releases = Releases()
+        self.opinions = Opinions()
         self.heard = 0
 
     def judge(self, entries: list[Entry]) -> list[Finding]:
@@ -47,7 +52,10 @@ class Auditor:
         yield from self.arrivals.judge(point, self.known)
         yield from judge_matches(point, self.lives.lives, self.known, self.timelines)
         yield from judge_lists(point, self.lives.lives, self.known, self.desks)
+        yield from judge_views(point, self.lives.lives, self.known, self.desks, self.timelines)
         yield from self.deliveries.judge(point, self.lives.lives, could_see)
+        yield from self.releases.judge(point, self.lives.lives, self.deliveries)
+        yield from self.opinions.judge(point, self.known)
         yield from judge_ending(point)
         owners = {key: life.entry["owner"] for key, life in self.lives.lives.items()}
         self.desks.look(point, owners)

@@ -108,6 +108,7 @@ class Arrivals:
 
     def _open_all(self) -> None:
         self.open |= {(table, key) for table, given in self.given.items() for key in given}
+        self.before = {MESSAGES: {}, ANNOTATIONS: {}}
         self.clock = -1
 
     def _doubled(self, point: Point, table: str) -> Iterator[Finding]:

@@ -16,9 +16,12 @@ from simulation.auditor.lives import Life
 from simulation.auditor.shelves import Desks, root_of
 from simulation.auditor.story import Entry, Known, Point
 from simulation.auditor.timing import HELD, is_resting, shown_at
-from simulation.auditor.transmissions import Transmission, read_transmission
+from simulation.auditor.transmissions import Transmission, instant_told, read_transmission
 
 LAW = "deliveries"
+RESTORED = 1 << 62
+"""The position of what was sent, while nobody knows what a backup has brought back."""
+
 Row = dict[str, Any]
 
 
@@ -83,7 +86,7 @@ class Deliveries:
                 self.faults += 1
                 if entry.get("kind") == "restore":
                     for route in self.routes.values():
-                        route.until, route.judged = 0, 1 << 62
+                        route.until, route.judged = 0, RESTORED
             case "person":
                 if entry["name"] in self.people:
                     self.replanned.add(entry["name"])
@@ -183,7 +186,7 @@ class Deliveries:
             at = row["matched_at"] if row["retracted_at"] is None else row["retracted_at"]
             op = "insert" if row["retracted_at"] is None else "delete"
             told = dict(item.fields).get("matched_at")
-            if sent.kind == "webhook" and (told != when(at) or item.op != op):
+            if sent.kind == "webhook" and (instant_told(told) != at or item.op != op):
                 said = (
                     f"{name} says {item.op} of {item.msgid} at {told}, and it is {op} at {when(at)}"
                 )
@@ -232,7 +235,8 @@ class Deliveries:
                         f" {row['msgid']} of filter {row['filter']} at {position} was never sent"
                     )
                     yield Finding(LAW, said, point.step)
-            route.judged = max(route.judged, state["cursor"])
+            before = 0 if route.judged == RESTORED else route.judged
+            route.judged = max(before, state["cursor"])
 
     def _was_sent(self, route: Route, row: Row) -> bool:
         position, person = row["sequence"], route.entry["person"]

@@ -2,7 +2,8 @@
 
 matches of a person ─ visible, shown, not retracted, not done or snoozed ─> a filter's list
                     └ nor of a muted thread ─> the inbox
-by the day on which they matched, in a day by when they were received, the newest first
+by the day on which they matched, in a day by when they were received, the newest first; what is
+old and matched as it was imported stands behind the others of its day
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from simulation.auditor.story import Entry, Known, Point
 LAW = "lists"
 PAGE = 50
 """Messages on a page."""
+
+OLD = 86_400_000_000
+"""How long before it was imported a message was received that stands in a block."""
 
 Key = tuple[Any, ...]
 FIELDS = {"done": "done", "starred": "starred", "snoozed": "snoozed"}
@@ -65,7 +69,7 @@ def _judge_list(
     unsure = set[str]()
     for (msgid, audience), at in cards.items():
         hidden = desk.state(msgid).hidden(now)
-        muted = _is_muted(desk, known, person, msgid) if look["page"] == "inbox" else False
+        muted = is_muted(desk, known, person, msgid) if look["page"] == "inbox" else False
         if hidden is None or muted is None:
             unsure.add(msgid)
         elif not hidden and not muted:
@@ -82,10 +86,23 @@ def _key(
     moved = max(at, back or at)
     day = (EPOCH + timedelta(microseconds=moved)).astimezone(zone).date().toordinal()
     received = row["received"] if row else 0
-    return day, max(received, back or received), moved
+    block = known.imported.get((msgid, audience), "")
+    if row is None or moved != row["ts"] or row["ts"] - received <= OLD:
+        block = ""
+    return day, _behind(block), max(received, back or received), moved
 
 
-def _is_muted(desk: Desk, known: Known, person: str, msgid: str) -> bool | None:
+def _behind(block: str) -> Key:
+    """Return what puts the blocks of imports behind what is in none, by their names.
+
+    >>> _behind("") > _behind("a") > _behind("ab") > _behind("b")
+    True
+    """
+    return (1,) if not block else (0, *(-ord(letter) for letter in block), 1)
+
+
+def is_muted(desk: Desk, known: Known, person: str, msgid: str) -> bool | None:
+    """Return whether a message is of a muted thread; None if nobody can say."""
     root = root_of(known, person, msgid)
     if root is None:  # a reply without references has the root of its parent
         return None if any(desk.muted.values()) else False
@@ -133,9 +150,9 @@ def _compare(
 
 
 def _words(key: Key | None) -> str:
-    if key is None or len(key) < 3:
+    if key is None or len(key) < 4:
         return str(key)
-    return f"received {when(key[1])}, matched {when(key[2])}"
+    return f"received {when(key[2])}, matched {when(key[3])}"
 
 
 def _judge_shelf(point: Point, look: Entry, known: Known, desks: Desks) -> Iterator[Finding]:

@@ -43,7 +43,8 @@ class Life:
 
     ``again``: it has begun again since then, with its T0; ``lost``: its owner may have lost sight
     of some mail meanwhile; ``cut``: mail that it could see was forgotten, without its beginning
-    again, so that the past cannot be computed from what is left.
+    again, so that the past cannot be computed from what is left; ``forgotten``: when mail that it
+    could see was forgotten, or a backup was restored: what it had found by then may be right.
     """
 
     entry: Entry
@@ -54,6 +55,7 @@ class Life:
     lost: bool = False
     cut: bool = False
     new: bool = True
+    forgotten: int | None = None
 
     def audiences(self, known: Known) -> frozenset[str]:
         return known.audiences(self.entry["owner"])
@@ -69,21 +71,23 @@ class Lives:
 
     def follow(self, point: Point) -> None:
         """Follow what happened up to a point."""
+        restored: int | None = None
         for entry in point.entries:
             self.latest = max(self.latest, entry["now"])
             match entry["what"]:
                 case "person":
                     self._person(entry)
                 case "filter":
-                    self.lives[entry["key"]] = Life(entry)
+                    self.lives[entry["key"]] = Life(entry, forgotten=restored)
                 case "filter_changed":
                     self._changed(entry, point)
                 case "upkeep" if entry["kind"] == "forget":
                     self._forgotten(entry)
                 case "upkeep" if entry["kind"] == "restore":
+                    restored = entry["now"]
                     for life in self.lives.values():
                         life.cut = life.lost = life.again = True
-                        life.older.clear()
+                        life.older, life.stored, life.forgotten = [], {}, restored
 
     def _person(self, entry: Entry) -> None:
         name = entry["name"]
@@ -158,7 +162,7 @@ class Lives:
             seen = life.audiences(self.known)
             if audience not in seen:
                 continue
-            life.lost = True
+            life.lost, life.forgotten = True, entry["now"]
             if before is None or life.entry["live"]:
                 self._end(life, seen, entry["now"], entry["now"], sure=False)
                 life.again = True

@@ -50,7 +50,7 @@ def judge_matches(
         yield from _seen(point, life, found, known)
         life.stored, life.since, life.new = found, since, False
         if state["active"] and not state["error"]:
-            life.again = life.lost = False
+            life.again, life.lost, life.forgotten = False, False, None
             life.older.clear()
 
 
@@ -90,6 +90,8 @@ def _judge_kept(
                 was, now = when(before["matched_at"]), when(row["matched_at"])
                 yield _finding(point, life, msgid, known, f"matched at {was}, and now at {now}")
             continue
+        if before is None and life.forgotten is not None and row["stored_at"] <= life.forgotten:
+            continue  # by mail that is forgotten, or by a text that it had before a backup
         allowed = must.get(msgid, set()) | may.get(msgid, set())
         if before is not None:
             allowed |= {before["matched_at"]}

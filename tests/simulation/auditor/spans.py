@@ -61,6 +61,15 @@ def meet(a: Spans, b: Spans) -> Spans:
         return b
     if b is ALL or not a:
         return a
+    if len(a) == 1 == len(b):  # nearly all are
+        (begin, last), (other_begin, other_last) = a[0], b[0]
+        if begin >= other_begin and last <= other_last:
+            return a
+        if begin < other_begin:
+            begin = other_begin
+        if last > other_last:
+            last = other_last
+        return ((begin, last),) if begin < last else NONE
     found, i, j = [], 0, 0
     while i < len(a) and j < len(b):
         start = max(a[i][0], b[j][0])

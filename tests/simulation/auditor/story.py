@@ -77,10 +77,15 @@ class Known:
     def __init__(self) -> None:
         self.people: dict[str, Entry] = {}
         self.rows: dict[str, dict[tuple[str, str], Row]] = {MESSAGES: {}, ANNOTATIONS: {}}
+        self.imported: dict[tuple[str, str], str] = {}
         self.newest = 0
 
     def look(self, point: Point) -> None:
-        """Take in the rows that were seen."""
+        """Take in the rows that were seen, and which of them were imported."""
+        for entry in point.entries:
+            if entry["what"] == "submitted" and entry.get("origin") == "archive":
+                for row in entry["rows"]:
+                    self.imported[row["msgid"], row["audience"]] = entry["name"]
         for table, key in ((MESSAGES, "msgid"), (ANNOTATIONS, "annid")):
             rows = point.rows("rows", table=table)
             if rows is not None:

@@ -1,19 +1,22 @@
 """What endpoints accepted, as the deliveries of a destination: which positions, which messages.
 
 Keys, as the outside sees them: ``<uid>-<after>-<until>`` of a range, with ``-flood`` behind it of a
-flood, ``<uid>-<position>`` of one forwarded message, with ``-note`` of a note on it.
+flood, ``<uid>-<position>`` of one forwarded message, with ``-note`` of a note on it.  In a
+Message-ID a dot, 32 hexadecimal digits of a signature, and the host follow.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from simulation.auditor.findings import EPOCH
 from simulation.auditor.story import Entry
 
-_KEY = re.compile(r"<?([0-9a-f]{32})-(\d+)(?:-(\d+))?(-flood|-note)?(?:@[^>]*>?)?\Z")
+_KEY = re.compile(r"<?([0-9a-f]{32})-(\d+)(?:-(\d+))?(-flood|-note)?(?:\.[0-9a-f]{32}@[^>]*>?)?\Z")
 _LINK = re.compile(r"^  (https?://\S*/message/\?\S*)", re.MULTILINE)
 MORE = re.compile(r"^\S.* \(\d+ of \d+\)\s*$|^See the rest: ", re.MULTILINE)
 
@@ -65,6 +68,17 @@ def read_transmission(entry: Entry) -> Transmission | None:
         whole = MORE.search(text.replace("\r", "")) is None
     after, until = (int(first), int(second)) if second else (int(first) - 1, int(first))
     return Transmission(key, uid, after, until, kind, items, whole, entry)
+
+
+def instant_told(text: str | None) -> int | None:
+    """Return the instant of an ISO 8601 text, which may leave out microseconds that are none.
+
+    >>> instant_told("1970-01-02T00:00:00Z"), instant_told("1970-01-02T00:00:00.000001Z")
+    (86400000000, 86400000001)
+    """
+    if text is None:
+        return None
+    return (datetime.fromisoformat(text) - EPOCH) // timedelta(microseconds=1)
 
 
 def _of_webhook(match: dict[str, Any]) -> Item:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import Any
 from uuid import UUID
 
@@ -22,24 +23,42 @@ class Cast:
         self.mail = Mail(random.Random(f"{world.seed} mail"))
         self.names: list[str] = []
         self.groups: dict[str, list[str]] = {}
-        self.made = self.batches = 0
+        self.people: dict[str, dict[str, Any]] = {}
+        self.destinations: dict[int, str] = {}
+        self.made = self.batches = self.backups = 0
         self.told_outbox = 0
         self.said: list[dict[str, Any]] = []
         self.filters: dict[int, dict[str, Any]] = {}
         self.steps: dict[str, list[str]] = {}
+        self.used = Counter[tuple[str, str]]()
 
     def arrive(self) -> None:
         """Have the people of this world come."""
+        self.order("group", name="x")
         for name in list(PEOPLE)[: self.lots.choice((2, 2, 3))]:
             self.groups[name] = ["x"] if self.lots.random() < 0.6 else []
             self.names.append(name)
             self.tell_person(name, time_zone=self.lots.choice(ZONES))
 
     def tell_person(self, name: str, **profile: Any) -> None:
-        """Make a person, or change them, and write it down."""
-        told = {"email": PEOPLE[name], "groups": self.groups[name], **profile}
-        self.order("person", name=name, **told)
-        self.history.add("person", name=name, **told)
+        """Make a person, or change them, and write down all of it."""
+        told = {**self.people.get(name, {}), **profile}
+        told |= {"name": name, "email": PEOPLE[name], "groups": self.groups[name]}
+        self.order("person", **told)
+        self.people[name] = told
+        self.history.add("person", **told)
+
+    def come_back(self) -> None:
+        """Write down what is there after a backup has taken the place of all that was stored."""
+        for name in self.names:
+            self.tell_person(name)
+        self.note_filters("restored", set(self.filters))
+        rows = self.world.select("SELECT id FROM filters_destination")
+        for key in sorted(self.destinations.keys() - {row["id"] for row in rows}):
+            self.history.add("destination", how="deleted", key=key, uid=self.destinations.pop(key))
+        (row,) = self.world.select("SELECT max(id) AS last FROM filters_outboxannotation")
+        self.told_outbox = row["last"] or 0
+        self.steps.clear()
 
     @property
     def audiences(self) -> list[str]:

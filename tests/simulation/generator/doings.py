@@ -9,6 +9,7 @@ from typing import Any
 
 from simulation.generator import texts
 from simulation.generator.cast import Cast
+from simulation.generator.rare import rarest
 
 TIMELINESS = (
     "",
@@ -19,6 +20,23 @@ TIMELINESS = (
     "daily at 08:00",
     "weekly on Monday at 08:00",
 )
+ACTIONS = (
+    "done",
+    "inbox",
+    "star",
+    "unstar",
+    "read",
+    "unread",
+    "snooze",
+    "unsnooze",
+    "mute",
+    "unmute",
+)
+"""What somebody does with messages of a list."""
+
+HOWS = ("edit", "edit", "timeliness", "pause", "resume", "mode", "mail", "visibility", "delete")
+"""What the owner of a filter does to it."""
+
 _FILTER = (
     "SELECT f.id AS key, u.username AS owner, f.name, f.text, f.phrase, f.tql, f.start AS t0,"
     " f.mode = 'live' AS live, f.timeliness, f.while_unread, f.visibility, f.revision, f.active,"
@@ -35,19 +53,16 @@ def write_filter(cast: Cast) -> None:
     """Have somebody write a filter, in phrases or in TQL."""
     lots = cast.lots
     owner = lots.choice(cast.names)
-    if lots.random() < 0.6:
-        known = [row["name"] for row in filter_rows(cast, "u.username = ?", owner)]
-        known += [f"{r['owner']}'s {r['name']}" for r in filter_rows(cast, "f.visibility='shared'")]
-        text, features = texts.phrase(lots, [n for n in known if "'" not in n], cast.world.now)
-    else:
-        text, features = texts.tql(lots)
+    known = [row["name"] for row in filter_rows(cast, "u.username = ?", owner)]
+    mode = lots.choice(("keep", "keep", "live"))
+    text, features = _text(cast, known, mode)
     cast.made += 1
     name = f"f{cast.made}"
     sent = {
         "text": text,
         "name": name,
         "mail": lots.choice(("existing", "existing", "new")),
-        "mode": lots.choice(("keep", "keep", "live")),
+        "mode": mode,
         "timeliness": lots.choice(TIMELINESS),
         "visibility": lots.choice(("private", "shared")),
         **({"while_unread": "on"} if lots.random() < 0.1 else {}),
@@ -57,6 +72,18 @@ def write_filter(cast: Cast) -> None:
         cast.note_filter(row, existing=sent["mail"] == "existing", features=sorted(features))
         return
     cast.history.add("refused", page="/filters/new/", text=text, status=answer and answer["status"])
+
+
+def _text(cast: Cast, known: list[str], mode: str) -> tuple[str, set[str]]:
+    """Draw a text of which this world has had little, and what is in it."""
+    lots = cast.lots
+
+    def draw() -> tuple[str, set[str]]:
+        if lots.random() < 0.6:
+            return texts.phrase(lots, known, cast.world.now)
+        return texts.tql(lots)
+
+    return rarest(cast.used, draw, lambda drawn: [(name, mode) for name in sorted(drawn[1])])
 
 
 def say(cast: Cast) -> None:
@@ -105,22 +132,7 @@ def triage(cast: Cast) -> None:
     listed = cast.listed(person)
     if not listed:
         return
-    action = lots.choice(
-        (
-            "done",
-            "done",
-            "inbox",
-            "star",
-            "unstar",
-            "read",
-            "read",
-            "unread",
-            "snooze",
-            "unsnooze",
-            "mute",
-            "unmute",
-        )
-    )
+    action = rarest(cast.used, lambda: lots.choice(ACTIONS), lambda drawn: [(person, drawn)])
     chosen = lots.sample(listed, min(len(listed), lots.choice((1, 1, 2, 4))))
     sent: dict[str, Any] = {"id": chosen}
     if action == "snooze":
@@ -146,10 +158,18 @@ def change_filter(cast: Cast) -> None:
     filters = filter_rows(cast)
     if not filters:
         return
-    row = lots.choice(filters)
-    how = lots.choice(
-        ("edit", "edit", "timeliness", "pause", "resume", "mode", "mail", "visibility", "delete")
-    )
+
+    def draw() -> tuple[dict[str, Any], str]:
+        row = lots.choice(filters)
+        if not row["active"] and lots.random() < 0.5:
+            return row, "resume"
+        return row, lots.choice([how for how in HOWS if how != "resume"])
+
+    def marks(drawn: tuple[dict[str, Any], str]) -> list[tuple[str, str]]:
+        features = cast.filters.get(drawn[0]["key"], {}).get("features") or ()
+        return [(feature, drawn[1]) for feature in features]
+
+    row, how = rarest(cast.used, draw, marks)
     address = f"/filter/{row['name']}"
     features: list[str] | None = None
     if how in ("pause", "resume", "delete"):
@@ -166,10 +186,8 @@ def change_filter(cast: Cast) -> None:
             **({"while_unread": "on"} if row["while_unread"] else {}),
         }
         if how == "edit":
-            drawn = (
-                texts.phrase(lots, [], cast.world.now) if lots.random() < 0.6 else texts.tql(lots)
-            )
-            sent["text"], features = drawn[0], sorted(drawn[1])
+            text, drawn = _text(cast, [], sent["mode"])
+            sent["text"], features = text, sorted(drawn)
         elif how == "timeliness":
             sent["timeliness"] = lots.choice(TIMELINESS)
         elif how == "mode":

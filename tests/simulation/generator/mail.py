@@ -35,8 +35,9 @@ class Mail:
 
     def _message(self, now: int, audiences: list[str]) -> Row:
         lots = self.lots
-        if self.rows and lots.random() < 0.08:
-            return self._again(audiences)
+        known = [row for row in self.rows[-20:] if "archived" not in row]
+        if known and lots.random() < 0.08:
+            return self._again(known, audiences)
         msgid = self._name()
         sender = lots.choice(PEOPLE)
         received = now - lots.choice(DELAYS)
@@ -77,9 +78,9 @@ class Mail:
             return self.promised[-1]
         return str(self.lots.choice(self.rows[-12:])["msgid"])
 
-    def _again(self, audiences: list[str]) -> Row:
+    def _again(self, known: list[Row], audiences: list[str]) -> Row:
         """Draw a message that was there: the same for anybody, or with other words."""
-        row = dict(self.lots.choice(self.rows[-20:]))
+        row = dict(self.lots.choice(known))
         row.pop("copy", None)
         how = self.lots.choice(("same", "other audience", "forged"))
         if how == "other audience":

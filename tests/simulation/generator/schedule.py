@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simulation import observations
-from simulation.generator import doings
+from simulation import looking, observations
+from simulation.generator import doings, people, trouble, upkeep
 from simulation.generator.cast import Cast
 from simulation.settling import run_task, settle
 from simulation.tasks import BEATS, Task
@@ -70,6 +70,22 @@ def work(cast: Cast) -> None:
             run_task(world, task)  # a queue may deliver twice
 
 
+def race(cast: Cast) -> None:
+    """Have something happen while a lane waits for a statement, or a delivery for a server."""
+    lots, world = cast.lots, cast.world
+    tasks = ("filters.tick", "filters.own_windows", "filters.unproven_windows", "filters.deliver")
+    others: tuple[Callable[[Cast], None], ...] = (
+        *(bring_mail, doings.say, doings.change_filter, doings.change_filter, doings.triage),
+        *(doings.write_filter, strangers, lambda cast: run_task(world, Task(lots.choice(BEATS)))),
+    )
+    other = lots.choice(others)
+    world.plan_meanwhile(lambda: other(cast), lots.choice((1, 1, 1, 2, 3)))
+    for name in lots.sample(tasks, len(tasks)):
+        args = ("mail",) if name == "filters.deliver" else ()
+        run_task(world, Task(name, args))
+    world.meanwhile = None
+
+
 def pass_time(cast: Cast) -> None:
     lots = cast.lots
     cast.world.pass_time(
@@ -77,28 +93,6 @@ def pass_time(cast: Cast) -> None:
             (1, SECOND, 20 * SECOND, 7 * MINUTE, 31 * MINUTE, HOUR, 9 * HOUR, DAY, 3 * DAY, 8 * DAY)
         )
         + lots.randint(0, SECOND)
-    )
-
-
-def crash(cast: Cast) -> None:
-    """Have the site end at one of its next writes."""
-    at = cast.lots.choice((1, 2, 3, 4, 5, 7, 9, 12, 16, 22))
-    cast.world.fault = ("crash", at)
-    cast.history.add("fault", kind="crash", at=at)
-
-
-def restart(cast: Cast) -> None:
-    cast.world.stop()
-    cast.history.add("fault", kind="restart")
-
-
-def lose_queue(cast: Cast) -> None:
-    cast.history.add("fault", kind="lost_queue", tasks=cast.world.queue.lose())
-
-
-def misbehave(cast: Cast) -> None:
-    cast.world.endpoints.misbehave(
-        cast.lots.choice(("smtp", "http")), cast.lots.choice((1, 1, 2, 5))
     )
 
 
@@ -120,22 +114,38 @@ def send_somewhere(cast: Cast) -> None:
         cast.history.add(
             "destination", key=key, address=address, url=settings.get("url"), **told, **row
         )
+        cast.destinations[key] = row["uid"]
 
 
-STEPS: tuple[tuple[int, Callable[[Cast], None]], ...] = (
+STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (22, bring_mail),
     (5, strangers),
     (12, doings.say),
     (9, doings.write_filter),
-    (5, doings.change_filter),
+    (8, doings.change_filter),
     (8, doings.triage),
     (30, work),
     (14, pass_time),
+    (6, race),
     (2, send_somewhere),
-    (3, crash),
-    (1, restart),
-    (1, lose_queue),
-    (2, misbehave),
+    (2, people.borrow),
+    (1, people.rest),
+    (1, people.regroup),
+    (0.2, people.leave),
+    (3, upkeep.tend),
+    (1, upkeep.take_in),
+    (0.5, upkeep.forget),
+    (0.3, upkeep.retain),
+    (0.5, upkeep.back_up),
+    (0.3, upkeep.restore),
+    (3, trouble.crash),
+    (1, trouble.lose_power),
+    (2, trouble.fail_write),
+    (2, trouble.fail_statement),
+    (1, trouble.step_clock),
+    (1, trouble.restart),
+    (1, trouble.lose_queue),
+    (2, trouble.misbehave),
 )
 """What may happen, and how often against the others."""
 
@@ -143,7 +153,6 @@ STEPS: tuple[tuple[int, Callable[[Cast], None]], ...] = (
 def play(world: World, steps: int, judge: Callable[[], None]) -> None:
     """Play a world for so many steps; ``judge`` is called at each settled point and at the end."""
     cast = Cast(world)
-    cast.order("small")
     cast.arrive()
     weights = [weight for weight, _ in STEPS]
     for step in range(1, steps + 1):
@@ -152,11 +161,11 @@ def play(world: World, steps: int, judge: Callable[[], None]) -> None:
         world.history.add("step", name=what.__name__)
         what(cast)
         if step % SETTLED == 0 or step == steps:
-            _settle(cast)
+            _settle(cast, at_end=step == steps)
             judge()
 
 
-def _settle(cast: Cast) -> None:
+def _settle(cast: Cast, *, at_end: bool) -> None:
     world = cast.world
     world.fault = ("", 0)
     world.endpoints.behave()
@@ -166,3 +175,4 @@ def _settle(cast: Cast) -> None:
     cast.note_outbox("page")
     cast.note_filters("settled", set())
     observations.observe(cast)
+    looking.look_around(cast, at_end=at_end)

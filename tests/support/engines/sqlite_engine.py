@@ -155,16 +155,13 @@ def _limits(view, statement):
 
 
 def sqlite_sql(statement):
-    def plain_join(node):
-        if isinstance(node, exp.Join) and node.args.get("kind") == "CROSS":
-            node.set("kind", None)
-        return node
-
-    return statement.select.transform(plain_join).transform(unnest).sql(dialect="sqlite")
+    return statement.select.transform(_for_sqlite).sql(dialect="sqlite", copy=False)
 
 
-def unnest(node):
-    """Read the elements of a set from json_each, which sqlite has for them."""
+def _for_sqlite(node):
+    """Have joins be plain, and read the elements of a set from json_each, as sqlite has them."""
+    if isinstance(node, exp.Join) and node.args.get("kind") == "CROSS":
+        node.set("kind", None)
     if isinstance(node, exp.Anonymous) and node.name == "elements":
         column = node.expressions[0].copy()
         each = exp.Anonymous(this="json_each", expressions=[exp.func("distinct_elements", column)])

@@ -1,0 +1,69 @@
+"""What people say on pages: one vote of each stands, and what is private is theirs.
+
+Of a message each person has one vote and one priority to one audience: another takes back what
+they had.  Where an answer was lost nobody can say what was kept.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from simulation.auditor.findings import Finding
+from simulation.auditor.nodes import ANNOTATIONS
+from simulation.auditor.story import Entry, Known, Point, Row
+
+LAW = "opinions"
+ONE = ("vote", "priority")
+
+
+class Opinions:
+    """What was said on pages so far; ``lost`` are people and messages of which an answer was."""
+
+    def __init__(self) -> None:
+        self.said: set[str] = set()
+        self.lost: set[tuple[str, str]] = set()
+
+    def judge(self, point: Point, known: Known) -> Iterator[Finding]:
+        """Judge what was said up to a point, and what stands at it."""
+        new: list[Row] = []
+        for entry in point.entries:
+            match entry["what"]:
+                case "submitted" if entry["table"] == ANNOTATIONS:
+                    of_page = entry["rows"] if entry["origin"] == "page" else []
+                    self.said |= {row["annid"] for row in of_page}
+                    new += of_page
+                case "act" if "sent" in entry:
+                    yield from self._act(point, entry, new[len(new) - entry["kept"] :])
+        yield from self._standing(point, known)
+
+    def _act(self, point: Point, entry: Entry, kept: list[Row]) -> Iterator[Finding]:
+        person, msgid = entry["person"], entry["msgids"][0]
+        if entry["status"] is None:
+            self.lost.add((person, msgid))
+        if not entry["sent"].get("private") or (person, msgid) in self.lost:
+            return
+        for row in kept:
+            mine = (row["owner"], row["msgid"], row["kind"]) == (person, msgid, entry["kind"])
+            if mine and row["audience"] != f"user:{person}":
+                said = f"{person} said a {row['kind']} of {msgid} in private, to {row['audience']}"
+                yield Finding(LAW, said, point.step)
+
+    def _standing(self, point: Point, known: Known) -> Iterator[Finding]:
+        rows = known.rows[ANNOTATIONS].values()
+        taken = {
+            (row["value"], row["msgid"], row["owner"], row["audience"])
+            for row in rows
+            if row["kind"] == "retraction"
+        }
+        stands: dict[tuple[str, str, str, str], list[str]] = defaultdict(list)
+        for row in rows:
+            named = (row["annid"], row["msgid"], row["owner"], row["audience"])
+            if row["kind"] in ONE and row["annid"] in self.said and named not in taken:
+                stands[row["owner"], row["kind"], row["msgid"], row["audience"]].append(
+                    row["annid"]
+                )
+        for (owner, kind, msgid, audience), annids in sorted(stands.items()):
+            if len(annids) > 1:
+                said = f"{len(annids)} times a {kind} of {owner} stands on {msgid} to {audience}"
+                yield Finding(LAW, said, point.step)

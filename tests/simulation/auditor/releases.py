@@ -1,0 +1,61 @@
+"""Release: each match gets one position, not before it is shown; then it is sent, or waited with.
+
+A match that is released has a position that no other has.  A destination for which nothing is due,
+and nothing is held, has been sent all positions of its filters.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from simulation.auditor.deliveries import Deliveries
+from simulation.auditor.findings import Finding, when
+from simulation.auditor.lives import Life
+from simulation.auditor.story import Point, Row
+
+LAW = "releases"
+
+
+class Releases:
+    """The latest instant that a site's clock has shown: it may be set back since."""
+
+    def __init__(self) -> None:
+        self.latest = 0
+
+    def judge(
+        self, point: Point, lives: dict[int, Life], deliveries: Deliveries
+    ) -> Iterator[Finding]:
+        """Judge the positions of all matches at a settled point."""
+        self.latest = max([self.latest, point.now, *(entry["now"] for entry in point.entries)])
+        rows = [row for row in point.rows("matches") or [] if row["sequence"] is not None]
+        counts = Counter(row["sequence"] for row in rows)
+        for position, count in sorted(counts.items()):
+            if count > 1:
+                yield Finding(LAW, f"{count} matches have position {position}", point.step)
+        for row in rows:
+            if row["shown_at"] > max(self.latest, row["stored_at"]):
+                said = f"{row['msgid']} of filter {row['filter']} has position {row['sequence']}"
+                said += f", and is to be shown at {when(row['shown_at'])}"
+                yield Finding(LAW, said, point.step)
+        yield from self._waiting(point, rows, lives, deliveries)
+
+    def _waiting(
+        self, point: Point, rows: list[Row], lives: dict[int, Life], deliveries: Deliveries
+    ) -> Iterator[Finding]:
+        states = {row["key"]: row for row in point.rows("destinations") or []}
+        for route in deliveries.routes.values():
+            entry, state = route.entry, states.get(route.entry["key"])
+            if state is None or not state["active"] or state["due_at"] is not None:
+                continue
+            for row in rows:
+                life = lives.get(row["filter"])
+                mine = life is not None and life.entry["owner"] == entry["person"]
+                goes = mine and route.takes(row["filter"]) and row["filter"] not in route.unsure
+                if goes and row["sequence"] > max(state["cursor"], entry["cursor"]):
+                    said = (
+                        f"{row['msgid']} of filter {row['filter']} at {row['sequence']} waits for"
+                    )
+                    said += f" the {entry['kind']} {entry['key']}, which is not due"
+                    yield Finding(LAW, said, point.step)
+                    break

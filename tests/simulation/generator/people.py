@@ -1,0 +1,79 @@
+"""What becomes of people: their groups, their hours, and those who leave."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from simulation.generator.cast import ZONES, Cast
+from simulation.generator.doings import TIMELINESS, filter_rows
+from tapestry.core.clock import to_datetime
+
+
+def regroup(cast: Cast) -> None:
+    """Have somebody join the group, or leave it."""
+    name = cast.lots.choice(cast.names)
+    cast.groups[name] = [] if cast.groups[name] else ["x"]
+    cast.tell_person(name)
+    cast.note_filters("recompiled", set())
+
+
+def rest(cast: Cast) -> None:
+    """Have somebody choose quiet hours, a holiday, a time zone, or when all is shown."""
+    lots = cast.lots
+    name = lots.choice(cast.names)
+    profile: dict[str, Any] = {}
+    match lots.choice(("quiet", "loud", "holiday", "zone", "timeliness")):
+        case "quiet":
+            profile = {"quiet_from": lots.choice((1320, 0, 780)), "quiet_to": lots.choice((420, 1))}
+        case "loud":
+            profile = {"quiet_from": None, "quiet_to": None, "holiday_until": None}
+        case "holiday":
+            day = to_datetime(cast.world.now) + timedelta(days=lots.choice((-1, 0, 1, 4)))
+            profile = {"holiday_until": f"{day:%Y-%m-%d}"}
+        case "zone":
+            profile = {"time_zone": lots.choice(ZONES)}
+        case "timeliness":
+            profile = {"timeliness": lots.choice([choice for choice in TIMELINESS if choice])}
+    cast.tell_person(name, **profile)
+    cast.note_filters("recompiled", set())
+
+
+def leave(cast: Cast) -> None:
+    """Have somebody delete their account: their own mail goes with them."""
+    if len(cast.names) < 3:
+        return
+    name = cast.lots.choice(cast.names)
+    cast.note_outbox("page")
+    cast.order("leave", name=name)
+    cast.names.remove(name)
+    cast.backups = 0  # who has left does not come back
+    cast.history.add("person", **cast.people[name], removed=True)
+    cast.history.add("upkeep", kind="forget", audience=f"user:{name}", before=None)
+    cast.note_filters("recompiled", set())
+
+
+def borrow(cast: Cast) -> None:
+    """Have somebody write a filter over that of somebody else who shares it."""
+    shared = [row for row in cast.filters.values() if row["visibility"] == "shared"]
+    lots, owner = cast.lots, cast.lots.choice(cast.names)
+    theirs = [row for row in shared if row["owner"] != owner]
+    if not theirs:
+        return
+    row = lots.choice(theirs)
+    more = lots.choice(("", " and from joe", " or tagged later", " but not replies"))
+    text = f"{lots.choice(('in', 'not in'))} {row['owner']}'s {row['name']}{more}"
+    cast.made += 1
+    sent = {
+        "text": text,
+        "name": f"f{cast.made}",
+        "mail": lots.choice(("existing", "new")),
+        "mode": lots.choice(("keep", "live")),
+        "timeliness": "",
+        "visibility": lots.choice(("private", "shared")),
+    }
+    answer = cast.request(owner, "post", "/filters/new/", sent)
+    for made in filter_rows(cast, "u.username = ? AND f.name = ?", owner, sent["name"]):
+        cast.note_filter(made, existing=sent["mail"] == "existing", features=["borrowed"])
+        return
+    cast.history.add("refused", page="/filters/new/", text=text, status=answer and answer["status"])

@@ -1,0 +1,17 @@
+"""All planted faults, by name."""
+
+from __future__ import annotations
+
+from simulation.plants import listing, running, sending, showing, storing
+from simulation.plants.plant import Plant
+
+PLANTS: dict[str, Plant] = {
+    planted.name: planted
+    for planted in (
+        *sending.PLANTS,
+        *showing.PLANTS,
+        *listing.PLANTS,
+        *storing.PLANTS,
+        *running.PLANTS,
+    )
+}

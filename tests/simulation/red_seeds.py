@@ -1,0 +1,47 @@
+"""Worlds in which a defect of the product was found, and what it was; the tests play them.
+
+A seed draws other worlds where the generator has changed since: what holds a defect down for good
+is the test in its own room.  These are kept as worlds that are known to lead far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Red:
+    """A seed, its steps, and what was found with it; ``test`` is the test of the mend."""
+
+    seed: int
+    steps: int
+    showed: str
+    test: str
+
+
+RED = (
+    Red(
+        4,
+        200,
+        "an older text's window that ended later was run again and again without moving",
+        "tests/filters/authoring/test_dependents.py",
+    ),
+    Red(
+        3,
+        400,
+        "an older text's window that ended later was run again and again without moving",
+        "tests/filters/authoring/test_dependents.py",
+    ),
+    Red(
+        1,
+        150,
+        "the shared lane rested by its window's end, which was ahead of a clock set back",
+        "tests/filters/upkeep/test_lanes_of_site.py",
+    ),
+    Red(
+        3,
+        300,
+        "after a restore a filter was the first in the new index: the others found nothing more",
+        "tests/run/test_lanes.py",
+    ),
+)

@@ -1,0 +1,84 @@
+"""Positions of matches, and what people say on pages, as the auditor judges them."""
+
+from __future__ import annotations
+
+from simulation.auditor import judge
+from simulation.auditor.findings import Finding
+from simulation.stories import Story
+
+
+def findings(story: Story, law: str) -> list[Finding]:
+    return [finding for finding in judge(story.entries) if finding.law == law]
+
+
+def matched(*msgids: str) -> Story:
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.size > 0")
+    story.mail(10, *({"msgid": msgid} for msgid in msgids))
+    for msgid in msgids:
+        story.match(1, msgid, 10)
+    return story
+
+
+def test_two_matches_have_no_position_in_common() -> None:
+    story = matched("a", "b")
+    story.settle(20)
+    assert not findings(story, "releases")
+    story.matches[1]["sequence"] = story.matches[0]["sequence"]
+    story.settle(30)
+    assert findings(story, "releases")
+
+
+def test_a_match_is_not_released_before_it_is_shown() -> None:
+    story = matched("a")
+    story.matches[0]["shown_at"] = 1000
+    story.settle(20)
+    assert findings(story, "releases")
+    story.settle(1000)
+    assert len(findings(story, "releases")) == 1
+
+
+def test_what_was_released_is_due_until_it_is_sent() -> None:
+    story = matched("a")
+    story.matches.clear()
+    story.position = 0
+    story.destination(5, "alice", "webhook")
+    story.match(1, "a", 10)
+    story.settle(20)
+    assert not findings(story, "releases")
+    for look in story.entries:
+        if look.get("kind") == "destinations":
+            look["rows"][0]["cursor"] = 0
+    assert findings(story, "releases")
+
+
+def said(story: Story, annid: str, number: float, audience: str = "public", **sent: str) -> None:
+    row = {"annid": annid, "msgid": "a", "owner": "alice", "kind": "vote", "value": None}
+    row |= {"number": number, "audience": audience}
+    story.tell("submitted", table="annotations", rows=[row], origin="page")
+    story.stored["annotations"].append({**row, "ts": story.now + 1})
+    sent = {"id": "a", "kind": "vote", **sent}
+    told = {"person": "alice", "kind": "vote", "msgids": ["a"]}
+    story.tell("act", **told, sent=sent, kept=1, status=302)
+
+
+def test_one_vote_of_each_stands() -> None:
+    story = matched("a")
+    said(story, "1", 1.0)
+    story.settle(20)
+    assert not findings(story, "opinions")
+    said(story, "2", -1.0)
+    story.settle(30)
+    assert findings(story, "opinions")
+
+
+def test_what_is_said_in_private_is_for_nobody_else() -> None:
+    story = matched("a")
+    said(story, "1", 1.0, private="vote")
+    story.settle(20)
+    assert findings(story, "opinions")
+    story = matched("a")
+    said(story, "1", 1.0, audience="user:alice", private="vote")
+    story.settle(20)
+    assert not findings(story, "opinions")
