@@ -290,11 +290,13 @@ def drop_old_files(opened: DeltaTable, keep_hours: int, stray: bool | None = Non
     ``stray`` deletes files of no version too.  A young one may belong to an append that has not
     committed yet: by default they are deleted only if ``keep_hours`` is a day or more.
     """
-    opened.vacuum(
+    unneeded = opened.vacuum(  # which, if it deleted them, would write entries that are not synced
         retention_hours=keep_hours,
-        dry_run=False,
+        dry_run=True,
         enforce_retention_duration=False,
         full=keep_hours >= 24 if stray is None else stray,
     )
+    for name in unneeded:
+        (root_of(opened) / name).unlink(missing_ok=True)
     # A reader that opens the table reads the log from the checkpoint on, not from its start.
     make_checkpoint(opened, root_of(opened))
