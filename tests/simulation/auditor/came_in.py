@@ -54,6 +54,7 @@ class Arrivals:
 
     def __init__(self) -> None:
         self.given: dict[str, dict[Key, list[Row]]] = {MESSAGES: {}, ANNOTATIONS: {}}
+        self.forgotten: dict[str, dict[Key, list[Row]]] = {MESSAGES: {}, ANNOTATIONS: {}}
         self.open: set[tuple[str, Key]] = set()
         self.before: dict[str, dict[Key, Row]] = {MESSAGES: {}, ANNOTATIONS: {}}
         self.clock = -1
@@ -101,12 +102,16 @@ class Arrivals:
         for table, given in self.given.items():
             for key in [key for key in given if key[1] == entry["audience"]]:
                 if entry.get("before") is None:
-                    del given[key]
+                    self.forgotten[table].setdefault(key, []).extend(given.pop(key))
                     self.open.discard((table, key))
                 else:
                     self.open.add((table, key))
 
     def _open_all(self) -> None:
+        """A backup may bring back anything, what was forgotten since as well."""
+        for table, forgotten in self.forgotten.items():
+            for key, rows in forgotten.items():
+                self.given[table].setdefault(key, []).extend(rows)
         self.open |= {(table, key) for table, given in self.given.items() for key in given}
         self.before = {MESSAGES: {}, ANNOTATIONS: {}}
         self.clock = -1

@@ -48,7 +48,7 @@ class Deliveries:
     def __init__(self, known: Known, desks: Desks) -> None:
         self.known, self.desks = known, desks
         self.routes: dict[str, Route] = {}
-        self.faults = 0
+        self.faults, self.is_set_back = 0, False
         self.people: set[str] = set()
         self.stored: dict[int, Row] = {}
         self.replanned: set[str | int] = set()
@@ -64,6 +64,10 @@ class Deliveries:
         if rows is None:
             return
         by_position = {row["sequence"]: row for row in rows if row["sequence"] is not None}
+        for entry in point.entries:
+            if entry["what"] == "person" and entry["name"] in self.people:
+                self.replanned.add(entry["name"])
+            self.is_set_back |= entry.get("kind") == "clock_step" and entry["by"] < 0
         for entry in point.entries:
             yield from self._follow(point, entry, lives, by_position, before)
         yield from self._complete(point, rows, lives)
@@ -88,8 +92,6 @@ class Deliveries:
                     for route in self.routes.values():
                         route.until, route.judged = 0, RESTORED
             case "person":
-                if entry["name"] in self.people:
-                    self.replanned.add(entry["name"])
                 self.people.add(entry["name"])
             case "filter_changed":
                 self.replanned.add(entry["key"])
@@ -272,7 +274,7 @@ class Deliveries:
             known = self.stored.get(row["key"])
             same = known is not None and known["stored_at"] == stored_at
             if {row["filter"], entry["owner"]} & self.replanned or entry.get("while_unread"):
-                if shown < stored_at and shown != HELD:
+                if shown < stored_at and shown != HELD and not self.is_set_back:
                     said = f"{row['msgid']} of filter {row['filter']} is shown before it is stored"
                     yield Finding(LAW, said, point.step)
                 continue

@@ -43,8 +43,9 @@ class Life:
 
     ``again``: it has begun again since then, with its T0; ``lost``: its owner may have lost sight
     of some mail meanwhile; ``cut``: mail that it could see was forgotten, without its beginning
-    again, so that the past cannot be computed from what is left; ``forgotten``: when mail that it
-    could see was forgotten, or a backup was restored: what it had found by then may be right.
+    again, so that the past cannot be computed from what is left; ``was_cut``: before that;
+    ``forgotten``: when mail that it could see was forgotten, or a backup was restored: what it had
+    found by then may be right.
     """
 
     entry: Entry
@@ -54,6 +55,7 @@ class Life:
     again: bool = True
     lost: bool = False
     cut: bool = False
+    was_cut: bool = False
     new: bool = True
     forgotten: int | None = None
 
@@ -86,7 +88,8 @@ class Lives:
                 case "upkeep" if entry["kind"] == "restore":
                     restored = entry["now"]
                     for life in self.lives.values():
-                        life.cut = life.lost = life.again = True
+                        life.cut |= life.was_cut
+                        life.lost = life.again = True
                         life.older, life.stored, life.forgotten = [], {}, restored
 
     def _person(self, entry: Entry) -> None:
@@ -103,17 +106,20 @@ class Lives:
         for life in self.lives.values():
             if life.entry["owner"] == name:
                 self._end(life, before, entry["now"], entry["now"], sure=False)
-                life.again = True
+                life.again, life.cut, life.was_cut = True, False, False
                 life.lost |= bool(before - now)
 
     def _changed(self, entry: Entry, point: Point) -> None:
-        life = self.lives[entry["key"]]
         if entry["how"] == "delete":
-            del self.lives[entry["key"]]
+            self.lives.pop(entry["key"], None)  # that of somebody who has left is gone already
             return
+        life = self.lives[entry["key"]]
         before = life.entry
         life.entry = {**before, **entry}
-        forgets = bool(entry.get("forget")) and not entry.get("same")
+        if entry["how"] == "restored":
+            return
+        refused = (entry.get("status") or 0) >= 400
+        forgets = bool(entry.get("forget")) and not entry.get("same") and not refused
         if forgets:
             life.stored, life.older = {}, []
         if not forgets and all(before[name] == life.entry[name] for name in MEANING):
@@ -124,7 +130,7 @@ class Lives:
         if not before["live"] and not forgets:
             sure = not entry["live"]
             self._end(life, life.audiences(self.known), least, most, before, sure=sure)
-        life.again, life.cut = True, False
+        life.again, life.cut, life.was_cut = True, False, False
         life.lost |= before["live"] != entry["live"]
 
     def _instant(self, before: Entry, entry: Entry, point: Point) -> tuple[int, int]:

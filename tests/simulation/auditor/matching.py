@@ -16,6 +16,7 @@ from simulation.auditor.nodes import MESSAGES
 from simulation.auditor.spans import Spans
 from simulation.auditor.story import Known, Point
 from simulation.auditor.timelines import Timelines, first_after, since_when
+from simulation.auditor.timing import HELD
 
 Row = dict[str, Any]
 LAW = "matches"
@@ -51,6 +52,7 @@ def judge_matches(
         life.stored, life.since, life.new = found, since, False
         if state["active"] and not state["error"]:
             life.again, life.lost, life.forgotten = False, False, None
+            life.cut, life.was_cut = False, life.was_cut or life.cut
             life.older.clear()
 
 
@@ -134,11 +136,12 @@ def _expected(
         at = first_after(spans, life.entry["t0"])
         if at is None or at > until:
             continue
-        if life.again or last is None or (at > last and not life.cut):
+        if not life.cut and (life.again or last is None or at > last):
             if msgid not in must:
                 must[msgid] = {at} | may.pop(msgid, set())
-        elif life.cut:
-            may.setdefault(msgid, set()).update(_within(spans, last, until))
+        elif life.cut or life.was_cut:
+            begin = -HELD if life.again or last is None else last
+            may.setdefault(msgid, set()).update(_within(spans, begin, until))
     return must, may
 
 

@@ -175,7 +175,12 @@ def _either(one: State, other: State) -> State:
 
 
 def root_of(known: Known, person: str, msgid: str) -> str | None:
-    """Return the first message of a thread as its references name it; None if they do not."""
+    """Return the first message of a thread as its references name it; None if they do not.
+
+    Nor if mail was forgotten: a thread stays whole though what held it together is gone.
+    """
+    if known.has_forgotten:
+        return None
     for audience in sorted(known.audiences(person)):
         row = known.rows["messages"].get((msgid, audience))
         if row is not None:

@@ -78,11 +78,12 @@ class Known:
         self.people: dict[str, Entry] = {}
         self.rows: dict[str, dict[tuple[str, str], Row]] = {MESSAGES: {}, ANNOTATIONS: {}}
         self.imported: dict[tuple[str, str], str] = {}
-        self.newest = 0
+        self.newest, self.has_forgotten = 0, False
 
     def look(self, point: Point) -> None:
         """Take in the rows that were seen, and which of them were imported."""
         for entry in point.entries:
+            self.has_forgotten |= entry["what"] == "upkeep" and entry["kind"] == "forget"
             if entry["what"] == "submitted" and entry.get("origin") == "archive":
                 for row in entry["rows"]:
                     self.imported[row["msgid"], row["audience"]] = entry["name"]
