@@ -1,0 +1,106 @@
+"""The auditor over forgetting, restores, refusals and people who leave: what may be, no more."""
+
+import copy
+
+from simulation.auditor import judge
+from simulation.stories import Story, rows_of
+
+HOUR = 3_600_000_000
+TOP = "m NOT IN TOP 1 BY COUNT(r: r.inreplyto = m.msgid)"
+
+
+def found(story):
+    return [str(finding) for finding in judge(story.entries)]
+
+
+def one_message():
+    story = Story()
+    story.person("alice", "x")
+    story.filter(1, "alice", "m.subject = 'a'")
+    story.mail(5, {"msgid": "a1", "subject": "a"})
+    story.match(1, "a1", 5)
+    story.settle(6)
+    return story
+
+
+def test_a_backup_may_bring_back_what_was_forgotten_since():
+    story = one_message()
+    kept, matches = copy.deepcopy(story.stored), story.matches.copy()
+    story.tell("upkeep", kind="forget", audience="public", before=None)
+    story.stored["messages"].clear()
+    story.matches.clear()
+    story.settle(10)
+    story.stored, story.matches = kept, matches
+    other = copy.deepcopy(story)
+    story.tell("upkeep", kind="restore")
+    story.settle(20)
+    assert found(story) == []
+    other.settle(20)
+    assert any("was never given so" in sentence for sentence in found(other))
+
+
+def test_an_edit_that_was_refused_forgets_nothing():
+    story = one_message()
+    story.change(1, "edit", forget=True, same=False, revision=5, status=400)
+    story.settle(20)
+    assert found(story) == []
+    rows_of(story, "matches").clear()
+    assert "a1 matched at" in found(story)[0]
+
+
+def test_the_filters_of_somebody_who_has_left_are_gone():
+    story = one_message()
+    story.person("alice", removed=True)
+    story.tell("filter_changed", key=1, how="delete")
+    story.filters.clear()
+    story.matches.clear()
+    story.settle(20)
+    assert found(story) == []
+
+
+def test_what_came_after_old_mail_was_forgotten_is_found_as_ever():
+    story = one_message()
+    story.tell("upkeep", kind="forget", audience="group:x", before=3)
+    story.settle(8)
+    story.mail(10, {"msgid": "a2", "subject": "a"})
+    story.match(1, "a2", 10)
+    story.settle(20)
+    assert found(story) == []
+    rows_of(story, "matches").pop()
+    assert "a2 matched at" in found(story)[0]
+
+
+def test_a_rank_that_others_lost_by_a_forgetting_is_no_event():
+    story = Story()
+    story.person("alice", "x")
+    story.filter(1, "alice", TOP)
+    story.mail(5, {"msgid": "a1"}, {"msgid": "a2"}, {"msgid": "r", "inreplyto": "a1"})
+    for msgid in ("a2", "r"):
+        story.match(1, msgid, 5)
+    story.settle(6)
+    assert found(story) == []
+    story.mail(8, {"msgid": "r2", "inreplyto": "a2"}, {"msgid": "r3", "inreplyto": "a2"})
+    story.now = 9
+    story.tell("upkeep", kind="forget", audience="public", before=7)
+    del story.stored["messages"][:3]
+    story.matches.clear()
+    for msgid in ("r2", "r3"):
+        story.match(1, msgid, 8)
+    story.settle(20)
+    assert found(story) == []
+
+
+def test_who_chooses_quiet_hours_rests_from_then_on():
+    story = one_message()
+    story.destination(1, "alice", "forward")
+    story.now = 13 * HOUR
+    story.mail(story.now + 1, {"msgid": "a2", "subject": "a"})
+    row = story.match(1, "a2", story.now + 1)
+    story.forwarded(1, row["sequence"], "a2")
+    other = copy.deepcopy(story)
+    story.person("alice", "x", quiet_from=12 * 60, quiet_to=14 * 60)
+    story.settle(15 * HOUR)
+    assert found(story) == []
+    other.entries[0] |= {"quiet_from": 12 * 60, "quiet_to": 14 * 60}
+    other.settle(15 * HOUR)
+    assert any("while alice rests" in sentence for sentence in found(other))
