@@ -11,7 +11,7 @@ from email.utils import format_datetime
 import pytest
 from support.servers.site import end, manage, start, wait_ready
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(900)]
 
 PASSWORD = "of-the-tests-only"
 SOON = 240_000

@@ -23,7 +23,7 @@ from tapestry.run.execute import Subscription, execute_windows
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import connect
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 AT_ONCE = 10
 """Filters of an example: they are run together, as those of a window are."""
@@ -73,8 +73,8 @@ def delivered(
     ("examples", "aggregates"),
     [
         pytest.param(4, False, id="4"),
-        pytest.param(200, False, id="200", marks=pytest.mark.long),
-        pytest.param(50, True, id="50 with counts", marks=pytest.mark.long),
+        pytest.param(200, False, id="200"),
+        pytest.param(50, True, id="50 with counts"),
     ],
 )
 def test_laws_of_sqlancer_on_spark(

@@ -38,6 +38,7 @@ def test_a_measurement_leaves_the_data_directory_alone(data_dir):
     assert not list(data_dir.iterdir())
 
 
+@pytest.mark.long
 def test_lookups_are_measured_in_an_archive_of_any_size(data_dir):
     figures = json.loads(manage(data_dir, "bench", "lookup", "--messages", "3000", "--json"))
     assert figures["messages"] == 3000
@@ -45,6 +46,7 @@ def test_lookups_are_measured_in_an_archive_of_any_size(data_dir):
     assert all(figures[name] > 0 for name in ("message_ms", "parents_ms", "replies_ms"))
 
 
+@pytest.mark.long
 def test_appends_are_measured_in_logs_of_any_number_of_files(data_dir):
     options = ("--files", "12,3", "--repeat", "2", "--json")
     figures = json.loads(manage(data_dir, "bench", "append", *options))

@@ -132,6 +132,7 @@ def test_a_round_goes_on_where_the_older_version_stopped(old: Path) -> None:
     assert matches(old) == sorted(BEFORE | NEW)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_tick_goes_on_where_the_older_version_stopped(old: Path, spark_server: str) -> None:
     command(old, MANAGE, "tick", SPARK_REMOTE=spark_server)
@@ -185,6 +186,7 @@ def check_after_a_kill(old: Path, step: str, moment: str) -> None:
     check_that_it_goes_on(old)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", ["applied", "recorded"])
 def test_an_upgrade_that_was_killed_goes_on(old: Path, moment: str) -> None:
     check_after_a_kill(old, "0012_received", moment)

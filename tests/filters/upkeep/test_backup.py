@@ -37,6 +37,7 @@ def refused(data: Path, *arguments: object) -> str:
     return errors
 
 
+@pytest.mark.long
 def test_sites_restored_from_backups_at_work_find_what_all_find(tmp_path: Path) -> None:
     backed_up.hold(tmp_path, lambda _name: "")
 

@@ -208,7 +208,7 @@ PLANTS = (
     Plant(
         "matches are released before they are shown",
         "filters.store.release",
-        "_release_some",
+        "_due",
         "Match.objects.filter(is_due(), sequence=None, card__isnull=False)",
         "Match.objects.filter(sequence=None, card__isnull=False)",
         "deliveries",
@@ -232,7 +232,7 @@ PLANTS = (
     Plant(
         "what is held is never planned",
         "filters.store.schedule",
-        "plan_held",
+        "plan_all_of",
         "if instant != HELD",
         "if instant == HELD",
         "deliveries",

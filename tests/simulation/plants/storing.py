@@ -152,18 +152,18 @@ PLANTS = (
     Plant(
         "the outbox is emptied before it is appended",
         "filters.annotations.outbox",
-        "append_outbox",
-        "pks = [annotation.pk for annotation in waiting]",
-        "pks = [annotation.pk for annotation in waiting]\n"
-        "        OutboxAnnotation.objects.filter(pk__in=pks).update(appended_at=wall_clock())",
+        "_append",
+        "pks = [row.pk for row in rows]",
+        "pks = [row.pk for row in rows]\n"
+        "    OutboxAnnotation.objects.filter(pk__in=pks).update(appended_at=wall_clock())",
         "what came in",
     ),
     Plant(
         "the outbox is appended without its newest",
         "filters.annotations.outbox",
-        "append_outbox",
-        "[annotation.as_annotation() for annotation in waiting],",
-        "[annotation.as_annotation() for annotation in waiting[:-1] or waiting],",
+        "_append",
+        "[row.as_annotation() for row in rows]",
+        "[row.as_annotation() for row in rows[:-1] or rows]",
         "what came in",
     ),
     Plant(
