@@ -8,6 +8,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -20,7 +21,6 @@ from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Annotation
 from tapestry.core.schema import RETRACTION
 from tapestry.deliver.annotations import annotation_audience
-from tapestry.run.limits import isolate
 from tapestry.tables.append import append_annotations
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import annotations_on
@@ -118,12 +118,9 @@ def append_outbox(tables: Tables) -> int:
     aside = set_aside.of(MESSAGE)
     left_out = aside.waiting_for(PART)
     while rows := list(waiting().exclude(pk__in=left_out).select_related("owner")[:BATCH]):
-        counts, failures = isolate(partial(_append, tables), rows)
+        counts, failed = aside.apart(partial(_append, tables), rows, attrgetter("pk"), PART)
         added += sum(counts)
-        for row, error in failures:
-            set_aside.add(MESSAGE, f"{row.pk}/{PART}", error)
-            left_out.add(row.pk)
-        aside.done(f"{row.pk}/{PART}" for row in rows if row.pk not in left_out)
+        left_out.update(row.pk for row in failed)
     return added
 
 

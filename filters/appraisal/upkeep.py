@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from operator import attrgetter
 from time import monotonic
 
 from django.contrib.auth.models import User
@@ -36,7 +37,6 @@ from filters.runtime.bulk import update_rows
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.deliver.annotations import summarize
-from tapestry.run.limits import isolate
 from tapestry.tables.delta.log import Tables, newest_instant
 from tapestry.tables.find import by_time
 from tapestry.tables.read import lookup
@@ -101,13 +101,8 @@ def _appraise_for(tables: Tables, appraiser: Appraiser, until: float) -> bool:
         return []
 
     while batch := _stale(appraiser, left_out):
-        _, failures = isolate(compute, batch)
-        for row, error in failures:
-            set_aside.add(aside.kind, row.pk, error)
-        failed = {row.pk for row, _ in failures}
-        left_out |= failed
-        done = {str(row.pk) for row in batch if row.pk not in failed}
-        set_aside.clear(aside.kind, aside.numbers.keys() & done)
+        _, failed = aside.apart(compute, batch, attrgetter("pk"))
+        left_out.update(row.pk for row in failed)
         if monotonic() > until:
             return True
     same = Appraiser.objects.filter(pk=appraiser.pk, revision=appraiser.revision)

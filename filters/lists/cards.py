@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -28,7 +28,6 @@ from filters.runtime.bulk import update_rows
 from filters.store import imports
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES
-from tapestry.run.limits import isolate
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import CARD, lookup
 
@@ -62,12 +61,9 @@ def refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> int:
 
     while rows := _stale_after(last, enrolled):
         last = rows[-1][0]
-        done, failures = isolate(refresh, [row for row in rows if not aside.waits(row[0])])
-        refreshed += sum(done)
-        for row, error in failures:
-            set_aside.add(aside.kind, row[0], error)
-        tried = {str(row[0]) for row in rows} - {str(row[0]) for row, _ in failures}
-        set_aside.clear(aside.kind, aside.numbers.keys() & tried - aside.waiting)
+        tried = [row for row in rows if not aside.waits(row[0])]
+        counts, _ = aside.apart(refresh, tried, itemgetter(0))
+        refreshed += sum(counts)
     return refreshed
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,6 +39,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.program_version import program_version
 from tapestry.core.surroundings import is_of_surroundings
+from tapestry.run.limits import Item, Result, isolate
 from tapestry.servers.account import OwnFaultError
 
 log = logging.getLogger(__name__)
@@ -110,6 +111,26 @@ class Aside:
             add(self.kind, key, error, reason)
         else:
             self.done([key])
+
+    def apart(
+        self,
+        work: Callable[[Sequence[Item]], list[Result]],
+        items: Sequence[Item],
+        number_of: Callable[[Item], int],
+        part: str = "",
+    ) -> tuple[list[Result], list[Item]]:
+        """Do the work of many items at once, and set those aside that raise an error.
+
+        Which these are is found by halves.  Return the results, and these items.  Keys are the
+        numbers of the items, with the part.
+        """
+        end = f"/{part}" if part else ""
+        results, failures = isolate(work, items)
+        errors = {number_of(item): error for item, error in failures}
+        for number, error in errors.items():
+            add(self.kind, f"{number}{end}", error)
+        self.done(f"{number}{end}" for number in map(number_of, items) if number not in errors)
+        return results, [item for item, _ in failures]
 
     def done(self, keys: Iterable[Key]) -> None:
         """Let those of things that were done not be set aside any more."""
