@@ -34,7 +34,7 @@ class Flagged(FakeImap):
     ("audience", "kept"),
     [("user:alice", ("\\Flagged", "\\Answered", "ToDo", "$Junk")), ("group:x", ()), ("public", ())],
 )
-def test_they_are_kept_where_nobody_else_sees_the_message(tmp_path, audience, kept):
+def test_flags_are_kept_where_nobody_else_sees_the_message(tmp_path, audience, kept):
     tables = Tables(tmp_path)
     with Flagged({"INBOX": {1: letter(1)}}) as server:
         server.flags = rb"\Seen \FLAGGED \Answered ToDo \Deleted $Junk \Recent \Draft 7"
@@ -51,5 +51,5 @@ def test_nothing_is_kept_that_could_not_be_sent_as_a_keyword(strange):
     assert flags_to_keep([strange, b"todo"]) == ("todo",)
 
 
-def test_so_many_are_kept():
+def test_no_more_flags_are_kept_than_the_bound():
     assert len(flags_to_keep(b"k%d" % n for n in range(99))) == MOST

@@ -57,7 +57,7 @@ def old(tmp_path: Path) -> Tables:
     return Tables(tables.root)
 
 
-def test_they_are_kept_with_the_message(tmp_path: Path) -> None:
+def test_flags_are_kept_with_their_message(tmp_path: Path) -> None:
     tables = Tables(tmp_path)
     append(tables, "1@x", FLAGGED)
     append(tables, "2@x", OLD)

@@ -132,7 +132,9 @@ def test_without_return_paths_nothing_that_comes_back_counts(
     assert bounces.take(bounce("postfix", joe)) is None
 
 
-def test_a_link_that_confirms_can_come_back_too(alice: User, mailoutbox: list[Any]) -> None:
+def test_mail_that_asks_to_confirm_an_address_can_bounce_too(
+    alice: User, mailoutbox: list[Any]
+) -> None:
     address = addresses.address_of_person(alice, "joe@x.example")
     addresses.send_link(address)
     [sent] = mailoutbox

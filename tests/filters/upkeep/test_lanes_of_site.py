@@ -79,7 +79,7 @@ def test_the_shared_window_rests_while_nothing_is_new(
     assert store.shared_since() > seen
 
 
-def test_it_runs_though_the_clock_of_the_tables_is_ahead_of_that_on_the_wall(
+def test_the_shared_window_runs_though_the_clock_of_the_tables_is_ahead_of_the_wall(
     mail: Tables, carol: User
 ) -> None:
     rounds.run_shared_lane()
