@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from celery import Task
@@ -27,32 +28,37 @@ MAIL: dict[str, Any] = {
 """Options of the tasks that send mail."""
 
 
+def _send(task: Task, kind: str, send: Callable[[], bool]) -> None:
+    """Send mail of a kind; what raises an error is shown to the operator, and tried again."""
+    sent = False
+    with set_aside.of(SetAside.Kind.STEP).guard(f"send {kind}"):
+        sent = send()
+    if not sent:
+        raise task.retry(countdown=AGAIN)
+
+
 @app.task(name="filters.send_reset", **MAIL)
 def send_reset(self: Task, email: str) -> None:
     """Send a link for a new password to an address, if an account has it."""
-    if not resets.send_links(email):
-        raise self.retry(countdown=AGAIN)
+    _send(self, "reset", lambda: resets.send_links(email))
 
 
 @app.task(name="filters.send_sign_up", **MAIL)
 def send_sign_up(self: Task, email: str) -> None:
     """Send a link to make an account to an address."""
-    if not invitations.send_link(email):
-        raise self.retry(countdown=AGAIN)
+    _send(self, "sign-up", lambda: invitations.send_link(email))
 
 
 @app.task(name="filters.send_invitation", **MAIL)
 def send_invitation(self: Task, email: str, url: str) -> None:
     """Send the link of an invitation that an operator made."""
-    if not invitations.send_invitation(email, url):
-        raise self.retry(countdown=AGAIN)
+    _send(self, "invitation", lambda: invitations.send_invitation(email, url))
 
 
 @app.task(name="filters.send_notice", **MAIL)
 def send_notice(self: Task, email: str, person: str, what: str) -> None:
     """Tell a person what was changed in their account."""
-    if not mails.send_notice(email, person, what):
-        raise self.retry(countdown=AGAIN)
+    _send(self, "notice", lambda: mails.send_notice(email, person, what))
 
 
 @app.task(name="filters.tend_accounts", ignore_result=True, needs_room=False)

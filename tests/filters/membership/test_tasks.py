@@ -99,7 +99,7 @@ def test_an_export_that_raises_costs_no_other_and_is_made_later(
     assert not Export.objects.filter(ended_at=None).exists() and not SetAside.objects.exists()
 
 
-@pytest.mark.parametrize(
+MAILS = pytest.mark.parametrize(
     ("task", "module", "function", "asked"),
     [
         (tasks.send_reset, resets, "send_links", ("x@example.org",)),
@@ -108,10 +108,50 @@ def test_an_export_that_raises_costs_no_other_and_is_made_later(
         (tasks.send_notice, mails, "send_notice", ("x@example.org", "alice", "It was changed.")),
     ],
 )
+
+
+def retrying(monkeypatch: pytest.MonkeyPatch, task: Any) -> Any:
+    """Return the task, whose retries are raised with the seconds until then."""
+    monkeypatch.setattr(task, "retry", lambda countdown: Retry(when=countdown))
+    return task
+
+
+@MAILS
 def test_mail_that_could_not_be_sent_is_tried_again(
-    monkeypatch: pytest.MonkeyPatch, task: Any, module: Any, function: str, asked: tuple[str, ...]
+    db: None,
+    monkeypatch: pytest.MonkeyPatch,
+    task: Any,
+    module: Any,
+    function: str,
+    asked: tuple[str, ...],
 ) -> None:
     monkeypatch.setattr(module, function, lambda *_: False)
-    monkeypatch.setattr(task, "retry", lambda countdown: Retry(when=countdown))
     with pytest.raises(Retry):
-        task(*asked)
+        retrying(monkeypatch, task)(*asked)
+    assert not SetAside.objects.exists()
+
+
+@MAILS
+def test_mail_that_raises_is_shown_to_the_operator_and_tried_again(
+    db: None,
+    monkeypatch: pytest.MonkeyPatch,
+    set_asides: Planted,
+    task: Any,
+    module: Any,
+    function: str,
+    asked: tuple[str, ...],
+) -> None:
+    errors = set_asides.expect()
+
+    def fail(*_: str) -> bool:
+        raise KeyError("of the program")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(module, function, fail)
+        with pytest.raises(Retry):
+            retrying(broken, task)(*asked)
+    row = SetAside.objects.get()
+    assert row.key.startswith("send ") and "of the program" in row.traceback and len(errors) == 1
+    monkeypatch.setattr(module, function, lambda *_: True)
+    task(*asked)
+    assert not SetAside.objects.exists()
