@@ -4,6 +4,7 @@ import json
 import re
 import sqlite3
 from contextlib import nullcontext
+from functools import lru_cache
 from itertools import groupby
 
 import pyarrow.parquet as pq
@@ -29,9 +30,13 @@ def has(value, phrase):
     return int(any(own[i : i + len(wanted)] == wanted for i in range(len(own))))
 
 
+# The same sets come again for each row and statement; nobody may change what is returned.
+elements_of = lru_cache(maxsize=4096)(json.loads)
+
+
 def some(test):
     def over(elements, value):
-        results = [test(element, value) for element in json.loads(elements)]
+        results = [test(element, value) for element in elements_of(elements)]
         if any(results):
             return 1
         return None if None in results else 0
@@ -44,11 +49,11 @@ def compare(test):
 
 
 def among(value, values):
-    return None if value is None else int(value in json.loads(values))
+    return None if value is None else int(value in elements_of(values))
 
 
 FUNCTIONS = {
-    "visible": (2, lambda audiences, audience: int(audience in json.loads(audiences))),
+    "visible": (2, lambda audiences, audience: int(audience in elements_of(audiences))),
     "text_matches": (2, matches),
     "text_has": (2, has),
     "distinct_elements": (1, lambda v: json.dumps(list(dict.fromkeys(json.loads(v or "[]"))))),
@@ -155,7 +160,10 @@ def _limits(view, statement):
 
 
 def sqlite_sql(statement):
-    return statement.select.transform(_for_sqlite).sql(dialect="sqlite", copy=False)
+    select = statement.select.copy()
+    for node in list(select.find_all(exp.Join, exp.Anonymous)):
+        _for_sqlite(node)
+    return select.sql(dialect="sqlite", copy=False)
 
 
 def _for_sqlite(node):
@@ -167,8 +175,7 @@ def _for_sqlite(node):
         each = exp.Anonymous(this="json_each", expressions=[exp.func("distinct_elements", column)])
         source = exp.Table(this=each, alias=exp.TableAlias(this=exp.to_identifier("elements")))
         node.find_ancestor(exp.Select).append("joins", exp.Join(this=source))
-        return exp.column("value", "elements")
-    return node
+        node.replace(exp.column("value", "elements"))
 
 
 def _cell(value, kind):
