@@ -34,12 +34,12 @@ def prepare(directory: Path) -> Path:
     )
     if (process := os.fork()) == 0:
         _migrate(database)
-    if os.waitpid(process, 0)[1]:
-        raise SystemExit("the database of the worlds could not be made")
     import django
 
     django.setup()
     _import_all()
+    if os.waitpid(process, 0)[1]:
+        raise SystemExit("the database of the worlds could not be made")
     return database
 
 
