@@ -61,8 +61,8 @@ test-long: servers $(TEST_READY)
 
 SEEDS ?= 1-10
 STEPS ?= 400
-simulate: $(TEST_READY)
-	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --steps $(STEPS) $(ARGS)
+simulate: java $(TEST_READY)
+	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --steps $(STEPS) --spark $(ARGS)
 
 lint: $(TEST_READY)
 	$(BIN)/ruff format --check .

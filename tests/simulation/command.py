@@ -10,6 +10,7 @@ import random
 import shutil
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from importlib import import_module
@@ -36,7 +37,10 @@ def main(arguments: Sequence[str]) -> int:
         gc.collect()
         gc.freeze()  # what all worlds share is not looked at, and not copied, by each
         play = partial(play_one, steps=options.steps, directory=directory, template=template)
-        return _find_planted(options, play) if options.planted else _play(options, play)
+        if options.planted:
+            return _find_planted(options, play)
+        with _spark(options, directory) as remote:
+            return _play(options, partial(play, spark=remote))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -48,6 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--steps", type=int, default=400, help="steps of each world (400)")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="worlds at a time")
     add("--seconds", type=float, help="play fresh seeds for so long, and not those of --seeds")
+    add("--spark", action="store_true", help="play every tenth seed on a real Spark")
     add("--json", action="store_true", help="print one object for each world")
     add("--trace", type=Path, help="write what happened in each world here")
     add("--coverage", action="store_true", help="print what has met what, and what has not")
@@ -58,6 +63,18 @@ def _parser() -> argparse.ArgumentParser:
     add("--record", action="store_true", help="keep what was found, for README.md")
     add("--readme", action="store_true", help="write the tables of README.md from what is kept")
     return parser
+
+
+@contextmanager
+def _spark(options: Any, directory: Path) -> Iterator[str]:
+    """Start a Spark for the worlds that play on one, if that is asked for: yield its address."""
+    if not options.spark:
+        yield ""
+        return
+    from tapestry.spark import server
+
+    with server.serving(directory) as remote:
+        yield remote
 
 
 def seeds_of(text: str) -> list[int]:

@@ -1,4 +1,4 @@
-"""The product's statements on sqlite, over the rows of a snapshot; files are read once."""
+"""The product's statements on sqlite, over the rows of a snapshot, or on a real Spark."""
 
 from __future__ import annotations
 
@@ -31,6 +31,22 @@ def failure(fault: str, now: int) -> Exception:
 
 _rows: dict[str, list[dict[str, Any]]] = {}
 _last: tuple[tuple[str, ...], SqliteEngine] | None = None
+
+
+def spark_on(remote: str, snapshot: Any, *_: Any) -> Any:
+    """Return the product's own engine over a snapshot, on a Spark that serves all worlds."""
+    from grpc import _channel
+
+    from tapestry.spark.engine import SparkEngine
+    from tapestry.spark.session import connect
+
+    class Engine(SparkEngine):
+        def fetch(self, statement: Any) -> Any:
+            pause()
+            return super().fetch(statement)
+
+    _channel._deadline = lambda _: None  # it would be reckoned from simulated time
+    return Engine(connect(remote), snapshot)
 
 
 def engine_on(snapshot: Any, **_: Any) -> SqliteEngine:

@@ -10,6 +10,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+SPARK_EVERY = 10
+"""The seeds that it divides play on a Spark."""
+
 
 @dataclass
 class Result:
@@ -37,10 +40,12 @@ def play_one(
     template: Path,
     trace: Path | None = None,
     plant: Callable[[], None] | None = None,
+    spark: str = "",
 ) -> Result:
     """Play a world and judge it; ``plant`` is called in each process of its site.
 
-    With one, the world ends with the first error.
+    With one, the world ends with the first error.  Every tenth seed plays on the Spark, if there
+    is one.
     """
     from simulation.coverage import met
     from simulation.generator.schedule import play
@@ -49,7 +54,8 @@ def play_one(
     from simulation.world import World
 
     started = time.perf_counter()
-    world = World(seed, directory / f"world-{seed}-{id(plant):x}", template, plant)
+    engine = spark if seed % SPARK_EVERY == 0 else ""
+    world = World(seed, directory / f"world-{seed}-{id(plant):x}", template, plant, engine)
     judge = Judge(world.history)
     result = Result(seed, steps)
     if plant is not None:

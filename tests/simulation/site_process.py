@@ -74,10 +74,18 @@ class _Log(logging.Handler):
         self.site.tell("log", told)
 
 
-def run(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant: Any = None) -> None:
-    """Serve until the pipe is closed; then end this process."""
+def run(
+    pipe: Connection,
+    data: Path,
+    seed: str,
+    now: int,
+    steady: int,
+    plant: Any = None,
+    spark: str = "",
+) -> None:
+    """Serve until the pipe is closed; then end this process.  ``spark`` is the engine, if any."""
     try:
-        _serve(pipe, data, seed, now, steady, plant)
+        _serve(pipe, data, seed, now, steady, plant, spark)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         os._exit(0)
     except BaseException:
@@ -85,7 +93,9 @@ def run(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant: A
         os._exit(1)
 
 
-def _serve(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant: Any) -> None:
+def _serve(
+    pipe: Connection, data: Path, seed: str, now: int, steady: int, plant: Any, spark: str
+) -> None:
     from django.conf import settings
     from django.db import connections
 
@@ -104,7 +114,7 @@ def _serve(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant
     site_senses.give_chance(seed)
     site_senses.give_queue(site.tell)
     site_senses.give_http(site.ask)
-    site_senses.give_engine(site.pause)
+    site_senses.give_engine(site.pause, spark)
     site_orders.be_small()
     watch_writes(data, seed)
     signal.signal(signal.SIGPROF, _take_too_long)

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import time_machine
@@ -127,14 +128,15 @@ class _Response:
         return None
 
 
-def give_engine(pause: Callable[[], None]) -> None:
-    """Have statements be answered by sqlite, over the rows of a snapshot."""
+def give_engine(pause: Callable[[], None], spark: str) -> None:
+    """Have statements be answered by sqlite, or by the Spark at an address."""
     from filters.runtime import services
     from filters.upkeep import canary
     from simulation import engine
 
     engine.pause = pause
-    services.engine_on = services.unproven_engine_on = engine.engine_on
+    engine_on = partial(engine.spark_on, spark) if spark else engine.engine_on
+    services.engine_on = services.unproven_engine_on = engine_on
     canary.check_spark = lambda *_: None
 
 

@@ -61,5 +61,10 @@ def test_a_seed_gives_the_same_run_byte_for_byte(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_a_world_on_a_real_spark_is_right() -> None:
+    assert not red(simulated("--seeds", "10", "--steps", "150", "--spark"))
+
+
+@pytest.mark.long
 def test_worlds_of_fresh_seeds_are_right() -> None:
-    assert not red(simulated("--seconds", os.environ.get(SECONDS, "3600")))
+    assert not red(simulated("--seconds", os.environ.get(SECONDS, "3600"), "--spark"))

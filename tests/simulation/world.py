@@ -34,12 +34,20 @@ class OrderFailedError(Exception):
 
 
 class World:
-    """One site in simulated time; ``plant`` is called in each process of it as it starts."""
+    """One site in simulated time; ``plant`` is called in each process of it as it starts.
+
+    ``spark`` is the address of the engine; without one it is SQLite.
+    """
 
     def __init__(
-        self, seed: int, directory: Path, template: Path, plant: Callable[[], None] | None = None
+        self,
+        seed: int,
+        directory: Path,
+        template: Path,
+        plant: Callable[[], None] | None = None,
+        spark: str = "",
     ) -> None:
-        self.seed, self.data, self.plant = seed, directory, plant
+        self.seed, self.data, self.plant, self.spark = seed, directory, plant, spark
         directory.mkdir(parents=True, mode=0o700)
         shutil.copy(template, directory / "db.sqlite3")
         self.history = History(str(directory))
@@ -152,7 +160,8 @@ class World:
                 for pipe in (ours, *(pipe for pipe, _ in self._sites.values())):
                     pipe.close()
                 seed = f"{self.seed} site {self.started}"
-                site_process.run(theirs, self.data, seed, self.now, self.steady, self.plant)
+                started = (self.now, self.steady, self.plant, self.spark)
+                site_process.run(theirs, self.data, seed, *started)
                 os._exit(0)
             theirs.close()
             self._sites[self._at] = (ours, process)
