@@ -6,6 +6,7 @@ It asks for a password, which is made at each start: nobody else on this machine
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import socket
 from collections.abc import Iterator
@@ -99,6 +100,8 @@ class _LoopbackController(Controller):
 def running_mail_server() -> Iterator[str]:
     """Run the mail server on a free port of loopback; yield its EMAIL_URL, a secret."""
     password = secrets.token_urlsafe(32)
+    # aiosmtpd warns at each sign-in of an attribute of its own that nobody here reads.
+    logging.getLogger("mail.log").setLevel(logging.ERROR)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         controller = _LoopbackController(listener, password)
         controller.start()

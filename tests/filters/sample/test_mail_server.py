@@ -36,6 +36,12 @@ def test_a_stranger_sends_nothing_through_it() -> None:
     assert refused.value.smtp_code == 530
 
 
+def test_a_sign_in_writes_nothing_into_the_terminal(caplog: pytest.LogCaptureFixture) -> None:
+    with running_mail_server() as url, connected(url) as to:
+        sign_in(to, url)
+    assert not [record for record in caplog.records if record.name == "mail.log"]
+
+
 @pytest.mark.django_db(transaction=True)
 def test_it_keeps_mail_for_the_people_it_knows(alice: User) -> None:
     address = Address.objects.create(owner=alice, email="al@example.org", confirmed_at=1)
