@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulation import looking, observations
-from simulation.generator import doings, people, trouble, upkeep
+from simulation.generator import doings, people, pieces, trouble, upkeep
 from simulation.generator.cast import Cast
 from simulation.settling import run_task, settle
 from simulation.tasks import BEATS, Task
@@ -129,6 +129,10 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (6, race),
     (2, send_somewhere),
     (2, people.borrow),
+    (6, pieces.watch),
+    (3, pieces.rewrite),
+    (3, pieces.ripen),
+    (4, pieces.change_mind),
     (1, people.rest),
     (1, people.regroup),
     (0.2, people.leave),
@@ -154,6 +158,7 @@ def play(world: World, steps: int, judge: Callable[[], None]) -> None:
     """Play a world for so many steps; ``judge`` is called at each settled point and at the end."""
     cast = Cast(world)
     cast.arrive()
+    pieces.begin(cast)
     weights = [weight for weight, _ in STEPS]
     for step in range(1, steps + 1):
         world.history.step = step
