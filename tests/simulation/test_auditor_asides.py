@@ -61,7 +61,7 @@ def test_who_takes_back_one_tag_takes_back_no_other():
 
 
 def test_a_phrase_says_what_its_tql_says():
-    vote = "EXISTS (a IN annotations: a.msgid = m.msgid AND a.number {} 0)"
+    vote = "EXISTS (a2 IN annotations: a2.msgid = m.msgid AND a2.number {} 0)"
     for sign, wrong in (("<", False), (">", True)):
         story = one_story()
         story.filter(1, "alice", vote.format(sign), text="voted against by Jones")

@@ -1,6 +1,6 @@
 """The law of phrases: a filter's text in words, and its TQL, say the same of signs and sides.
 
-Only of some phrases, each by a part that its TQL has to have.
+Only of some phrases, each by what has to stand in its TQL somewhere.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from simulation.auditor.story import Entry, Point
 LAW = "phrases"
 
 PARTS = (
-    (r"voted for by", "a.number > 0"),
-    (r"voted against by", "a.number < 0"),
-    (r"with a score above", ") > "),
-    (r"with a score below", ") < "),
-    (r"newer than", "m.received > now() - "),
-    (r"(?<!and )(?:one day|two days|1 week) old", "m.received < now() - "),
-    (r"tagged later", "a.value = 'later'"),
+    (r"voted for by", r"\ba\d*\.number > 0"),
+    (r"voted against by", r"\ba\d*\.number < 0"),
+    (r"with a score above", r"\) > "),
+    (r"with a score below", r"\) < "),
+    (r"newer than", r"m\.received > now\(\) - "),
+    (r"(?<!and )(?:one day|two days|1 week) old", r"m\.received < now\(\) - "),
+    (r"tagged later", r"\ba\d*\.value = 'later'"),
 )
 
 
@@ -34,6 +34,6 @@ def judge_phrases(point: Point) -> Iterator[Finding]:
 def _judge(point: Point, entry: Entry) -> Iterator[Finding]:
     text, tql = entry.get("text") or "", entry["tql"]
     for words, part in PARTS if tql and text != tql else ():
-        if re.search(words, text) and part not in tql:
+        if re.search(words, text) and not re.search(part, tql):
             said = f"“{text}” of {entry['owner']} says nothing of “{part}”: {tql}"
             yield Finding(LAW, said, point.step)
