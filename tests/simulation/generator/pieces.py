@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulation.generator.cast import Cast
-from simulation.generator.doings import filter_rows
+from simulation.generator.doings import annotate, filter_rows
 from simulation.generator.rare import rarest
 from simulation.settling import run_task
 from simulation.tasks import Task
@@ -127,6 +127,41 @@ def change_mind(cast: Cast) -> None:
         back = {"kind": "retraction", "value": one["annid"], "number": None}
         _say(cast, row, back, one["owner"])
         _run(cast, "filters.tick")
+
+
+def retag(cast: Cast) -> None:
+    """Have somebody say two things of a message, and take one back, or say another instead."""
+    lots = cast.lots
+    person = lots.choice(cast.names)
+    row = cast.visible_message(person)
+    if row is None:
+        return
+    tag, vote = ({"id": row["msgid"], "kind": kind} for kind in ("tag", "vote"))
+    for sent in (tag | {"value": "later"}, tag | {"value": "index"}, vote | {"number": 1}):
+        private = {"private": sent["kind"]} if lots.random() < 0.3 else {}
+        annotate(cast, person, row, sent | private)
+    if lots.random() < 0.5:
+        _run(cast, "filters.append_annotations", "filters.tick")
+    annotate(cast, person, row, tag | {"take_back": "later"})
+    annotate(cast, person, row, vote | {"number": lots.choice((-1, 0))})
+
+
+def stumble(cast: Cast) -> None:
+    """Have the site end or fail at a write of an append, of mail or of what was said."""
+    lots, world = cast.lots, cast.world
+    kind = lots.choice(("crash", "crash", "power", "io_error", "disk_full"))
+    said = lots.random() < 0.5
+    if said:
+        retag(cast)
+    if kind == "power":
+        world.stop()
+    world.fault = (kind, lots.randint(1, 12))
+    cast.history.add("fault", kind=kind, at=world.fault[1])
+    if said:
+        _run(cast, "filters.append_annotations")
+    else:
+        bring(cast)
+    _run(cast, "filters.tick")
 
 
 def bring(cast: Cast) -> None:

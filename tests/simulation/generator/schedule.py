@@ -133,6 +133,8 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (3, pieces.rewrite),
     (3, pieces.ripen),
     (4, pieces.change_mind),
+    (2, pieces.retag),
+    (2, pieces.stumble),
     (1, people.rest),
     (1, people.regroup),
     (0.2, people.leave),
