@@ -102,6 +102,13 @@ def rewrite(cast: Cast) -> None:
     _run(cast, "filters.tick")
 
 
+def trickle(cast: Cast) -> None:
+    """Have messages come one by one, each in a window of its own: nothing else asks its filters."""
+    for _ in range(4):
+        bring(cast, 1)
+        _run(cast, "filters.tick")
+
+
 def ripen(cast: Cast) -> None:
     """Have mail come, and be of an age in a later window than that in which it came."""
     lots, world = cast.lots, cast.world
@@ -172,10 +179,10 @@ def stumble(cast: Cast) -> None:
     _run(cast, "filters.tick")
 
 
-def bring(cast: Cast) -> None:
+def bring(cast: Cast, size: int = 0) -> None:
     from simulation.generator.schedule import bring_mail
 
-    bring_mail(cast)
+    bring_mail(cast, size)
 
 
 def _say(cast: Cast, row: dict[str, Any], what: dict[str, Any], owner: str = "") -> dict[str, Any]:

@@ -15,9 +15,9 @@ SETTLED = 25
 """Steps between two settled points, about."""
 
 
-def bring_mail(cast: Cast) -> None:
+def bring_mail(cast: Cast, size: int = 0) -> None:
     """Have mail come, as a source brings it: the same batch again until it is in."""
-    rows = cast.mail.batch(cast.world.now, cast.audiences)
+    rows = cast.mail.batch(cast.world.now, cast.audiences, size)
     cast.batches += 1
     shown = [{k: v for k, v in row.items() if k not in ("raw", "copy")} for row in rows]
     sent = [{k: v for k, v in row.items() if k != "copy"} for row in rows]
@@ -118,7 +118,7 @@ def send_somewhere(cast: Cast) -> None:
 
 
 STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
-    (22, bring_mail),
+    (17, bring_mail),
     (5, strangers),
     (12, doings.say),
     (9, doings.write_filter),
@@ -130,6 +130,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (2, send_somewhere),
     (2, people.borrow),
     (4, pieces.watch),
+    (4, pieces.trickle),
     (2, pieces.rewrite),
     (2, pieces.ripen),
     (2, pieces.change_mind),
