@@ -35,6 +35,8 @@ seen, filters: rows: key, owner, active, enrolled, proven, since, start, end, er
 seen, clock: last, shared_since
 seen, destinations: rows: key, cursor, latest, claimed_until, holder, due_at, failures, active,
     error
+seen, asides: rows: kind, key, error_class, attempts, first_at: what was set aside
+seen, letter: person, msgid, status: of a message that was asked for by its Message-ID
 seen, page: person, page (inbox, filter, shelf, search), name, msgids in their order, status
 seen, waiting: outbox, unreleased, stale, queue: what is not done, counted
 seen, check: report of check-data: problems

@@ -27,6 +27,7 @@ def look_around(cast: Any, *, at_end: bool) -> None:
             search(cast, person)
         if at_end or lots.random() < 0.3:
             read_feed(cast, person)
+        ask_for_letters(cast, person)
     (clock,) = cast.world.select("SELECT max(last) AS last FROM filters_clock")
     if (clock["last"] or 0) < cast.world.now - SECOND:  # else windows wait for the wall clock
         parts = cast.order("health") or {}
@@ -83,6 +84,21 @@ def read_feed(cast: Any, person: str) -> None:
             return
         parts = urlsplit(following.get("href", ""))
         address = f"{parts.path}?{parts.query}"
+
+
+LETTERS = 3
+"""Messages that each person asks for."""
+
+
+def ask_for_letters(cast: Any, person: str) -> None:
+    """Ask for some messages, the newest too, by their Message-IDs: of anybody's mail."""
+    msgids = sorted({row["msgid"] for row in cast.mail.rows[:-1]})
+    newest = [row["msgid"] for row in cast.mail.rows[-1:]]
+    for msgid in [*newest, *cast.lots.sample(msgids, min(LETTERS, len(msgids)))]:
+        answer = cast.request(person, "get", f"/message/letter/?{urlencode({'id': msgid})}")
+        if answer is not None:
+            told = {"person": person, "msgid": msgid, "status": answer["status"]}
+            cast.history.add("seen", kind="letter", **told)
 
 
 def _msgid(entry: ET.Element) -> str:

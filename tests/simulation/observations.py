@@ -23,6 +23,9 @@ _ROWS = {
     "destinations": """
         SELECT id AS key, cursor, latest, claimed_until, holder, due_at, failures, active, error
         FROM filters_destination ORDER BY id""",
+    "asides": """
+        SELECT kind, key, error_class, attempts, first_at FROM filters_setaside
+        ORDER BY kind, key""",
 }
 _CLOCK = """
     SELECT (SELECT max(last) FROM filters_clock) AS last,

@@ -57,3 +57,15 @@ def test_each_corruption_is_found(case):
     story = copy.deepcopy(right_story())
     story.entries[place]["msgids"] = msgids
     assert any(said in sentence for sentence in found(story))
+
+
+def test_a_message_is_there_for_those_who_may_see_it_and_for_nobody_else():
+    for person, msgid, there in (
+        ("alice", "m1", True),
+        ("alice", "g1", False),
+        ("bob", "g1", True),
+    ):
+        story = right_story()
+        for status in (302, 404):
+            story.tell("seen", kind="letter", person=person, msgid=msgid, status=status)
+        assert [f"it answers {404 if there else 302}" in one for one in found(story)] == [True]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from simulation.auditor.asides import Asides
 from simulation.auditor.came_in import Arrivals
 from simulation.auditor.deliveries import Deliveries
 from simulation.auditor.endings import judge_ending
@@ -12,6 +13,7 @@ from simulation.auditor.lists import judge_lists
 from simulation.auditor.lives import Lives
 from simulation.auditor.matching import judge_matches
 from simulation.auditor.opinions import Opinions
+from simulation.auditor.phrases import judge_phrases
 from simulation.auditor.releases import Releases
 from simulation.auditor.shelves import Desks
 from simulation.auditor.story import Entry, Known, Point, points
@@ -31,6 +33,7 @@ class Auditor:
         self.timelines = Timelines(self.known)
         self.releases = Releases()
         self.opinions = Opinions()
+        self.asides = Asides()
         self.heard = 0
 
     def judge(self, entries: list[Entry]) -> list[Finding]:
@@ -56,6 +59,8 @@ class Auditor:
         yield from self.deliveries.judge(point, self.lives.lives, could_see)
         yield from self.releases.judge(point, self.lives.lives, self.deliveries)
         yield from self.opinions.judge(point, self.known)
+        yield from self.asides.judge(point)
+        yield from judge_phrases(point)
         yield from judge_ending(point)
         owners = {key: life.entry["owner"] for key, life in self.lives.lives.items()}
         self.desks.look(point, owners)

@@ -1,7 +1,8 @@
 """What people say on pages: one vote of each stands, and what is private is theirs.
 
 Of a message each person has one vote and one priority to one audience: another takes back what
-they had.  Where an answer was lost nobody can say what was kept.
+they had.  Who takes back one thing takes back nothing else.  Where an answer was lost nobody can
+say what was kept.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ class Opinions:
     """What was said on pages so far; ``lost`` are people and messages of which an answer was."""
 
     def __init__(self) -> None:
-        self.said: set[str] = set()
+        self.said: dict[str, Row] = {}
         self.lost: set[tuple[str, str]] = set()
 
     def judge(self, point: Point, known: Known) -> Iterator[Finding]:
@@ -31,7 +32,7 @@ class Opinions:
             match entry["what"]:
                 case "submitted" if entry["table"] == ANNOTATIONS:
                     of_page = entry["rows"] if entry["origin"] == "page" else []
-                    self.said |= {row["annid"] for row in of_page}
+                    self.said |= {row["annid"]: row for row in of_page}
                     new += of_page
                 case "act" if "sent" in entry:
                     yield from self._act(point, entry, new[len(new) - entry["kept"] :])
@@ -41,12 +42,28 @@ class Opinions:
         person, msgid = entry["person"], entry["msgids"][0]
         if entry["status"] is None:
             self.lost.add((person, msgid))
-        if not entry["sent"].get("private") or (person, msgid) in self.lost:
+        if (person, msgid) in self.lost:
+            return
+        if entry["sent"].get("take_back"):
+            yield from self._taken_back(point, entry, kept)
+        if not entry["sent"].get("private"):
             return
         for row in kept:
             mine = (row["owner"], row["msgid"], row["kind"]) == (person, msgid, entry["kind"])
             if mine and row["audience"] != f"user:{person}":
                 said = f"{person} said a {row['kind']} of {msgid} in private, to {row['audience']}"
+                yield Finding(LAW, said, point.step)
+
+    def _taken_back(self, point: Point, entry: Entry, kept: list[Row]) -> Iterator[Finding]:
+        named, about = entry["sent"]["take_back"], (entry["person"], entry["msgids"][0])
+        for row in kept:
+            one = self.said.get(row["value"]) if row["kind"] == "retraction" else None
+            if one is None or (one["owner"], one["msgid"]) != about:
+                continue
+            if named not in (one["annid"], one["value"]):
+                said = (
+                    f"{about[0]} took back {named} of {about[1]}, and {one['value']} went with it"
+                )
                 yield Finding(LAW, said, point.step)
 
     def _standing(self, point: Point, known: Known) -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 search ─> what matches now of all that a person may see, the newest first, the first of them here
 feed ───> what was released to a filter, or to all of a person, and is in its list still: each once
+message ─> is there for those who may see a copy of it, and for nobody else
 """
 
 from __future__ import annotations
@@ -33,6 +34,12 @@ def judge_views(
             yield from _judge_search(point, look, known, timelines)
         elif look["page"] == "feed":
             yield from _judge_feed(point, look, lives, known, desks)
+    for look in point.seen.get("letter", []):
+        person, msgid = look["person"], look["msgid"]
+        may_see = known.has_copy(msgid, known.audiences(person))
+        if may_see is not (look["status"] < 400):
+            said = f"{person} {'may' if may_see else 'may not'} see {msgid}, and it answers"
+            yield Finding(LAW, f"{said} {look['status']}", point.step)
 
 
 def _judge_search(

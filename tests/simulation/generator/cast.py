@@ -30,7 +30,7 @@ class Cast:
         self.said: list[dict[str, Any]] = []
         self.filters: dict[int, dict[str, Any]] = {}
         self.steps: dict[str, list[str]] = {}
-        self.used = Counter[tuple[str, str]]()
+        self.used = Counter[tuple[Any, ...]]()
 
     def arrive(self) -> None:
         """Have the people of this world come."""

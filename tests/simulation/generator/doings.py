@@ -105,12 +105,17 @@ def say(cast: Cast) -> None:
         sent["value"] = lots.choice(("later", "index", "m1"))
     if lots.random() < 0.15:
         sent["private"] = kind
+    annotate(cast, person, row, sent)
+
+
+def annotate(cast: Cast, person: str, row: dict[str, Any], sent: dict[str, Any]) -> None:
+    """Have somebody say what a form says of a message."""
     answer = cast.request(person, "post", "/message/annotate/", sent)
     kept = cast.note_outbox("page")
     cast.history.add(
         "act",
         person=person,
-        kind=kind,
+        kind=sent["kind"],
         msgids=[row["msgid"]],
         sent=sent,
         kept=kept,

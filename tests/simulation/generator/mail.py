@@ -29,9 +29,10 @@ class Mail:
     made: int = 0
     promised: list[str] = field(default_factory=list)
 
-    def batch(self, now: int, audiences: list[str]) -> list[Row]:
-        """Draw the messages of one append."""
-        return [self._message(now, audiences) for _ in range(self.lots.choice((1, 1, 2, 3, 5)))]
+    def batch(self, now: int, audiences: list[str], size: int = 0) -> list[Row]:
+        """Draw the messages of one append: so many, or 0 for any number."""
+        size = size or self.lots.choice((1, 1, 2, 3, 5))
+        return [self._message(now, audiences) for _ in range(size)]
 
     def _message(self, now: int, audiences: list[str]) -> Row:
         lots = self.lots
@@ -87,7 +88,7 @@ class Mail:
             row["audience"] = self.lots.choice(audiences)
         if how == "forged":
             row |= {"body": f"forged {self.lots.choice(BODIES)} {len(self.rows)}", "copy": True}
-            row["sender"] = self.lots.choice(PEOPLE)
+            row["sender"] = self.lots.choice((row["sender"], *PEOPLE))
         row["raw"] = raw(row)
         return row
 

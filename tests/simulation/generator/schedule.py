@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulation import looking, observations
-from simulation.generator import doings, people, trouble, upkeep
+from simulation.generator import doings, people, pieces, trouble, upkeep
 from simulation.generator.cast import Cast
 from simulation.settling import run_task, settle
 from simulation.tasks import BEATS, Task
@@ -15,9 +15,9 @@ SETTLED = 25
 """Steps between two settled points, about."""
 
 
-def bring_mail(cast: Cast) -> None:
+def bring_mail(cast: Cast, size: int = 0) -> None:
     """Have mail come, as a source brings it: the same batch again until it is in."""
-    rows = cast.mail.batch(cast.world.now, cast.audiences)
+    rows = cast.mail.batch(cast.world.now, cast.audiences, size)
     cast.batches += 1
     shown = [{k: v for k, v in row.items() if k not in ("raw", "copy")} for row in rows]
     sent = [{k: v for k, v in row.items() if k != "copy"} for row in rows]
@@ -118,7 +118,7 @@ def send_somewhere(cast: Cast) -> None:
 
 
 STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
-    (22, bring_mail),
+    (17, bring_mail),
     (5, strangers),
     (12, doings.say),
     (9, doings.write_filter),
@@ -129,6 +129,13 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (6, race),
     (2, send_somewhere),
     (2, people.borrow),
+    (4, pieces.watch),
+    (4, pieces.trickle),
+    (2, pieces.rewrite),
+    (2, pieces.ripen),
+    (2, pieces.change_mind),
+    (1, pieces.retag),
+    (1, pieces.stumble),
     (1, people.rest),
     (1, people.regroup),
     (0.2, people.leave),
@@ -154,6 +161,7 @@ def play(world: World, steps: int, judge: Callable[[], None]) -> None:
     """Play a world for so many steps; ``judge`` is called at each settled point and at the end."""
     cast = Cast(world)
     cast.arrive()
+    pieces.begin(cast)
     weights = [weight for weight, _ in STEPS]
     for step in range(1, steps + 1):
         world.history.step = step

@@ -110,11 +110,11 @@ PLANTS = (
         "matches",
     ),
     Plant(
-        "audiences of members are not compared",
+        "the shared window sees public mail alone",
         "tapestry.run.shared_window",
-        "_members",
-        "visible[audiences] == member.group.audiences)",
-        "bool(visible[audiences]))",
+        "run_shared_window",
+        "group.audiences, since, until)",
+        'tuple(a for a in group.audiences if a == "public"), since, until)',
         "matches",
     ),
     Plant(

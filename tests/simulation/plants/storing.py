@@ -126,11 +126,11 @@ PLANTS = (
         "what came in",
     ),
     Plant(
-        "an entry that exists is taken for committed",
+        "an entry that has got no name is taken for committed",
         "tapestry.tables.delta.draft",
         "Draft._link",
-        "if isinstance(error, FileExistsError):\n                    return False",
-        "if isinstance(error, FileExistsError):\n                    return True",
+        "                raise\n",
+        "                return True\n",
         "what came in",
     ),
     Plant(
@@ -167,12 +167,12 @@ PLANTS = (
         "what came in",
     ),
     Plant(
-        "a retraction has a key of its own each time",
+        "what is taken back is taken back in public",
         "filters.annotations.outbox",
         "_keep_once",
-        "annid=str(uuid.uuid5(keys, annotation.annid)),",
-        "annid=str(uuid.uuid4()),",
-        "what came in",
+        '"audience": annotation.audience,',
+        '"audience": "public",',
+        "opinions",
     ),
     Plant(
         "a second vote leaves the first",

@@ -1,0 +1,215 @@
+"""Set pieces: what by lot alone would seldom come together, in the order in which it matters.
+
+a filter that the index has under its keys, in the shared window ─ mail, votes, time ─> it is asked
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulation.generator.cast import Cast
+from simulation.generator.doings import annotate, filter_rows
+from simulation.generator.rare import rarest
+from simulation.settling import run_task
+from simulation.tasks import Task
+from simulation.world import DAY, HOUR, SECOND
+
+_LATER = "a.msgid = m.msgid AND a.kind = 'tag' AND a.value = 'later'"
+_VOTE = "a.msgid = m.msgid AND a.kind = 'vote'"
+_RECENT = "r.inreplyto = m.msgid AND r.received > now() - 1 day"
+
+KEPT = (
+    "from Joe or in rec.food or mentioning again",
+    "from Mary Jones or about index or to bill",
+    "m.subject LIKE 'RE:%' OR m.body HAS 'spark index' OR m.newsgroups = 'comp.databases'",
+    "one day old",
+    "from joe and one day old or to bill and with no reply for one day",
+    "newer than one day and replied to",
+    "not from joe and not about index",
+    "replied to or tagged later",
+    "voted for by Jones but not tagged later",
+    "annotated by Jones but not tagged later",
+    "with a score above 1 or voted for by more than 1 people",
+    "with a score below 0 or voted against by Jones",
+    f"EXISTS (a IN annotations: {_VOTE}) AND NOT EXISTS (a IN annotations: {_LATER})",
+    f"COUNT(a IN annotations: {_LATER}) < 1 AND EXISTS (a IN annotations: {_VOTE})",
+    f"NOT EXISTS (r: {_RECENT})",
+)
+"""Filters that keep, and are in the index under a word, a name, a beginning, an age.
+
+What an arm alone finds is missing if it has no key.
+"""
+
+LIVE = (
+    *("among the top 1 by votes", "among the top 2 by votes today"),
+    *("among the top 1 by replies today", "among the top 2 by replies"),
+    *("newer than one day", "with no reply", "with fewer than 2 replies", "not from joe"),
+    *("voted for by more than 1 people", "with a score below 1", "tagged later"),
+    f"NOT EXISTS (r: {_RECENT})",
+    f"COUNT(r: {_RECENT}) > 0",
+)
+"""Live filters, which many kinds of events bring and take."""
+
+SHARED = ("filters.unproven_windows", "filters.own_windows", "filters.tick")
+"""Tasks after which a filter that keeps shares the window."""
+
+
+FIRST = 5
+"""Filters that are there before anything happens."""
+
+
+def begin(cast: Cast) -> None:
+    """Have some filters share the window from the first mail on."""
+    for _ in range(FIRST):
+        watch(cast)
+
+
+def watch(cast: Cast) -> None:
+    """Have somebody write a filter of which this world has had none, and have it enrolled."""
+    lots = cast.lots
+    live = lots.random() < 0.3
+    cast.made += 1
+    sent = _form(f"f{cast.made}", _text(cast, live=live), live=live)
+    sent |= {"mail": lots.choice(("existing", "new")), "timeliness": lots.choice(("", "at once"))}
+    sent["visibility"] = lots.choice(("private", "shared"))
+    owner = lots.choice(cast.names)
+    cast.request(owner, "post", "/filters/new/", sent)
+    for row in filter_rows(cast, "u.username = ? AND f.name = ?", owner, sent["name"]):
+        cast.note_filter(row, existing=sent["mail"] == "existing", features=["watch"])
+    _run(cast, *SHARED)
+
+
+def rewrite(cast: Cast) -> None:
+    """Have a filter get another text, and perhaps a third, while mail waits for the older ones."""
+    lots = cast.lots
+    rows = [row for row in filter_rows(cast) if row["active"]]
+    lent = [row for row in rows if _is_lent(row, rows)]
+    if not rows:
+        return
+    row = lots.choice(lent if lent and lots.random() < 0.6 else rows)
+    for _ in range(lots.choice((1, 1, 2))):
+        bring(cast)
+        sent = _form(row["name"], _text(cast, live=row["live"]), live=row["live"])
+        sent |= {"timeliness": row["timeliness"], "visibility": row["visibility"], "found": "keep"}
+        sent["mail"] = lots.choice(("existing", "new"))
+        answer = cast.request(row["owner"], "post", f"/filter/{row['name']}/edit/", sent)
+        status = answer and answer["status"]
+        told = {"forget": False, "features": ["watch"], "status": status}
+        cast.note_filters("edit", {row["key"]}, **told)
+    if lots.random() < 0.5:
+        _run(cast, *SHARED)
+    bring(cast)
+    _run(cast, "filters.tick")
+
+
+def trickle(cast: Cast) -> None:
+    """Have messages come one by one, each in a window of its own: nothing else asks its filters."""
+    for _ in range(4):
+        bring(cast, 1)
+        _run(cast, "filters.tick")
+
+
+def ripen(cast: Cast) -> None:
+    """Have mail come, and be of an age in a later window than that in which it came."""
+    lots, world = cast.lots, cast.world
+    bring(cast)
+    _run(cast, "filters.tick")
+    for _ in range(lots.choice((1, 2))):
+        world.pass_time(lots.choice((HOUR, DAY - SECOND, DAY, DAY + SECOND, 3 * DAY)))
+        _run(cast, "filters.tick", lots.choice(SHARED))
+
+
+def change_mind(cast: Cast) -> None:
+    """Have strangers say something of a message, and take it back, each in a window of its own."""
+    lots = cast.lots
+    row = cast.visible_message(lots.choice(cast.names))
+    if row is None:
+        return
+    tag: dict[str, Any] = {"kind": "tag", "value": "later", "number": None}
+    against = {"kind": "vote", "value": None, "number": -1.0}
+    vote = against | {"number": 1.0}
+    first = [tag, vote, lots.choice((tag, vote, against))]
+    lots.shuffle(first)
+    said = []
+    for one in first:
+        said.append(_say(cast, row, one))
+        if lots.random() < 0.4:
+            _run(cast, "filters.tick")
+    _run(cast, "filters.tick")
+    if lots.random() < 0.4:
+        cast.world.pass_time(lots.choice((HOUR, DAY)))
+    for one in lots.sample(said, lots.choice((1, 2, 3))):
+        back = {"kind": "retraction", "value": one["annid"], "number": None}
+        _say(cast, row, back, one["owner"])
+        _run(cast, "filters.tick")
+
+
+def retag(cast: Cast) -> None:
+    """Have somebody say two things of a message, and take one back, or say another instead."""
+    lots = cast.lots
+    person = lots.choice(cast.names)
+    row = cast.visible_message(person)
+    if row is None:
+        return
+    tag, vote = ({"id": row["msgid"], "kind": kind} for kind in ("tag", "vote"))
+    for sent in (tag | {"value": "later"}, tag | {"value": "index"}, vote | {"number": 1}):
+        private = {"private": sent["kind"]} if lots.random() < 0.3 else {}
+        annotate(cast, person, row, sent | private)
+    if lots.random() < 0.5:
+        _run(cast, "filters.append_annotations", "filters.tick")
+    annotate(cast, person, row, tag | {"take_back": "later"})
+    annotate(cast, person, row, vote | {"number": lots.choice((-1, 0))})
+
+
+def stumble(cast: Cast) -> None:
+    """Have the site end or fail at a write of an append, of mail or of what was said."""
+    lots, world = cast.lots, cast.world
+    kind = lots.choice(("crash", "crash", "power", "io_error", "disk_full"))
+    said = lots.random() < 0.5
+    if said:
+        retag(cast)
+    if kind == "power":
+        world.stop()
+    world.fault = (kind, lots.randint(1, 12))
+    cast.history.add("fault", kind=kind, at=world.fault[1])
+    if said:
+        _run(cast, "filters.append_annotations")
+    else:
+        bring(cast)
+    _run(cast, "filters.tick")
+
+
+def bring(cast: Cast, size: int = 0) -> None:
+    from simulation.generator.schedule import bring_mail
+
+    bring_mail(cast, size)
+
+
+def _say(cast: Cast, row: dict[str, Any], what: dict[str, Any], owner: str = "") -> dict[str, Any]:
+    """Have a stranger say something of a message to those who may see it."""
+    cast.made += 1
+    owner = owner or cast.lots.choice(("Jones", "Jones", "terry"))
+    said = {"annid": f"s{cast.made}", "msgid": row["msgid"], "owner": owner}
+    said |= {**what, "audience": row["audience"]}
+    cast.order("annotate", rows=[said])
+    cast.history.add("submitted", table="annotations", rows=[said], origin="append")
+    return said
+
+
+def _text(cast: Cast, *, live: bool) -> str:
+    texts = LIVE if live else KEPT
+    return rarest(cast.used, lambda: cast.lots.choice(texts), lambda text: [("watch", text, live)])
+
+
+def _form(name: str, text: str, *, live: bool) -> dict[str, str]:
+    return {"name": name, "text": text, "mode": "live" if live else "keep"}
+
+
+def _is_lent(row: dict[str, Any], rows: list[dict[str, Any]]) -> bool:
+    called = f"in {row['owner']}'s {row['name']}"
+    return any(called in other["text"].replace('"', "") for other in rows)
+
+
+def _run(cast: Cast, *names: str) -> None:
+    for name in names:
+        run_task(cast.world, Task(name))
