@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from simulation.auditor.borrowing import judge_borrowing
 from simulation.auditor.came_in import Arrivals
 from simulation.auditor.deliveries import Deliveries
 from simulation.auditor.endings import judge_ending
@@ -51,6 +52,7 @@ class Auditor:
         self.desks.follow(point)
         yield from self.arrivals.judge(point, self.known)
         yield from judge_matches(point, self.lives.lives, self.known, self.timelines)
+        yield from judge_borrowing(point, self.lives.lives)
         yield from judge_lists(point, self.lives.lives, self.known, self.desks)
         yield from judge_views(point, self.lives.lives, self.known, self.desks, self.timelines)
         yield from self.deliveries.judge(point, self.lives.lives, could_see)

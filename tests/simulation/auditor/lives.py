@@ -127,6 +127,9 @@ class Lives:
         least, most = self._instant(before, life.entry, point)
         if before["live"] or forgets:
             life.older.clear()
+        if before["live"] and not forgets and not entry["live"]:  # what had left it comes back
+            text = before["tql"], before["t0"], True, life.audiences(self.known)
+            life.older.append(Stretch(*text, least, most, sure=False))
         if not before["live"] and not forgets:
             sure = not entry["live"]
             self._end(life, life.audiences(self.known), least, most, before, sure=sure)

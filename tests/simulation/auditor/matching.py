@@ -122,6 +122,9 @@ def _expected(
     last = life.since if life.since is not None and not life.new else None
     for stretch in life.older:
         for msgid, spans in timelines.of(stretch.tql, stretch.audiences).items():
+            if stretch.live:
+                may.setdefault(msgid, set()).update(_within(spans, -HELD, stretch.most))
+                continue
             at = first_after(spans, stretch.t0)
             if at is None or at > stretch.most or not _visible(msgid, life, known):
                 continue

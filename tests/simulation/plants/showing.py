@@ -38,11 +38,11 @@ PLANTS = (
         "matches",
     ),
     Plant(
-        "a detached filter keeps its revision",
-        "filters.store.shared_window",
-        "detach",
-        'revision=F("revision") + 1',
-        'revision=F("revision")',
+        "a paused filter stays in the shared window",
+        "filters.authoring.lifecycle",
+        "pause",
+        "detach(rows)",
+        "detach(rows.none())",
         "matches",
     ),
     Plant(
@@ -147,7 +147,7 @@ PLANTS = (
         "change",
         "if before != (full_name(detached), detached.text, detached.visibility):",
         "if before[0] != full_name(detached):",
-        "matches",
+        "borrowing",
     ),
     Plant(
         "an edit with existing mail begins now",
@@ -203,7 +203,7 @@ PLANTS = (
         "resolver",
         "if whose != asker:",
         "if whose is None:",
-        "none",
+        "borrowing",
     ),
     Plant(
         "matches are released before they are shown",
