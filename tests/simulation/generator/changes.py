@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from simulation.generator import people
 from simulation.generator.cast import Cast
 from simulation.generator.doings import TIMELINESS, filter_rows
 
@@ -32,13 +33,19 @@ def edit(cast: Cast, row: Row, how: str, **changed: str) -> None:
 
 
 def of_any_kind(cast: Cast, key: int) -> None:
-    """Have a filter be edited, or be paused."""
+    """Have a filter be edited, with what it has found or without, or see other mail, or pause."""
+    lots = cast.lots
     for row in filter_rows(cast, "f.id = ?", key):
-        if cast.lots.random() < 0.2:
-            cast.request(row["owner"], "post", f"/filter/{row['name']}/pause/")
-            cast.note_filters("pause", {key})
-        else:
-            edit(cast, row, "edit", text=cast.lots.choice(_TEXTS))
+        match lots.choice(("edit", "forget", "forget", "pause", "regroup")):
+            case "edit":
+                edit(cast, row, "edit", text=lots.choice(_TEXTS))
+            case "forget":
+                edit(cast, row, "edit", text=lots.choice(_TEXTS), found="forget")
+            case "pause":
+                cast.request(row["owner"], "post", f"/filter/{row['name']}/pause/")
+                cast.note_filters("pause", {key})
+            case "regroup":
+                people.regroup_one(cast, row["owner"])
 
 
 _TEXTS = ("from joe", "from mary", "with no reply", "m.size > 1000", "tagged m1", "not from joe")

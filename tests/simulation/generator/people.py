@@ -13,7 +13,11 @@ from tapestry.core.clock import to_datetime
 
 def regroup(cast: Cast) -> None:
     """Have somebody join the group, or leave it."""
-    name = cast.lots.choice(cast.names)
+    regroup_one(cast, cast.lots.choice(cast.names))
+
+
+def regroup_one(cast: Cast, name: str) -> None:
+    """Have a person join the group, or leave it."""
     cast.groups[name] = [] if cast.groups[name] else ["x"]
     cast.tell_person(name)
     cast.note_filters("recompiled", set())
