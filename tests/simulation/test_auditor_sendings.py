@@ -178,3 +178,27 @@ def test_a_filter_that_may_not_be_borrowed_has_an_error():
     story = borrowed(visibility="private")
     story.settle(TEN, f2={"error": "There is no filter f1."})
     assert not any("borrowing" in sentence for sentence in found(story))
+
+
+ASKED = {"mail": "existing", "mode": "keep", "timeliness": "hourly", "visibility": "private"}
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ({}, ""),
+        ({"t0": 5}, "existing mail"),
+        ({"live": True}, "live"),
+        ({"timeliness": ""}, "timeliness"),
+        ({"visibility": "shared"}, "visibility"),
+        ({"while_unread": True}, "while_unread"),
+    ],
+)
+def test_a_filter_is_as_it_was_asked_for(more, name):
+    story = Story()
+    story.person("alice")
+    asked = {"timeliness": "hourly", "visibility": "private", "while_unread": False, **more}
+    story.filter(1, "alice", "m.size > 0", asked=ASKED, **asked)
+    story.settle(TEN)
+    sentences = [said for said in found(story) if "wishes" in said]
+    assert len(sentences) == bool(name) and all(name in said for said in sentences)

@@ -18,6 +18,7 @@ from simulation.auditor.shelves import Desks
 from simulation.auditor.story import Entry, Known, Point, points
 from simulation.auditor.timelines import Timelines
 from simulation.auditor.views import judge_views
+from simulation.auditor.wishes import judge_wishes
 
 
 class Auditor:
@@ -58,6 +59,7 @@ class Auditor:
         yield from self.deliveries.judge(point, self.lives.lives, could_see)
         yield from self.releases.judge(point, self.lives.lives, self.deliveries)
         yield from self.opinions.judge(point, self.known)
+        yield from judge_wishes(point)
         yield from judge_ending(point)
         owners = {key: life.entry["owner"] for key, life in self.lives.lives.items()}
         self.desks.look(point, owners)

@@ -71,8 +71,10 @@ class Deliveries:
             return
         by_position = {row["sequence"]: row for row in rows if row["sequence"] is not None}
         for entry in point.entries:
-            if entry["what"] == "person" and entry["name"] in self.people:
-                self.replanned.add(entry["name"])
+            if entry["what"] == "person":
+                if entry["name"] in self.people:
+                    self.replanned.add(entry["name"])
+                self.people.add(entry["name"])
             self.is_set_back |= entry.get("kind") == "clock_step" and entry["by"] < 0
             self.forgot |= entry["what"] == "upkeep" and entry["kind"] in ("forget", "restore")
         self.hurried = dict(_hurried(point.entries, lives))
@@ -102,8 +104,6 @@ class Deliveries:
                 if entry.get("kind") == "restore":
                     for route in self.routes.values():
                         route.until, route.judged = 0, RESTORED
-            case "person":
-                self.people.add(entry["name"])
             case "filter_changed":
                 self.replanned.add(entry["key"])
                 for route in self.routes.values():

@@ -14,7 +14,10 @@ KEPT = (
     "from joe or tagged later",
     "from mary or with no reply",
 )
-LIVE = ("with no reply", "not tagged later", "newer than two days", "with fewer than two replies")
+LIVE = (
+    *("with no reply", "not tagged later", "newer than two days", "with fewer than two replies"),
+    "replied to",
+)
 """Texts of filters that find most of what comes; what a live one has found leaves it again."""
 
 OFTEN = ("", "", "", *TIMELINESS)
@@ -63,7 +66,7 @@ def _write(cast: Cast, person: str, text: str, mode: str, **more: str) -> list[i
     answer = cast.request(person, "post", "/filters/new/", sent)
     rows = filter_rows(cast, "u.username = ? AND f.name = ?", person, sent["name"])
     for row in rows:
-        cast.note_filter(row, existing=sent["mail"] == "existing", features=["broad"])
+        cast.note_filter(row, existing=sent["mail"] == "existing", features=["broad"], asked=sent)
     if not rows:
         status = answer and answer["status"]
         cast.history.add("refused", page="/filters/new/", text=text, status=status)

@@ -29,7 +29,7 @@ def edit(cast: Cast, row: Row, how: str, **changed: str) -> None:
     told = {"forget": sent["found"] == "forget", "features": None}
     if how == "edit":
         told["features"] = ["edited"]
-    cast.note_filters(how, {row["key"]}, status=answer and answer["status"], **told)
+    cast.note_filters(how, {row["key"]}, status=answer and answer["status"], asked=sent, **told)
 
 
 def of_any_kind(cast: Cast, key: int) -> None:

@@ -57,6 +57,8 @@ def tidy(cast: Cast) -> None:
         steps = cast.steps.get(person, [])[-4:]
         if steps and lots.random() < 0.3:
             undo(cast, person, lots.choice(steps))
+        elif lots.random() < 0.1:
+            act(cast, person, "read", listed[-40:])
         else:
             act(cast, person, lots.choice(ACTIONS), lots.sample(few, lots.randint(1, len(few))))
         cast.world.pass_time(lots.choice((SECOND, MINUTE)))

@@ -55,7 +55,9 @@ def write_filter(cast: Cast) -> None:
     }
     answer = cast.request(owner, "post", "/filters/new/", sent)
     for row in filter_rows(cast, "u.username = ? AND f.name = ?", owner, name):
-        cast.note_filter(row, existing=sent["mail"] == "existing", features=sorted(features))
+        cast.note_filter(
+            row, existing=sent["mail"] == "existing", features=sorted(features), asked=sent
+        )
         return
     cast.history.add("refused", page="/filters/new/", text=text, status=answer and answer["status"])
 
@@ -166,7 +168,12 @@ def change_filter(cast: Cast) -> None:
         forget = sent["found"] == "forget"
         answer = cast.request(row["owner"], "post", f"{address}/edit/", sent)
         cast.note_filters(
-            how, {row["key"]}, forget=forget, features=features, status=answer and answer["status"]
+            how,
+            {row["key"]},
+            forget=forget,
+            features=features,
+            status=answer and answer["status"],
+            asked=sent,
         )
         return
     cast.note_filters(how, {row["key"]})

@@ -96,6 +96,8 @@ def borrow(cast: Cast) -> None:
     }
     answer = cast.request(owner, "post", "/filters/new/", sent)
     for made in filter_rows(cast, "u.username = ? AND f.name = ?", owner, sent["name"]):
-        cast.note_filter(made, existing=sent["mail"] == "existing", features=["borrowed"])
+        cast.note_filter(
+            made, existing=sent["mail"] == "existing", features=["borrowed"], asked=sent
+        )
         return
     cast.history.add("refused", page="/filters/new/", text=text, status=answer and answer["status"])

@@ -150,7 +150,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (0.2, people.leave),
     (3, upkeep.tend),
     (1, upkeep.take_in),
-    (0.5, upkeep.forget),
+    (1, upkeep.forget),
     (0.3, upkeep.retain),
     (0.5, upkeep.back_up),
     (0.3, upkeep.restore),
