@@ -39,13 +39,18 @@ def send_badly(cast: Cast, bring: Bring) -> None:
 
 
 def _sleep(cast: Cast, bring: Bring) -> None:
-    """Have somebody rest from now on for a while, in which more comes."""
-    person = cast.lots.choice(cast.names)
+    """Have somebody to whom something could not be sent rest for a while, in which more comes."""
+    failed = cast.world.select(
+        "SELECT DISTINCT u.username FROM filters_destination d JOIN auth_user u"
+        " ON u.id = d.owner_id WHERE d.claimed_until IS NOT NULL AND d.active ORDER BY u.username"
+    )
+    person = cast.lots.choice([row["username"] for row in failed] or cast.names)
     cast.world.pass_time(7 * MINUTE)
     people.fall_asleep(cast, person)
     _deliver(cast)
     _find(cast, bring, 1)
     cast.world.pass_time(2 * HOUR)
+    run_task(cast.world, Task("filters.deliver_due"))
 
 
 def mute_what_waits(cast: Cast, bring: Bring) -> None:

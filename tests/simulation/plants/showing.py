@@ -54,14 +54,6 @@ PLANTS = (
         "matches",
     ),
     Plant(
-        "a filter with a pending window shares the window",
-        "filters.store.shared_window",
-        "enroll",
-        '~Exists(PendingWindow.objects.filter(filter=OuterRef("pk"))),',
-        "",
-        "matches",
-    ),
-    Plant(
         "a filter that begins again keeps its watermark",
         "filters.store.shared_window",
         "begin_again",
@@ -235,6 +227,14 @@ PLANTS = (
         "plan_all_of",
         "if instant != HELD",
         "if instant == HELD",
+        "deliveries",
+    ),
+    Plant(
+        "matches are shown by Greenwich",
+        "filters.store.schedule",
+        "Choices.plan",
+        "people.zone(self.time_zone)",
+        'people.zone("UTC")',
         "deliveries",
     ),
     Plant(
