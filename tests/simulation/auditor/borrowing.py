@@ -13,6 +13,8 @@ LAW = "borrowing"
 
 _BORROWED = re.compile(r"\bin (\w+)'s (f\d+)\b")
 _ALONE = re.compile(r"in \w+'s f\d+")
+_DATED = re.compile(r"\b(today|yesterday|\w+day|January|February|March|April|May|\d{4})\b")
+"""Words of days, which mean another one by when they are read."""
 
 
 def judge_borrowing(point: Point, lives: dict[int, Life]) -> Iterator[Finding]:
@@ -30,6 +32,10 @@ def judge_borrowing(point: Point, lives: dict[int, Life]) -> Iterator[Finding]:
                 yield Finding(LAW, f"{said} {name} of {lender} is not there", point.step)
             elif lender != owner and lent["visibility"] != "shared":
                 yield Finding(LAW, f"{said} {lender} does not share {name}", point.step)
-            elif _ALONE.fullmatch(text) and life.entry["tql"] != lent["tql"]:
+            elif (
+                _ALONE.fullmatch(text)
+                and not _DATED.search(lent.get("text") or "")
+                and life.entry["tql"] != lent["tql"]
+            ):
                 said += f" {name} of {lender} means something else by now: {lent['tql']}"
                 yield Finding(LAW, f"{said} (TQL: {life.entry['tql']})", point.step)
