@@ -77,8 +77,8 @@ class TriageStepPart(models.Model):
     """What a batch of a step changed, as it was before.
 
     ``states``: ``[msgid, audience, done_at, starred_at, snoozed_until, changed_at]``, the last
-    null where there was no row.  ``reads``: ``[key of the match, read_at]``.  ``muted`` and
-    ``unmuted``: roots of threads.
+    null where there was no row.  ``reads``: ``[key of the match, read_at]``.  ``muted``: roots of
+    threads.  ``unmuted``: ``[root, the instant of the step that muted it]``.
     """
 
     step = models.ForeignKey(TriageStep, models.CASCADE, related_name="parts")

@@ -78,7 +78,7 @@ def undo(user: User, step_id: UUID) -> TriageStep | None:
             _restore_states(step, part.states)
             _restore_reads(step, part.reads)
             Mute.objects.filter(owner=user, root__in=part.muted, step=step.at).delete()
-            _make_mutes(step, part.unmuted, None)
+            _make_mutes(user, part.unmuted)
             holding |= _holding_again(user, part)
             part.delete()
     step.delete()
@@ -173,21 +173,22 @@ def _mute(step: TriageStep, batch: Sequence[Target]) -> list[str]:
     roots = {target.root or target.msgid for target in batch}
     stored = Mute.objects.filter(owner=step.owner, root__in=roots)
     new = sorted(roots.difference(stored.values_list("root", flat=True)))
-    _make_mutes(step, new, step.at)
+    _make_mutes(step.owner, [(root, step.at) for root in new])
     return new
 
 
-def _unmute(step: TriageStep, batch: Sequence[Target]) -> list[str]:
-    """Unmute the threads of messages; return the roots of those that were muted."""
+def _unmute(step: TriageStep, batch: Sequence[Target]) -> list[list[Any]]:
+    """Unmute the threads of messages; return the rows of those that were muted."""
     roots = {target.root or target.msgid for target in batch}
     stored = Mute.objects.filter(owner=step.owner, root__in=roots)
-    muted = list(stored.values_list("root", flat=True))
+    muted = [list(row) for row in stored.values_list("root", "step")]
     stored.delete()
     return muted
 
 
-def _make_mutes(step: TriageStep, roots: Sequence[str], at: int | None) -> None:
-    mutes = [Mute(owner=step.owner, root=root, step=at) for root in roots]
+def _make_mutes(owner: User, rows: Iterable[Sequence[Any]]) -> None:
+    """Mute threads, as by the steps that muted them: those can be undone again."""
+    mutes = [Mute(owner=owner, root=root, step=at) for root, at in rows]
     Mute.objects.bulk_create(mutes, ignore_conflicts=True)
 
 

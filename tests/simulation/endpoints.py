@@ -31,28 +31,46 @@ MISBEHAVIOURS: dict[str, tuple[dict[str, Any], ...]] = {
 
 
 class Endpoints:
-    """What all servers were sent; ``bad`` is how they answer the next requests of a kind."""
+    """What all servers were sent; ``bad`` are the next requests of a kind that go wrong.
+
+    ``good`` are those before them, and ``how`` says what they are answered, if that is no matter
+    of chance.
+    """
 
     def __init__(self, history: History, lots: random.Random) -> None:
         self.history, self.lots = history, lots
         self.bad: Counter[str] = Counter()
+        self.good: Counter[str] = Counter()
+        self.how: dict[str, str] = {}
 
-    def misbehave(self, kind: str, times: int) -> None:
-        """Have the next requests of a kind go wrong."""
+    def misbehave(self, kind: str, times: int, after: int = 0, how: str = "") -> None:
+        """Have requests of a kind go wrong, so many after the next ones."""
         self.bad[kind] += times
-        self.history.add("fault", kind="endpoint", endpoint=kind, times=times)
+        self.good[kind], self.how[kind] = after, how
+        self.history.add("fault", kind="endpoint", endpoint=kind, times=times, after=after)
 
     def behave(self) -> None:
         self.bad.clear()
+        self.good.clear()
+
+    def _is_bad(self, kind: str) -> bool:
+        """Take one of the requests of a kind; tell whether it goes wrong."""
+        waiting = self.good if self.good[kind] > 0 else self.bad
+        waiting[kind] -= 1
+        return waiting is self.bad
+
+    def _bad_answer(self, kind: str) -> dict[str, Any]:
+        drawn = self.lots.choice(MISBEHAVIOURS[kind])
+        named = (one for one in MISBEHAVIOURS[kind] if one["answer"] == self.how.get(kind))
+        return next(named, drawn)
 
     def answer(self, kind: str, request: dict[str, Any]) -> dict[str, Any]:
         """Return the answer to a request; what is accepted is written down."""
         if request.get("do") == "open":
             return GOOD
         answer = GOOD if kind == "smtp" else {"answer": "status", "status": 200, "text": "ok"}
-        if self.bad[kind] > 0:
-            self.bad[kind] -= 1
-            answer = self.lots.choice(MISBEHAVIOURS[kind])
+        if self.bad[kind] > 0 and self._is_bad(kind):
+            answer = self._bad_answer(kind)
         accepted = answer["answer"] in ("ok", "accept, then cut") or answer.get("status") == 200
         told = {"endpoint": kind, "answer": answer["answer"], "accepted": accepted}
         self.history.add("received", **told, **_content(kind, request))

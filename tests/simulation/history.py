@@ -11,7 +11,7 @@ submitted: table, rows (the columns of LANGUAGE.md without ts), origin (append, 
     when it was asked again; each must become visible, in one instant for one entry
 filter: key, owner, name, text, phrase, tql (what runs, with what it refers to), existing, t0
     (null takes existing mail), live, timeliness, while_unread, visibility, revision, features
-    (kinds of phrases or constructs)
+    (kinds of phrases or constructs), asked (what was sent to the page)
 filter_changed: key, how (edit, forget, pause, resume, delete, mode, timeliness, recompiled), and
     all fields of ``filter`` as they are now, with active, since, error; of a deleted one only key
     and how

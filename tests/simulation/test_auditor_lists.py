@@ -135,6 +135,30 @@ def test_undo_leaves_what_was_changed_since():
     assert found(story) == []
 
 
+def test_what_was_changed_since_is_not_undone_though_it_is_as_it_was():
+    story = right_story()
+    first = act(story, "star", "m1")
+    story.now += 1
+    act(story, "snooze", "m1")
+    story.now += 1
+    story.tell("act", person="alice", kind="undo", of=first, status=302)
+    story.settle(BEGIN + 3 * DAY + HOUR)
+    story.page("alice", "shelf", "starred", "m1", "m3", "m2")
+    story.page("alice", "shelf", "snoozed", "m1")
+    assert found(story) == []
+
+
+def test_whoever_undoes_muting_after_unmuting_is_where_they_began():
+    story = right_story()
+    steps = [act(story, kind, "m1") for kind in ("mute", "unmute")]
+    inboxes = (("m4", "m2"), ("m4", "r", "m1", "m2"))
+    for step, shown in zip(reversed(steps), inboxes, strict=True):
+        story.tell("act", person="alice", kind="undo", of=step, status=302)
+        story.settle(story.now + HOUR)
+        story.page("alice", "inbox", "", *shown)
+    assert found(story) == []
+
+
 def test_what_is_old_and_was_imported_stands_behind_the_others_of_its_day():
     story = Story()
     story.person("alice")

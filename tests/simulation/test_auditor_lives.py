@@ -102,6 +102,25 @@ def test_what_was_found_before_a_group_was_joined_stays():
     assert "a1 matched at" in found(story)[0]
 
 
+def test_what_came_to_a_live_list_and_left_it_unseen_is_kept_as_of_then():
+    story = Story()
+    story.person("bob")
+    story.filter(1, "bob", VOTED, live=True)
+    story.mail(5, {"msgid": "q"})
+    story.settle(6)
+    for at, note in ((8, "v"), (12, "w")):
+        story.notes(at, {"annid": note, "msgid": "q", "owner": "bob"})
+        back = {"annid": f"{note}0", "kind": "retraction", "value": note}
+        story.notes(at + 1, {"msgid": "q", "owner": "bob", **back})
+    story.match(1, "q", 12)
+    story.now = 15
+    story.change(1, "mode", live=False)
+    story.settle(20)
+    assert found(story) == []
+    rows_of(story, "matches")[0]["matched_at"] = 11
+    assert "matched at" in found(story)[0]
+
+
 def test_a_live_filter_that_keeps_from_now_on_has_all_that_it_ever_had():
     story = Story()
     story.person("bob")
@@ -113,10 +132,10 @@ def test_a_live_filter_that_keeps_from_now_on_has_all_that_it_ever_had():
     story.notes(
         12, {"annid": "w", "msgid": "q", "owner": "bob", "kind": "retraction", "value": "v"}
     )
-    row["retracted_at"] = 12
+    row |= {"retracted_at": 12, "sequence": 2}
     story.settle(14)
     story.change(1, "mode", live=False)
-    row["retracted_at"] = None
+    row |= {"retracted_at": None, "sequence": 3}
     story.settle(20)
     assert found(story) == []
 
@@ -204,3 +223,23 @@ def test_a_forged_copy_is_there_beside_the_first_and_the_same_message_once():
     assert found(story) == []
     rows_of(story, "rows", table="messages").pop()
     assert "came with 2 contents, and 1 are" in found(story)[0]
+
+
+def test_what_had_left_a_live_list_is_not_found_anew_as_it_becomes_one_that_keeps():
+    story = Story()
+    story.person("bob")
+    story.filter(1, "bob", VOTED, live=True)
+    story.mail(5, {"msgid": "q"})
+    story.notes(9, {"annid": "v", "msgid": "q", "owner": "bob"})
+    row = story.match(1, "q", 9)
+    story.notes(
+        12, {"annid": "w", "msgid": "q", "owner": "bob", "kind": "retraction", "value": "v"}
+    )
+    row |= {"retracted_at": 12, "sequence": 2}
+    story.settle(14)
+    story.change(1, "mode", live=False)
+    row |= {"retracted_at": None, "sequence": 3}
+    story.settle(20)
+    assert found(story) == []
+    rows_of(story, "matches")[0]["key"] = 77
+    assert "is found anew" in found(story)[0]

@@ -162,6 +162,15 @@ def test_undo_leaves_what_was_changed_since(client: Client) -> None:
     assert shown(client) == ["b", "c"] and shown(client, "/snoozed/") == ["a"]
 
 
+def test_whoever_undoes_all_that_they_did_is_where_they_began(client: Client, alice: User) -> None:
+    for action in ("mute", "unmute", "done", "inbox"):
+        do(client, action, "a")
+    assert len(shown(client)) == 3
+    while TriageStep.objects.exists():
+        assert undo(client).status_code == 200
+    assert shown(client) == ["a", "b", "c"] and not Mute.objects.filter(owner=alice).exists()
+
+
 def test_a_step_is_kept_for_a_while(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     do(client, "done", "a")
     later = wall_clock() + steps.UNDO + MINUTE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from simulation.auditor.asides import Asides
+from simulation.auditor.borrowing import judge_borrowing
 from simulation.auditor.came_in import Arrivals
 from simulation.auditor.deliveries import Deliveries
 from simulation.auditor.endings import judge_ending
@@ -19,6 +20,7 @@ from simulation.auditor.shelves import Desks
 from simulation.auditor.story import Entry, Known, Point, points
 from simulation.auditor.timelines import Timelines
 from simulation.auditor.views import judge_views
+from simulation.auditor.wishes import judge_wishes
 
 
 class Auditor:
@@ -54,6 +56,7 @@ class Auditor:
         self.desks.follow(point)
         yield from self.arrivals.judge(point, self.known)
         yield from judge_matches(point, self.lives.lives, self.known, self.timelines)
+        yield from judge_borrowing(point, self.lives.lives)
         yield from judge_lists(point, self.lives.lives, self.known, self.desks)
         yield from judge_views(point, self.lives.lives, self.known, self.desks, self.timelines)
         yield from self.deliveries.judge(point, self.lives.lives, could_see)
@@ -61,6 +64,7 @@ class Auditor:
         yield from self.opinions.judge(point, self.known)
         yield from self.asides.judge(point)
         yield from judge_phrases(point)
+        yield from judge_wishes(point)
         yield from judge_ending(point)
         owners = {key: life.entry["owner"] for key, life in self.lives.lives.items()}
         self.desks.look(point, owners)

@@ -7,8 +7,11 @@ was lost; webhooks under one key.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from simulation.auditor.findings import Finding, when
@@ -52,6 +55,9 @@ class Deliveries:
         self.people: set[str] = set()
         self.stored: dict[int, Row] = {}
         self.replanned: set[str | int] = set()
+        self.hurried: dict[int, tuple[int, int]] = {}
+        self.forgot = False
+        self.number = 0
 
     def judge(
         self, point: Point, lives: dict[int, Life], before: dict[str, frozenset[str]]
@@ -65,15 +71,22 @@ class Deliveries:
             return
         by_position = {row["sequence"]: row for row in rows if row["sequence"] is not None}
         for entry in point.entries:
-            if entry["what"] == "person" and entry["name"] in self.people:
-                self.replanned.add(entry["name"])
+            if entry["what"] == "person":
+                if entry["name"] in self.people:
+                    self.replanned.add(entry["name"])
+                self.people.add(entry["name"])
             self.is_set_back |= entry.get("kind") == "clock_step" and entry["by"] < 0
+            self.forgot |= entry["what"] == "upkeep" and entry["kind"] in ("forget", "restore")
+        self.hurried = dict(_hurried(point.entries, lives))
+        self.number = self.desks.number - len(point.entries)
         for entry in point.entries:
+            self.number += 1
             yield from self._follow(point, entry, lives, by_position, before)
         yield from self._complete(point, rows, lives)
         yield from self._planned(point, rows, lives)
         self.stored = {row["key"]: row for row in rows}
         self.replanned.clear()
+        self.forgot = False
 
     def _follow(
         self,
@@ -91,8 +104,6 @@ class Deliveries:
                 if entry.get("kind") == "restore":
                     for route in self.routes.values():
                         route.until, route.judged = 0, RESTORED
-            case "person":
-                self.people.add(entry["name"])
             case "filter_changed":
                 self.replanned.add(entry["key"])
                 for route in self.routes.values():
@@ -194,6 +205,76 @@ class Deliveries:
                 )
                 yield Finding(LAW, said, point.step)
         yield from self._too_early(point, name, route, sent, by_position)
+        yield from self._muted(point, name, route, sent, by_position)
+        if sent.kind == "digest":
+            yield from self._elsewhere(point, name, route, sent, lives, by_position)
+        if sent.kind == "forward":
+            yield from self._in_flood(point, name, route, sent, lives, by_position)
+
+    def _muted(
+        self,
+        point: Point,
+        name: str,
+        route: Route,
+        sent: Transmission,
+        by_position: dict[int, Row],
+    ) -> Iterator[Finding]:
+        """Nothing is sent of a thread that was muted before."""
+        person = route.entry["person"]
+        desk = self.desks.of(person)
+        for item in sent.items:
+            position = sent.until if sent.kind == "forward" else item.position
+            row = by_position.get(position) if position is not None else None
+            msgid = row["msgid"] if row and _agrees(item.msgid, row["msgid"]) else item.msgid
+            root = root_of(self.known, person, msgid)
+            if root is not None and desk.was_muted(root, self.number):
+                said = f"{name} has {msgid} of the thread {root}, which {person} has muted"
+                yield Finding(LAW, said, point.step)
+
+    def _elsewhere(
+        self,
+        point: Point,
+        name: str,
+        route: Route,
+        sent: Transmission,
+        lives: dict[int, Life],
+        by_position: dict[int, Row],
+    ) -> Iterator[Finding]:
+        """A digest has what was found by the filters that go there."""
+        person = route.entry["person"]
+        mine = {key for key, life in lives.items() if life.entry["owner"] == person}
+        goes = {key for key in mine if route.takes(key) or key in route.unsure}
+        if route.entry["filters"] is None or goes & self.replanned or self.forgot:
+            return
+        if person in self.replanned or set(route.entry["filters"]) - lives.keys():
+            return
+        rows = list(by_position.values())
+        for item in sent.items:
+            found = {row["filter"] for row in rows if _agrees(item.msgid, row["msgid"])} & mine
+            if found and not found & goes:
+                said = f"{name} has {item.msgid} of the filters {sorted(found)}, which do not go"
+                yield Finding(LAW, f"{said} there", point.step)
+
+    def _in_flood(
+        self,
+        point: Point,
+        name: str,
+        route: Route,
+        sent: Transmission,
+        lives: dict[int, Life],
+        by_position: dict[int, Row],
+    ) -> Iterator[Finding]:
+        """What came in the digest of a flood does not come one by one."""
+        row = by_position.get(sent.until)
+        if row is None or row["filter"] not in lives:
+            return
+        words = f"{lives[row['filter']].entry['name']} found "
+        for other in route.sent.values():
+            if other.kind != "flood" or not other.after < sent.until <= other.until:
+                continue
+            if re.search(rf"(^|\s){re.escape(words)}", other.entry["payload"]["text"]):
+                said = f"{name} is of a flood that came as a digest, {other.key}"
+                yield Finding(LAW, said, point.step)
 
     def _too_early(
         self,
@@ -262,6 +343,7 @@ class Deliveries:
 
     def _planned(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
         """A match is shown when its owner wants to see it, and released then."""
+        yield from self._held(point, rows, lives)
         for row in rows:
             life = lives.get(row["filter"])
             if life is None:
@@ -273,6 +355,8 @@ class Deliveries:
                 yield Finding(LAW, f"{said}, and not released", point.step)
             known = self.stored.get(row["key"])
             same = known is not None and known["stored_at"] == stored_at
+            if row["filter"] in self.hurried:
+                yield from self._planned_anew(point, row, entry)
             if {row["filter"], entry["owner"]} & self.replanned or entry.get("while_unread"):
                 if shown < stored_at and shown != HELD and not self.is_set_back:
                     said = f"{row['msgid']} of filter {row['filter']} is shown before it is stored"
@@ -289,6 +373,50 @@ class Deliveries:
                 )
                 said += f" {when(stored_at)}, is to be shown at {when(planned)}, not {when(shown)}"
                 yield Finding(LAW, said, point.step)
+
+    def _planned_anew(self, point: Point, row: Row, entry: Entry) -> Iterator[Finding]:
+        """What waits as another time is chosen is shown at the first such time from then on."""
+        least, most = self.hurried[row["filter"]]
+        known = self.stored.get(row["key"])
+        if known is None or known["stored_at"] != row["stored_at"] or self.is_set_back:
+            return
+        waits = known["shown_at"] > max(most, known["stored_at"]) and known["sequence"] is None
+        if not waits or HELD in (known["shown_at"], row["shown_at"]):
+            return
+        person = self.known.people.get(entry["owner"], {})
+        first = shown_at(entry["timeliness"], person, least)
+        last = shown_at(entry["timeliness"], person, most)
+        if not first <= row["shown_at"] <= last:
+            said = f"{row['msgid']} of filter {row['filter']} waited as that became"
+            said += f" {entry['timeliness']} at {when(most)}, and is to be shown at {when(last)},"
+            yield Finding(LAW, f"{said} not {when(row['shown_at'])}", point.step)
+
+    def _held(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
+        """Nothing is held of a filter in which nothing is unread."""
+        unread = {
+            row["filter"]
+            for row in rows
+            if row["shown_at"] != HELD and row["read_at"] is None and row["retracted_at"] is None
+        }
+        for row in rows:
+            held = row["shown_at"] == HELD and row["filter"] in lives
+            if held and row["filter"] not in unread:
+                said = f"{row['msgid']} of filter {row['filter']} is held, and nothing there"
+                yield Finding(LAW, f"{said} is unread", point.step)
+
+
+def _hurried(entries: list[Entry], lives: dict[int, Life]) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield the filters of which nothing changed but the time, and between which instants."""
+    owners = {key: life.entry["owner"] for key, life in lives.items()}
+    whole = {key: life for key, life in lives.items() if not life.entry.get("while_unread")}
+    kinds = {"filter_changed": "key", "person": "name"}
+    changed = Counter(entry[kinds[entry["what"]]] for entry in entries if entry["what"] in kinds)
+    for before, entry in pairwise(entries):
+        key, status = entry.get("key"), entry.get("status")
+        is_time = entry["what"] == "filter_changed" and entry["how"] == "timeliness"
+        done = is_time and not entry.get("same") and status is not None and status < 400
+        if done and key in whole and changed[key] == 1 and not changed[owners[key]]:
+            yield key, (before["now"], entry["now"])
 
 
 def _again(

@@ -42,8 +42,9 @@ class Life:
     """What is known of a filter: its last entry, and what was stored at the last point.
 
     ``again``: it has begun again since then, with its T0; ``lost``: its owner may have lost sight
-    of some mail meanwhile; ``cut``: mail that it could see was forgotten, without its beginning
-    again, so that the past cannot be computed from what is left; ``was_cut``: before that;
+    of some mail meanwhile; ``dropped``: its owner has left a group; ``cut``: mail that it could see
+    was forgotten, without its beginning again, so that the past cannot be computed from what is
+    left; ``was_cut``: before that;
     ``forgotten``: when mail that it could see was forgotten, or a backup was restored: what it had
     found by then may be right.
     """
@@ -54,6 +55,7 @@ class Life:
     older: list[Stretch] = field(default_factory=list)
     again: bool = True
     lost: bool = False
+    dropped: bool = False
     cut: bool = False
     was_cut: bool = False
     new: bool = True
@@ -108,6 +110,7 @@ class Lives:
                 self._end(life, before, entry["now"], entry["now"], sure=False)
                 life.again, life.cut, life.was_cut = True, False, False
                 life.lost |= bool(before - now)
+                life.dropped |= bool(before - now)
 
     def _changed(self, entry: Entry, point: Point) -> None:
         if entry["how"] == "delete":
@@ -127,6 +130,9 @@ class Lives:
         least, most = self._instant(before, life.entry, point)
         if before["live"] or forgets:
             life.older.clear()
+        if before["live"] and not forgets and not entry["live"]:  # what had left it comes back
+            text = before["tql"], before["t0"], True, life.audiences(self.known)
+            life.older.append(Stretch(*text, least, most, sure=False))
         if not before["live"] and not forgets:
             sure = not entry["live"]
             self._end(life, life.audiences(self.known), least, most, before, sure=sure)

@@ -52,6 +52,7 @@ def judge_matches(
         life.stored, life.since, life.new = found, since, False
         if state["active"] and not state["error"]:
             life.again, life.lost, life.forgotten = False, False, None
+            life.dropped = False
             life.cut, life.was_cut = False, life.was_cut or life.cut
             life.older.clear()
 
@@ -104,6 +105,23 @@ def _judge_kept(
         elif row["matched_at"] not in allowed:
             said = f"is there with matched_at {at}, and matched at {instants(allowed)}"
             yield _finding(point, life, msgid, known, said)
+    yield from _come_back(point, life, found, known, timelines)
+
+
+def _come_back(
+    point: Point, life: Life, found: dict[str, Row], known: Known, timelines: Timelines
+) -> Iterator[Finding]:
+    """What had left a live list comes back as it becomes one that keeps: it is not found anew."""
+    if life.forgotten is not None or life.dropped or life.since is None:
+        return
+    for stretch in life.older if not life.new else ():
+        spans_of = timelines.of(stretch.tql, stretch.audiences) if stretch.live else {}
+        for msgid, before in sorted(life.stored.items() if stretch.live else ()):
+            again = any(begin > life.since for begin, _ in spans_of.get(msgid, ()))
+            if msgid not in found or before["retracted_at"] is None or again:
+                continue
+            if found[msgid].get("key") != before.get("key"):
+                yield _finding(point, life, msgid, known, "had left the list, and is found anew")
 
 
 Found = dict[str, set[int]]
@@ -122,6 +140,9 @@ def _expected(
     last = life.since if life.since is not None and not life.new else None
     for stretch in life.older:
         for msgid, spans in timelines.of(stretch.tql, stretch.audiences).items():
+            if stretch.live:
+                may.setdefault(msgid, set()).update(_within(spans, -HELD, stretch.most))
+                continue
             at = first_after(spans, stretch.t0)
             if at is None or at > stretch.most or not _visible(msgid, life, known):
                 continue

@@ -1,6 +1,7 @@
 """Release: each match gets one position, not before it is shown; then it is sent, or waited with.
 
-A match that is released has a position that no other has.  A destination for which nothing is due,
+A match that is released has a position that no other has, and another one once it leaves a list or
+comes back.  A destination for which nothing is due,
 and nothing is held, has been sent all positions of its filters.
 """
 
@@ -22,6 +23,7 @@ class Releases:
 
     def __init__(self) -> None:
         self.latest = 0
+        self.before: dict[int, Row] = {}
 
     def judge(
         self, point: Point, lives: dict[int, Life], deliveries: Deliveries
@@ -38,7 +40,21 @@ class Releases:
                 said = f"{row['msgid']} of filter {row['filter']} has position {row['sequence']}"
                 said += f", and is to be shown at {when(row['shown_at'])}"
                 yield Finding(LAW, said, point.step)
+        if not any(entry.get("kind") == "restore" for entry in point.entries):
+            yield from self._kept(point, rows)
+        self.before = {row["key"]: row for row in rows}
         yield from self._waiting(point, rows, lives, deliveries)
+
+    def _kept(self, point: Point, rows: list[Row]) -> Iterator[Finding]:
+        """What has left a list, or come back to it, does not stand where it stood."""
+        for row in rows:
+            before = self.before.get(row["key"])
+            if before is None or before["sequence"] != row["sequence"]:
+                continue
+            moved = [name for name in ("stored_at", "retracted_at") if before[name] != row[name]]
+            if moved:
+                said = f"{row['msgid']} of filter {row['filter']} has another {moved[0]}, and its"
+                yield Finding(LAW, f"{said} old position {row['sequence']}", point.step)
 
     def _waiting(
         self, point: Point, rows: list[Row], lives: dict[int, Life], deliveries: Deliveries

@@ -50,14 +50,31 @@ class State:
         return self.done is not None or (self.snoozed is not None and self.snoozed > now)
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a step made of a message, and by which step it had been changed last."""
+
+    msgid: str
+    before: State
+    after: State
+    by_before: Any
+
+
 @dataclass(slots=True)
 class Desk:
-    """What one person did: states by msgid, muted roots, and what each step changed."""
+    """What one person did: states by msgid, muted roots, and what each step changed.
+
+    ``changed_by`` and ``muted_by`` say which step did that last: what another has changed since is
+    not undone.  ``mutings`` are the changes of muted roots, by the numbers of their entries.
+    """
 
     states: dict[str, State] = field(default_factory=dict)
+    changed_by: dict[str, Any] = field(default_factory=dict)
     muted: dict[str, Any] = field(default_factory=dict)
-    steps: dict[str, list[tuple[str, State, State]]] = field(default_factory=dict)
-    threads: dict[str, dict[str, bool]] = field(default_factory=dict)
+    muted_by: dict[str, Any] = field(default_factory=dict)
+    mutings: dict[str, list[tuple[int, Any]]] = field(default_factory=dict)
+    steps: dict[str, list[Change]] = field(default_factory=dict)
+    threads: dict[str, dict[str, tuple[bool, Any]]] = field(default_factory=dict)
 
     def state(self, msgid: str) -> State:
         return self.states.get(msgid, State())
@@ -66,6 +83,17 @@ class Desk:
         """Be sure of nothing any more about some messages, or all that were ever acted on."""
         for msgid in list(self.states) if msgids is None else msgids:
             self.states[msgid] = State(UNSURE, UNSURE, UNSURE)
+            self.changed_by[msgid] = UNSURE
+
+    def mute(self, root: str, muted: Any, by: Any, number: int) -> None:
+        """Take a thread for muted, or not, by a step, from the entry of a number on."""
+        self.muted[root], self.muted_by[root] = muted, by
+        self.mutings.setdefault(root, []).append((number, muted))
+
+    def was_muted(self, root: str, number: int) -> bool:
+        """Return whether a thread was muted for sure as an entry was written."""
+        changes = [muted for at, muted in self.mutings.get(root, []) if at < number]
+        return bool(changes) and changes[-1] is True
 
 
 class Desks:
@@ -75,6 +103,8 @@ class Desks:
         self.known = known
         self.desks: dict[str, Desk] = {}
         self.sure: dict[str, set[str]] = {}
+        self.number, self.is_meanwhile = 0, False
+        self.later: list[tuple[Desk, str]] = []
 
     def of(self, person: str) -> Desk:
         return self.desks.setdefault(person, Desk())
@@ -82,17 +112,37 @@ class Desks:
     def follow(self, point: Point) -> None:
         """Follow what was done up to a point; to be called before its matches are taken in."""
         for entry in point.entries:
+            self.number += 1
             match entry["what"]:
+                case "step":
+                    self._end_meanwhile()
+                case "meanwhile":
+                    self.is_meanwhile = True
                 case "act" if entry["kind"] in ACTS:
                     self._act(entry)
                 case "upkeep" if entry["kind"] in ("forget", "restore"):
                     for desk in self.desks.values():
                         desk.doubt()
-                        desk.muted = dict.fromkeys(desk.muted, UNSURE)
+                        for root in desk.muted:
+                            desk.mute(root, UNSURE, UNSURE, self.number)
                 case "person":
                     self.of(entry["name"]).doubt()
                 case "filter_changed" if entry["how"] == "delete" or entry.get("forget"):
                     self.sure.clear()
+        self._end_meanwhile()
+
+    def _end_meanwhile(self) -> None:
+        """What was muted while something was sent is muted for sure once that is over."""
+        for desk, root in self.later:
+            desk.mutings[root].append((self.number, desk.muted[root]))
+        self.later.clear()
+        self.is_meanwhile = False
+
+    def _mute(self, desk: Desk, root: str, muted: Any, by: Any) -> None:
+        desk.mute(root, muted, by, self.number)
+        if self.is_meanwhile:
+            desk.mutings[root][-1] = (self.number, UNSURE)
+            self.later.append((desk, root))
 
     def look(self, point: Point, owners: dict[int, str]) -> None:
         """Take in which messages are surely in lists of each person."""
@@ -113,28 +163,32 @@ class Desks:
             return
         done = status is not None
         sure = self.sure.get(entry["person"], set())
-        step = (entry.get("step_made") or [""])[-1]
-        changes: list[tuple[str, State, State]] = []
-        threads: dict[str, bool] = {}
+        made = entry.get("step_made") or []
+        step = made[0] if len(made) == 1 and done else UNSURE
+        changes: list[Change] = []
+        threads: dict[str, tuple[bool, Any]] = {}
         for msgid in dict.fromkeys(entry["msgids"]):
             certain = done and (msgid in sure or msgid in desk.states)
             if entry["kind"] in SETS:
-                before = desk.state(msgid)
-                desk.states[msgid] = self._state(before, entry, certain=certain)
-                changes.append((msgid, before, desk.states[msgid]))
+                before, by = desk.state(msgid), desk.changed_by.get(msgid)
+                after = desk.states[msgid] = self._state(before, entry, certain=certain)
+                if not certain or UNSURE in (before.done, before.starred, before.snoozed):
+                    desk.changed_by[msgid] = UNSURE
+                elif after != before:
+                    desk.changed_by[msgid] = step
+                changes.append(Change(msgid, before, after, by))
             if entry["kind"] in ("mute", "unmute"):
                 root = root_of(self.known, entry["person"], msgid)
                 mutes = entry["kind"] == "mute"
                 if root is None or not certain:
                     for name in (root, msgid):
                         if name is not None:
-                            desk.muted[name] = UNSURE
+                            self._mute(desk, name, UNSURE, UNSURE)
                 elif desk.muted.get(root, False) != mutes:
-                    threads[root] = desk.muted.get(root, False)
-                    desk.muted[root] = mutes
-        if step:
-            desk.steps[step] = changes
-            desk.threads[step] = threads
+                    threads.setdefault(root, (desk.muted.get(root, False), desk.muted_by.get(root)))
+                    self._mute(desk, root, mutes, step)
+        for name in made:
+            desk.steps[name], desk.threads[name] = changes, threads
 
     def _state(self, before: State, entry: Entry, *, certain: bool) -> State:
         until = entry.get("until") or self._tomorrow(entry)
@@ -157,16 +211,29 @@ class Desks:
 
     def _undo(self, desk: Desk, entry: Entry) -> None:
         """Undo a step, but for what was changed since; a lost answer leaves it unsure."""
-        status = entry.get("status")
+        status, step = entry.get("status"), entry["of"]
         if status is not None and status >= 400:
             return
-        for msgid, before, after in desk.steps.pop(entry["of"], []):
-            if desk.state(msgid) == after:
-                desk.states[msgid] = before if status is not None else _either(before, after)
-            elif desk.state(msgid) != before:
+        for change in desk.steps.pop(step, []):
+            msgid, by = change.msgid, desk.changed_by.get(change.msgid)
+            if by is UNSURE and desk.state(msgid) != change.before:
                 desk.doubt([msgid])
-        for root, before_ in desk.threads.pop(entry["of"], {}).items():
-            desk.muted[root] = before_ if status is not None else UNSURE
+            elif by == step and change.before != change.after:
+                desk.states[msgid] = (
+                    change.before if status is not None else _either(change.before, change.after)
+                )
+                desk.changed_by[msgid] = change.by_before if status is not None else UNSURE
+        for root, (muted, by) in desk.threads.pop(step, {}).items():
+            self._undo_muting(desk, root, muted, by, entry)
+
+    def _undo_muting(self, desk: Desk, root: str, muted: Any, by: Any, entry: Entry) -> None:
+        """Mute a thread again that is not muted by now, or unmute it if no other step muted it."""
+        if entry.get("status") is None or UNSURE in (muted, desk.muted_by.get(root)):
+            self._mute(desk, root, UNSURE, UNSURE)
+        elif muted and not desk.muted.get(root):
+            self._mute(desk, root, True, by)
+        elif not muted and desk.muted_by.get(root) == entry["of"]:
+            self._mute(desk, root, False, None)
 
 
 def _either(one: State, other: State) -> State:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulation.generator import texts
+from simulation.generator import desk, texts
 from simulation.generator.cast import Cast
 from simulation.generator.rare import rarest
 
@@ -20,20 +20,6 @@ TIMELINESS = (
     "daily at 08:00",
     "weekly on Monday at 08:00",
 )
-ACTIONS = (
-    "done",
-    "inbox",
-    "star",
-    "unstar",
-    "read",
-    "unread",
-    "snooze",
-    "unsnooze",
-    "mute",
-    "unmute",
-)
-"""What somebody does with messages of a list."""
-
 HOWS = ("edit", "edit", "timeliness", "pause", "resume", "mode", "mail", "visibility", "delete")
 """What the owner of a filter does to it."""
 
@@ -69,7 +55,9 @@ def write_filter(cast: Cast) -> None:
     }
     answer = cast.request(owner, "post", "/filters/new/", sent)
     for row in filter_rows(cast, "u.username = ? AND f.name = ?", owner, name):
-        cast.note_filter(row, existing=sent["mail"] == "existing", features=sorted(features))
+        cast.note_filter(
+            row, existing=sent["mail"] == "existing", features=sorted(features), asked=sent
+        )
         return
     cast.history.add("refused", page="/filters/new/", text=text, status=answer and answer["status"])
 
@@ -128,33 +116,14 @@ def triage(cast: Cast) -> None:
     lots = cast.lots
     person = lots.choice(cast.names)
     if cast.steps.get(person) and lots.random() < 0.3:
-        step = cast.steps[person].pop()
-        answer = cast.request(person, "post", f"/triage/undo/{step}/")
-        cast.history.add(
-            "act", person=person, kind="undo", of=step, status=answer and answer["status"]
-        )
+        desk.undo(cast, person, cast.steps[person][-1])
         return
     listed = cast.listed(person)
     if not listed:
         return
-    action = rarest(cast.used, lambda: lots.choice(ACTIONS), lambda drawn: [(person, drawn)])
+    action = rarest(cast.used, lambda: lots.choice(desk.ACTIONS), lambda drawn: [(person, drawn)])
     chosen = lots.sample(listed, min(len(listed), lots.choice((1, 1, 2, 4))))
-    sent: dict[str, Any] = {"id": chosen}
-    if action == "snooze":
-        sent["until"] = "tomorrow"
-    before = cast.triage_steps(person)
-    answer = cast.request(person, "post", f"/triage/do/{action}/", sent)
-    made = [step for step in cast.triage_steps(person) if step not in before]
-    for step in made:
-        cast.steps.setdefault(person, []).append(step)
-    cast.history.add(
-        "act",
-        person=person,
-        kind=action,
-        msgids=chosen,
-        status=answer and answer["status"],
-        step_made=made,
-    )
+    desk.act(cast, person, action, chosen)
 
 
 def change_filter(cast: Cast) -> None:
@@ -204,7 +173,12 @@ def change_filter(cast: Cast) -> None:
         forget = sent["found"] == "forget"
         answer = cast.request(row["owner"], "post", f"{address}/edit/", sent)
         cast.note_filters(
-            how, {row["key"]}, forget=forget, features=features, status=answer and answer["status"]
+            how,
+            {row["key"]},
+            forget=forget,
+            features=features,
+            status=answer and answer["status"],
+            asked=sent,
         )
         return
     cast.note_filters(how, {row["key"]})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from simulation.generator.cast import ZONES, Cast
 from simulation.generator.doings import TIMELINESS, filter_rows
@@ -12,7 +13,11 @@ from tapestry.core.clock import to_datetime
 
 def regroup(cast: Cast) -> None:
     """Have somebody join the group, or leave it."""
-    name = cast.lots.choice(cast.names)
+    regroup_one(cast, cast.lots.choice(cast.names))
+
+
+def regroup_one(cast: Cast, name: str) -> None:
+    """Have a person join the group, or leave it."""
     cast.groups[name] = [] if cast.groups[name] else ["x"]
     cast.tell_person(name)
     cast.note_filters("recompiled", set())
@@ -20,8 +25,12 @@ def regroup(cast: Cast) -> None:
 
 def rest(cast: Cast) -> None:
     """Have somebody choose quiet hours, a holiday, a time zone, or when all is shown."""
+    rest_of(cast, cast.lots.choice(cast.names))
+
+
+def rest_of(cast: Cast, name: str) -> None:
+    """Have a person choose one of these."""
     lots = cast.lots
-    name = lots.choice(cast.names)
     profile: dict[str, Any] = {}
     match lots.choice(("quiet", "loud", "holiday", "zone", "timeliness")):
         case "quiet":
@@ -36,6 +45,15 @@ def rest(cast: Cast) -> None:
         case "timeliness":
             profile = {"timeliness": lots.choice([choice for choice in TIMELINESS if choice])}
     cast.tell_person(name, **profile)
+    cast.note_filters("recompiled", set())
+
+
+def fall_asleep(cast: Cast, name: str) -> None:
+    """Have a person choose quiet hours that have just begun."""
+    zone = ZoneInfo(str(cast.people[name].get("time_zone") or "UTC"))
+    clock = to_datetime(cast.world.now).astimezone(zone)
+    begin = clock.hour * 60 + clock.minute
+    cast.tell_person(name, quiet_from=begin, quiet_to=(begin + 60) % 1440)
     cast.note_filters("recompiled", set())
 
 
@@ -54,10 +72,14 @@ def leave(cast: Cast) -> None:
 
 
 def borrow(cast: Cast) -> None:
-    """Have somebody write a filter over that of somebody else who shares it."""
-    shared = [row for row in cast.filters.values() if row["visibility"] == "shared"]
+    """Have somebody write a filter over that of somebody else, who shares it or does not."""
     lots, owner = cast.lots, cast.lots.choice(cast.names)
-    theirs = [row for row in shared if row["owner"] != owner]
+    wanted = lots.choice(("shared", "shared", "private"))
+    theirs = [
+        row
+        for row in cast.filters.values()
+        if row["owner"] != owner and row["visibility"] == wanted
+    ]
     if not theirs:
         return
     row = lots.choice(theirs)
@@ -74,6 +96,8 @@ def borrow(cast: Cast) -> None:
     }
     answer = cast.request(owner, "post", "/filters/new/", sent)
     for made in filter_rows(cast, "u.username = ? AND f.name = ?", owner, sent["name"]):
-        cast.note_filter(made, existing=sent["mail"] == "existing", features=["borrowed"])
+        cast.note_filter(
+            made, existing=sent["mail"] == "existing", features=["borrowed"], asked=sent
+        )
         return
     cast.history.add("refused", page="/filters/new/", text=text, status=answer and answer["status"])

@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulation import looking, observations
-from simulation.generator import doings, people, pieces, trouble, upkeep
+from simulation.generator import (
+    beginnings,
+    changes,
+    desk,
+    doings,
+    people,
+    pieces,
+    scenes,
+    trouble,
+    upkeep,
+)
 from simulation.generator.cast import Cast
 from simulation.settling import run_task, settle
 from simulation.tasks import BEATS, Task
@@ -102,19 +112,21 @@ def send_somewhere(cast: Cast) -> None:
     person = lots.choice(cast.names)
     kind = lots.choice(("digest", "forward", "webhook"))
     mine = [key for key, row in cast.filters.items() if row["owner"] == person]
-    filters = (
-        None if lots.random() < 0.5 or not mine else sorted(lots.sample(mine, min(2, len(mine))))
-    )
-    cast.made += 1
-    address = "" if kind == "webhook" else f"{kind}.{cast.made}@out.example"
-    settings = {"url": f"http://127.0.0.1:80/hook/{cast.made}"} if kind == "webhook" else {}
-    told = {"person": person, "kind": kind, "name": f"d{cast.made}", "filters": filters}
-    key = cast.order("destination", address=address, settings=settings, **told)
-    for row in cast.world.select("SELECT cursor, uid FROM filters_destination WHERE id = ?", key):
-        cast.history.add(
-            "destination", key=key, address=address, url=settings.get("url"), **told, **row
-        )
-        cast.destinations[key] = row["uid"]
+    all_of_them = lots.random() < 0.5 or not mine
+    filters = None if all_of_them else sorted(lots.sample(mine, min(2, len(mine))))
+    beginnings.send_to(cast, person, kind, filters)
+
+
+def send_badly(cast: Cast) -> None:
+    scenes.send_badly(cast, bring_mail)
+
+
+def mute_what_waits(cast: Cast) -> None:
+    scenes.mute_what_waits(cast, bring_mail)
+
+
+def change_in_flight(cast: Cast) -> None:
+    scenes.change_in_flight(cast, bring_mail)
 
 
 STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
@@ -128,6 +140,11 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (14, pass_time),
     (6, race),
     (2, send_somewhere),
+    (3, send_badly),
+    (2, mute_what_waits),
+    (3, change_in_flight),
+    (4, desk.tidy),
+    (4, changes.change_much),
     (2, people.borrow),
     (4, pieces.watch),
     (4, pieces.trickle),
@@ -136,12 +153,12 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (2, pieces.change_mind),
     (1, pieces.retag),
     (1, pieces.stumble),
-    (1, people.rest),
-    (1, people.regroup),
+    (2, people.rest),
+    (2, people.regroup),
     (0.2, people.leave),
     (3, upkeep.tend),
     (1, upkeep.take_in),
-    (0.5, upkeep.forget),
+    (1, upkeep.forget),
     (0.3, upkeep.retain),
     (0.5, upkeep.back_up),
     (0.3, upkeep.restore),
@@ -162,6 +179,7 @@ def play(world: World, steps: int, judge: Callable[[], None]) -> None:
     cast = Cast(world)
     cast.arrive()
     pieces.begin(cast)
+    beginnings.begin(cast)
     weights = [weight for weight, _ in STEPS]
     for step in range(1, steps + 1):
         world.history.step = step

@@ -10,6 +10,9 @@ from simulation.settling import run_task
 from simulation.tasks import Task
 from simulation.world import DAY, CrashedError, OrderFailedError
 
+EARLY = 100
+"""Steps in which nothing is forgotten: much cannot be judged any more after that."""
+
 
 def tend(cast: Cast) -> None:
     """Have the hourly upkeep run, or another task of the clock."""
@@ -21,6 +24,8 @@ def tend(cast: Cast) -> None:
 def forget(cast: Cast) -> None:
     """Have mail be forgotten: by its operator, all or what is old, or by the setting."""
     lots, world = cast.lots, cast.world
+    if cast.history.step < EARLY:
+        return
     audience = lots.choice(sorted({*cast.audiences} - {"public"}))
     before = None
     if lots.random() < 0.6:

@@ -78,12 +78,12 @@ PLANTS = (
         "deliveries",
     ),
     Plant(
-        "a batch has what its owner may not see",
-        "filters.delivery.batches",
-        "_delivered",
-        "(row for row in rows if row.audience in audiences)",
-        "(row for row in rows if row.audience)",
-        "deliveries",
+        "the next page of a feed begins one position late",
+        "filters.delivery.feeds",
+        "document_of",
+        "shown = shown.filter(sequence__lt=before)",
+        "shown = shown.filter(sequence__lt=before - 1)",
+        "searches and feeds",
     ),
     Plant(
         "a batch begins two positions after the cursor",
@@ -131,7 +131,7 @@ PLANTS = (
         "_batch",
         "if row.root not in muted",
         "if row.root or not muted",
-        "none",
+        "deliveries",
     ),
     Plant(
         "the matches of a batch are out of order",

@@ -1,0 +1,88 @@
+"""What everybody wants as a world begins: filters that find much, and ways by which it leaves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulation.generator import people
+from simulation.generator.cast import Cast
+from simulation.generator.doings import TIMELINESS, filter_rows
+
+KEPT = (
+    "from joe or from mary or from bill",
+    "m.size > 0",
+    "from joe or tagged later",
+    "from mary or with no reply",
+)
+LIVE = (
+    *("with no reply", "not tagged later", "newer than two days", "with fewer than two replies"),
+    "replied to",
+)
+"""Texts of filters that find most of what comes; what a live one has found leaves it again."""
+
+OFTEN = ("", "", "", *TIMELINESS)
+
+
+def begin(cast: Cast) -> None:
+    """Have everybody write a filter or two that find much, and have it sent somewhere."""
+    lots = cast.lots
+    for person in cast.names:
+        if lots.random() < 0.4:
+            people.rest_of(cast, person)
+        made = [_write(cast, person, lots.choice(KEPT), "keep")] if lots.random() < 0.8 else []
+        made += [_write(cast, person, lots.choice(LIVE), "live")] if lots.random() < 0.6 else []
+        mine = [key for keys in made for key in keys]
+        kinds = ("digest", "forward", "webhook")
+        for kind in lots.sample(kinds, lots.choice((0, 1, 1, 2))):
+            some = sorted(lots.sample(mine, 1)) if mine and lots.random() < 0.4 else None
+            send_to(cast, person, kind, some)
+    if lots.random() < 0.4:
+        lend(cast)
+
+
+def lend(cast: Cast) -> None:
+    """Have somebody share a filter, and somebody else use it as it is."""
+    lots = cast.lots
+    lender, borrower = lots.sample(cast.names, 2)
+    made = _write(cast, lender, lots.choice(KEPT), "keep", visibility="shared")
+    for row in filter_rows(cast, f"f.id IN ({', '.join(map(str, made))})"):
+        _write(cast, borrower, f"in {lender}'s {row['name']}", lots.choice(("keep", "live")))
+
+
+def _write(cast: Cast, person: str, text: str, mode: str, **more: str) -> list[int]:
+    """Have somebody write a filter; return its key."""
+    lots = cast.lots
+    cast.made += 1
+    sent = {
+        "text": text,
+        "name": f"f{cast.made}",
+        "mail": lots.choice(("existing", "existing", "new")),
+        "mode": mode,
+        "timeliness": lots.choice(OFTEN),
+        "visibility": lots.choice(("private", "shared")),
+        **({"while_unread": "on"} if lots.random() < 0.2 else {}),
+        **more,
+    }
+    answer = cast.request(person, "post", "/filters/new/", sent)
+    rows = filter_rows(cast, "u.username = ? AND f.name = ?", person, sent["name"])
+    for row in rows:
+        cast.note_filter(row, existing=sent["mail"] == "existing", features=["broad"], asked=sent)
+    if not rows:
+        status = answer and answer["status"]
+        cast.history.add("refused", page="/filters/new/", text=text, status=status)
+    return [row["key"] for row in rows]
+
+
+def send_to(cast: Cast, person: str, kind: str, filters: list[int] | None) -> None:
+    """Have somebody want matches sent somewhere: those of some filters, or of all."""
+    cast.made += 1
+    address = "" if kind == "webhook" else f"{kind}.{cast.made}@out.example"
+    settings = {"url": f"http://127.0.0.1:80/hook/{cast.made}"} if kind == "webhook" else {}
+    told: dict[str, Any] = {"person": person, "kind": kind, "filters": filters}
+    told["name"] = f"d{cast.made}"
+    key = cast.order("destination", address=address, settings=settings, **told)
+    for row in cast.world.select("SELECT cursor, uid FROM filters_destination WHERE id = ?", key):
+        cast.history.add(
+            "destination", key=key, address=address, url=settings.get("url"), **told, **row
+        )
+        cast.destinations[key] = row["uid"]

@@ -1,0 +1,100 @@
+"""Changes of filters of which much follows: of one that others use, or of which something waits."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from simulation.generator import people
+from simulation.generator.cast import Cast
+from simulation.generator.doings import TIMELINESS, filter_rows
+
+Row = dict[str, Any]
+
+
+def edit(cast: Cast, row: Row, how: str, **changed: str) -> None:
+    """Have the owner of a filter change something of it, and leave the rest."""
+    sent = {
+        "text": row["text"],
+        "name": row["name"],
+        "mail": "existing" if row["t0"] is None else "new",
+        "mode": "live" if row["live"] else "keep",
+        "timeliness": row["timeliness"],
+        "visibility": row["visibility"],
+        "found": "keep",
+        **({"while_unread": "on"} if row["while_unread"] else {}),
+        **changed,
+    }
+    answer = cast.request(row["owner"], "post", f"/filter/{row['name']}/edit/", sent)
+    told = {"forget": sent["found"] == "forget", "features": None}
+    if how == "edit":
+        told["features"] = ["edited"]
+    cast.note_filters(how, {row["key"]}, status=answer and answer["status"], asked=sent, **told)
+
+
+def of_any_kind(cast: Cast, key: int) -> None:
+    """Have a filter be edited, with what it has found or without, or see other mail, or pause."""
+    lots = cast.lots
+    for row in filter_rows(cast, "f.id = ?", key):
+        match lots.choice(("edit", "forget", "forget", "pause", "regroup")):
+            case "edit":
+                edit(cast, row, "edit", text=lots.choice(_TEXTS))
+            case "forget":
+                edit(cast, row, "edit", text=lots.choice(_TEXTS), found="forget")
+            case "pause":
+                cast.request(row["owner"], "post", f"/filter/{row['name']}/pause/")
+                cast.note_filters("pause", {key})
+            case "regroup":
+                people.regroup_one(cast, row["owner"])
+
+
+_TEXTS = ("from joe", "from mary", "with no reply", "m.size > 1000", "tagged m1", "not from joe")
+
+
+def change_lender(cast: Cast) -> None:
+    """Have a filter be changed that others refer to: its text, or whether others may use it."""
+    rows = filter_rows(cast)
+    used = {name for row in rows for name in re.findall(r"\bf\d+\b", row["text"])}
+    lenders = [row for row in rows if row["name"] in used]
+    if not lenders:
+        return
+    row = cast.lots.choice(lenders)
+    if cast.lots.random() < 0.6:
+        edit(cast, row, "edit", text=cast.lots.choice(_TEXTS))
+    else:
+        other = "private" if row["visibility"] == "shared" else "shared"
+        edit(cast, row, "visibility", visibility=other)
+
+
+def keep_from_now(cast: Cast) -> None:
+    """Have a live filter keep what it finds, once something has left it."""
+    _of_some(cast, "retracted_at IS NOT NULL AND f.mode = 'live'", "mode", mode="keep")
+
+
+def hurry(cast: Cast) -> None:
+    """Have another time be chosen for what waits to be shown."""
+    some = "shown_at > stored_at AND sequence IS NULL"
+    _of_some(cast, some, "timeliness", timeliness=cast.lots.choice(TIMELINESS[2:]))
+
+
+def find_nothing(cast: Cast) -> None:
+    """Have a live filter that has found something be one that finds nothing."""
+    some = "retracted_at IS NULL AND f.mode = 'live'"
+    _of_some(cast, some, "edit", text="tagged nothing and from nobody@z.org")
+
+
+def _of_some(cast: Cast, condition: str, how: str, **changed: str) -> None:
+    rows = cast.world.select(
+        "SELECT DISTINCT f.id FROM filters_match m JOIN filters_filter f ON f.id = m.filter_id"
+        f" WHERE {condition} ORDER BY f.id"
+    )
+    for row in cast.lots.sample(rows, min(len(rows), 1)):
+        for filter_ in filter_rows(cast, "f.id = ?", row["id"]):
+            edit(cast, filter_, how, **changed)
+
+
+def change_much(cast: Cast) -> None:
+    """Have one of these happen."""
+    cast.lots.choice((change_lender, change_lender, keep_from_now, hurry, hurry, find_nothing))(
+        cast
+    )

@@ -1,0 +1,64 @@
+"""What somebody does with messages of their lists, and takes back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simulation.generator.cast import Cast
+from simulation.world import MINUTE, SECOND
+
+ACTIONS = (
+    "done",
+    "inbox",
+    "star",
+    "unstar",
+    "read",
+    "unread",
+    "snooze",
+    "unsnooze",
+    "mute",
+    "unmute",
+)
+"""What somebody does with messages of a list."""
+
+
+def act(cast: Cast, person: str, action: str, msgids: Sequence[str]) -> None:
+    """Have somebody do something with messages of their lists."""
+    sent: dict[str, object] = {"id": list(msgids)}
+    if action == "snooze":
+        sent["until"] = "tomorrow"
+    before = cast.triage_steps(person)
+    answer = cast.request(person, "post", f"/triage/do/{action}/", sent)
+    made = [step for step in cast.triage_steps(person) if step not in before]
+    for step in made:
+        cast.steps.setdefault(person, []).append(step)
+    status = answer and answer["status"]
+    told = {"person": person, "msgids": list(msgids), "status": status, "step_made": made}
+    cast.history.add("act", kind=action, **told)
+
+
+def undo(cast: Cast, person: str, step: str) -> None:
+    """Have somebody undo a step, though others have come after it."""
+    cast.steps[person].remove(step)
+    answer = cast.request(person, "post", f"/triage/undo/{step}/")
+    status = answer and answer["status"]
+    cast.history.add("act", person=person, kind="undo", of=step, status=status)
+
+
+def tidy(cast: Cast) -> None:
+    """Have somebody deal with the same few messages again and again, and undo any of it."""
+    lots = cast.lots
+    person = lots.choice(cast.names)
+    listed = cast.listed(person)
+    if not listed:
+        return
+    few = lots.sample(listed, min(len(listed), 3))
+    for _ in range(lots.choice((3, 5, 7))):
+        steps = cast.steps.get(person, [])[-4:]
+        if steps and lots.random() < 0.3:
+            undo(cast, person, lots.choice(steps))
+        elif lots.random() < 0.1:
+            act(cast, person, "read", listed[-40:])
+        else:
+            act(cast, person, lots.choice(ACTIONS), lots.sample(few, lots.randint(1, len(few))))
+        cast.world.pass_time(lots.choice((SECOND, MINUTE)))
