@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from simulation import engine, site_mail, site_orders, site_senses
+from simulation import engine, site_imap, site_mail, site_orders, site_senses
 from simulation.site_writes import watch_writes, writes
 
 MOST_SECONDS = 30.0
@@ -104,6 +104,7 @@ def _serve(pipe: Connection, data: Path, seed: str, now: int, steady: int, plant
     site_senses.give_chance(seed)
     site_senses.give_queue(site.tell)
     site_senses.give_http(site.ask)
+    site_imap.give_mailboxes(site.ask)
     site_senses.give_engine(site.pause)
     site_orders.be_small()
     watch_writes(data, seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from simulation.auditor.boxes import Boxes
 from simulation.auditor.came_in import Arrivals
 from simulation.auditor.deliveries import Deliveries
 from simulation.auditor.endings import judge_ending
@@ -28,6 +29,7 @@ class Auditor:
         self.arrivals = Arrivals()
         self.desks = Desks(self.known)
         self.deliveries = Deliveries(self.known, self.desks)
+        self.boxes = Boxes(self.known, self.desks)
         self.timelines = Timelines(self.known)
         self.releases = Releases()
         self.opinions = Opinions()
@@ -54,6 +56,7 @@ class Auditor:
         yield from judge_lists(point, self.lives.lives, self.known, self.desks)
         yield from judge_views(point, self.lives.lives, self.known, self.desks, self.timelines)
         yield from self.deliveries.judge(point, self.lives.lives, could_see)
+        yield from self.boxes.judge(point, self.lives.lives, could_see)
         yield from self.releases.judge(point, self.lives.lives, self.deliveries)
         yield from self.opinions.judge(point, self.known)
         yield from judge_ending(point)

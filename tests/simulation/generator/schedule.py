@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simulation import looking, observations
-from simulation.generator import doings, people, trouble, upkeep
+from simulation.generator import doings, mailboxes, people, trouble, upkeep
 from simulation.generator.cast import Cast
 from simulation.settling import run_task, settle
 from simulation.tasks import BEATS, Task
@@ -128,6 +128,12 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (14, pass_time),
     (6, race),
     (2, send_somewhere),
+    (2, mailboxes.add_source),
+    (8, mailboxes.bring_to_mailbox),
+    (2, mailboxes.change_mailbox),
+    (0.5, mailboxes.change_source),
+    (3, mailboxes.race_pull),
+    (2, mailboxes.send_to_mailbox),
     (2, people.borrow),
     (1, people.rest),
     (1, people.regroup),
@@ -171,8 +177,11 @@ def _settle(cast: Cast, *, at_end: bool) -> None:
     world.endpoints.behave()
     if cast.lots.random() < 0.5:
         world.pass_time(cast.lots.choice((SECOND, HOUR)))
+    mailboxes.tend(cast)
     settle(cast)
+    mailboxes.look(cast)
     cast.note_outbox("page")
     cast.note_filters("settled", set())
     observations.observe(cast)
+    world.endpoints.mailboxes.observe()
     looking.look_around(cast, at_end=at_end)
