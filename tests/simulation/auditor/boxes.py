@@ -64,7 +64,7 @@ class Boxes:
         self.places: dict[str, Place] = {}
         self.given: dict[Copy, set[str]] = defaultdict(set)
         self.flags: dict[tuple[str, Copy], set[str]] = defaultdict(set)
-        self.changed: set[str | int] = set()
+        self.changed, self.people = set[str](), set[str]()
 
     def judge(
         self, point: Point, lives: dict[int, Life], before: dict[str, frozenset[str]]
@@ -73,7 +73,8 @@ class Boxes:
 
         ``before`` is what each person could see at the last point.
         """
-        self.changed = {e["name"] for e in point.entries if e["what"] == "person"}
+        named = {entry["name"] for entry in point.entries if entry["what"] == "person"}
+        self.changed, self.people = named & self.people, named | self.people
         for row in self.known.rows[MESSAGES].values():
             self.given[copy_of(row)].add(row["audience"])
         for entry in point.entries:
