@@ -79,13 +79,14 @@ class Mailbox:
 class Mailboxes:
     """All mailboxes, by their users; ``lots`` decides what each server is like.
 
-    ``heard`` is how much of the history their readers have looked at.
+    ``heard`` is how much of the history was looked at for ``groups``, those of each person.
     """
 
     def __init__(self, history: History, lots: random.Random) -> None:
         self.history, self.lots = history, lots
         self.boxes: dict[str, Mailbox] = {}
         self.validity, self.heard = 100, 0
+        self.groups: dict[str, list[str]] = {}
 
     def make(self, owner: str) -> Mailbox:
         """Make a mailbox of a person."""

@@ -14,13 +14,15 @@ from simulation.tasks import Task
 
 FLAGS = ((), (), (), ("\\Seen",), ("\\Flagged",), ("\\Answered", "$todo"), ("\\Seen", "later"))
 EVERY = ("60", "300")
-DISTURBING = {"regroup", "leave", "forget", "retain", "restore", "change_source"}
-"""Steps after which nobody can say which mail still comes from where."""
+MOST = 4
+"""Sources, and mailboxes that matches are put into, that a world has at a time."""
 
 
 def add_source(cast: Cast) -> None:
     """Have somebody ask for the mail of a mailbox, for themselves or for others."""
     lots = cast.lots
+    if len(sources.rows(cast.world)) >= MOST:
+        return
     person = lots.choice(cast.names)
     box = _box(cast, person)
     audience = lots.choice((f"user:{person}", *cast.audiences_of(person)))
@@ -121,9 +123,22 @@ def race_pull(cast: Cast) -> None:
     world.meanwhile = None
 
 
+def fail_mailboxes(cast: Cast) -> None:
+    """Have the servers of mailboxes refuse, hang and cut while much is asked of them."""
+    lots, world = cast.lots, cast.world
+    world.endpoints.misbehave("imap", lots.choice((1, 2, 5)))
+    pulls = [
+        Task("filters.pull_source", (row["key"],)) for row in sources.rows(world) if row["active"]
+    ]
+    for task in lots.sample([*pulls, Task("filters.deliver", ("outbound",))], len(pulls) + 1):
+        run_task(world, task)
+
+
 def send_to_mailbox(cast: Cast) -> None:
     """Have somebody want their matches in their own mailbox."""
     lots = cast.lots
+    if len(cast.world.select(_PLACES)) >= MOST:
+        return
     person = lots.choice(cast.names)
     box = _box(cast, person)
     mine = [key for key, row in cast.filters.items() if row["owner"] == person]
@@ -156,6 +171,7 @@ def tend(cast: Cast) -> None:
         cast.request(row["person"], "post", f"/delivery/{row['key']}/on/")
 
 
+_PLACES = "SELECT id FROM filters_destination WHERE kind = 'mailbox'"
 _OFF = """
 SELECT d.id AS key, u.username AS person FROM filters_destination d
 JOIN auth_user u ON u.id = d.owner_id WHERE d.kind = 'mailbox' AND NOT d.active ORDER BY d.id"""
@@ -165,10 +181,20 @@ def look(cast: Cast) -> None:
     """Write down which mail may come later than this settled point, or never."""
     boxes, entries = _boxes(cast), cast.history.entries
     new, boxes.heard = entries[boxes.heard :], len(entries)
-    rows = sources.rows(cast.world)
-    if not any(entry["what"] == "step" and entry["name"] in DISTURBING for entry in new):
-        rows = [row for row in rows if row["error"] or row["missing"]]
-    _doubt_all(cast, rows)
+    restored, audiences, people = False, set[str](), set[str]()
+    for entry in new:
+        match entry["what"]:
+            case "person" if boxes.groups.get(entry["name"]) != entry["groups"]:
+                boxes.groups[entry["name"]] = list(entry["groups"])
+                people.add(entry["name"])
+            case "upkeep" if entry["kind"] == "forget" and entry.get("before") is None:
+                audiences.add(entry["audience"])
+            case "upkeep" if entry["kind"] == "restore":
+                restored = True
+    for row in sources.rows(cast.world):
+        changed = restored or row["audience"] in audiences or row["person"] in people
+        if changed or row["error"] or row["missing"]:
+            _doubt_all(cast, [row])
 
 
 def _doubt_all(cast: Cast, rows: list[dict[str, Any]]) -> None:
