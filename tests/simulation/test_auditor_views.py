@@ -57,3 +57,20 @@ def test_each_corruption_is_found(case):
     story = copy.deepcopy(right_story())
     story.entries[place]["msgids"] = msgids
     assert any(said in sentence for sentence in found(story))
+
+
+def test_what_a_backup_brings_back_is_found_again():
+    story = Story()
+    story.person("alice")
+    story.mail(BEGIN, {"msgid": "m1"})
+    story.mail(BEGIN + 3, {"msgid": "m2"})
+    stored = story.stored["messages"]
+    for there, names in ((stored, "m2 m1"), (stored[1:], "m2"), (stored, "m2 m1")):
+        story.stored["messages"] = there
+        if names == "m2":
+            story.tell("upkeep", kind="forget", audience="public", before=BEGIN + 1)
+        elif len(story.entries) > 9:
+            story.tell("upkeep", kind="restore")
+        story.settle(BEGIN + 7)
+        story.page("alice", "search", TQL, *names.split())
+    assert not [said for said in found(story) if "searches" in said]

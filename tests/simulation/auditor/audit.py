@@ -45,9 +45,9 @@ class Auditor:
 
     def _judge(self, point: Point) -> Iterator[Finding]:
         before = {table: set(rows) for table, rows in self.known.rows.items()}
+        newest = self.known.newest
         self.known.look(point)
-        gone = any(keys - self.known.rows[table].keys() for table, keys in before.items())
-        self.timelines.looked(gone)
+        self.timelines.looked(self._has_another_past(before, newest))
         could_see = {name: self.known.audiences(name) for name in self.known.people}
         self.lives.follow(point)
         self.desks.follow(point)
@@ -62,6 +62,14 @@ class Auditor:
         yield from judge_ending(point)
         owners = {key: life.entry["owner"] for key, life in self.lives.lives.items()}
         self.desks.look(point, owners)
+
+    def _has_another_past(self, before: dict[str, set[tuple[str, str]]], newest: int) -> bool:
+        """Return whether rows are gone, or are there of a time when they were not: of a backup."""
+        return any(
+            keys - rows.keys()
+            or any(row["ts"] <= newest for key, row in rows.items() if key not in keys)
+            for keys, rows in ((before[table], rows) for table, rows in self.known.rows.items())
+        )
 
 
 def judge(entries: Iterable[Entry]) -> list[Finding]:
