@@ -79,6 +79,21 @@ def test_two_messages_with_one_message_id_are_both_put_in(person):
     assert (person.content(), person.content("Left")) == ([raws[0]], [raws[1]])
 
 
+def test_a_forged_message_that_was_put_in_keeps_no_other_out(person):
+    raws = [b"Message-ID: <7@x.org>\r\n\r\n" + text for text in (b"genuine", b"forged")]
+    key = f"7@x.org copy:{'0' * 32}"
+    first = person.match(7, raw=raws[0])
+    other = replace(first, msgid=key)
+    person.originals[key], person.shared = raws[1], {first.msgid, key}
+    assert person.deliver(other) == ("delivered", ["appended"])
+    for action in ("appended", "present"):
+        person.delivered.clear()
+        assert person.deliver(first) == ("delivered", [action])
+        assert person.content() == sorted(raws)
+    person.deliver(replace(first, op="delete"))
+    assert (person.content(), person.content("Left")) == ([raws[1]], [raws[0]])
+
+
 def test_what_leaves_a_live_list_is_moved_and_comes_back(person, dovecot):
     person.deliver(person.match(1), person.match(2))
     with dovecot.session() as client:

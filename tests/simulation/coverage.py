@@ -32,8 +32,11 @@ EVENTS = (
 )
 """What has to meet every phrase and construct, and live filters as well as those that keep."""
 
-OF_MODES = ("recompiled", "left the list", "backup", "restore")
+OF_MODES = ("recompiled", "left the list", "backup", "restore", "mailbox", "mailbox copy")
 """What has to meet live filters, or those that keep, and not every phrase."""
+
+_COPIES = {"mailbox": "mailbox copy"}
+"""How a delivery is called whose kind has the name of something else."""
 
 SUGAR = ("Between", "Braces", "InFilter", "NotTrue", "Truth")
 """Nodes that no canonical text has, or that decide nothing."""
@@ -176,7 +179,7 @@ class _Scene:
             if entry.get("accepted", True) and place and _place(told).endswith(place):
                 mine = self._of(told["person"])
                 chosen = mine if told["filters"] is None else mine & {*told["filters"]}
-                yield told["kind"], chosen
+                yield _COPIES.get(told["kind"], told["kind"]), chosen
 
     def _running(self) -> set[int]:
         return {key for key, told in self.filters.items() if told.get("active", True)}

@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 from simulation.history import History
+from simulation.mailboxes import Mailboxes
 
 GOOD = {"answer": "ok"}
 
@@ -27,7 +28,18 @@ MISBEHAVIOURS: dict[str, tuple[dict[str, Any], ...]] = {
         {"answer": "hang", "waited": 10},
         {"answer": "accept, then cut"},
     ),
+    "imap": (
+        {"answer": "refuse"},
+        {"answer": "refuse", "words": "[UNAVAILABLE] later"},
+        {"answer": "hang", "waited": 60},
+        {"answer": "cut"},
+        {"answer": "accept, then cut"},
+        {"answer": "accept, then cut"},
+    ),
 }
+
+OFTEN = 0.3
+"""How many requests of a mailbox go wrong, while some are to: else no login ever went well."""
 
 
 class Endpoints:
@@ -42,6 +54,7 @@ class Endpoints:
         self.bad: Counter[str] = Counter()
         self.good: Counter[str] = Counter()
         self.how: dict[str, str] = {}
+        self.mailboxes = Mailboxes(history, lots)
 
     def misbehave(self, kind: str, times: int, after: int = 0, how: str = "") -> None:
         """Have requests of a kind go wrong, so many after the next ones."""
@@ -68,6 +81,8 @@ class Endpoints:
         """Return the answer to a request; what is accepted is written down."""
         if request.get("do") == "open":
             return GOOD
+        if kind == "imap":
+            return self.mailboxes.answer(request, self._fault_of_mailbox())
         answer = GOOD if kind == "smtp" else {"answer": "status", "status": 200, "text": "ok"}
         if self.bad[kind] > 0 and self._is_bad(kind):
             answer = self._bad_answer(kind)
@@ -77,6 +92,12 @@ class Endpoints:
         if answer["answer"] == "accept, then cut":
             return {**answer, "answer": "cut"}
         return answer
+
+    def _fault_of_mailbox(self) -> dict[str, Any] | None:
+        if self.bad["imap"] <= 0 or self.lots.random() > OFTEN:
+            return None
+        self.bad["imap"] -= 1
+        return self.lots.choice(MISBEHAVIOURS["imap"])
 
 
 def _content(kind: str, request: dict[str, Any]) -> dict[str, Any]:

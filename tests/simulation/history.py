@@ -6,7 +6,8 @@ they do not know.
 
 person: name, groups, time_zone, email, aliases, timeliness, quiet_from, quiet_to, holiday_until;
     the whole of it again when it changed, with ``removed: true`` when it is gone
-submitted: table, rows (the columns of LANGUAGE.md without ts), origin (append, page, archive);
+submitted: table, rows (the columns of LANGUAGE.md without ts), origin (append, page, archive,
+    mailbox); ``receipt: null`` if nobody can say whether it comes in; of a mailbox: source, name;
     ``copy: true`` in a row of a forged copy.  What was answered by an end of the process is told
     when it was asked again; each must become visible, in one instant for one entry
 filter: key, owner, name, text, phrase, tql (what runs, with what it refers to), existing, t0
@@ -18,12 +19,16 @@ filter_changed: key, how (edit, forget, pause, resume, delete, mode, timeliness,
 act: person, kind (an action of a list, undo, vote, tag, …), msgids, filter or thread, status (of
     the answer), until (of a snooze)
 destination: key, uid, person, kind, address or url, filters (keys; null for all), active, cursor
-    (where it begins in the release sequence); ``how: deleted``
+    (where it begins in the release sequence); ``how: deleted``; of a mailbox: folder (in full),
+    delimiter, keywords (whether it takes any); its address is the user
 fault: kind (crash, restart, io_error, disk_full, lost_queue, clock_step, endpoint), and what the
     kind has
+source: key, person, user (of the mailbox), audience, folders, active; ``how`` of a change
+mailbox: how (came, renumbered, flags, removed), user, owner, folder, messages: what is said of each
+    with its flags
 upkeep: kind (compact, vacuum, backup, restore, forget, …), and what the kind has
-received: endpoint (smtp, http), recipient or path, answer (what was answered), message_id,
-    payload
+received: endpoint (smtp, http, imap), recipient or path, answer (what was answered), message_id,
+    payload; of a mailbox: folder, how (append, move, copy)
 settled: rounds: all tasks were run until nothing was due
 seen: kind and content:
 seen, rows: table, rows (each column, ts among them), read from the Parquet files that the log
@@ -37,6 +42,7 @@ seen, destinations: rows: key, cursor, latest, claimed_until, holder, due_at, fa
     error
 seen, asides: rows: kind, key, error_class, attempts, first_at: what was set aside
 seen, letter: person, msgid, status: of a message that was asked for by its Message-ID
+seen, mailbox: user, folders: what lies in each, with its flags
 seen, page: person, page (inbox, filter, shelf, search), name, msgids in their order, status
 seen, waiting: outbox, unreleased, stale, queue: what is not done, counted
 seen, check: report of check-data: problems

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulation import sources
 from simulation.tasks import BEATS, SECOND, Task
 from simulation.world import CrashedError, OrderFailedError, World
 
@@ -82,11 +83,12 @@ UNION ALL SELECT try_again_at FROM filters_setaside WHERE kind <> 'index' AND tr
 def _is_waiting(world: World) -> bool:
     """Tell whether something is to be sent or tried again, now or soon."""
     limit = world.now + 3600 * SECOND
-    return any(row["due_at"] < limit for row in world.select(_DUE, world.now))
+    times = [row["due_at"] for row in world.select(_DUE, world.now)] + sources.awaited(world)
+    return any(time < limit for time in times)
 
 
 def _pause(world: World) -> int:
     """Return how long nothing happens: until a task or a destination is due."""
     times = [task.due for task in world.queue.tasks]
-    times += [row["due_at"] for row in world.select(_DUE, world.now)]
+    times += [row["due_at"] for row in world.select(_DUE, world.now)] + sources.awaited(world)
     return max(SECOND // 10, min(times, default=world.now) - world.now + 1)

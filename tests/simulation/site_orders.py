@@ -131,9 +131,19 @@ def destination(
             Address.objects.filter(pk=made.address.pk).update(confirmed_at=wall_clock())
         if kind == "webhook":
             made.secret = encryption.encrypt(make_secret(), services.data())
+        elif kind == "mailbox":
+            made.secret = encryption.encrypt("of a mailbox", services.data())
         chosen = None if filters is None else list(Filter.objects.filter(pk__in=filters))
         add_destination(made, chosen)
     return int(made.pk)
+
+
+def let_publish(name: str) -> None:
+    """Let somebody bring mail for all whose mail they see."""
+    from django.contrib.auth.models import Permission, User
+
+    publish = Permission.objects.get(codename="publish", content_type__app_label="filters")
+    User.objects.get(username=name).user_permissions.add(publish)
 
 
 def choose(key: int, filters: list[int] | None) -> None:
@@ -239,7 +249,7 @@ ORDERS = {
     order.__name__: order
     for order in (
         *(person, append, annotate, task, request, destination, choose, check_data, forget),
-        *(group, health, retain, leave, take_in, back_up, restore),
+        *(group, health, retain, leave, take_in, back_up, restore, let_publish),
     )
 }
 """By name."""

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from simulation import engine, site_mail, site_orders, site_senses
+from simulation import engine, site_imap, site_mail, site_orders, site_senses
 from simulation.site_writes import watch_writes, writes
 
 MOST_SECONDS = 30.0
@@ -114,6 +114,7 @@ def _serve(
     site_senses.give_chance(seed)
     site_senses.give_queue(site.tell)
     site_senses.give_http(site.ask)
+    site_imap.give_mailboxes(site.ask)
     site_senses.give_engine(site.pause, spark)
     site_orders.be_small()
     watch_writes(data, seed)

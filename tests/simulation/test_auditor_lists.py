@@ -173,3 +173,17 @@ def test_what_is_old_and_was_imported_stands_behind_the_others_of_its_day():
     assert judge(story.entries) == []
     story.entries[-1]["msgids"].reverse()
     assert "is out of order" in str(judge(story.entries)[0])
+
+
+def test_a_thread_is_perhaps_muted_by_a_reply_that_names_only_what_it_answers():
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.size = 1")
+    story.mail(10, {"msgid": "a"}, {"msgid": "b", "inreplyto": "a"})
+    story.mail(20, {"msgid": "c", "inreplyto": "a", "references": ["a"]})
+    for msgid, ts in (("a", 10), ("b", 10), ("c", 20)):
+        story.match(1, msgid, ts)
+    story.tell("act", person="alice", kind="mute", msgids=["b"], status=302, step_made=["s"])
+    story.settle(30)
+    story.page("alice", "inbox", "")
+    assert not judge(story.entries)

@@ -69,3 +69,20 @@ def test_a_message_is_there_for_those_who_may_see_it_and_for_nobody_else():
         for status in (302, 404):
             story.tell("seen", kind="letter", person=person, msgid=msgid, status=status)
         assert [f"it answers {404 if there else 302}" in one for one in found(story)] == [True]
+
+
+def test_what_a_backup_brings_back_is_found_again():
+    story = Story()
+    story.person("alice")
+    story.mail(BEGIN, {"msgid": "m1"})
+    story.mail(BEGIN + 3, {"msgid": "m2"})
+    stored = story.stored["messages"]
+    for there, names in ((stored, "m2 m1"), (stored[1:], "m2"), (stored, "m2 m1")):
+        story.stored["messages"] = there
+        if names == "m2":
+            story.tell("upkeep", kind="forget", audience="public", before=BEGIN + 1)
+        elif len(story.entries) > 9:
+            story.tell("upkeep", kind="restore")
+        story.settle(BEGIN + 7)
+        story.page("alice", "search", TQL, *names.split())
+    assert not [said for said in found(story) if "searches" in said]

@@ -33,6 +33,7 @@ class Person:
         self.confirmed = []
         self.delivered = set()
         self.seen = set()
+        self.shared = set()
         self.flags = ()
         self.sequence = 0
 
@@ -65,6 +66,7 @@ class Person:
             self.confirm,
             self.delivered,
             self.seen,
+            self.shared,
         )
         return self.outcome.state, self.confirmed
 

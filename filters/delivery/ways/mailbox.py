@@ -6,13 +6,14 @@ after it, and what a person has deleted since is not put in again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
 from django.db import transaction
 
+from filters.accounts import people
 from filters.delivery import claims
 from filters.delivery.ways.originals import original_of
 from filters.delivery.ways.preview import Preview
@@ -28,6 +29,7 @@ from tapestry.deliver.ways import mailbox
 from tapestry.deliver.ways.mailbox import Confirmation, Mailbox, MailboxSettings, deliver_to_mailbox
 from tapestry.servers.account import Account
 from tapestry.servers.imap import explained
+from tapestry.tables.read import same_message_id
 
 MOST = 100
 """Messages of one delivery."""
@@ -85,6 +87,7 @@ def send(destination: Destination, batch: Batch) -> Outcome:
         original_of,
         lambda confirmation: _confirm(destination, confirmation),
         seen=_read(batch),
+        shared=_shared(destination, batch),
         prepare=prepare,
     )
     anew = _keep_places(destination, names, boxes[0].folders) & lost.keys() if boxes else ()
@@ -117,6 +120,13 @@ def _read(batch: Batch) -> set[str]:
         read_at__isnull=False,
     )
     return set(matches.values_list("msgid", flat=True))
+
+
+def _shared(destination: Destination, batch: Batch) -> Collection[str]:
+    """Return the msgids of messages whose Message-ID others have that say something else."""
+    msgids = (match.msgid for match in batch.matches)
+    seen = people.audiences(destination.owner)
+    return same_message_id(services.tables(), msgids, seen).keys()
 
 
 def _names(destination: Destination, batch: Batch) -> dict[str, str]:

@@ -79,10 +79,11 @@ class Confirmation:
 
 @dataclass(slots=True)
 class Mailbox:
-    """A mailbox that is open for deliveries."""
+    """A mailbox that is open for deliveries; other messages have the Message-IDs of ``shared``."""
 
     account: Account
     folders: MailFolders
+    shared: Collection[str] = frozenset()
 
     def deliver(
         self,
@@ -163,7 +164,7 @@ class Mailbox:
         delivered: Collection[tuple[int, str]],
         seen: Collection[str],
     ) -> Confirmation:
-        identity = _identity(match.msgid, original.raw if original else None)
+        identity = self._identity(match.msgid, original.raw if original else None)
         if identity is None:
             return Confirmation(match, "skipped", "Its original is no longer stored.")
         if match.op == "delete":
@@ -184,6 +185,16 @@ class Mailbox:
             folder, original.raw, match.received, seen=match.msgid in seen, flags=original.flags
         )
         return Confirmation(match, "appended")
+
+    def _identity(self, msgid: str, raw: bytes | None) -> MessageIdentity | None:
+        """Return how a message is known again; None if that cannot be known without its original.
+
+        A message with the Message-ID of another is known by its bytes, whichever came first here.
+        """
+        if raw is None:
+            return MessageIdentity.of_msgid(msgid)
+        is_shared = is_copy(msgid) or msgid in self.shared
+        return MessageIdentity.of_bytes(raw) if is_shared else MessageIdentity.of(raw)
 
     def _move_out(self, filter_name: str, identity: MessageIdentity) -> Action:
         """Move what has left a list to the folder for that; its owner may have moved it before."""
@@ -219,13 +230,6 @@ class Mailbox:
         return bool(uids)
 
 
-def _identity(msgid: str, raw: bytes | None) -> MessageIdentity | None:
-    """Return how a message is known again; None if that cannot be known without its original."""
-    if raw is None:
-        return MessageIdentity.of_msgid(msgid)
-    return MessageIdentity.of_bytes(raw) if is_copy(msgid) else MessageIdentity.of(raw)
-
-
 @contextmanager
 def open_mailbox(
     account: Account,
@@ -253,6 +257,7 @@ def deliver_to_mailbox(
     confirm: Callable[[Confirmation], None],
     delivered: Collection[tuple[int, str]] = frozenset(),
     seen: Collection[str] = frozenset(),
+    shared: Collection[str] = frozenset(),
     prepare: Callable[[Mailbox], None] = lambda mailbox: None,
 ) -> Outcome:
     """Deliver a batch; ``confirm`` is called after each match, and stores it.
@@ -260,7 +265,8 @@ def deliver_to_mailbox(
     Before the first, ``prepare`` is called with the open mailbox.
 
     If the outcome is to try again, the next attempt needs only what was not confirmed.  See
-    Mailbox.deliver for ``delivered`` and ``seen``.
+    Mailbox.deliver for ``delivered`` and ``seen``; ``shared`` are those of the messages whose
+    Message-ID another message has.
     """
     start = time.perf_counter()
     done: Counter[str] = Counter()
@@ -269,6 +275,7 @@ def deliver_to_mailbox(
     trouble: TapestryError | None = None
     try:
         with open_mailbox(account, settings, seconds=LONGEST) as mailbox:
+            mailbox.shared = shared
             prepare(mailbox)
             for confirmation in mailbox.deliver(batch, original_of, delivered, seen):
                 confirm(confirmation)

@@ -4,6 +4,7 @@
                                ├─ lives ─ timelines ─ matching ─────────────> the law of filters
                                ├─ shelves ─ lists ──────────────────────────> what pages show
                                ├─ transmissions ─ timing ─ deliveries ──────> what was sent
+                               ├─ boxes ────────────────────────────────────> what was put in
                                └─ endings ──────────────────────────────────> nothing waits
     TQL ─ reader ─> nodes ─ answers (parts, ranks, values, spans) ─> when each message matches
 

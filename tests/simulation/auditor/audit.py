@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from simulation.auditor.asides import Asides
 from simulation.auditor.borrowing import judge_borrowing
+from simulation.auditor.boxes import Boxes
 from simulation.auditor.came_in import Arrivals
 from simulation.auditor.deliveries import Deliveries
 from simulation.auditor.endings import judge_ending
@@ -32,6 +33,7 @@ class Auditor:
         self.arrivals = Arrivals()
         self.desks = Desks(self.known)
         self.deliveries = Deliveries(self.known, self.desks)
+        self.boxes = Boxes(self.known, self.desks)
         self.timelines = Timelines(self.known)
         self.releases = Releases()
         self.opinions = Opinions()
@@ -48,9 +50,9 @@ class Auditor:
 
     def _judge(self, point: Point) -> Iterator[Finding]:
         before = {table: set(rows) for table, rows in self.known.rows.items()}
+        newest = self.known.newest
         self.known.look(point)
-        gone = any(keys - self.known.rows[table].keys() for table, keys in before.items())
-        self.timelines.looked(gone)
+        self.timelines.looked(self._has_another_past(before, newest))
         could_see = {name: self.known.audiences(name) for name in self.known.people}
         self.lives.follow(point)
         self.desks.follow(point)
@@ -60,6 +62,7 @@ class Auditor:
         yield from judge_lists(point, self.lives.lives, self.known, self.desks)
         yield from judge_views(point, self.lives.lives, self.known, self.desks, self.timelines)
         yield from self.deliveries.judge(point, self.lives.lives, could_see)
+        yield from self.boxes.judge(point, self.lives.lives, could_see)
         yield from self.releases.judge(point, self.lives.lives, self.deliveries)
         yield from self.opinions.judge(point, self.known)
         yield from self.asides.judge(point)
@@ -68,6 +71,14 @@ class Auditor:
         yield from judge_ending(point)
         owners = {key: life.entry["owner"] for key, life in self.lives.lives.items()}
         self.desks.look(point, owners)
+
+    def _has_another_past(self, before: dict[str, set[tuple[str, str]]], newest: int) -> bool:
+        """Return whether rows are gone, or are there of a time when they were not: of a backup."""
+        return any(
+            keys - rows.keys()
+            or any(row["ts"] <= newest for key, row in rows.items() if key not in keys)
+            for keys, rows in ((before[table], rows) for table, rows in self.known.rows.items())
+        )
 
 
 def judge(entries: Iterable[Entry]) -> list[Finding]:

@@ -116,6 +116,8 @@ class Deliveries:
 
     def _destination(self, entry: Entry) -> None:
         route = self.routes.get(entry["uid"])
+        if entry.get("kind") == "mailbox":
+            return  # judged by mailboxes.py
         if entry.get("how") == "deleted":
             self.routes.pop(entry["uid"], None)
         elif route is None:

@@ -3,7 +3,8 @@
 matches of a person ─ visible, shown, not retracted, not done or snoozed ─> a filter's list
                     └ nor of a muted thread ─> the inbox
 by the day on which they matched, in a day by when they were received, the newest first; what is
-old and matched as it was imported stands behind the others of its day
+old and matched as it was imported stands behind the others of its day; what a source has brought
+was imported if it was there at first sight, which nobody outside can say
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from simulation.auditor.came_in import message_id
 from simulation.auditor.findings import EPOCH, Finding, when
 from simulation.auditor.lives import Life
 from simulation.auditor.nodes import MESSAGES
@@ -70,7 +72,7 @@ def _judge_list(
     for (msgid, audience), at in cards.items():
         hidden = desk.state(msgid).hidden(now)
         muted = is_muted(desk, known, person, msgid) if look["page"] == "inbox" else False
-        if hidden is None or muted is None:
+        if hidden is None or muted is None or _is_perhaps_in_block(msgid, audience, at, known):
             unsure.add(msgid)
         elif not hidden and not muted:
             keys[msgid, audience] = _key(msgid, audience, at, zone, known, desk, now)
@@ -90,6 +92,13 @@ def _key(
     if row is None or moved != row["ts"] or row["ts"] - received <= OLD:
         block = ""
     return day, _behind(block), max(received, back or received), moved
+
+
+def _is_perhaps_in_block(msgid: str, audience: str, at: int, known: Known) -> bool:
+    """Return whether it matters, and nobody can say, if a source found a message at first sight."""
+    row = known.rows[MESSAGES].get((msgid, audience))
+    old = row is not None and at == row["ts"] and row["ts"] - row["received"] > OLD
+    return old and (message_id(msgid), audience) in known.pulled
 
 
 def _behind(block: str) -> Key:

@@ -181,9 +181,8 @@ class Desks:
                 root = root_of(self.known, entry["person"], msgid)
                 mutes = entry["kind"] == "mute"
                 if root is None or not certain:
-                    for name in (root, msgid):
-                        if name is not None:
-                            self._mute(desk, name, UNSURE, UNSURE)
+                    for name in _perhaps_roots(self.known, entry["person"], msgid):
+                        self._mute(desk, name, UNSURE, UNSURE)
                 elif desk.muted.get(root, False) != mutes:
                     threads.setdefault(root, (desk.muted.get(root, False), desk.muted_by.get(root)))
                     self._mute(desk, root, mutes, step)
@@ -239,6 +238,19 @@ class Desks:
 def _either(one: State, other: State) -> State:
     pairs = {name: (getattr(one, name), getattr(other, name)) for name in State.__slots__}
     return State(**{name: a if a == b else UNSURE for name, (a, b) in pairs.items()})
+
+
+def _perhaps_roots(known: Known, person: str, msgid: str) -> set[str]:
+    """Return all that may be the first message of a thread: what it answers, up to the first."""
+    found, waiting = {msgid}, [msgid]
+    while waiting:
+        name = waiting.pop()
+        rows = (known.rows["messages"].get((name, a)) for a in known.audiences(person))
+        for row in rows:
+            above = {*row["references"][:1], row["inreplyto"]} - {None} if row else set[str]()
+            waiting += sorted(above - found)
+            found |= above
+    return found
 
 
 def root_of(known: Known, person: str, msgid: str) -> str | None:

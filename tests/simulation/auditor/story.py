@@ -78,6 +78,7 @@ class Known:
         self.people: dict[str, Entry] = {}
         self.rows: dict[str, dict[tuple[str, str], Row]] = {MESSAGES: {}, ANNOTATIONS: {}}
         self.imported: dict[tuple[str, str], str] = {}
+        self.pulled: set[tuple[str, str]] = set()
         self.newest, self.has_forgotten = 0, False
 
     def look(self, point: Point) -> None:
@@ -87,6 +88,8 @@ class Known:
             if entry["what"] == "submitted" and entry.get("origin") == "archive":
                 for row in entry["rows"]:
                     self.imported[row["msgid"], row["audience"]] = entry["name"]
+            elif entry["what"] == "submitted" and entry.get("origin") == "mailbox":
+                self.pulled |= {(row["msgid"], row["audience"]) for row in entry["rows"]}
         for table, key in ((MESSAGES, "msgid"), (ANNOTATIONS, "annid")):
             rows = point.rows("rows", table=table)
             if rows is not None:

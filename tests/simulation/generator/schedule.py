@@ -10,6 +10,7 @@ from simulation.generator import (
     changes,
     desk,
     doings,
+    mailboxes,
     people,
     pieces,
     scenes,
@@ -145,6 +146,13 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (3, change_in_flight),
     (4, desk.tidy),
     (4, changes.change_much),
+    (2, mailboxes.add_source),
+    (8, mailboxes.bring_to_mailbox),
+    (2, mailboxes.change_mailbox),
+    (0.5, mailboxes.change_source),
+    (3, mailboxes.race_pull),
+    (4, mailboxes.send_to_mailbox),
+    (2, mailboxes.fail_mailboxes),
     (2, people.borrow),
     (4, pieces.watch),
     (4, pieces.trickle),
@@ -197,8 +205,11 @@ def _settle(cast: Cast, *, at_end: bool) -> None:
     world.endpoints.behave()
     if cast.lots.random() < 0.5:
         world.pass_time(cast.lots.choice((SECOND, HOUR)))
+    mailboxes.tend(cast)
     settle(cast)
+    mailboxes.look(cast)
     cast.note_outbox("page")
     cast.note_filters("settled", set())
     observations.observe(cast)
+    world.endpoints.mailboxes.observe()
     looking.look_around(cast, at_end=at_end)

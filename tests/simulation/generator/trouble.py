@@ -52,7 +52,9 @@ def lose_queue(cast: Cast) -> None:
 def misbehave(cast: Cast) -> None:
     """Have servers of the outside refuse, hang, or cut."""
     lots = cast.lots
-    cast.world.endpoints.misbehave(lots.choice(("smtp", "http")), lots.choice((1, 1, 2, 5)))
+    cast.world.endpoints.misbehave(
+        lots.choice(("smtp", "http", "imap", "imap")), lots.choice((1, 1, 2, 5))
+    )
 
 
 def _plan(cast: Cast, kind: str) -> None:

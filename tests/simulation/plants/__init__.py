@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from simulation.plants import listing, running, sending, showing, storing
+from simulation.plants import listing, mailing, running, sending, showing, storing
 from simulation.plants.plant import Plant
 
 PLANTS: dict[str, Plant] = {
     planted.name: planted
     for planted in (
         *sending.PLANTS,
+        *mailing.PLANTS,
         *showing.PLANTS,
         *listing.PLANTS,
         *storing.PLANTS,

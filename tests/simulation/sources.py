@@ -1,0 +1,52 @@
+"""The sources of a world's people, as they are stored, and what of them is waited for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simulation.mailboxes import Folder
+    from simulation.world import World
+
+SECOND = 1_000_000
+
+_SOURCES = """
+SELECT s.id AS key, u.username AS person, s.user, s.audience, s.active, s.folder_patterns,
+    s.due_at, s.failures, s.error
+FROM filters_source s JOIN auth_user u ON u.id = s.owner_id WHERE u.is_active ORDER BY s.id"""
+
+_STATES = "SELECT sync_state FROM filters_folder WHERE source_id = ? ORDER BY name"
+
+
+def rows(world: World) -> list[dict[str, Any]]:
+    """Return the sources: ``folders`` are names, ``missing`` when what was put aside is due."""
+    found = world.select(_SOURCES)
+    for row in found:
+        row["folders"] = json.loads(row.pop("folder_patterns"))
+        states = [json.loads(state["sync_state"]) for state in world.select(_STATES, row["key"])]
+        missing = [state.get("withheld", {}).get("missing", {}) for state in states]
+        row["missing"] = [int(due * SECOND) for kept in missing for _, due in kept.values()]
+    return found
+
+
+def folders(world: World, row: dict[str, Any]) -> Iterator[tuple[str, Folder]]:
+    """Yield the folders of a source that are there."""
+    box = world.endpoints.mailboxes.boxes[row["user"]]
+    for name in row["folders"]:
+        if name in box.folders:
+            yield name, box.folders[name]
+
+
+def awaited(world: World) -> list[int]:
+    """Return when sources are pulled that are due, have failed, or lack a message."""
+    times = []
+    for row in rows(world):
+        if not row["active"]:
+            continue
+        if row["missing"]:
+            times.append(max(row["due_at"], *row["missing"]))
+        elif row["failures"] or row["due_at"] <= world.now:
+            times.append(row["due_at"])
+    return times
