@@ -65,8 +65,10 @@ class Deliveries:
             return
         by_position = {row["sequence"]: row for row in rows if row["sequence"] is not None}
         for entry in point.entries:
-            if entry["what"] == "person" and entry["name"] in self.people:
-                self.replanned.add(entry["name"])
+            if entry["what"] == "person":
+                if entry["name"] in self.people:
+                    self.replanned.add(entry["name"])
+                self.people.add(entry["name"])
             self.is_set_back |= entry.get("kind") == "clock_step" and entry["by"] < 0
         for entry in point.entries:
             yield from self._follow(point, entry, lives, by_position, before)
@@ -91,8 +93,6 @@ class Deliveries:
                 if entry.get("kind") == "restore":
                     for route in self.routes.values():
                         route.until, route.judged = 0, RESTORED
-            case "person":
-                self.people.add(entry["name"])
             case "filter_changed":
                 self.replanned.add(entry["key"])
                 for route in self.routes.values():
