@@ -9,6 +9,7 @@ A world that does not reach the place of a fault would be the same with it, so i
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -53,6 +54,8 @@ def search(
             [partial(play, seed, plant=partial(_watched, tuple(wanted.values())))], 1
         )
         if plain is None or plain.findings:
+            said = plain.findings[0] if plain else "its process ended by itself"
+            print(f"seed {seed} is red without a fault: {said[:300]}", file=sys.stderr)
             continue  # nobody could say what found it
         names = [name for name in wanted if name in plain.reached]
         calls = [partial(play, seed, plant=planting(wanted[name])) for name in names]

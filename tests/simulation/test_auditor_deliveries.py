@@ -221,3 +221,14 @@ def test_what_differs_in_two_worlds_is_found(corrupt, said):
     corrupt(other)
     assert any(said in str(finding) for finding in differences(one.entries, other.entries, "alice"))
     assert differences(one.entries, other.entries, "bob") == []
+
+
+def test_what_was_stored_before_a_holiday_was_chosen_is_shown_as_it_was_planned():
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.size = 1")
+    story.mail(5, {"msgid": "m1"})
+    story.match(1, "m1", 5)
+    story.person("alice", holiday_until="1970-01-09")
+    story.settle(9)
+    assert found(story) == []
