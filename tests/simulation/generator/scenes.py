@@ -24,8 +24,8 @@ def send_badly(cast: Cast, bring: Bring) -> None:
     lots, world = cast.lots, cast.world
     _find(cast, bring, lots.choice((1, 2, 4)))
     for kind in ("smtp", "http"):
-        answer = lots.choice(("", "", "accept, then cut"))
-        world.endpoints.misbehave(kind, lots.choice((1, 2, 5)), lots.choice((0, 1, 1, 2)), answer)
+        answer = lots.choice(("", "accept, then cut"))
+        world.endpoints.misbehave(kind, lots.choice((1, 2, 5)), lots.choice((0, 0, 1, 2)), answer)
     if lots.random() < 0.3:
         world.fault = ("crash", lots.choice(AT))
         cast.history.add("fault", kind="crash", at=world.fault[1])
