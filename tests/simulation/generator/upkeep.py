@@ -58,7 +58,8 @@ def take_in(cast: Cast) -> None:
     if not rows:
         return
     cast.made += 1
-    path = Path(f"{world.data}-archive-{cast.made}.mbox")
+    path = Path(f"{world.data}-archives") / f"archive-{cast.made}.mbox"  # its name is told
+    path.parent.mkdir(exist_ok=True)
     path.write_bytes(b"".join(b"%b%b\r\n" % (_BEGIN, row["raw"]) for row in rows))
     cast.order("take_in", path=str(path), audience=audience)
     path.unlink()
