@@ -94,7 +94,7 @@ def expect_place(page: Page, top: int, subject: str) -> None:
 def load_again(page: Page) -> None:
     """Have the list loaded once more, as it is when something has come."""
     page.evaluate("""() => new Promise((shown) => {
-      addEventListener("htmx:afterSettle", (event) => event.target.id === "list" && shown());
+      addEventListener("htmx:afterSettle", (event) => event.target.id === "listed" && shown());
       htmx.trigger(document.body, "arrived");
     })""")
 

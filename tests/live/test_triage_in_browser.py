@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 from support.contrast import too_faint
 from support.listed_mail import find, installed, letters
+from support.listed_page import open_list, row
 from support.page_errors import page_errors
 
 from filters.models import Match
@@ -17,7 +18,6 @@ from tapestry.tables.delta.log import Tables
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
-SIZES = {"desk": {"width": 1280, "height": 800}, "phone": {"width": 390, "height": 844}}
 MANY = [f"m{number:02}" for number in range(60)]
 
 
@@ -45,25 +45,6 @@ def patience():
     expect.set_options(timeout=5_000)
 
 
-def open_list(browser, live_server, size: str, scheme: str = "light") -> Page:
-    touch = size == "phone"
-    context = browser.new_context(
-        viewport=SIZES[size], color_scheme=scheme, has_touch=touch, is_mobile=touch
-    )
-    page = context.new_page()
-    page.set_default_timeout(30_000)
-    page.goto(f"{live_server.url}/in/jones/")
-    page.get_by_label("Name", exact=True).fill("terry")
-    page.get_by_label("Password").fill("secret")
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/in/jones/")
-    return page
-
-
-def row(page: Page, msgid: str):
-    return page.locator(f'#list a.row[data-msgid="{msgid}"]')
-
-
 def first(page: Page, at: int = 0) -> str:
     return page.locator("#list a.row").nth(at).get_attribute("data-msgid")
 
@@ -74,7 +55,7 @@ def shoot(page: Page, path: Path) -> None:
 
 
 def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
-    page = open_list(browser, live_server, "desk")
+    page = open_list(browser, live_server.url, "desk")
     errors = page_errors(page)
     toast = page.locator("#toast")
     page.keyboard.press("j")
@@ -163,7 +144,7 @@ def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
 
 
 def test_with_a_finger_on_a_phone_in_the_dark(browser, jones, live_server, pictures):
-    page = open_list(browser, live_server, "phone", "dark")
+    page = open_list(browser, live_server.url, "phone", "dark")
     one, two = first(page, 0), first(page, 1)
     box = page.locator(f'.pick[value="{one}"]').bounding_box()
     assert box["x"] + box["width"] <= row(page, one).locator(".face").bounding_box()["x"]

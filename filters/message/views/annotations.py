@@ -66,7 +66,7 @@ def undo(request: PersonRequest) -> HttpResponse:
         request.session[TOAST] = toast
         return redirect(message_address(change.msgid, visible[0].audience))
     response = render(request, "filters/triage/_said.html", {"toast": toast})
-    response["HX-Trigger"] = "annotated"
+    response["HX-Trigger-After-Swap"] = "annotated"
     return response
 
 

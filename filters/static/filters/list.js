@@ -2,9 +2,13 @@
 "use strict";
 
 let waiting = null; // the newest list, if it is not shown yet
-let acted = 0; // when the person did something that no list shows yet
+let acts = 0; // how often the person did something
+let actsShown = 0; // how many of these times the list that is shown knows of
+let hid = false; // whether messages left a list in any of the others
+let later = 0; // the timer of a list that could not be had
 const opened = new Set(); // ids of rows whose message was opened here: these stay
 
+const RETRY = 3000; // Milliseconds after which a list that could not be had is asked for again.
 const list = () => document.getElementById("list");
 const ids = (root) => [...root.querySelectorAll("a.row[id]")].map((row) => row.id);
 
@@ -49,16 +53,23 @@ function takeIn() {
   markOpen();
 }
 
-// What one has opened stays in its place, though it has left the list meanwhile.
+// What leaves the list just after the person did something left by that, unless it had left before.
+function stays(row) {
+  if (!opened.has(row.id) && !row.hasAttribute("aria-current")) return false;
+  return actsShown === acts || (!hid && row.closest("li").hasAttribute("data-kept"));
+}
+
+// What one has opened stays in its place, though it has left the list by itself meanwhile.
 function keepOpened(fresh) {
   for (const row of list().querySelectorAll("a.row[id]")) {
-    const stays = opened.has(row.id) || row.hasAttribute("aria-current");
-    if (!stays || fresh.getElementById(row.id)) continue;
+    if (!stays(row) || fresh.getElementById(row.id)) continue;
     const line = row.closest("li");
     const before = line.previousElementSibling?.querySelector("a.row");
     const place = before && fresh.getElementById(before.id)?.closest("li");
-    if (place) place.after(line.cloneNode(true));
-    else rowsOf(fresh).prepend(line.cloneNode(true));
+    const kept = line.cloneNode(true);
+    kept.dataset.kept = "";
+    if (place) place.after(kept);
+    else rowsOf(fresh).prepend(kept);
   }
 }
 
@@ -79,27 +90,32 @@ document.addEventListener("click", (event) => {
 });
 
 document.addEventListener("htmx:beforeRequest", (event) => {
-  event.detail.xhr.startedAt = Date.now();
+  event.detail.xhr.acts = acts;
 });
 
 document.addEventListener("acted", (event) => {
-  acted = Date.now();
-  if (!event.detail.hides) return;
-  opened.clear();
-  document.querySelector("#list a.row[aria-current]")?.removeAttribute("aria-current");
+  acts += 1;
+  hid ||= event.detail.hides;
+  waiting = null;
+  announce(0);
 });
 
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { target, xhr } = event.detail;
-  if (!list() || target !== list() || xhr.status !== 200) return;
+  if (target.id !== "listed" || xhr.status !== 200) return;
+  if (xhr.acts < acts) {
+    event.detail.shouldSwap = false; // It was asked for before; htmx asks again next.
+    return;
+  }
   const fresh = new DOMParser().parseFromString(event.detail.serverResponse, "text/html");
   keepOpened(fresh);
   const serverResponse = fresh.getElementById("list").outerHTML;
   event.detail.serverResponse = serverResponse;
   const shown = ids(list());
   const staysInPlace = !shown.length || ids(fresh).join() === shown.join();
-  if (staysInPlace || acted || !isPointedAt()) {
-    if (xhr.startedAt >= acted) acted = 0; // An answer that was asked for before is of no use.
+  if (staysInPlace || actsShown < acts || !isPointedAt()) {
+    actsShown = acts;
+    hid = false;
     waiting = null;
     announce(0);
     return;
@@ -109,6 +125,13 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   announce(ids(fresh).filter((id) => !shown.includes(id)).length);
   update(fresh);
   updateProgress(fresh);
+});
+
+document.addEventListener("htmx:afterRequest", (event) => {
+  const { status } = event.detail.xhr;
+  if (event.target.id !== "listed" || (status && status < 500)) return;
+  clearTimeout(later);
+  later = setTimeout(() => htmx.trigger(document.body, "arrived"), RETRY);
 });
 
 function retitle() {

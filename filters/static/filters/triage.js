@@ -122,8 +122,8 @@
   });
 
   // Which messages an answer is about stands in what was asked for, just before it says “acted”.
-  document.addEventListener("htmx:beforeOnLoad", ({ detail }) => {
-    asked = detail.requestConfig.formData?.getAll("id") ?? [];
+  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+    if (detail.target.id === "toast") asked = detail.requestConfig.formData?.getAll("id") ?? [];
   });
 
   // The next row is where one goes on from, once this one has left the list.
@@ -132,7 +132,7 @@
     const row = rowAt();
     const acted = new Set(asked);
     const all = [...document.querySelectorAll("#list a.row")];
-    if (hides || event.detail.elt?.id === "unread") {
+    if (hides) {
       const next = all.slice(all.indexOf(row) + 1).find((other) => !acted.has(other.dataset.msgid));
       if (row && next) next.focus();
     }

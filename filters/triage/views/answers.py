@@ -16,13 +16,17 @@ from filters.runtime.toast import TOAST, Toast
 def told(
     request: PersonRequest, words: str, step: TriageStep | None = None, *, hides: bool = False
 ) -> HttpResponse:
-    """Say what was done, and offer to undo the step."""
+    """Say what was done, and offer to undo the step.
+
+    The whole page is told, as what was pressed may have left it before the answer.
+    """
     toast = Toast(words=words, step=str(step.pk) if step else "")
     if not wants_fragment(request):
         request.session[TOAST] = toast
         return redirect(next_address(request))
     response = render(request, "filters/triage/_said.html", {"toast": toast})
-    response["HX-Trigger"] = json.dumps({"acted": {"hides": hides}, "arrived": {}, "read": {}})
+    acted = {"hides": hides, "target": "body"}
+    response["HX-Trigger-After-Swap"] = json.dumps({"acted": acted, "arrived": {}, "read": {}})
     return response
 
 

@@ -288,7 +288,7 @@ def test_marking_all_read_is_undone(client: Client, alice: User) -> None:
     before = unread(alice)
     page = client.post("/read/", headers={"HX-Request": "true"})
     assert f"{len(before)} messages marked read." in page.content.decode()
-    assert unread(alice) == set() and "acted" in page["HX-Trigger"]
+    assert unread(alice) == set() and "acted" in page["HX-Trigger-After-Swap"]
     step = TriageStep.objects.get().pk
     again = client.post("/read/", headers={"HX-Request": "true"}).content.decode()
     assert "Nothing was unread." in again and "undo" not in again
