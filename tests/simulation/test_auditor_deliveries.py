@@ -157,6 +157,17 @@ def test_each_corruption_is_found(corrupt, said):
     assert any(said in sentence for sentence in found(story)), found(story)
 
 
+@pytest.mark.parametrize("name", ["another message", "another instant", "too early"])
+def test_positions_before_a_restore_were_those_of_other_matches(name):
+    story = copy.deepcopy(right_story())
+    corrupt, said = CORRUPTIONS[name]
+    corrupt(story)
+    last = story.entries.index(received(story)[4])
+    restore = {"what": "upkeep", "kind": "restore", "step": 0, "now": BEGIN + 10 * HOUR}
+    story.entries.insert(last + 1, restore)
+    assert not any(said in sentence for sentence in found(story)), found(story)
+
+
 def test_what_was_answered_may_come_again_after_a_crash():
     story = right_story()
     twice(1)(story)

@@ -79,9 +79,11 @@ class Deliveries:
             self.forgot |= entry["what"] == "upkeep" and entry["kind"] in ("forget", "restore")
         self.hurried = dict(_hurried(point.entries, lives))
         self.number = self.desks.number - len(point.entries)
-        for entry in point.entries:
+        restored = _last_restore(point.entries)
+        for index, entry in enumerate(point.entries):
             self.number += 1
-            yield from self._follow(point, entry, lives, by_position, before)
+            released = by_position if index > restored else {}  # what was, a backup has undone
+            yield from self._follow(point, entry, lives, released, before)
         yield from self._complete(point, rows, lives)
         yield from self._planned(point, rows, lives)
         self.stored = {row["key"]: row for row in rows}
@@ -104,6 +106,9 @@ class Deliveries:
                 if entry.get("kind") == "restore":
                     for route in self.routes.values():
                         route.until, route.judged = 0, RESTORED
+                        floods = [key for key, sent in route.sent.items() if sent.kind == "flood"]
+                        for key in floods:
+                            del route.sent[key]
             case "filter_changed":
                 self.replanned.add(entry["key"])
                 for route in self.routes.values():
@@ -405,6 +410,12 @@ class Deliveries:
             if held and row["filter"] not in unread:
                 said = f"{row['msgid']} of filter {row['filter']} is held, and nothing there"
                 yield Finding(LAW, f"{said} is unread", point.step)
+
+
+def _last_restore(entries: list[Entry]) -> int:
+    """Return the index of the last restore among entries, -1 if there is none."""
+    restores = [i for i, entry in enumerate(entries) if entry.get("kind") == "restore"]
+    return restores[-1] if restores else -1
 
 
 def _hurried(entries: list[Entry], lives: dict[int, Life]) -> Iterator[tuple[int, tuple[int, int]]]:
