@@ -24,7 +24,13 @@ app = Celery("tapestry", task_cls="filters.runtime.disk_full_tasks:DiskAwareTask
 QUEUES = {
     "shared": ("filters.tick",),
     "own": ("filters.own_windows", "filters.unproven_windows"),
-    "previews": ("filters.preview", "filters.search", "filters.backtest"),
+    "previews": (
+        "filters.preview",
+        "filters.search",
+        "filters.backtest",
+        "filters.read_import",
+        "filters.create_imported",
+    ),
     "sources": (
         "filters.append_annotations",
         "filters.appraise",

@@ -1,7 +1,11 @@
-"""The worker's tasks for those who write a filter: the preview, and the backtest."""
+"""The worker's tasks for those who write a filter or import some, while they wait."""
 
 from __future__ import annotations
 
+import json
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -12,6 +16,7 @@ from django.contrib.auth.models import User
 
 from filters.accounts import people
 from filters.authoring.backtests import BACKTESTS, MOST_DELIVERIES, backtest_question
+from filters.authoring.importing.imports import CREATIONS, READINGS, create_for, read_for
 from filters.authoring.overlap import count_overlap
 from filters.authoring.previews import PREVIEWS, question
 from filters.authoring.weeks import count_weeks
@@ -123,3 +128,41 @@ def start_backtest(text: str, user_id: int, *, live: bool, weeks: int) -> str:
     """Ask the worker what a filter would have delivered in the last weeks; return the task's id."""
     asked = backtest_question(text, live=live, weeks=weeks)
     return BACKTESTS.start(backtest, user_id, asked, text, user_id, live, weeks)
+
+
+@app.task(
+    name="filters.read_import", bind=True, ignore_result=True, expires=EXPIRES, needs_room=False
+)
+def read_import(self: Task, encoded: str, is_pasted: bool, user_id: int) -> None:
+    """Keep which filters a file has, for the user who imports it."""
+
+    def compute(_: IsWanted) -> dict[str, Any]:
+        user = User.objects.get(pk=user_id)
+        return read_for(user, zlib.decompress(b64decode(encoded)), is_pasted=is_pasted)
+
+    READINGS.answer_to(self.request.id, user_id, encoded, compute)
+
+
+def start_reading(raw: bytes, user_id: int, *, is_pasted: bool) -> str:
+    """Ask the worker which filters a file has; return the task's id."""
+    encoded = b64encode(zlib.compress(raw, level=1)).decode()
+    return READINGS.start(read_import, user_id, encoded, encoded, is_pasted, user_id)
+
+
+@app.task(
+    name="filters.create_imported", bind=True, ignore_result=True, expires=EXPIRES, needs_room=False
+)
+def create_imported(self: Task, chosen: list[dict[str, str]], rest: str, user_id: int) -> None:
+    """Create filters for the user who ticked them, though the page has been left meanwhile."""
+
+    def compute(_: IsWanted) -> dict[str, Any]:
+        return create_for(User.objects.get(pk=user_id), chosen, rest)
+
+    asked = json.dumps([chosen, rest])
+    CREATIONS.answer_to(self.request.id, user_id, asked, compute, is_for_page=False)
+
+
+def start_creation(chosen: Sequence[dict[str, str]], rest: str, user_id: int) -> str:
+    """Ask the worker to create the filters that are ticked; return the task's id."""
+    asked = json.dumps([chosen, rest])
+    return CREATIONS.start(create_imported, user_id, asked, chosen, rest, user_id)

@@ -102,15 +102,22 @@ class Answers:
             pipeline.execute()
 
     def answer_to(
-        self, task_id: str, user_id: int, question: str, compute: Callable[[IsWanted], Answer]
+        self,
+        task_id: str,
+        user_id: int,
+        question: str,
+        compute: Callable[[IsWanted], Answer],
+        *,
+        is_for_page: bool = True,
     ) -> None:
         """Compute an answer and keep it, or a sentence that says why there is none.
 
-        Do nothing if nobody waits for it; ``compute`` is told how to see that.
+        Do nothing if nobody waits for it; ``compute`` is told how to see that.  If it is not only
+        for the page but changes something, it is computed anyway.
         """
         answer: Answer | None = {"error": FAILED}
         with self.wanted(task_id, user_id) as is_wanted:
-            if not is_wanted():
+            if is_for_page and not is_wanted():
                 return
             try:
                 answer = compute(is_wanted)

@@ -59,7 +59,7 @@ def terry(transactional_db, settings, tmp_path, monkeypatch, redis_url):
         for name in ("messages", "annotations")
     }
     monkeypatch.setattr(services, "unproven_engine_on", lambda _, **__: SqliteEngine(rows))
-    for task in (tasks.preview, tasks.backtest):
+    for task in (tasks.preview, tasks.backtest, tasks.read_import, tasks.create_imported):
         monkeypatch.setattr(
             task,
             "apply_async",

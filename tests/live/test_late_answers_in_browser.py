@@ -124,7 +124,9 @@ def test_what_is_no_longer_starred_leaves_the_starred_though_it_is_open(
     expect(row(page, "a")).to_have_count(1)
 
 
-def test_what_left_by_itself_stays_when_it_is_starred_until_it_is_done(browser, jones, live_server):
+def test_what_left_by_itself_stays_when_it_is_starred_and_leaves_with_what_is_done(
+    browser, jones, live_server
+):
     page = open_list(browser, live_server.url, "desk")
     open_row(page, "a")
     Match.objects.filter(msgid="a").update(retracted_at=wall_clock())
@@ -141,6 +143,7 @@ def test_what_left_by_itself_stays_when_it_is_starred_until_it_is_done(browser, 
         page.locator(f'.pick[value="{msgid}"]').check()
     page.locator("#bulk").get_by_role("button", name="Done").click()
     expect(page.locator("#list")).to_have_attribute("data-count", "1")
+    assert msgids(page) == ["d"]
 
 
 def test_news_that_comes_while_the_list_is_asked_for_is_not_lost(browser, jones, live_server):

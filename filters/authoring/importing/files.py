@@ -22,10 +22,7 @@ def read_file(raw: bytes) -> list[Entry]:
 
     Those of Gmail are not translated yet.
     """
-    if len(raw) > LARGEST_OWN:
-        raise UnreadableFileError("This file is larger than 8 MB: import it in parts.")
-    if not raw.strip():
-        raise UnreadableFileError("This file is empty: choose a file of filters.")
+    check_file(raw)
     if raw.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") or raw[:2] in (b"\xfe\xff", b"\xff\xfe"):
         _check_size(raw)
         return read_gmail(raw)
@@ -40,6 +37,14 @@ def read_file(raw: bytes) -> list[Entry]:
     if len(raw) > LARGEST_SIEVE:
         raise UnreadableFileError("This Sieve script is larger than 128 KB: import it in parts.")
     return read_sieve(text)
+
+
+def check_file(raw: bytes) -> None:
+    """Refuse what is seen at once to be no file of filters; raises UnreadableFileError."""
+    if len(raw) > LARGEST_OWN:
+        raise UnreadableFileError("This file is larger than 8 MB: import it in parts.")
+    if not raw.strip():
+        raise UnreadableFileError("This file is empty: choose a file of filters.")
 
 
 def _check_size(raw: bytes) -> None:

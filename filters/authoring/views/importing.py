@@ -1,70 +1,79 @@
-"""Filters from a file, ticked and created, and all filters to a file."""
+"""Filters from a file, ticked and created, and all filters to a file.
+
+The worker reads and creates; the page asks how far it is.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
 
 from filters.accounts import people
-from filters.accounts.requests import PersonRequest
-from filters.authoring.importing.creation import create_all
-from filters.authoring.importing.entries import MOST_ENTRIES, Entry, UnreadableFileError
-from filters.authoring.importing.files import LARGEST_OWN, read_file
-from filters.authoring.importing.gmail import translated
-from filters.authoring.importing.offers import Offer, offers_of
+from filters.accounts.requests import PersonRequest, wants_fragment
+from filters.authoring.importing.entries import MOST_ENTRIES, UnreadableFileError
+from filters.authoring.importing.files import LARGEST_OWN, check_file
+from filters.authoring.importing.imports import CREATIONS, READINGS
 from filters.authoring.importing.own_file import TEXTS, write_filters
-from filters.authoring.importing.paging import first_page, in_order, pack, unpack
+from filters.authoring.tasks import start_creation, start_reading
+from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
 from filters.models import Filter
-from filters.runtime.queue import UNPROVEN_WINDOWS, run_soon
+from filters.runtime.answers import Answer, Answers
 from tapestry.servers.quoted_reply import storable
+
+FORM, OFFERS = "filters/authoring/import.html", "filters/authoring/import_offers.html"
+
+GONE = (
+    "This is no longer here, or you have begun another import since. "
+    "What was created is among your filters; choose the file again to go on."
+)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def choose(request: PersonRequest) -> HttpResponse:
-    """Take a file, or the text of one, and show which filters it has, clause by clause."""
+    """Take a file, or the text of one, and have the worker read it."""
     if request.method != "POST":
-        return render(request, "filters/authoring/import.html")
+        return render(request, FORM)
     file = request.FILES.get("file")
     raw = file.read(LARGEST_OWN + 1) if file else request.POST.get("pasted", "").encode()
     try:
-        entries = read_file(raw)
+        check_file(raw)
     except UnreadableFileError as error:
-        context = {"refusal": error.message, "pasted": request.POST.get("pasted", "")}
-        return render(request, "filters/authoring/import.html", context, status=400)
-    return _offered(request, in_order(request.user, entries))
+        return render(request, FORM, {"refusal": error.message}, status=400)
+    task = start_reading(raw, request.user.pk, is_pasted=not file)
+    return redirect("import-read", task)
+
+
+@require_safe
+def read(request: PersonRequest, task: UUID) -> HttpResponse:
+    """Show which filters a file has, clause by clause, once it has been read."""
+    return _awaited(request, READINGS, task)
 
 
 @require_POST
 def create(request: PersonRequest) -> HttpResponse:
-    """Create the filters that are ticked, and show the next ones.
-
-    Those that cannot be created are shown again, with the reason.
-    """
-    entries = [
-        entry
-        for number in request.POST.getlist("create")[:MOST_ENTRIES]
-        if (entry := _entry(request, number)) is not None
-    ]
-    created, refused = create_all(request.user, entries)
-    rest = unpack(request.user, request.POST.get("rest", ""))
-    if created:
-        run_soon(UNPROVEN_WINDOWS)
-        done = f"{len(created)} filters created. Their matches will appear here."
-        if len(created) == 1:
-            done = f"“{created[0].display_name}” created. Its matches will appear here."
-        messages.success(request, done)
-    elif not refused and not rest:
+    """Have the worker create the filters that are ticked."""
+    numbers = request.POST.getlist("create")[:MOST_ENTRIES]
+    chosen = [options for number in numbers if (options := _options(request, number)) is not None]
+    rest = request.POST.get("rest", "")
+    if not chosen and not rest:
         messages.warning(request, "Nothing was ticked, so nothing was created.")
-    if refused or rest:
-        return _offered(request, rest, refused, status=400 if refused else 200)
-    return redirect("filters")
+        return redirect("filters")
+    return redirect("import-created", start_creation(chosen, rest, request.user.pk))
+
+
+@require_safe
+def created(request: PersonRequest, task: UUID) -> HttpResponse:
+    """Say how many filters were created, and show the next ones of the file."""
+    return _awaited(request, CREATIONS, task)
 
 
 @require_safe
@@ -78,26 +87,37 @@ def export(request: PersonRequest) -> HttpResponse:
     return response
 
 
-def _offered(
-    request: PersonRequest, entries: Sequence[Entry], again: Sequence[Offer] = (), status: int = 200
-) -> HttpResponse:
-    """Offer some filters again, and as many others as there is room for; the rest waits."""
-    room, context = MOST_ENTRIES - len(again), people.context(request.user)
-    readable = [translated(entry, context) for entry in entries[:room]]
-    offered = first_page(readable, room)
-    page, rest = readable[:offered], [*readable[offered:], *entries[room:]]
-    packed = pack(request.user, rest)
-    shown = {
-        "offers": [*again, *offers_of(request.user, page, rest)],
-        "rest": packed,
-        "waiting": len(rest) if packed else 0,
-        "left_out": 0 if packed else len(rest),
-    }
-    return render(request, "filters/authoring/import_offers.html", shown, status=status)
+def _awaited(request: PersonRequest, answers: Answers, task: UUID) -> HttpResponse:
+    """Show what the worker has answered, or ask again a little later."""
+    key, user, turn = str(task), request.user, turn_of(request)
+    answer = answers.of_task(key, user.pk)
+    if answer is None:
+        gone = "" if answers.is_newest(key, user.pk) else GONE
+        error = gone or (TOO_LONG if turn >= PATIENCE else "")
+        context = {"error": error, "is_waiting": not error, "turn": turn + 1}
+        return render(request, OFFERS, context)
+    if "refusal" in answer:
+        return render(request, FORM, answer)
+    _say(request, answer)
+    if "created" in answer and "offers" not in answer:
+        if wants_fragment(request):
+            return HttpResponseClientRedirect(reverse("filters"))
+        return redirect("filters")
+    return render(request, OFFERS, answer)
 
 
-def _entry(request: PersonRequest, number: str) -> Entry | None:
-    """Return the entry that a form sends, under the title given there."""
+def _say(request: HttpRequest, answer: Answer) -> None:
+    """Say what was created, if anything was."""
+    if answer.get("name"):
+        done = f"“{answer['name']}” created. Its matches will appear here."
+        messages.success(request, done)
+    elif answer.get("created"):
+        done = f"{answer['created']} filters created. Their matches will appear here."
+        messages.success(request, done)
+
+
+def _options(request: PersonRequest, number: str) -> dict[str, str] | None:
+    """Return the options of a filter that a form sends, under the title given there."""
     if not re.fullmatch("[0-9]{1,4}", number):
         return None
     try:
@@ -108,4 +128,4 @@ def _entry(request: PersonRequest, number: str) -> Entry | None:
         return None
     options = {key: storable(sent[key]) for key in TEXTS if isinstance(sent.get(key), str)}
     options["title"] = request.POST.get(f"title-{number}", options.get("title", "")).strip()
-    return Entry(options["title"], options.get("text", ""), options=options)
+    return options

@@ -15,6 +15,7 @@ from django.test import Client
 from support.gmail_file import FEED
 
 from filters.authoring import lifecycle
+from filters.authoring.importing import imports
 from filters.authoring.importing.entries import MOST_ENTRIES, Clause, Entry, UnreadableFileError
 from filters.authoring.importing.files import LARGEST, LARGEST_OWN, read_file
 from filters.authoring.importing.gmail import translated
@@ -26,11 +27,12 @@ from filters.authoring.importing.paging import (
     pack,
     unpack,
 )
-from filters.authoring.views import importing
 from filters.models import Filter
 from tapestry.query.context import Context
 
 SignIn = Callable[[User], Client]
+
+pytestmark = pytest.mark.usefixtures("worker")
 
 
 def own_file(*texts: str, start: int = 0) -> bytes:
@@ -42,7 +44,7 @@ def own_file(*texts: str, start: int = 0) -> bytes:
 
 def offered(client: Client, raw: bytes) -> str:
     file = SimpleUploadedFile("filters.toml", raw)
-    answer = client.post("/filters/import/", {"file": file})
+    answer = client.post("/filters/import/", {"file": file}, follow=True)
     assert answer.status_code == 200
     return answer.content.decode()
 
@@ -62,7 +64,7 @@ def titles(page: str) -> list[str]:
 class TestPages:
     @pytest.fixture(autouse=True)
     def two_at_a_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(importing, "MOST_ENTRIES", 2)
+        monkeypatch.setattr(imports, "MOST_ENTRIES", 2)
 
     def test_all_filters_of_a_file_are_offered(self, alice: User, as_user: SignIn) -> None:
         client = as_user(alice)
@@ -124,7 +126,7 @@ def test_filters_of_gmail_are_translated_page_by_page(
         read.append(entry)
         return translated(entry, context)
 
-    monkeypatch.setattr(importing, "translated", count)
+    monkeypatch.setattr(imports, "translated", count)
     names = [f"a{number}@x.org" for number in range(250)]
     entries = (f"<entry><apps:property name='from' value='{name}'/></entry>" for name in names)
     client = as_user(alice)
