@@ -29,14 +29,15 @@ class Mail:
     made: int = 0
     promised: list[str] = field(default_factory=list)
 
-    def batch(self, now: int, audiences: list[str]) -> list[Row]:
-        """Draw the messages of one append."""
-        return [self._message(now, audiences) for _ in range(self.lots.choice((1, 1, 2, 3, 5)))]
+    def batch(self, now: int, audiences: list[str], again: float = 0.08) -> list[Row]:
+        """Draw the messages of one append, so many of them of those that were there."""
+        number = self.lots.choice((1, 1, 2, 3, 5))
+        return [self._message(now, audiences, again) for _ in range(number)]
 
-    def _message(self, now: int, audiences: list[str]) -> Row:
+    def _message(self, now: int, audiences: list[str], again: float) -> Row:
         lots = self.lots
         known = [row for row in self.rows[-20:] if "archived" not in row]
-        if known and lots.random() < 0.08:
+        if known and lots.random() < again:
             return self._again(known, audiences)
         msgid = self._name()
         sender = lots.choice(PEOPLE)
