@@ -73,14 +73,8 @@ def pair_of(*parts: str) -> str:
 
 def met(entries: Iterable[Entry]) -> set[str]:
     """Return what met in a history: each feature, mode and event together."""
-    scene, triples = _Scene(), set[tuple[str, str, str]]()
-    for entry in entries:
-        for event, keys in scene.follow(entry):
-            for key in keys:
-                told = scene.filters[key]
-                mode = MODES[bool(told["live"])]
-                triples |= {(feature, mode, event) for feature in told.get("features") or ()}
-    return {pair_of(*triple) for triple in triples}
+    scene = Scene()
+    return {pair_of(*triple) for entry in entries for triple in scene.meetings(entry)}
 
 
 def pairs_of(triples: Iterable[str]) -> set[str]:
@@ -99,7 +93,7 @@ def missing(triples: Iterable[str]) -> list[str]:
 
 
 @dataclass
-class _Scene:
+class Scene:
     """What is there in a history so far."""
 
     filters: dict[int, Entry] = field(default_factory=dict)
@@ -108,14 +102,28 @@ class _Scene:
     came: dict[str, int] = field(default_factory=dict)
     awaited: set[str] = field(default_factory=set)
 
-    def follow(self, entry: Entry) -> Iterator[Event]:
-        """Take in an entry, and yield what happened in it."""
+    def meetings(self, entry: Entry) -> Iterator[tuple[str, str, str]]:
+        """Take in an entry, and yield what met in it: features, modes and events."""
+        for event, keys in self._events(entry):
+            for told in map(self.filters.__getitem__, keys):
+                for feature in told.get("features") or ():
+                    yield feature, MODES[bool(told["live"])], event
+
+    def running(self) -> set[int]:
+        """Return the filters that run."""
+        return {key for key, told in self.filters.items() if told.get("active", True)}
+
+    def of(self, person: str) -> set[int]:
+        """Return the filters of a person that run."""
+        return {key for key in self.running() if self.filters[key]["owner"] == person}
+
+    def _events(self, entry: Entry) -> Iterator[Event]:
         match entry["what"]:
             case "person":
                 name = entry["name"]
                 groups = (f"group:{group}" for group in entry["groups"])
                 if name in self.audiences:
-                    yield "person changed", self._of(name)
+                    yield "person changed", self.of(name)
                 self.audiences[name] = {"public", f"user:{name}", *groups}
             case "filter":
                 self.filters[entry["key"]] = entry
@@ -126,16 +134,16 @@ class _Scene:
                     for event in self._arrival(entry, row):
                         yield event, self._seeing(row["audience"])
             case "act":
-                yield entry["kind"], self._of(entry["person"])
+                yield entry["kind"], self.of(entry["person"])
             case "destination":
                 self.destinations[entry["key"]] = entry
             case "received":
                 yield from self._received(entry)
             case "fault" if "at" not in entry:  # else it is only planned
                 kind = entry["kind"].removeprefix("fired ").replace("_", " ")
-                yield "crash" if kind == "crashed" else kind, self._running()
+                yield "crash" if kind == "crashed" else kind, self.running()
             case "upkeep":
-                yield entry["kind"], self._running()
+                yield entry["kind"], self.running()
             case "seen" if entry["kind"] == "matches":
                 found: dict[str, set[int]] = defaultdict(set)
                 for row in entry["rows"]:
@@ -177,19 +185,13 @@ class _Scene:
         place = entry.get("recipient") or entry.get("path") or ""
         for told in self.destinations.values():
             if entry.get("accepted", True) and place and _place(told).endswith(place):
-                mine = self._of(told["person"])
+                mine = self.of(told["person"])
                 chosen = mine if told["filters"] is None else mine & {*told["filters"]}
                 yield _COPIES.get(told["kind"], told["kind"]), chosen
 
-    def _running(self) -> set[int]:
-        return {key for key, told in self.filters.items() if told.get("active", True)}
-
-    def _of(self, person: str) -> set[int]:
-        return {key for key in self._running() if self.filters[key]["owner"] == person}
-
     def _seeing(self, audience: str) -> set[int]:
         seeing = {name for name, audiences in self.audiences.items() if audience in audiences}
-        return {key for key in self._running() if self.filters[key]["owner"] in seeing}
+        return {key for key in self.running() if self.filters[key]["owner"] in seeing}
 
 
 def _place(told: Entry) -> str:

@@ -121,6 +121,19 @@ def test_what_came_to_a_live_list_and_left_it_unseen_is_kept_as_of_then():
     assert "matched at" in found(story)[0]
 
 
+def test_what_was_found_ahead_of_the_wall_clock_before_a_group_was_joined_stays():
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "NOT EXISTS (r: r.inreplyto = m.msgid)")
+    story.mail(5, {"msgid": "a1"}, {"msgid": "r", "inreplyto": "a1", "audience": "group:x"})
+    story.match(1, "a1", 5)
+    story.person("alice", "x")
+    assert story.now < 5
+    story.match(1, "r", 5, audience="group:x")
+    story.settle(10)
+    assert found(story) == []
+
+
 def test_a_live_filter_that_keeps_from_now_on_has_all_that_it_ever_had():
     story = Story()
     story.person("bob")

@@ -80,13 +80,13 @@ class Lives:
             self.latest = max(self.latest, entry["now"])
             match entry["what"]:
                 case "person":
-                    self._person(entry)
+                    self._person(entry, point)
                 case "filter":
                     self.lives[entry["key"]] = Life(entry, forgotten=restored)
                 case "filter_changed":
                     self._changed(entry, point)
                 case "upkeep" if entry["kind"] == "forget":
-                    self._forgotten(entry)
+                    self._forgotten(entry, point)
                 case "upkeep" if entry["kind"] == "restore":
                     restored = entry["now"]
                     for life in self.lives.values():
@@ -94,7 +94,7 @@ class Lives:
                         life.lost = life.again = True
                         life.older, life.stored, life.forgotten = [], {}, restored
 
-    def _person(self, entry: Entry) -> None:
+    def _person(self, entry: Entry, point: Point) -> None:
         name = entry["name"]
         before = self.known.audiences(name)
         self.known.people[name] = entry
@@ -107,7 +107,7 @@ class Lives:
             return
         for life in self.lives.values():
             if life.entry["owner"] == name:
-                self._end(life, before, entry["now"], entry["now"], sure=False)
+                self._end(life, before, *self._around(entry["now"], point), sure=False)
                 life.again, life.cut, life.was_cut = True, False, False
                 life.lost |= bool(before - now)
                 life.dropped |= bool(before - now)
@@ -145,7 +145,11 @@ class Lives:
             return entry["t0"], entry["t0"]
         if entry.get("begun_at") is not None:
             return entry["begun_at"], entry["begun_at"]
-        clock, now = point.one("clock"), entry["now"]
+        return self._around(entry["now"], point)
+
+    def _around(self, now: int, point: Point) -> tuple[int, int]:
+        """Return between which instants it was by the site's clock, which is ahead after a step."""
+        clock = point.one("clock")
         if now >= self.latest or clock is None:
             return now, now + CLOSE
         return now, max(now, clock["last"])
@@ -168,7 +172,7 @@ class Lives:
             text = entry["tql"], entry["t0"], False, audiences
             life.older.append(Stretch(*text, least, most, sure))
 
-    def _forgotten(self, entry: Entry) -> None:
+    def _forgotten(self, entry: Entry, point: Point) -> None:
         audience, before = entry["audience"], entry.get("before")
         for life in self.lives.values():
             seen = life.audiences(self.known)
@@ -176,7 +180,7 @@ class Lives:
                 continue
             life.lost, life.forgotten = True, entry["now"]
             if before is None or life.entry["live"]:
-                self._end(life, seen, entry["now"], entry["now"], sure=False)
+                self._end(life, seen, *self._around(entry["now"], point), sure=False)
                 life.again = True
             else:
                 life.cut = True

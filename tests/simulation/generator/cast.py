@@ -7,11 +7,15 @@ from collections import Counter
 from typing import Any
 from uuid import UUID
 
+from simulation.generator.aims import Aims
 from simulation.generator.mail import Mail
 from simulation.world import CrashedError, OrderFailedError, World
 
 PEOPLE = {"alice": "mary@x.org", "bob": "bill@y.org", "Joe": "joe@x.org"}
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Europe/Berlin")
+
+SHARE = 16
+"""Features that are drawn first in a world, and then as many again."""
 
 
 class Cast:
@@ -30,7 +34,11 @@ class Cast:
         self.said: list[dict[str, Any]] = []
         self.filters: dict[int, dict[str, Any]] = {}
         self.steps: dict[str, list[str]] = {}
-        self.used = Counter[tuple[Any, ...]]()
+        self.features: dict[str, list[str]] = {}
+        self.aims = Aims(world.seed, world.history.entries)
+        self.used = Counter[Any](
+            {name: place // SHARE for place, name in enumerate(self.aims.order)}
+        )
 
     def arrive(self) -> None:
         """Have the people of this world come."""
@@ -131,7 +139,8 @@ class Cast:
     def note_filter(self, row: dict[str, Any], **more: Any) -> None:
         """Write down a filter that was made."""
         self.filters[row["key"]] = {**row, **more}
-        self.history.add("filter", **row, **more)
+        features = self.features.get(row["text"], [])
+        self.history.add("filter", **{**row, "features": features, **more})
 
     def note_filters(self, how: str, changed: set[int], **more: Any) -> None:
         """Write down what became of filters: of those changed, and of those that refer to them."""
@@ -162,9 +171,8 @@ class Cast:
             if key in changed or any(known[name] != row[name] for name in ("tql", "error")):
                 differs = any(known[name] != row[name] for name in meaning)
                 told = {**more, "same": not differs} if key in changed else {}
+                told.setdefault("features", self.features.get(row["text"], []))
                 self.filters[key] = {**known, **row}
-                if told.get("features") is None:
-                    told["features"] = known.get("features", [])
                 self.history.add(
                     "filter_changed", how=how if key in changed else "recompiled", **row, **told
                 )

@@ -5,11 +5,14 @@ What has become of it is read from the database, so that it is right after a cra
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from simulation.generator import desk, texts
+from simulation.generator.aims import best
 from simulation.generator.cast import Cast
 from simulation.generator.rare import rarest
+from tapestry.query.phrases.catalogue import KINDS
 
 TIMELINESS = (
     "",
@@ -20,7 +23,13 @@ TIMELINESS = (
     "daily at 08:00",
     "weekly on Monday at 08:00",
 )
-HOWS = ("edit", "edit", "timeliness", "pause", "resume", "mode", "mail", "visibility", "delete")
+OFTEN, RARE = 0.7, 8
+"""How often a text is of what was used least: its phrases, of so many kinds."""
+
+HOWS = (
+    *("edit", "edit", "edit", "timeliness", "timeliness", "pause", "pause", "resume", "resume"),
+    *("resume", "mode", "mode", "mail", "visibility", "delete"),
+)
 """What the owner of a filter does to it."""
 
 _FILTER = (
@@ -41,7 +50,7 @@ def write_filter(cast: Cast) -> None:
     owner = lots.choice(cast.names)
     known = [row["name"] for row in filter_rows(cast, "u.username = ?", owner)]
     mode = lots.choice(("keep", "keep", "live"))
-    text, features = _text(cast, known, mode)
+    text = _text(cast, known, mode)
     cast.made += 1
     name = f"f{cast.made}"
     sent = {
@@ -55,23 +64,33 @@ def write_filter(cast: Cast) -> None:
     }
     answer = cast.request(owner, "post", "/filters/new/", sent)
     for row in filter_rows(cast, "u.username = ? AND f.name = ?", owner, name):
-        cast.note_filter(
-            row, existing=sent["mail"] == "existing", features=sorted(features), asked=sent
-        )
+        cast.features[row["text"]] = cast.features[text]  # days may have become dates
+        cast.note_filter(row, existing=sent["mail"] == "existing", asked=sent)
         return
     cast.history.add("refused", page="/filters/new/", text=text, status=answer and answer["status"])
 
 
-def _text(cast: Cast, known: list[str], mode: str) -> tuple[str, set[str]]:
-    """Draw a text of which this world has had little, and what is in it."""
+def _text(cast: Cast, known: list[str], what: str) -> str:
+    """Draw a text of which this world has had little for this, and note what is in it."""
     lots = cast.lots
 
-    def draw() -> tuple[str, set[str]]:
-        if lots.random() < 0.6:
-            return texts.phrase(lots, known, cast.world.now)
-        return texts.tql(lots)
+    def uses(name: str) -> int:
+        return cast.used[name] + cast.used[name, what]
 
-    return rarest(cast.used, draw, lambda drawn: [(name, mode) for name in sorted(drawn[1])])
+    def marks(drawn: tuple[str, set[str]]) -> list[Any]:
+        return [mark for name in sorted(drawn[1]) for mark in (name, (name, what))]
+
+    kinds = lots.sample(list(KINDS), len(KINDS))
+    is_rare, is_phrase = lots.random() < OFTEN, lots.random() < 0.6
+    if is_rare:
+        kinds = sorted(kinds, key=lambda name: uses(f"phrase:{name}"))[:RARE]
+
+    def draw() -> tuple[str, set[str]]:
+        return texts.phrase(lots, kinds, known, cast.world.now) if is_phrase else texts.tql(lots)
+
+    text, features = rarest(cast.used, draw, marks) if is_rare else draw()
+    cast.features[text] = sorted(features)
+    return text
 
 
 def say(cast: Cast) -> None:
@@ -111,41 +130,50 @@ def annotate(cast: Cast, person: str, row: dict[str, Any], sent: dict[str, Any])
     )
 
 
-def triage(cast: Cast) -> None:
+def triage(cast: Cast, often: float = 0.5) -> None:
     """Have somebody deal with messages of a list, or undo what they did."""
     lots = cast.lots
-    person = lots.choice(cast.names)
-    if cast.steps.get(person) and lots.random() < 0.3:
-        desk.undo(cast, person, cast.steps[person][-1])
+    person, action = best(
+        lots,
+        [(name, action) for name in cast.names for action in desk.ACTIONS],
+        lambda drawn: cast.aims.lacks(drawn[1], cast.aims.of(drawn[0])),
+        often,
+    )
+    if lots.random() < 0.2 and undo(cast):
         return
     listed = cast.listed(person)
     if not listed:
         return
-    action = rarest(cast.used, lambda: lots.choice(desk.ACTIONS), lambda drawn: [(person, drawn)])
     chosen = lots.sample(listed, min(len(listed), lots.choice((1, 1, 2, 4))))
     desk.act(cast, person, action, chosen)
 
 
-def change_filter(cast: Cast) -> None:
-    """Have the owner of a filter edit, pause, resume or delete it."""
+def undo(cast: Cast) -> bool:
+    """Have somebody undo what they did last, if anybody did anything."""
+    able = [name for name in cast.names if cast.steps.get(name)]
+    if not able:
+        return False
+    person = best(cast.lots, able, lambda name: cast.aims.lacks("undo", cast.aims.of(name)))
+    desk.undo(cast, person, cast.steps[person][-1])
+    return True
+
+
+def change_filter(cast: Cast, hows: Sequence[str] = HOWS) -> None:
+    """Have the owners of some filters edit, pause, resume or delete them."""
+    for _ in range(cast.lots.choice((1, 2, 3))):
+        _change_one(cast, cast.lots.choice(hows))
+
+
+def _change_one(cast: Cast, how: str) -> None:
+    """Have a filter be changed so: best one that says what was not changed so yet."""
     lots = cast.lots
     filters = filter_rows(cast)
+    if how in ("pause", "resume"):
+        filters = [row for row in filters if bool(row["active"]) == (how == "pause")]
     if not filters:
         return
-
-    def draw() -> tuple[dict[str, Any], str]:
-        row = lots.choice(filters)
-        if not row["active"] and lots.random() < 0.5:
-            return row, "resume"
-        return row, lots.choice([how for how in HOWS if how != "resume"])
-
-    def marks(drawn: tuple[dict[str, Any], str]) -> list[tuple[str, str]]:
-        features = cast.filters.get(drawn[0]["key"], {}).get("features") or ()
-        return [(feature, drawn[1]) for feature in features]
-
-    row, how = rarest(cast.used, draw, marks)
+    row = best(lots, filters, lambda row: cast.aims.lacks(how, [row["key"]]))
     address = f"/filter/{row['name']}"
-    features: list[str] | None = None
     if how in ("pause", "resume", "delete"):
         cast.request(row["owner"], "post", f"{address}/{how}/")
     else:
@@ -160,8 +188,8 @@ def change_filter(cast: Cast) -> None:
             **({"while_unread": "on"} if row["while_unread"] else {}),
         }
         if how == "edit":
-            text, drawn = _text(cast, [], sent["mode"])
-            sent["text"], features = text, sorted(drawn)
+            mine = filter_rows(cast, "u.username = ? AND f.id < ?", row["owner"], row["key"])
+            sent["text"] = _text(cast, [one["name"] for one in mine], how)
         elif how == "timeliness":
             sent["timeliness"] = lots.choice(TIMELINESS)
         elif how == "mode":
@@ -172,13 +200,10 @@ def change_filter(cast: Cast) -> None:
             sent["visibility"] = lots.choice(("private", "shared"))
         forget = sent["found"] == "forget"
         answer = cast.request(row["owner"], "post", f"{address}/edit/", sent)
-        cast.note_filters(
-            how,
-            {row["key"]},
-            forget=forget,
-            features=features,
-            status=answer and answer["status"],
-            asked=sent,
-        )
+        for stored in filter_rows(cast, "f.id = ?", row["key"]):
+            if stored["text"] != row["text"]:
+                cast.features[stored["text"]] = cast.features[sent["text"]]
+        status = answer and answer["status"]
+        cast.note_filters(how, {row["key"]}, forget=forget, status=status, asked=sent)
         return
     cast.note_filters(how, {row["key"]})

@@ -29,15 +29,20 @@ class Mail:
     made: int = 0
     promised: list[str] = field(default_factory=list)
 
-    def batch(self, now: int, audiences: list[str], size: int = 0) -> list[Row]:
-        """Draw the messages of one append: so many, or 0 for any number."""
-        size = size or self.lots.choice((1, 1, 2, 3, 5))
-        return [self._message(now, audiences) for _ in range(size)]
+    def batch(
+        self, now: int, audiences: list[str], size: int = 0, again: float = 0.08
+    ) -> list[Row]:
+        """Draw the messages of one append: so many, or 0 for any number.
 
-    def _message(self, now: int, audiences: list[str]) -> Row:
+        ``again`` of them are of those that were there.
+        """
+        size = size or self.lots.choice((1, 1, 2, 3, 5))
+        return [self._message(now, audiences, again) for _ in range(size)]
+
+    def _message(self, now: int, audiences: list[str], again: float) -> Row:
         lots = self.lots
         known = [row for row in self.rows[-20:] if "archived" not in row]
-        if known and lots.random() < 0.08:
+        if known and lots.random() < again:
             return self._again(known, audiences)
         msgid = self._name()
         sender = lots.choice(PEOPLE)

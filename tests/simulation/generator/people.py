@@ -71,6 +71,9 @@ def leave(cast: Cast) -> None:
     cast.note_filters("recompiled", set())
 
 
+_MORE = ((" and from joe", "from"), (" or tagged later", "tagged"), (" but not replies", "replies"))
+
+
 def borrow(cast: Cast) -> None:
     """Have somebody write a filter over that of somebody else, who shares it or does not."""
     lots, owner = cast.lots, cast.lots.choice(cast.names)
@@ -83,8 +86,9 @@ def borrow(cast: Cast) -> None:
     if not theirs:
         return
     row = lots.choice(theirs)
-    more = lots.choice(("", " and from joe", " or tagged later", " but not replies"))
+    more, kind = lots.choice((("", "in_filter"), *_MORE))
     text = f"{lots.choice(('in', 'not in'))} {row['owner']}'s {row['name']}{more}"
+    cast.features[text] = ["borrowed", *(f"phrase:{name}" for name in sorted({"in_filter", kind}))]
     cast.made += 1
     sent = {
         "text": text,
@@ -96,8 +100,6 @@ def borrow(cast: Cast) -> None:
     }
     answer = cast.request(owner, "post", "/filters/new/", sent)
     for made in filter_rows(cast, "u.username = ? AND f.name = ?", owner, sent["name"]):
-        cast.note_filter(
-            made, existing=sent["mail"] == "existing", features=["borrowed"], asked=sent
-        )
+        cast.note_filter(made, existing=sent["mail"] == "existing", asked=sent)
         return
     cast.history.add("refused", page="/filters/new/", text=text, status=answer and answer["status"])

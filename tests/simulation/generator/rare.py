@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 Drawn = TypeVar("Drawn")
 
-TRIES = 16
+TRIES = 60
 """Draws, of which the rarest is taken."""
 
 
@@ -17,17 +17,13 @@ def rarest(
     draw: Callable[[], Drawn],
     marks: Callable[[Drawn], Collection[Any]],
 ) -> Drawn:
-    """Return the one of some draws of which one of its marks was used least, and count its marks.
+    """Return the one of some draws that has most marks that were used little, and count its marks.
 
-    >>> used, numbers = Counter({1: 2, 2: 1, 3: 5}), iter([1, 2, 3, 1] * 9)
+    >>> used, numbers = Counter({1: 2, 2: 1, 3: 5}), iter([1, 2, 3] * 20)
     >>> rarest(used, lambda: next(numbers), lambda number: (number,)), used[2]
     (2, 2)
     """
     draws = [draw() for _ in range(TRIES)]
-    chosen = min(draws, key=lambda drawn: _least(used, marks(drawn)))
+    chosen = max(draws, key=lambda drawn: sum(4.0 ** -used[mark] for mark in marks(drawn)))
     used.update(marks(chosen))
     return chosen
-
-
-def _least(used: Counter[Any], marks: Iterable[Any]) -> int:
-    return min((used[mark] for mark in marks), default=1 << 30)

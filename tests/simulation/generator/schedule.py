@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from simulation import looking, observations
 from simulation.generator import (
@@ -17,6 +18,7 @@ from simulation.generator import (
     trouble,
     upkeep,
 )
+from simulation.generator.aims import best
 from simulation.generator.cast import Cast
 from simulation.settling import run_task, settle
 from simulation.tasks import BEATS, Task
@@ -26,9 +28,13 @@ SETTLED = 25
 """Steps between two settled points, about."""
 
 
-def bring_mail(cast: Cast, size: int = 0) -> None:
+FILTERS = 8
+"""Filters that are written before anything else happens, beside those of set pieces."""
+
+
+def bring_mail(cast: Cast, size: int = 0, again: float = 0.08) -> None:
     """Have mail come, as a source brings it: the same batch again until it is in."""
-    rows = cast.mail.batch(cast.world.now, cast.audiences, size)
+    rows = cast.mail.batch(cast.world.now, cast.audiences, size, again)
     cast.batches += 1
     shown = [{k: v for k, v in row.items() if k not in ("raw", "copy")} for row in rows]
     sent = [{k: v for k, v in row.items() if k != "copy"} for row in rows]
@@ -110,8 +116,11 @@ def pass_time(cast: Cast) -> None:
 def send_somewhere(cast: Cast) -> None:
     """Have somebody want their matches sent somewhere."""
     lots = cast.lots
-    person = lots.choice(cast.names)
-    kind = lots.choice(("digest", "forward", "webhook"))
+    person, kind = best(
+        lots,
+        [(name, kind) for name in cast.names for kind in ("digest", "forward", "webhook")],
+        lambda drawn: cast.aims.lacks(drawn[1], cast.aims.of(drawn[0])),
+    )
     mine = [key for key, row in cast.filters.items() if row["owner"] == person]
     all_of_them = lots.random() < 0.5 or not mine
     filters = None if all_of_them else sorted(lots.sample(mine, min(2, len(mine))))
@@ -130,14 +139,40 @@ def change_in_flight(cast: Cast) -> None:
     scenes.change_in_flight(cast, bring_mail)
 
 
+def meet(cast: Cast) -> None:
+    """Do what meets filters that have not met it yet: what lacks most, most often."""
+    lacks = [cast.aims.lacks(event) ** 2 for event in MEETINGS]
+    if any(lacks):
+        (event,) = cast.lots.choices(list(MEETINGS), lacks)
+        MEETINGS[event](cast)
+
+
+MEETINGS: dict[str, Callable[[Cast], object]] = {
+    **{
+        how: partial(doings.change_filter, hows=[how])
+        for how in ("edit", "mode", "timeliness", "pause", "resume")
+    },
+    **dict.fromkeys(("forged copy", "other audience"), partial(bring_mail, again=0.6)),
+    **dict.fromkeys(("done", "snooze", "mute"), partial(doings.triage, often=1.0)),
+    "undo": doings.undo,
+    **dict.fromkeys(("vote", "tag"), doings.say),
+    **dict.fromkeys(("digest", "forward", "webhook"), send_somewhere),
+    **{"retraction": strangers, "person changed": people.regroup, "matched": doings.write_filter},
+    **{"crash": trouble.crash, "restart": trouble.restart, "lost queue": trouble.lose_queue},
+    **{"endpoint": trouble.misbehave, "clock step": trouble.step_clock},
+    **{"compact": partial(upkeep.tend, names=["compact"]), "forget": upkeep.forget},
+}
+"""Which step brings what."""
+
 STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (17, bring_mail),
     (5, strangers),
     (12, doings.say),
-    (9, doings.write_filter),
+    (6, doings.write_filter),
     (8, doings.change_filter),
+    (16, meet),
     (8, doings.triage),
-    (30, work),
+    (26, work),
     (14, pass_time),
     (6, race),
     (2, send_somewhere),
@@ -169,7 +204,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (1, upkeep.forget),
     (0.3, upkeep.retain),
     (0.5, upkeep.back_up),
-    (0.3, upkeep.restore),
+    (0.6, upkeep.restore),
     (3, trouble.crash),
     (1, trouble.lose_power),
     (2, trouble.fail_write),
@@ -186,6 +221,8 @@ def play(world: World, steps: int, judge: Callable[[], None]) -> None:
     """Play a world for so many steps; ``judge`` is called at each settled point and at the end."""
     cast = Cast(world)
     cast.arrive()
+    for _ in range(FILTERS):
+        doings.write_filter(cast)
     pieces.begin(cast)
     beginnings.begin(cast)
     weights = [weight for weight, _ in STEPS]

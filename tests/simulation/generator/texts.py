@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -44,23 +44,28 @@ _WORDS: dict[str, tuple[str, ...]] = {
 _AGES = ("one day", "two days", "1 week", "36 hours", "2 weeks", "3 hours", "20 minutes")
 
 
-def phrase(lots: random.Random, filters: list[str], now: int) -> tuple[str, set[str]]:
-    """Return phrases joined in some way, and the names of their kinds.
+_JOINED = ("{} and {}", "{} or {}", "{} or {}", "{} but not {}", "{}, {}")
+
+
+def phrase(
+    lots: random.Random, kinds: Sequence[str], filters: list[str], now: int
+) -> tuple[str, set[str]]:
+    """Return phrases of some kinds joined in some way, and the names of their kinds.
 
     ``filters`` are names that may stand after “in filter”.
     """
-    drawn = [_one(lots, filters, now) for _ in range(lots.choice((1, 1, 1, 2, 2, 3)))]
+    drawn = [_one(lots, kinds, filters, now) for _ in range(lots.choice((1, 1, 2, 2, 3, 3)))]
     texts = [f"not {text}" if lots.random() < 0.15 else text for text, _ in drawn]
     joined = texts[0]
     for text in texts[1:]:
-        joined = lots.choice(("{} and {}", "{} or {}", "{} but not {}", "{}, {}")).format(
-            joined, text
-        )
+        joined = lots.choice(_JOINED).format(joined, text)
     return joined, {f"phrase:{kind}" for _, kind in drawn}
 
 
-def _one(lots: random.Random, filters: list[str], now: int) -> tuple[str, str]:
-    kind = lots.choice(list(KINDS.values()))
+def _one(
+    lots: random.Random, kinds: Sequence[str], filters: list[str], now: int
+) -> tuple[str, str]:
+    kind = KINDS[lots.choice(kinds)]
     if "filter" in kind.name and not filters:
         kind = KINDS["from"]
     spelling = kind.spelling

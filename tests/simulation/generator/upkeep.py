@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 from simulation.generator.cast import Cast
@@ -14,9 +15,11 @@ EARLY = 100
 """Steps in which nothing is forgotten: much cannot be judged any more after that."""
 
 
-def tend(cast: Cast) -> None:
+def tend(
+    cast: Cast, names: Sequence[str] = ("compact", "compact", "tend_accounts", "read_bounces")
+) -> None:
     """Have the hourly upkeep run, or another task of the clock."""
-    name = cast.lots.choice(("compact", "compact", "tend_accounts", "read_bounces"))
+    name = cast.lots.choice(names)
     run_task(cast.world, Task(f"filters.{name}"))
     cast.history.add("upkeep", kind=name)
 
