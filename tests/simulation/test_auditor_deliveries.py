@@ -168,6 +168,15 @@ def test_positions_before_a_restore_were_those_of_other_matches(name):
     assert not any(said in sentence for sentence in found(story)), found(story)
 
 
+def test_what_has_left_a_list_and_come_back_since_was_told_of_its_first_stay():
+    story = copy.deepcopy(right_story())
+    sent = received(story)[0]
+    stored(0, matched_at=sent["now"] + HOUR)(story)
+    assert not any("says insert of m1" in sentence for sentence in found(story)), found(story)
+    stored(0, matched_at=sent["now"] - 2 * HOUR)(story)
+    assert any("says insert of m1" in sentence for sentence in found(story))
+
+
 def test_what_was_answered_may_come_again_after_a_crash():
     story = right_story()
     twice(1)(story)

@@ -102,6 +102,23 @@ def test_what_was_found_before_a_group_was_joined_stays():
     assert "a1 matched at" in found(story)[0]
 
 
+def test_a_text_that_waits_to_be_run_is_run_for_the_group_that_was_joined_meanwhile():
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.subject = 'a'", active=False)
+    story.mail(5, {"msgid": "g", "subject": "a", "audience": "group:x"})
+    story.settle(6, f1={"active": False, "since": 0})
+    story.now = 8
+    story.change(1, "mail", t0=8)
+    story.person("alice", "x")
+    story.change(1, "resume", active=True)
+    story.match(1, "g", 5, audience="group:x")
+    story.settle(20)
+    assert found(story) == []
+    rows_of(story, "matches")[0]["matched_at"] = 6
+    assert "g is there with matched_at" in found(story)[0]
+
+
 def test_what_came_to_a_live_list_and_left_it_unseen_is_kept_as_of_then():
     story = Story()
     story.person("bob")

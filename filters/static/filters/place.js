@@ -7,7 +7,7 @@
   let opened = false; // Whether the entry of the history before this one is the list.
 
   const list = () => document.getElementById("list");
-  const address = () => list().dataset.here.replace(/\?page=1$/, "");
+  const address = () => (list().dataset.here || list().getAttribute("hx-get")).replace(/\?page=1$/, "");
   const isOpen = () => new URLSearchParams(location.search).has("open");
 
   // A phone scrolls the page, a wider one its pane.

@@ -83,3 +83,4 @@ def test_ones_own_tag_is_seen_already(mail: Tables, bob: User, as_user: SignIn) 
 def test_nobody_else_sees_it_so_no_form_asks(mail: Tables, alice: User, as_user: SignIn) -> None:
     page = as_user(alice).get("/message/", {"id": "secret@example.org"}).content.decode()
     assert boxes(page) == {} and "visible only to you" in page
+    assert 'hx-include="#standing input[name=private]"' not in page, "htmx would find nothing"

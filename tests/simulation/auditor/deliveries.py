@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import Any
 
 from simulation.auditor.findings import Finding, when
-from simulation.auditor.lives import Life
+from simulation.auditor.lives import CLOSE, Life
 from simulation.auditor.shelves import Desks, root_of
 from simulation.auditor.story import Entry, Known, Point
 from simulation.auditor.timing import HELD, is_resting, shown_at
@@ -206,7 +206,9 @@ class Deliveries:
             at = row["matched_at"] if row["retracted_at"] is None else row["retracted_at"]
             op = "insert" if row["retracted_at"] is None else "delete"
             told = dict(item.fields).get("matched_at")
-            if sent.kind == "webhook" and (instant_told(told) != at or item.op != op):
+            since = at > sent.entry["now"] + CLOSE  # it has come or left anew since
+            wrong = instant_told(told) != at or item.op != op
+            if sent.kind == "webhook" and wrong and not since:
                 said = (
                     f"{name} says {item.op} of {item.msgid} at {told}, and it is {op} at {when(at)}"
                 )

@@ -7,7 +7,7 @@ filter ─ edit, recompiled ─> another text from an instant on; the older one 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simulation.auditor.story import Entry, Known, Point, audiences_of
@@ -107,7 +107,9 @@ class Lives:
             return
         for life in self.lives.values():
             if life.entry["owner"] == name:
+                anew = [_unsure(stretch, now) for stretch in life.older]
                 self._end(life, before, *self._around(entry["now"], point), sure=False)
+                life.older += anew
                 life.again, life.cut, life.was_cut = True, False, False
                 life.lost |= bool(before - now)
                 life.dropped |= bool(before - now)
@@ -186,6 +188,6 @@ class Lives:
                 life.cut = True
 
 
-def _unsure(stretch: Stretch) -> Stretch:
-    text = stretch.tql, stretch.t0, stretch.live, stretch.audiences
-    return Stretch(*text, stretch.least, stretch.most, sure=False)
+def _unsure(stretch: Stretch, audiences: frozenset[str] | None = None) -> Stretch:
+    """Return a stretch that may have been run, or not; perhaps for other audiences."""
+    return replace(stretch, sure=False, audiences=audiences or stretch.audiences)
