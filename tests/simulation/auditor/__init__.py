@@ -3,7 +3,8 @@
     history ─ story ─> points ─┬─ came_in ──────────────────────────────────> every row once
                                ├─ lives ─ timelines ─ matching ─────────────> the law of filters
                                ├─ shelves ─ lists ──────────────────────────> what pages show
-                               ├─ transmissions ─ timing ─ deliveries ──────> what was sent
+                               ├─ timing ─ plans, transmissions ─ deliveries ─> what was sent
+                               ├─ asides, borrowing, phrases, wishes ───────> filters as asked for
                                ├─ boxes ────────────────────────────────────> what was put in
                                └─ endings ──────────────────────────────────> nothing waits
     TQL ─ reader ─> nodes ─ answers (parts, ranks, values, spans) ─> when each message matches

@@ -8,20 +8,18 @@ was lost; webhooks under one key.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 from simulation.auditor.findings import Finding, when
 from simulation.auditor.lives import CLOSE, Life
+from simulation.auditor.plans import LAW, Plans
 from simulation.auditor.shelves import Desks, root_of
 from simulation.auditor.story import Entry, Known, Point
-from simulation.auditor.timing import HELD, is_resting, shown_at
+from simulation.auditor.timing import is_resting
 from simulation.auditor.transmissions import Transmission, instant_told, read_transmission
 
-LAW = "deliveries"
 RESTORED = 1 << 62
 """The position of what was sent, while nobody knows what a backup has brought back."""
 
@@ -51,11 +49,8 @@ class Deliveries:
     def __init__(self, known: Known, desks: Desks) -> None:
         self.known, self.desks = known, desks
         self.routes: dict[str, Route] = {}
-        self.faults, self.is_set_back = 0, False
-        self.people: set[str] = set()
-        self.stored: dict[int, Row] = {}
-        self.replanned: set[str | int] = set()
-        self.hurried: dict[int, tuple[int, int]] = {}
+        self.plans = Plans(known)
+        self.faults = 0
         self.forgot = False
         self.number = 0
 
@@ -71,13 +66,8 @@ class Deliveries:
             return
         by_position = {row["sequence"]: row for row in rows if row["sequence"] is not None}
         for entry in point.entries:
-            if entry["what"] == "person":
-                if entry["name"] in self.people:
-                    self.replanned.add(entry["name"])
-                self.people.add(entry["name"])
-            self.is_set_back |= entry.get("kind") == "clock_step" and entry["by"] < 0
             self.forgot |= entry["what"] == "upkeep" and entry["kind"] in ("forget", "restore")
-        self.hurried = dict(_hurried(point.entries, lives))
+        self.plans.follow(point, lives)
         self.number = self.desks.number - len(point.entries)
         restored = _last_restore(point.entries)
         for index, entry in enumerate(point.entries):
@@ -85,9 +75,7 @@ class Deliveries:
             released = by_position if index > restored else {}  # what was, a backup has undone
             yield from self._follow(point, entry, lives, released, before)
         yield from self._complete(point, rows, lives)
-        yield from self._planned(point, rows, lives)
-        self.stored = {row["key"]: row for row in rows}
-        self.replanned.clear()
+        yield from self.plans.judge(point, rows, lives)
         self.forgot = False
 
     def _follow(
@@ -110,7 +98,7 @@ class Deliveries:
                         for key in floods:
                             del route.sent[key]
             case "filter_changed":
-                self.replanned.add(entry["key"])
+                self.plans.replanned.add(entry["key"])
                 for route in self.routes.values():
                     if route.entry["filters"] is not None:
                         route.unsure.add(entry["key"])
@@ -162,7 +150,7 @@ class Deliveries:
             route.until = max(route.until, sent.until if sent.kind != "flood" else sent.after)
         route.sent[sent.key], route.faults[sent.key] = sent, self.faults
         rests = is_resting(self.known.people.get(person, {}), sent.entry["now"])
-        if rests and person not in self.replanned:
+        if rests and person not in self.plans.replanned:
             said = f"{name} came at {when(sent.entry['now'])}, while {person} rests"
             yield Finding(LAW, said, point.step)
         may_see = self.known.audiences(person) | before.get(person, frozenset())
@@ -253,9 +241,9 @@ class Deliveries:
         person = route.entry["person"]
         mine = {key for key, life in lives.items() if life.entry["owner"] == person}
         goes = {key for key in mine if route.takes(key) or key in route.unsure}
-        if route.entry["filters"] is None or goes & self.replanned or self.forgot:
+        if route.entry["filters"] is None or goes & self.plans.replanned or self.forgot:
             return
-        if person in self.replanned or set(route.entry["filters"]) - lives.keys():
+        if person in self.plans.replanned or set(route.entry["filters"]) - lives.keys():
             return
         rows = list(by_position.values())
         for item in sent.items:
@@ -297,7 +285,7 @@ class Deliveries:
         for item in sent.items:
             position = sent.until if sent.kind == "forward" else item.position
             row = by_position.get(position) if position is not None else None
-            if row is None or row["filter"] in self.replanned:
+            if row is None or row["filter"] in self.plans.replanned:
                 continue
             if row["shown_at"] > max(now, row["stored_at"]):
                 said = f"{name} has {row['msgid']} at {when(now)}, to be shown at"
@@ -335,7 +323,7 @@ class Deliveries:
         desk = self.desks.of(person)
         if desk.muted and root_of(self.known, person, row["msgid"]) in (None, *desk.muted):
             return True  # of a muted thread nothing is sent; whether it was one then is not known
-        if row["audience"] not in self.known.audiences(person) or person in self.replanned:
+        if row["audience"] not in self.known.audiences(person) or person in self.plans.replanned:
             return True
         kind, left = route.entry["kind"], row["retracted_at"] is not None
         for sent in route.sent.values():
@@ -350,88 +338,11 @@ class Deliveries:
                 return True
         return kind in ("digest", "forward") and left
 
-    def _planned(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
-        """A match is shown when its owner wants to see it, and released then."""
-        yield from self._held(point, rows, lives)
-        for row in rows:
-            life = lives.get(row["filter"])
-            if life is None:
-                continue
-            entry, shown, stored_at = life.entry, row["shown_at"], row["stored_at"]
-            due = shown <= stored_at or shown <= point.now
-            if due and row["listed"] and row["sequence"] is None:
-                said = f"{row['msgid']} of filter {row['filter']} is due since {when(shown)}"
-                yield Finding(LAW, f"{said}, and not released", point.step)
-            known = self.stored.get(row["key"])
-            same = known is not None and known["stored_at"] == stored_at
-            if row["filter"] in self.hurried:
-                yield from self._planned_anew(point, row, entry)
-            if {row["filter"], entry["owner"]} & self.replanned or entry.get("while_unread"):
-                if shown < stored_at and shown != HELD and not self.is_set_back:
-                    said = f"{row['msgid']} of filter {row['filter']} is shown before it is stored"
-                    yield Finding(LAW, said, point.step)
-                continue
-            person = self.known.people.get(entry["owner"], {})
-            if same and known is not None:  # what was planned, or was shown, stays so
-                planned = known["shown_at"]
-            else:
-                planned = shown_at(entry["timeliness"], person, stored_at)
-            if shown != planned:
-                said = (
-                    f"{row['msgid']} of filter {row['filter']} ({entry['timeliness']}), stored at"
-                )
-                said += f" {when(stored_at)}, is to be shown at {when(planned)}, not {when(shown)}"
-                yield Finding(LAW, said, point.step)
-
-    def _planned_anew(self, point: Point, row: Row, entry: Entry) -> Iterator[Finding]:
-        """What waits as another time is chosen is shown at the first such time from then on."""
-        least, most = self.hurried[row["filter"]]
-        known = self.stored.get(row["key"])
-        if known is None or known["stored_at"] != row["stored_at"] or self.is_set_back:
-            return
-        waits = known["shown_at"] > max(most, known["stored_at"]) and known["sequence"] is None
-        if not waits or HELD in (known["shown_at"], row["shown_at"]):
-            return
-        person = self.known.people.get(entry["owner"], {})
-        first = shown_at(entry["timeliness"], person, least)
-        last = shown_at(entry["timeliness"], person, most)
-        if not first <= row["shown_at"] <= last:
-            said = f"{row['msgid']} of filter {row['filter']} waited as that became"
-            said += f" {entry['timeliness']} at {when(most)}, and is to be shown at {when(last)},"
-            yield Finding(LAW, f"{said} not {when(row['shown_at'])}", point.step)
-
-    def _held(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
-        """Nothing is held of a filter in which nothing is unread."""
-        unread = {
-            row["filter"]
-            for row in rows
-            if row["shown_at"] != HELD and row["read_at"] is None and row["retracted_at"] is None
-        }
-        for row in rows:
-            held = row["shown_at"] == HELD and row["filter"] in lives
-            if held and row["filter"] not in unread:
-                said = f"{row['msgid']} of filter {row['filter']} is held, and nothing there"
-                yield Finding(LAW, f"{said} is unread", point.step)
-
 
 def _last_restore(entries: list[Entry]) -> int:
     """Return the index of the last restore among entries, -1 if there is none."""
     restores = [i for i, entry in enumerate(entries) if entry.get("kind") == "restore"]
     return restores[-1] if restores else -1
-
-
-def _hurried(entries: list[Entry], lives: dict[int, Life]) -> Iterator[tuple[int, tuple[int, int]]]:
-    """Yield the filters of which nothing changed but the time, and between which instants."""
-    owners = {key: life.entry["owner"] for key, life in lives.items()}
-    whole = {key: life for key, life in lives.items() if not life.entry.get("while_unread")}
-    kinds = {"filter_changed": "key", "person": "name"}
-    changed = Counter(entry[kinds[entry["what"]]] for entry in entries if entry["what"] in kinds)
-    for before, entry in pairwise(entries):
-        key, status = entry.get("key"), entry.get("status")
-        is_time = entry["what"] == "filter_changed" and entry["how"] == "timeliness"
-        done = is_time and not entry.get("same") and status is not None and status < 400
-        if done and key in whole and changed[key] == 1 and not changed[owners[key]]:
-            yield key, (before["now"], entry["now"])
 
 
 def _again(

@@ -1,0 +1,123 @@
+"""When a match is shown: at the time that its owner chose, and released then."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from simulation.auditor.findings import Finding, when
+from simulation.auditor.lives import Life
+from simulation.auditor.story import Entry, Known, Point
+from simulation.auditor.timing import HELD, shown_at
+
+LAW = "deliveries"
+
+Row = dict[str, Any]
+
+
+class Plans:
+    """When what was stored is to be shown, followed through the entries of a history.
+
+    ``replanned`` are people and filters of which a change may have planned anew what waits.
+    """
+
+    def __init__(self, known: Known) -> None:
+        self.known, self.is_set_back = known, False
+        self.people: set[str] = set()
+        self.stored: dict[int, Row] = {}
+        self.replanned: set[str | int] = set()
+        self.hurried: dict[int, tuple[int, int]] = {}
+
+    def follow(self, point: Point, lives: dict[int, Life]) -> None:
+        """Take in what people have changed up to a point."""
+        for entry in point.entries:
+            if entry["what"] == "person":
+                if entry["name"] in self.people:
+                    self.replanned.add(entry["name"])
+                self.people.add(entry["name"])
+            self.is_set_back |= entry.get("kind") == "clock_step" and entry["by"] < 0
+        self.hurried = dict(_hurried(point.entries, lives))
+
+    def judge(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
+        """A match is shown when its owner wants to see it, and released then."""
+        yield from self._held(point, rows, lives)
+        yield from self._shown(point, rows, lives)
+        self.stored = {row["key"]: row for row in rows}
+        self.replanned.clear()
+
+    def _shown(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
+        for row in rows:
+            life = lives.get(row["filter"])
+            if life is None:
+                continue
+            entry, shown, stored_at = life.entry, row["shown_at"], row["stored_at"]
+            due = shown <= stored_at or shown <= point.now
+            if due and row["listed"] and row["sequence"] is None:
+                said = f"{row['msgid']} of filter {row['filter']} is due since {when(shown)}"
+                yield Finding(LAW, f"{said}, and not released", point.step)
+            known = self.stored.get(row["key"])
+            same = known is not None and known["stored_at"] == stored_at
+            if row["filter"] in self.hurried:
+                yield from self._planned_anew(point, row, entry)
+            if {row["filter"], entry["owner"]} & self.replanned or entry.get("while_unread"):
+                if shown < stored_at and shown != HELD and not self.is_set_back:
+                    said = f"{row['msgid']} of filter {row['filter']} is shown before it is stored"
+                    yield Finding(LAW, said, point.step)
+                continue
+            person = self.known.people.get(entry["owner"], {})
+            if same and known is not None:  # what was planned, or was shown, stays so
+                planned = known["shown_at"]
+            else:
+                planned = shown_at(entry["timeliness"], person, stored_at)
+            if shown != planned:
+                said = (
+                    f"{row['msgid']} of filter {row['filter']} ({entry['timeliness']}), stored at"
+                )
+                said += f" {when(stored_at)}, is to be shown at {when(planned)}, not {when(shown)}"
+                yield Finding(LAW, said, point.step)
+
+    def _planned_anew(self, point: Point, row: Row, entry: Entry) -> Iterator[Finding]:
+        """What waits as another time is chosen is shown at the first such time from then on."""
+        least, most = self.hurried[row["filter"]]
+        known = self.stored.get(row["key"])
+        if known is None or known["stored_at"] != row["stored_at"] or self.is_set_back:
+            return
+        waits = known["shown_at"] > max(most, known["stored_at"]) and known["sequence"] is None
+        if not waits or HELD in (known["shown_at"], row["shown_at"]):
+            return
+        person = self.known.people.get(entry["owner"], {})
+        first = shown_at(entry["timeliness"], person, least)
+        last = shown_at(entry["timeliness"], person, most)
+        if not first <= row["shown_at"] <= last:
+            said = f"{row['msgid']} of filter {row['filter']} waited as that became"
+            said += f" {entry['timeliness']} at {when(most)}, and is to be shown at {when(last)},"
+            yield Finding(LAW, f"{said} not {when(row['shown_at'])}", point.step)
+
+    def _held(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
+        """Nothing is held of a filter in which nothing is unread."""
+        unread = {
+            row["filter"]
+            for row in rows
+            if row["shown_at"] != HELD and row["read_at"] is None and row["retracted_at"] is None
+        }
+        for row in rows:
+            held = row["shown_at"] == HELD and row["filter"] in lives
+            if held and row["filter"] not in unread:
+                said = f"{row['msgid']} of filter {row['filter']} is held, and nothing there"
+                yield Finding(LAW, f"{said} is unread", point.step)
+
+
+def _hurried(entries: list[Entry], lives: dict[int, Life]) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield the filters of which nothing changed but the time, and between which instants."""
+    owners = {key: life.entry["owner"] for key, life in lives.items()}
+    whole = {key: life for key, life in lives.items() if not life.entry.get("while_unread")}
+    kinds = {"filter_changed": "key", "person": "name"}
+    changed = Counter(entry[kinds[entry["what"]]] for entry in entries if entry["what"] in kinds)
+    for before, entry in pairwise(entries):
+        key, status = entry.get("key"), entry.get("status")
+        is_time = entry["what"] == "filter_changed" and entry["how"] == "timeliness"
+        done = is_time and not entry.get("same") and status is not None and status < 400
+        if done and key in whole and changed[key] == 1 and not changed[owners[key]]:
+            yield key, (before["now"], entry["now"])
