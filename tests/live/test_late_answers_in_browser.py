@@ -202,6 +202,12 @@ def test_a_list_that_could_not_be_had_is_asked_for_again(browser, jones, live_se
     page.goto(f"{live_server.url}/snoozed/")
     row(page, "a").click()
     page.locator("#reading article.message").wait_for()
-    page.route("**/snoozed/?page=1", lambda route: route.fulfill(status=503), times=2)
+    MessageState.objects.create(owner=User.objects.get(), msgid="b", **snoozed)
+    away = {"status": 503, "body": "<p>The database is away.</p>"}
+    page.route("**/snoozed/?page=1", lambda route: route.fulfill(**away), times=2)
     page.get_by_role("button", name="Bring back now").click()
+    expect(page.locator("#notice")).to_have_text("The database is away.")
+    assert page.locator("#list").count() == 1
+    expect(page.locator("#notice")).to_have_count(0)
+    expect(row(page, "b")).to_be_visible()
     expect(row(page, "a")).to_have_count(0)

@@ -102,7 +102,12 @@ document.addEventListener("acted", (event) => {
 
 document.addEventListener("htmx:beforeSwap", (event) => {
   const { target, xhr } = event.detail;
-  if (target.id !== "listed" || xhr.status !== 200) return;
+  if (target.id !== "listed") return;
+  if (xhr.status !== 200) {
+    event.detail.shouldSwap = false; // The list stays, under the notice of what is away.
+    event.detail.isError = xhr.status >= 400;
+    return;
+  }
   if (xhr.acts < acts) {
     event.detail.shouldSwap = false; // It was asked for before; htmx asks again next.
     return;
