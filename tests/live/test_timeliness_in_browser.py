@@ -14,11 +14,10 @@ SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height
 
 
 @pytest.fixture(params=list(SIZES))
-def page(request, browser, live_server, transactional_db, settings, tmp_path, monkeypatch):
+def page(request, browser, broker, live_server, transactional_db, settings, tmp_path, monkeypatch):
     """Terry's page about terry, at one of the sizes."""
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
-    monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     User.objects.create_user("terry", password="secret")
     opened = browser.new_context(viewport=SIZES[request.param]).new_page()
