@@ -194,6 +194,32 @@ def test_what_was_done_twice_at_once_is_shown_as_the_last_time(browser, jones, l
     expect(page.locator("#star")).to_have_attribute("aria-pressed", "false")
 
 
+def test_the_message_that_was_asked_for_last_is_open(browser, jones, live_server):
+    page = open_list(browser, live_server.url, "desk")
+    late = LateAnswer(page, "**/message/?id=a**")
+    row(page, "a").click()
+    late.wait()
+    open_row(page, "b")
+    late.give()
+    page.wait_for_timeout(500)
+    expect(page.locator("#reading article.message")).to_have_attribute("data-msgid", "b")
+    assert page.url.startswith(f"{live_server.url}/in/jones/?open=b")
+
+
+def test_who_has_gone_back_to_the_list_stays_there(browser, jones, live_server):
+    page = open_list(browser, live_server.url, "desk")
+    open_row(page, "a")
+    late = LateAnswer(page, "**/message/?id=b**")
+    row(page, "b").click()
+    late.wait()
+    page.keyboard.press("u")
+    expect(page.locator("#reading article.message")).to_have_count(0)
+    late.give()
+    page.wait_for_timeout(500)
+    expect(page.locator("#reading article.message")).to_have_count(0)
+    assert page.url == f"{live_server.url}/in/jones/"
+
+
 @pytest.mark.browser_says("status of 503", "Response Status Error Code 503")
 def test_a_list_that_could_not_be_had_is_asked_for_again(browser, jones, live_server):
     page = open_list(browser, live_server.url, "desk")

@@ -36,6 +36,7 @@
 
   function close() {
     const wasHidden = !list().checkVisibility(); // On a wide page it is there all along.
+    htmx.trigger(reading, "htmx:abort"); // What is asked for is not opened after this.
     reading.replaceChildren();
     opened = false;
     markOpen();
