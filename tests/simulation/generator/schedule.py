@@ -28,7 +28,7 @@ SETTLED = 25
 """Steps between two settled points, about."""
 
 
-FILTERS = 8
+FILTERS = 14
 """Filters that are written before anything else happens, beside those of set pieces."""
 
 
@@ -141,9 +141,11 @@ def change_in_flight(cast: Cast) -> None:
 
 def meet(cast: Cast) -> None:
     """Do what meets filters that have not met it yet: what lacks most, most often."""
-    lacks = [cast.aims.lacks(event) ** 2 for event in MEETINGS]
+    early = cast.history.step < upkeep.EARLY
+    events = [event for event in MEETINGS if not (early and event == "forget")]
+    lacks = [cast.aims.lacks(event) ** 2 for event in events]
     if any(lacks):
-        (event,) = cast.lots.choices(list(MEETINGS), lacks)
+        (event,) = cast.lots.choices(events, lacks)
         MEETINGS[event](cast)
 
 
@@ -170,7 +172,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (12, doings.say),
     (6, doings.write_filter),
     (8, doings.change_filter),
-    (16, meet),
+    (32, meet),
     (8, doings.triage),
     (26, work),
     (14, pass_time),
