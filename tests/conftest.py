@@ -18,6 +18,8 @@ LOOPBACK = ["127.0.0.0/8", "::1/128"]
 def pytest_configure():
     """Allow loopback, in this process and in those that it starts; time no example.
 
+    Passwords are hashed in no time in this process.
+
     Celery reads its settings once: here, where there is no Redis.
     """
     from django.conf import settings
@@ -30,6 +32,7 @@ def pytest_configure():
 
     hypothesis.settings.register_profile("untimed", deadline=None)
     hypothesis.settings.load_profile("untimed")
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.PRIVATE_HOSTS = LOOPBACK
     os.environ["TAPESTRY_PRIVATE_HOSTS"] = ",".join(LOOPBACK)
 

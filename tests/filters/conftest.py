@@ -32,7 +32,6 @@ def data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     """
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
     counts.forget_all()

@@ -26,7 +26,6 @@ def jones(transactional_db, settings, tmp_path, monkeypatch):
     """A filter of terry's that has found two pages of messages, three of them a thread."""
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     made = installed(User.objects.create_user("terry", password="secret"), "jones")
