@@ -29,9 +29,10 @@ from tapestry.predicate_index.store import PredicateIndex
 from tapestry.run.enrollment import enroll, renew, sharing
 from tapestry.run.own_windows import Run, refuse, run_each, run_own_windows
 from tapestry.run.shared_window import run_shared_window
+from tapestry.run.suspects import newest, open_engine
 from tapestry.run.unproven import Turns, run_turn
 from tapestry.run.window_cut import cut
-from tapestry.tables.delta.log import Snapshot, Tables, snapshot
+from tapestry.tables.delta.log import Snapshot, Tables
 from tapestry.tables.read import audiences_in
 from tapestry.tables.tombstones import is_history_complete
 
@@ -62,7 +63,7 @@ def run_shared(
         return Run(committed=store.commit_shared(None, until, (), ()))
     done = Run()
     while since < until and done.committed:
-        seen = snapshot(tables)
+        seen = newest(tables)
         end = cut(seen, since, until, budgets.most_rows)
         complete = is_history_complete(tables.root)
         part = _run_shared_window(engine_on, index, seen, store, since, end, budgets, complete)
@@ -81,7 +82,7 @@ def _run_shared_window(
     history_complete: bool,
 ) -> Run:
     result = run_shared_window(
-        lambda: engine_on(seen),
+        lambda: open_engine(engine_on, seen),
         SnapshotRows(seen),
         InMemoryLookup(index, audiences_in(seen)),
         store,
@@ -114,7 +115,8 @@ def _commit_shared(
 ) -> Run:
     """Store what the shared window gave; where that raises an error, that of half the filters.
 
-    The others are detached first: their own windows begin where this one does.
+    The others are detached first: their own windows begin where this one does, and there only the
+    one that raises it is set aside.
     """
     while True:
         try:
@@ -124,7 +126,10 @@ def _commit_shared(
             if not filters or is_of_surroundings(error):
                 raise
             middle = len(filters) // 2
-            store.expel({due_filter.filter_id: error for due_filter in filters[middle:]})
+            if middle:
+                store.detach([due_filter.filter_id for due_filter in filters[middle:]])
+            else:
+                store.expel({filters[0].filter_id: error})
             filters = filters[:middle]
             kept = {due_filter.filter_id for due_filter in filters}
             matches = [match for match in matches if match.filter_id in kept]

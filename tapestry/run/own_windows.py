@@ -25,8 +25,8 @@ from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.faulty_mail import leave_faulty_mail
 from tapestry.run.limits import isolate, run_isolated
-from tapestry.run.suspects import open_engine, require_blame
-from tapestry.tables.delta.log import Snapshot, Tables, snapshot
+from tapestry.run.suspects import newest, open_engine, require_blame
+from tapestry.tables.delta.log import Snapshot, Tables
 
 log = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ def run_own_windows(
     subscribed = {s.filter_id for s in subscriptions}
     if not subscribed:
         return _refused(store, refused)
-    seen = snapshot(tables)
+    seen = newest(tables)
     engine = open_engine(engine_on, seen)
 
     def find_matches(subscriptions: Sequence[Subscription]) -> list[Match]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Hashable
 from tapestry.core.errors import TapestryError
 from tapestry.core.surroundings import NobodysFaultError
 from tapestry.plan.engine import Engine, EngineStuckError, check_engine
-from tapestry.tables.delta.log import Snapshot
+from tapestry.tables.delta.log import Snapshot, Tables, snapshot
 
 _suspects: set[Hashable] = set()
 
@@ -36,6 +36,14 @@ def require_blame(engine: Engine, failed: Collection[Hashable]) -> None:
     except Exception as error:
         raise nobodys(error) from error
     _suspects.difference_update(failed)
+
+
+def newest(tables: Tables) -> Snapshot:
+    """Return a snapshot of the newest versions; raise NobodysFaultError if they cannot be read."""
+    try:
+        return snapshot(tables)
+    except TapestryError as error:
+        raise nobodys(error) from error
 
 
 def open_engine(engine_on: Callable[[Snapshot], Engine], seen: Snapshot) -> Engine:

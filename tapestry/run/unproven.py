@@ -21,8 +21,9 @@ from tapestry.core.log import event
 from tapestry.core.ports import DueFilter, FilterStore
 from tapestry.plan.engine import Engine
 from tapestry.run.own_windows import Run, refuse_slow, run_own_windows
+from tapestry.run.suspects import newest
 from tapestry.run.window_cut import half
-from tapestry.tables.delta.log import Snapshot, Tables, snapshot
+from tapestry.tables.delta.log import Snapshot, Tables
 
 log = logging.getLogger(__name__)
 
@@ -157,7 +158,7 @@ def _run_alone(
 
 def _end(tables: Tables, since: int, until: int, halvings: int) -> int:
     """Return the end of a window that is halved so often, as long as it can be."""
-    seen = snapshot(tables) if halvings else None
+    seen = newest(tables) if halvings else None
     for _ in range(halvings):
         end = half(seen, since, until) if seen else None
         if end is None:

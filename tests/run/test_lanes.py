@@ -13,6 +13,7 @@ from tapestry.core.budgets import Budgets
 from tapestry.core.message import Message
 from tapestry.plan.engine import TooSlowError
 from tapestry.predicate_index.store import PredicateIndex
+from tapestry.run import lanes
 from tapestry.run.lanes import join_shared, run_proven, run_shared, run_unproven
 from tapestry.run.unproven import Portion, Portions, Turns
 from tapestry.run.window_cut import cut, half
@@ -218,3 +219,20 @@ def test_a_window_is_cut_by_its_new_rows(tmp_path):
     middle = half(seen, 0, ends[-1])
     assert middle is not None and ends[1] <= middle < ends[3]
     assert half(seen, ends[1], ends[2]) is None or half(seen, ends[1], ends[2]) < ends[2]
+
+
+def test_of_those_whose_matches_cannot_be_stored_only_the_guilty_one_is_expelled(mail):
+    names = ("one", "two", "three", "four", "guilty")
+    store = LaneStore(**dict.fromkeys(names, "about lunch"))
+    store.since, store.enrolled_ids = 0, set(range(5))
+
+    def commit_shared(since, until, filters, matches):
+        if any(due.filter_id == 4 for due in filters):
+            raise KeyError
+        return True
+
+    store.commit_shared = commit_shared
+    lanes._commit_shared(store, 0, 9, store.enrolled(range(5)), [], 0)
+    assert store.expelled == {} and store.enrolled_ids == {0, 1}, "its own window finds it"
+    lanes._commit_shared(store, 0, 9, [store.filters[4]], [], 0)
+    assert set(store.expelled) == {4}
