@@ -96,7 +96,11 @@ def _mean(filter_: Filter, tql: str, error: str, at: int) -> None:
 
 
 def leave_pending_window(filter_: Filter, at: int) -> None:
-    """Store the window over which a filter that is about to change has not been run."""
+    """Store the window over which a filter that is about to change has not been run.
+
+    Of a filter that is set aside it is tried at once, and then set aside by itself.
+    """
+    is_aside = set_aside.reason_of(SetAside.Kind.FILTER, filter_.pk)
     if filter_.tql and filter_.since < at:
         PendingWindow.objects.create(
             filter=filter_,
@@ -105,7 +109,7 @@ def leave_pending_window(filter_: Filter, at: int) -> None:
             since=filter_.since,
             until=at,
             explanation=filter_.explanation,
-            error=filter_.error,
+            error="" if is_aside else filter_.error,
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,8 @@ from filters.store.filter_store import DjangoClock, DjangoFilterStore, latest_in
 from filters.upkeep import rounds
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
+from tapestry.core.surroundings import NobodysFaultError
+from tapestry.run import own_windows, suspects
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
 
@@ -304,3 +307,46 @@ def test_a_filter_that_raises_holds_up_no_change_of_what_it_refers_to(
     rounds.run_round()
     assert matched(carol, "mine") == found and not state(mine).error
     assert not SetAside.objects.exists()
+
+
+def test_what_was_set_aside_is_run_in_its_old_meaning_once_that_has_changed(
+    mail: Tables, carol: User, monkeypatch: pytest.MonkeyPatch, set_asides: Planted
+) -> None:
+    errors = set_asides.expect()
+    mine = lifecycle.install(carol, "about cricket", name="mine")
+    arrive(mail, "cricket one")
+    with monkeypatch.context() as broken:
+        broken.setattr(own_windows, "subscribe", lambda _: {}["nobody foresaw this"])
+        rounds.run_round()
+    assert errors and state(mine).error
+    lifecycle.change(mine, "about tennis")
+    arrive(mail, "tennis two")
+    for _ in range(3):
+        rounds.run_round()
+    assert matched(carol, "mine") == {"cricket-one@example.org", "tennis-two@example.org"}
+    assert not PendingWindow.objects.exists() and not SetAside.objects.exists()
+
+
+@pytest.mark.parametrize("part", ["snapshot", "engine"])
+def test_tables_and_engines_that_are_away_are_no_filters_fault(
+    mail: Tables, carol: User, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    mine = lifecycle.install(carol, "about cricket", name="mine")
+    rounds.run_round()
+    rounds.run_round()
+    arrive(mail, "cricket one")
+
+    def away(*_: Any, **__: Any) -> Any:
+        raise TapestryError("Too many open files.")
+
+    with monkeypatch.context() as broken:
+        if part == "snapshot":
+            broken.setattr(suspects, "snapshot", away)
+        else:
+            broken.setattr(rounds.services, "engine_on", away)
+        for lane in (rounds.run_shared_lane, rounds.run_own_lane):
+            with suppress(NobodysFaultError):
+                lane()
+    assert state(mine).error == ""
+    rounds.run_round()
+    assert matched(carol, "mine") == {"cricket-one@example.org"}
