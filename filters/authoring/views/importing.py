@@ -43,11 +43,12 @@ def choose(request: PersonRequest) -> HttpResponse:
     if request.method != "POST":
         return render(request, FORM)
     file = request.FILES.get("file")
-    raw = file.read(LARGEST_OWN + 1) if file else request.POST.get("pasted", "").encode()
+    pasted = request.POST.get("pasted", "")
+    raw = file.read(LARGEST_OWN + 1) if file else pasted.encode()
     try:
         check_file(raw)
     except UnreadableFileError as error:
-        return render(request, FORM, {"refusal": error.message}, status=400)
+        return render(request, FORM, {"refusal": error.message, "pasted": pasted}, status=400)
     task = start_reading(raw, request.user.pk, is_pasted=not file)
     return redirect("import-read", task)
 

@@ -218,3 +218,11 @@ paused = "yes"
         for address in ("/filters/import/", "/filters/export/"):
             assert client.get(address).status_code == 302
         assert client.post("/filters/import/create/").status_code == 302
+
+
+def test_what_was_pasted_is_still_there_beside_a_file_that_is_refused(
+    alice: User, as_user: SignIn
+) -> None:
+    sent = {"file": SimpleUploadedFile("f.xml", b""), "pasted": "from:mary"}
+    answer = as_user(alice).post("/filters/import/", sent)
+    assert answer.status_code == 400 and "from:mary" in answer.content.decode()
