@@ -30,7 +30,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import F, Model, Q, QuerySet
 
-from filters.models import Appraisal, Destination, Filter, Match, Source
+from filters.models import Appraisal, Destination, Filter, Match, PendingWindow, Source
 from filters.models import SetAside as Row
 from filters.runtime.batching import by_key
 from tapestry.core.backoff import pause_after
@@ -274,10 +274,13 @@ def try_now(number: int | None = None) -> int:
 def prune() -> int:
     """Forget what is gone, and what nobody has met again for long; return how much that is."""
     gone, _ = Row.objects.exclude(kind=Row.Kind.FILTER).filter(last_at__lt=_long_ago()).delete()
-    for kind, model in MODELS.items():
+    parts = [(kind, model, 0) for kind, model in MODELS.items()]
+    parts.append((Row.Kind.FILTER, PendingWindow, 2))
+    for kind, model, part in parts:
         keys = {
-            key: int(key.partition("/")[0])
+            key: int(number)
             for key in Row.objects.filter(kind=kind).values_list("key", flat=True)
+            if (number := key.partition("/")[part])
         }
         there = set(by_key(model._default_manager.all(), keys.values(), "pk"))
         missing = [key for key, number in keys.items() if number not in there]

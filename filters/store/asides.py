@@ -95,6 +95,13 @@ def end(committed: Iterable[DueFilter]) -> None:
     set_aside.clear(FILTER, [key_of(due.filter_id, due.pending_window) for due in over])
 
 
+def end_enrolled(committed: Iterable[DueFilter]) -> None:
+    """Let filters that the shared window was committed with not be set aside any more."""
+    keys = {f"{due.filter_id}" for due in committed}
+    stored = SetAside.objects.filter(kind=ENROLLED).values_list("key", flat=True)
+    set_aside.clear(ENROLLED, [key for key in stored if key in keys])
+
+
 def forget(failed: DueFilter) -> None:
     """Forget that a filter was set aside: it is refused for good."""
     set_aside.clear(FILTER, [key_of(failed.filter_id, failed.pending_window)])

@@ -181,6 +181,7 @@ class DjangoFilterStore:
             if since is not None:
                 running = Filter.objects.filter(active=True, enrolled=True)
                 expiry.stop_ended(running, since, until)
+            asides.end_enrolled(filters)
         _log_delivery(until, stored_at, filters, matches)
         return True
 

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection
 from django.test import Client
 from support.set_asides import Planted
 
-from filters.models import Filter, SetAside
+from filters.models import Filter, PendingWindow, SetAside
 from filters.runtime import set_aside
 from filters.upkeep.tasks import compact
 from tapestry.core.damage import DamagedFileError
@@ -112,14 +112,16 @@ def test_a_statement_that_cannot_be_is_a_fault_of_its_own() -> None:
 
 def test_what_is_gone_is_forgotten(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     there = Filter.objects.create(owner=alice, name="there", text="x")
-    for key in (there.pk, f"{there.pk}/7", there.pk + 1):
+    window = PendingWindow.objects.create(filter=there, tql="x", since=1, until=2)
+    kept = {f"{there.pk}", f"{there.pk}/{window.pk}"}
+    for key in (*kept, f"{there.pk}/{window.pk + 1}", there.pk + 1):
         set_aside.add(SetAside.Kind.FILTER, key, KeyError())
     set_aside.add(KIND, "old", KeyError())
     set_aside.prune()
     assert SetAside.objects.count() == 3
     monkeypatch.setattr(set_aside, "FORGOTTEN", -1)
     compact()
-    assert set(SetAside.objects.values_list("key", flat=True)) == {f"{there.pk}", f"{there.pk}/7"}
+    assert set(SetAside.objects.values_list("key", flat=True)) == kept
 
 
 def test_the_operator_sees_the_count_and_the_traceback(

@@ -12,9 +12,11 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from support.enrolled_filters import STORE, enrolled, match_of, with_own_window
 from support.races import race
+from support.set_asides import Planted
 
-from filters.models import Filter, PendingWindow, SharedWindow
+from filters.models import Filter, PendingWindow, SetAside, SharedWindow
 from filters.models import Match as StoredMatch
+from filters.runtime import set_aside
 from filters.store.shared_window import detach
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.ports import DueFilter, Match
@@ -129,6 +131,18 @@ class TestCommitting:
         assert STORE.commit_shared(since, since + 5, STORE.enrolled([jones.pk]), [match_of(jones)])
         assert StoredMatch.objects.get().filter == jones
         assert {due.since for due in STORE.enrolled([jones.pk, other.pk])} == {since + 5}
+
+    def test_who_was_expelled_and_is_committed_again_is_not_set_aside_any_more(
+        self, alice: User, set_asides: Planted
+    ) -> None:
+        set_asides.expect()
+        jones, other = enrolled(alice), enrolled(alice, "other")
+        since = STORE.shared_since()
+        assert since is not None
+        for filter_ in (jones, other):
+            set_aside.add(SetAside.Kind.ENROLLED, filter_.pk, KeyError())
+        assert STORE.commit_shared(since, since + 5, STORE.enrolled([jones.pk]), [])
+        assert SetAside.objects.get().key == f"{other.pk}"
 
     def test_a_window_is_stored_once(self, alice: User) -> None:
         jones = enrolled(alice)
