@@ -18,7 +18,8 @@ from filters.delivery.scope import matches_in, scopes_of
 from filters.delivery.votes import balance, votes_on
 from filters.lists.explanation import EvidenceRow
 from filters.lists.sentences import sentences
-from filters.models import Destination, Match
+from filters.models import Destination, Match, SetAside
+from filters.runtime import set_aside
 from tapestry.deliver.batch import Batch, DeliveredMatch
 
 
@@ -127,11 +128,18 @@ def _rows(stored: QuerySet[Match]) -> Iterator[_Row]:
     return map(_Row._make, stored.values_list(*_FIELDS))
 
 
+def _explanation(row: _Row, audiences: Collection[str]) -> str:
+    """Return why a match is one; what it was found by is not shown once it may be another."""
+    said = [] if row.refreshed_at is None else sentences(row.evidence, audiences)
+    return "; ".join(said) or row.explanation
+
+
 def _delivered(
     rows: Iterable[_Row], audiences: Collection[str], zone: ZoneInfo
 ) -> tuple[DeliveredMatch, ...]:
     visible = sorted((row for row in rows if row.audience in audiences), key=_position)
-    if any(row.refreshed_at is None for row in visible):
+    stale = {row.pk for row in visible if row.refreshed_at is None}
+    if stale and not stale <= set_aside.of(SetAside.Kind.MATCH).numbers_of():
         raise CardsBeingMadeError
     message_url, acts = links.message_urls(), links.acts_of()
     with timezone.override(zone):
@@ -150,7 +158,7 @@ def _delivered(
                 sender_name=row.sender_name,
                 received=row.received,
                 matched_at=row.matched_at if row.retracted_at is None else row.retracted_at,
-                explanation="; ".join(sentences(row.evidence, audiences)) or row.explanation,
+                explanation=_explanation(row, audiences),
                 url=message_url(row.msgid, row.audience),
                 links=acts(row.pk) if row.retracted_at is None else (),
             )

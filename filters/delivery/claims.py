@@ -307,8 +307,12 @@ def _deliverable() -> QuerySet[Destination]:
 
 
 def _waiting_for_cards() -> Sequence[int]:
-    """Return the owners of released matches that are to be copied from the tables again."""
+    """Return the owners of released matches that are to be copied from the tables again.
+
+    One that is set aside holds up nothing: it is delivered without what cannot be copied.
+    """
     stale = Match.objects.filter(refreshed_at=None, sequence__isnull=False)
+    stale = stale.exclude(pk__in=set_aside.of(SetAside.Kind.MATCH).numbers_of())
     return list(stale.order_by().values_list("filter__owner", flat=True).distinct())
 
 

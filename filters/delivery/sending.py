@@ -78,10 +78,12 @@ def _serve(keys: Collection[int], at_once: int) -> int:
     An error that is raised is one before anything was sent: nothing stays claimed.
     """
     # Other threads see the same ones: each tries some of them by lot.
-    drawn = claims.drawn(keys, at_once)
+    places = {key: place for place, key in enumerate(claims.drawn(keys, at_once))}
     with holder.claiming() as name:
         try:
-            return _deliver_all(claims.claim(name, drawn, ways.most()))
+            claimed = claims.claim(name, places, ways.most())
+            # Whoever is served last may have to wait for the next round: that is by lot too.
+            return _deliver_all(sorted(claimed, key=lambda one: places[one.destination.pk]))
         except Exception as error:
             if not is_of_surroundings(error):
                 claims.let_go(name)

@@ -11,6 +11,7 @@ from django.utils.http import http_date
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest, local_path
+from filters.delivery.batches import CardsBeingMadeError
 from filters.delivery.feeds import (
     PERSON,
     document_of,
@@ -40,12 +41,17 @@ def feed(request: HttpRequest, token: str) -> HttpResponse:
         raise Http404("There is no such page.") from None
     try:
         return _answer(request, shown, before)
+    except CardsBeingMadeError:
+        return _later("What it found last is being made ready. Try again in a moment.", 5)
     except Exception as error:
         if not set_aside.is_unforeseen(error):
             raise
-        reason = set_aside.record(PERSON, key_of(shown), error).reason
-        headers = {"Retry-After": "300", "Cache-Control": "no-store"}
-        return HttpResponse(reason, status=503, content_type="text/plain", headers=headers)
+        return _later(set_aside.record(PERSON, key_of(shown), error).reason, 300)
+
+
+def _later(reason: str, seconds: int) -> HttpResponse:
+    headers = {"Retry-After": f"{seconds}", "Cache-Control": "no-store"}
+    return HttpResponse(reason, status=503, content_type="text/plain", headers=headers)
 
 
 def _answer(request: HttpRequest, shown: Feed, before: int | None) -> HttpResponse:

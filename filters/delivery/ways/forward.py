@@ -18,7 +18,8 @@ from filters.delivery.ways import digest
 from filters.delivery.ways.digest import address_of
 from filters.delivery.ways.originals import raw_of
 from filters.delivery.ways.preview import Preview
-from filters.models import Address, Destination
+from filters.models import Address, Destination, SetAside
+from filters.runtime import set_aside
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
 from tapestry.deliver.mail.mime_parts import crlf
 from tapestry.deliver.ways.forward import attached, can_be_resent, resent
@@ -29,6 +30,13 @@ ATTACHED = "attached"
 
 FLOODS = "floods"
 """The setting that says up to which position the messages of which filters came as a digest."""
+
+
+_WHY = "An error of this site (number {number}): its operator sees why."
+
+
+class _UnwritableError(Exception):
+    """A copy of a message that is to be forwarded cannot be made: a sentence."""
 
 
 def send(destination: Destination, batch: Batch) -> Outcome:
@@ -99,7 +107,10 @@ def _forward(
     original = raw_of(match.msgid, match.audience)
     note = "The original of this message was not kept."
     if original is not None:
-        outcome = _send(destination, address, key, match, original)
+        try:
+            outcome = _send(destination, address, key, match, original)
+        except _UnwritableError as error:
+            outcome = Outcome("refused", str(error))
         if outcome.state != "refused":
             return outcome
         note = f"This message itself could not be sent on. {outcome.answer}"
@@ -117,7 +128,14 @@ def _send(
     destination: Destination, address: Address, key: str, match: DeliveredMatch, original: bytes
 ) -> Outcome:
     def send(*, is_file: bool) -> Outcome:
-        raw = write(destination, address, key, match, original, is_file=is_file)
+        try:
+            raw = write(destination, address, key, match, original, is_file=is_file)
+        except Exception as error:
+            if not set_aside.is_unforeseen(error):
+                raise
+            name = f"{match.msgid[:150]}/forward"
+            aside = set_aside.record(SetAside.Kind.MESSAGE, name, error, _WHY)
+            raise _UnwritableError(aside.reason) from error
         return outgoing.send(WrittenMail(raw, destination, address, key), address.email)
 
     try:

@@ -25,7 +25,7 @@ from tapestry.core.log import event
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
 from tapestry.deliver.imap.folders import MailFolders, NotAcceptedError, folder_name
 from tapestry.deliver.imap.message_identity import MessageIdentity
-from tapestry.servers.account import TIMEOUT, Account, RefusedError
+from tapestry.servers.account import TIMEOUT, Account, OwnFaultError, RefusedError
 from tapestry.servers.imap import connected, explained
 from tapestry.tables.originals import Original
 
@@ -282,6 +282,8 @@ def deliver_to_mailbox(
                 done[confirmation.action] += 1
                 if confirmation.action == "skipped":
                     skipped.append(confirmation)
+    except OwnFaultError:
+        raise  # no fault of the server: it is set aside
     except TapestryError as error:
         state, trouble = "refused" if isinstance(error, RefusedError) else "retry", error
     event(

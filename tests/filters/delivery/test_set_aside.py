@@ -12,10 +12,10 @@ from support.delivery_turn import fresh, turn
 from support.recorded_way import Recorder, Store
 from support.set_asides import Planted
 
-from filters.delivery import claims, feeds, samples
+from filters.delivery import claims, feeds, samples, sequence
 from filters.delivery.mail import bounces
 from filters.delivery.ways import table as ways
-from filters.models import BounceMailbox, Delivery, Destination, Feed, Filter, SetAside
+from filters.models import BounceMailbox, Delivery, Destination, Feed, Filter, Match, SetAside
 from filters.runtime import set_aside
 from filters.store import release, schedule
 from tapestry.core.clock import DAY, SECOND, wall_clock
@@ -184,6 +184,36 @@ def test_a_feed_that_raises_says_so_to_its_reader_and_its_owner(
     assert why in as_user(alice).get("/feeds/").content.decode()
     assert b"About one" in Client().get(feed.get_absolute_url()).content
     assert not SetAside.objects.exists()
+
+
+def test_messages_that_are_being_made_ready_are_waited_for(
+    alice: User, jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    feed = Feed.objects.create(owner=alice, filter=jones)
+    store(jones, "one")
+    release.release()
+    asked = samples.request_sample(hook)
+    Match.objects.update(refreshed_at=None)
+    response = Client().get(feed.get_absolute_url())
+    assert (response.status_code, response["Retry-After"]) == (503, "5")
+    samples.send_sample(asked.pk)
+    assert "being made ready" in Delivery.objects.get(pk=asked.pk).answer
+    assert not SetAside.objects.exists() and not claims.due(["webhook"], 9)
+
+
+def test_a_match_whose_card_cannot_be_made_holds_up_nothing(
+    alice: User, jones: Filter, hook: Destination, store: Store, way: Recorder, errors: list[Any]
+) -> None:
+    feed = Feed.objects.create(owner=alice, filter=jones)
+    match = store(jones, "one")
+    store(jones, "two")
+    release.release()
+    Match.objects.filter(pk=match.pk).update(refreshed_at=None)
+    set_aside.add(SetAside.Kind.MATCH, match.pk, KeyError())
+    turn()
+    assert way.delivered == [("insert", "one"), ("insert", "two")]
+    assert b"About one" in Client().get(feed.get_absolute_url()).content
+    assert sequence.after(jones, 0, 9)[1] is not None
 
 
 def test_a_bounce_that_raises_costs_no_other_and_is_read_again(

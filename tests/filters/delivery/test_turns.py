@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from support.delivery_turn import fresh
 from support.recorded_way import Recorder, Store
+from support.set_asides import Planted
 
 from filters.delivery import claims, sending
 from filters.delivery.mail import outgoing
@@ -18,7 +19,7 @@ from filters.delivery.ways import forward
 from filters.models import Address, Delivery, Destination, Filter
 from filters.store.release import release
 from tapestry.core.clock import wall_clock
-from tapestry.deliver.batch import Outcome
+from tapestry.deliver.batch import DeliveredMatch, Outcome
 
 SLOW = 0.35
 """Seconds that the mail server takes for a message, by the clock of these tests."""
@@ -116,6 +117,42 @@ def test_each_message_is_sent_once_and_in_order_over_many_turns(
         sending.deliver(["forward"], 20)
     taken = [key for number, key in enumerate(order, 1) if number % 3]
     assert taken == [f"{to_alice.uid.hex}-{sequence}" for sequence in range(1, 13)]
+
+
+def test_a_message_that_cannot_be_written_costs_no_other(
+    alice: User, store: Store, mails: MakeDestination, served: list[str], set_asides: Planted,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    errors = set_asides.expect()
+    to_alice, write, sent = mails(alice, "forward"), forward.write, list[str]()
+
+    def fails(destination: Destination, address: Address, key: str, match: DeliveredMatch,
+              *rest: bytes, is_file: bool = False) -> bytes:  # fmt: skip
+        if match.msgid.startswith("f0-1@"):
+            raise KeyError
+        sent.append(match.msgid)
+        return write(destination, address, key, match, *rest, is_file=is_file)
+
+    monkeypatch.setattr(forward, "write", fails)
+    find(alice, store, filters=1, each=3)
+    release()
+    deliver_all()
+    assert sent == ["f0-0@alice", "f0-2@alice"] and len(served) == 3, "the second by a digest"
+    assert len(errors) == 1 and fresh(to_alice).cursor == to_alice.latest
+
+
+def test_who_has_much_to_be_sent_is_not_always_served_first(
+    alice: User, store: Store, mails: MakeDestination, served: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    owners = [User.objects.create_user(f"u{number}") for number in range(3)]
+    keys = [mails(owner, "digest").pk for owner in owners]
+    for owner in owners:
+        find(owner, store, filters=1, each=1)
+    release()
+    monkeypatch.setattr(claims, "drawn", lambda *_: keys[::-1])
+    sending.deliver(["digest"], 20)
+    assert served == [f"digest@u{number}.example.org" for number in (2, 1, 0)]
 
 
 def test_what_has_not_begun_when_the_round_is_over_is_due_again(
