@@ -133,7 +133,8 @@ class ErrorPages:
             return None
         if request.headers.get("HX-Request"):
             notice = format_html('<p class="banner bad" role="alert">{} {}</p>', sentence, hint)
-            return HttpResponse(notice, status=status)
+            # All of it is shown, whatever part of its answer the page had asked for.
+            return HttpResponse(notice, status=status, headers={"HX-Reselect": "unset"})
         title = "Not just now" if status >= 500 else "That cannot be read"
         context = {"title": title, "sentence": sentence, "hint": hint}
         return render(request, "error.html", context, status=status)

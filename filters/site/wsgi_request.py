@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.core.exceptions import SuspiciousOperation
 from django.core.handlers.wsgi import WSGIRequest
 
 
@@ -17,6 +18,8 @@ class Request(WSGIRequest):
     def __init__(self, environ: dict[str, Any]) -> None:
         try:
             super().__init__(environ)
-        except ValueError:
+            self.encoding = "utf-8"
+        except (ValueError, LookupError, SuspiciousOperation):
+            # What is wrong with its parameters is found, and answered, behind the middleware.
             super().__init__(environ | {"CONTENT_TYPE": ""})
-        self.encoding = "utf-8"
+            self._encoding = "utf-8"

@@ -13,6 +13,7 @@ from django.db import DataError, transaction
 from django.test import Client, RequestFactory
 
 from filters.models import Destination, Trial
+from filters.site.wsgi_request import Request
 
 READ = re.compile(r"""(?:GET|POST|data)(?:\.get(?:list)?\(|\[)f?"([\w-]+)""")
 FIELD = re.compile(r"^    (\w+) = (?:forms\.|\w+Field\()", re.MULTILINE)
@@ -113,6 +114,18 @@ def test_no_kind_of_content_is_a_defect(db: None, kind: str) -> None:
     statuses: list[str] = []
     answer = application(asked, lambda status, *_: statuses.append(status))
     assert b"".join(answer) and statuses[0][0] == "4"
+
+
+@pytest.mark.parametrize("kind", ["", "text/plain; charset=zlib", "text/plain; charset=hex"])
+def test_no_address_is_a_defect_before_the_middleware(db: None, kind: str) -> None:
+    from tapestry.wsgi import application
+
+    asked = RequestFactory().get("/sign-in/?" + "a&" * 1001).environ | {"CONTENT_TYPE": kind}
+    statuses: list[str] = []
+    answer = application(asked, lambda status, *_: statuses.append(status))
+    assert b"".join(answer) and statuses[0][0] == "4"
+    asked["QUERY_STRING"] = "a=%C3%A4"
+    assert Request(asked).GET["a"] == "ä"
 
 
 def test_a_length_of_very_many_digits_is_too_much(client: Client, db: None) -> None:
