@@ -72,14 +72,18 @@ def pull(source: Source, seconds: float = SLICE) -> Tally | None:
 
 
 def pull_apart(source: Source) -> None:
-    """Pull a source; if it raises an error, set it aside: its page says why, and until when."""
+    """Pull a source; if it raises an error, set it aside: its page says why, and until when.
+
+    One that was edited meanwhile, or is due anew, is pulled as it is now.
+    """
+    as_read = {name: getattr(source, name) for name in ("pk", "due_at", *IDENTITY)}
     try:
         if pull(source) is not None:
             set_aside.clear(SetAside.Kind.SOURCE, [source.pk])
     except Exception as error:
         aside = set_aside.record(SetAside.Kind.SOURCE, source.pk, error)
         stored = {"error": aside.reason, "hint": "", "due_at": aside.try_again_at}
-        Source.objects.filter(pk=source.pk).update(failures=F("failures") + 1, **stored)
+        Source.objects.filter(**as_read).update(failures=F("failures") + 1, **stored)
 
 
 class _RevokedError(Exception):
