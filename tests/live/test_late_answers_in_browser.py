@@ -176,6 +176,22 @@ def test_news_that_was_held_back_is_not_taken_in_instead_of_what_is_newer(
     expect(row(page, "c")).to_have_count(0)
 
 
+def test_what_is_ticked_is_still_ticked_when_the_news_is_taken_in(browser, jones, live_server):
+    page = open_list(browser, live_server.url, "desk")
+    page.locator('.pick[value="a"]').check()
+    row(page, "b").hover()
+    Match.objects.filter(msgid="c").update(retracted_at=wall_clock())
+    with page.expect_response(LIST):
+        load_again(page)
+    ticked = """() => {
+      document.getElementById("news").click();
+      return document.querySelector('.pick[value="a"]').checked;
+    }"""
+    assert page.evaluate(ticked), "nothing else has to come before it is drawn"
+    expect(row(page, "c")).to_have_count(0)
+    expect(page.locator("#chosen")).to_have_text("1 selected")
+
+
 def test_what_was_done_twice_at_once_is_shown_as_the_last_time(browser, jones, live_server):
     page = open_list(browser, live_server.url, "desk")
     open_row(page, "a")

@@ -50,7 +50,7 @@ function takeIn() {
   htmx.process(list());
   const again = focused && document.getElementById(focused);
   if (again) again.focus({ preventScroll: true });
-  markOpen();
+  htmx.trigger(list(), "htmx:afterSettle", { target: list() }); // What is drawn in a list is drawn.
 }
 
 // What leaves the list just after the person did something left by that, unless it had left before.
