@@ -246,7 +246,8 @@ def fan_out(
 
         def matched_before(pairs: Collection[Pair]) -> set[Pair]:
             arrived = _first_arrivals(rows, {msgid for _, msgid in pairs})
-            asked = {(i, msgid) for i, msgid in pairs if arrived[msgid] <= (starts[i] or BEGINNING)}
+            begun = {i: BEGINNING if t0 is None else t0 for i, t0 in starts.items()}
+            asked = {(i, msgid) for i, msgid in pairs if arrived[msgid] <= begun[i]}
             msgids = {msgid for _, msgid in asked}
             old: set[Pair] = set()
             if matched_at_since is not None and len(asked) > MOST_ASKED:

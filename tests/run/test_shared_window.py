@@ -109,6 +109,14 @@ def test_shared_windows_deliver_what_the_oracle_does(aggregates):
     filter_laws.check(shared_windows_deliver_what_the_oracle_does, 60, aggregates)
 
 
+def test_a_filter_that_begins_at_the_first_of_all_instants_knows_what_matched_there():
+    copies = [{"msgid": "m", "audience": a, "ts": ts} for a, ts in (("public", 0), ("user:al", 2))]
+    data = {"messages": copies, "annotations": []}
+    query = read("NOT m.ts < now()", Context())
+    world = World(query, data, ("public", "user:al"), (1, 2), 0)
+    assert delivered([world]) == [filter_laws.expected(world)] == [[{}, {}]]
+
+
 @pytest.mark.long
 @with_and_without_aggregates
 def test_shared_windows_in_a_long_campaign(aggregates):
