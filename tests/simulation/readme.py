@@ -67,7 +67,7 @@ def _planted(kept: dict[str, Any]) -> list[str]:
     faults = [fault for fault in told["faults"] if fault["name"] in PLANTS]
     worlds = f"seeds {told['seeds']}, {told['steps']} steps each"
     return [
-        f"{len(found())} of {len(PLANTS)} found by {worlds}."
+        f"{len(found())} of {len(PLANTS)} found; looked for last in {worlds}."
         f" {len(PLANTS) - len(faults)} have not been looked for yet.",
         "",
         "| room | fault | seed | law |",
