@@ -83,7 +83,7 @@ def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> i
     matches = _forget_deliveries(audience, before, gone.keys)
     _forget_kept_mail(audience, before)
     _forget_written(audience, before)
-    if any(gone.rows.values()):
+    if gone.is_any:
         live = Q() if before is None else Q(mode=Filter.Mode.LIVE)
         _begin_again(audience, Filter.objects.filter(live))
     if before is None:

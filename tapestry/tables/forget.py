@@ -7,17 +7,22 @@ deleted; so are the log's older entries and the index.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tapestry.core.checksummed_file import ChecksummedFile, write_checksummed
+from tapestry.core.durable import make_directory
 from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.log import event
 from tapestry.core.ports import Clock
@@ -45,10 +50,18 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """How many rows were removed of each table, and the keys of messages and annotations."""
+    """How many rows were removed of each table, and the keys of messages and annotations.
+
+    The keys are also those of a removal that did not end, and of which nobody was told.
+    """
 
     rows: dict[str, int]
     keys: frozenset[str]
+
+    @property
+    def is_any(self) -> bool:
+        """Tell whether anything is gone."""
+        return bool(self.keys) or any(self.rows.values())
 
 
 def to_nobody(gone: Forgotten) -> None:
@@ -71,7 +84,8 @@ def forget(
 
     The files are rewritten while others go on.  Within ``alone`` what was appended meanwhile is
     rewritten too, the rows go in one commit of each table, and ``then`` is told which: no run of
-    a filter may come between the two.
+    a filter may come between the two.  If this process ends in between, or ``then`` raises an
+    error, it is told by the next call for the audience.
     """
     start = time.perf_counter()
     with file_lock(tables.root / "compact.lock", wait=FOREVER):
@@ -87,18 +101,36 @@ def forget(
             stack.enter_context(alone())
             for removal in all_removals:
                 removal.rewrite()
+            rows = {removal.table: len(removal.keys) for removal in all_removals}
+            keys = (removal.keys for removal in all_removals if removal.table != ORIGINALS)
+            untold = _untold(tables.root, audience)
+            gone = Forgotten(rows, _store_keys(untold, chain.from_iterable(keys)))
             for removal in all_removals:
                 removal.commit()
             if before is None:
                 delete_tombstones(tables.root, audience)
-            rows = {removal.table: len(removal.keys) for removal in all_removals}
-            keys = (removal.keys for removal in all_removals if removal.table != ORIGINALS)
-            gone = Forgotten(rows, frozenset(chain.from_iterable(keys)))
             then(gone)
-        _drop_files(tables, clock, before, any(rows.values()))
+            untold.unlink(missing_ok=True)
+        _drop_files(tables, clock, before, gone.is_any)
     seconds = time.perf_counter() - start
     event(log, "forget", audience=audience, before=before, **rows, seconds=seconds)
     return gone
+
+
+def _untold(root: Path, audience: str) -> Path:
+    """Return the file of the keys of an audience that go, and of which nobody was told yet."""
+    name = hashlib.blake2b(audience.encode(), digest_size=16).hexdigest()
+    return root / "forgetting" / name
+
+
+def _store_keys(path: Path, keys: Iterable[str]) -> frozenset[str]:
+    """Add keys to those of a file; return all."""
+    stored = json.loads(ChecksummedFile(path).read().tobytes()) if path.exists() else []
+    every = frozenset(stored).union(keys)
+    if every:
+        make_directory(path.parent, 0o700)
+        write_checksummed(path, json.dumps(sorted(every)).encode())
+    return every
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ import pytest
 from support.clocks import MemoryClock
 
 from tapestry.core.message import Annotation, Message
+from tapestry.tables import forget as forget_module
 from tapestry.tables.append import Cursor, append_annotations, append_messages, cursor_of
 from tapestry.tables.compact import compact
 from tapestry.tables.delta.log import Tables, snapshot
@@ -156,3 +157,21 @@ def test_nothing_is_gone_if_nobody_can_be_kept_out(tables):
         forget(tables, MemoryClock(), MINE, None, refuse)
     assert message(tables, "mine3", EVERYBODY)
     assert sorted(path.name for path in tables.root.rglob("*.parquet")) == before
+
+
+@pytest.mark.parametrize("fails", ["commit", "then"])
+def test_what_nobody_was_told_is_told_by_the_next_call(tables, monkeypatch, fails):
+    told = []
+
+    def away(*_):
+        raise RuntimeError
+
+    with monkeypatch.context() as broken, pytest.raises(RuntimeError):
+        if fails == "commit":
+            broken.setattr(forget_module, "delete_tombstones", away)
+        forget(tables, MemoryClock(), MINE, then=away if fails == "then" else told.append)
+    assert forget(tables, MemoryClock(), THEIRS + "x", then=told.append).keys == frozenset()
+    gone = forget(tables, MemoryClock(), MINE, then=told.append)
+    assert told[-1] == gone and gone.is_any and not any(gone.rows.values())
+    assert gone.keys == {f"{name}{n}" for name in ("mine", "a") for n in range(8)}
+    assert not forget(tables, MemoryClock(), MINE, then=told.append).is_any

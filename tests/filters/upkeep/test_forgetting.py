@@ -28,7 +28,7 @@ from filters.store.filter_store import DjangoClock
 from filters.triage import steps
 from filters.triage.actions import ACTIONS
 from filters.triage.steps import Target
-from filters.upkeep import rounds, tasks
+from filters.upkeep import forgetting, rounds, tasks
 from filters.upkeep.forgetting import forget, forget_old
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
@@ -98,6 +98,22 @@ def test_what_is_left_names_it_nowhere(delivered: Tables) -> None:
     assert match.evidence_rows == [{"what": "r", "audience": "public"}]
     assert message(delivered, "plan@example.org", EVERYBODY) is not None
     assert message(delivered, "parc@example.org", EVERYBODY) is not None
+
+
+def test_what_the_database_missed_is_made_good_by_the_next_call(
+    delivered: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: Any) -> int:
+        raise OperationalError("the database is away")
+
+    with monkeypatch.context() as broken, pytest.raises(OperationalError):
+        broken.setattr(forgetting, "_forget_kept_mail", away)
+        forget("user:alice")
+    assert Match.objects.count() == 2
+    Filter.objects.update(since=7)
+    forget("user:alice")
+    assert Match.objects.get().evidence == ["reply@example.org"]
+    assert Filter.objects.get().since != 7, "it begins again"
 
 
 def tags(tables: Tables) -> list[str | None]:
