@@ -100,8 +100,8 @@ def leave_pending_window(filter_: Filter, at: int) -> None:
 
     Of a filter that is set aside it is tried at once, and then set aside by itself.
     """
-    is_aside = set_aside.reason_of(SetAside.Kind.FILTER, filter_.pk)
     if filter_.tql and filter_.since < at:
+        is_aside = set_aside.reason_of(SetAside.Kind.FILTER, filter_.pk)
         PendingWindow.objects.create(
             filter=filter_,
             tql=filter_.tql,

@@ -30,6 +30,7 @@ from tapestry.compose.transmission import Transmission
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
+from tapestry.core.surroundings import is_unforeseen
 from tapestry.deliver.mail.headers import ascii_address
 from tapestry.deliver.timing.backoff import next_try
 from tapestry.servers.account import ConnectionLostError
@@ -242,7 +243,7 @@ def _file(row: OutgoingMessage, accepted_at: int) -> TapestryError | None:
     try:
         _set(row, filed_in=file(row, accepted_at), filed_at=wall_clock())
     except TapestryError as error:
-        if set_aside.is_unforeseen(error):
+        if is_unforeseen(error):
             raise
         return error
     return None

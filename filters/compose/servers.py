@@ -14,11 +14,12 @@ from filters.delivery.mail.addresses import is_usable
 from filters.delivery.mail.kept import is_kept_only
 from filters.models import Address, SmtpAccount
 from filters.models.source import Source
-from filters.runtime import services, set_aside
+from filters.runtime import services
 from filters.runtime.encryption import decrypt
 from filters.sources.credentials import account_of as account_of_source
 from tapestry.compose.transmission import Transmission, post, transmit
 from tapestry.core.errors import TapestryError
+from tapestry.core.surroundings import is_unforeseen
 from tapestry.deliver.mail.headers import ascii_address
 from tapestry.servers.account import Account, ConnectionLostError
 from tapestry.servers.smtp import connected
@@ -83,7 +84,7 @@ def post_news(source: Source | None, raw: bytes) -> Transmission:
 
 
 def _failed(error: TapestryError) -> Transmission:
-    if set_aside.is_unforeseen(error):
+    if is_unforeseen(error):
         raise error
     words = f"{error.message} {error.hint or ''}".strip()
     return Transmission(error=words, is_final=not isinstance(error, ConnectionLostError))

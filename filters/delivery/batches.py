@@ -16,10 +16,11 @@ from filters.delivery import links
 from filters.delivery.claims import Claim
 from filters.delivery.scope import matches_in, scopes_of
 from filters.delivery.votes import balance, votes_on
+from filters.lists.cards import being_made
 from filters.lists.explanation import EvidenceRow
 from filters.lists.sentences import sentences
-from filters.models import Destination, Match, SetAside
-from filters.runtime import set_aside
+from filters.models import Destination, Match
+from filters.runtime.batching import in_batches
 from tapestry.deliver.batch import Batch, DeliveredMatch
 
 
@@ -130,16 +131,17 @@ def _rows(stored: QuerySet[Match]) -> Iterator[_Row]:
 
 def _explanation(row: _Row, audiences: Collection[str]) -> str:
     """Return why a match is one; what it was found by is not shown once it may be another."""
-    said = [] if row.refreshed_at is None else sentences(row.evidence, audiences)
-    return "; ".join(said) or row.explanation
+    if row.refreshed_at is None:
+        return row.explanation
+    return "; ".join(sentences(row.evidence, audiences)) or row.explanation
 
 
 def _delivered(
     rows: Iterable[_Row], audiences: Collection[str], zone: ZoneInfo
 ) -> tuple[DeliveredMatch, ...]:
     visible = sorted((row for row in rows if row.audience in audiences), key=_position)
-    stale = {row.pk for row in visible if row.refreshed_at is None}
-    if stale and not stale <= set_aside.of(SetAside.Kind.MATCH).numbers_of():
+    stale = [row.pk for row in visible if row.refreshed_at is None]
+    if any(being_made(some).exists() for some in in_batches(Match.objects.all(), stale)):
         raise CardsBeingMadeError
     message_url, acts = links.message_urls(), links.acts_of()
     with timezone.override(zone):

@@ -25,6 +25,7 @@ from django.db.models.functions import Coalesce
 
 from filters.delivery import holder
 from filters.delivery.scope import matches_in, scopes_of
+from filters.lists.cards import being_made
 from filters.models import Delivery, Destination, Match, ReleaseCounter, SetAside
 from filters.runtime import set_aside
 from filters.store import release
@@ -307,12 +308,8 @@ def _deliverable() -> QuerySet[Destination]:
 
 
 def _waiting_for_cards() -> Sequence[int]:
-    """Return the owners of released matches that are to be copied from the tables again.
-
-    One that is set aside holds up nothing: it is delivered without what cannot be copied.
-    """
-    stale = Match.objects.filter(refreshed_at=None, sequence__isnull=False)
-    stale = stale.exclude(pk__in=set_aside.of(SetAside.Kind.MATCH).numbers_of())
+    """Return the owners of released matches that are to be copied from the tables again."""
+    stale = being_made(Match.objects.filter(sequence__isnull=False))
     return list(stale.order_by().values_list("filter__owner", flat=True).distinct())
 
 

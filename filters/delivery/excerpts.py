@@ -6,8 +6,9 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable
 
+from filters.models import SetAside
 from filters.reading.excerpt import excerpt
-from filters.runtime import services
+from filters.runtime import services, set_aside
 from tapestry.core.damage import DamagedFileError
 from tapestry.core.log import event
 from tapestry.core.schema import MESSAGES
@@ -20,18 +21,19 @@ log = logging.getLogger(__name__)
 def excerpts_of(matches: Iterable[DeliveredMatch]) -> Excerpts:
     """Return the excerpts of matched messages; none where a file of the tables is damaged.
 
-    Nobody waits for a digest until that is mended, for it says what matters without them.
+    Nobody waits for a digest until that is mended, for it says what matters without them.  A
+    message of which none can be made is set aside, and has none.
     """
+    excerpts: dict[tuple[str, str], str] = {}
     wanted: dict[str, set[str]] = defaultdict(set)
     for match in matches:
         wanted[match.audience].add(match.msgid)
     try:
-        tables = services.tables()
-        return {
-            (row["msgid"], audience): excerpt(row["body"])
-            for audience, msgids in wanted.items()
-            for row in lookup(tables, MESSAGES, "msgid", msgids, [audience], ("msgid", "body"))
-        }
+        tables, aside = services.tables(), set_aside.of(SetAside.Kind.MESSAGE)
+        for audience, msgids in wanted.items():
+            for row in lookup(tables, MESSAGES, "msgid", msgids, [audience], ("msgid", "body")):
+                with aside.guard(f"{row['msgid'][:150]}/excerpt"):
+                    excerpts[row["msgid"], audience] = excerpt(row["body"])
     except DamagedFileError as error:
         event(log, "no_excerpts", file=error.path)
-        return {}
+    return excerpts

@@ -18,7 +18,7 @@ from filters.runtime.set_aside import Aside
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-from tapestry.core.surroundings import is_of_surroundings
+from tapestry.core.surroundings import is_of_surroundings, is_unforeseen
 from tapestry.deliver.batch import Batch, Outcome
 from tapestry.deliver.timing.backoff import LONGEST, next_try
 from tapestry.run.limits import isolate
@@ -216,7 +216,7 @@ def send(destination: Destination, batch: Batch) -> Outcome:
     try:
         return ways.WAYS[destination.kind].send(destination, batch)
     except Exception as error:
-        if set_aside.is_unforeseen(error):
+        if is_unforeseen(error):
             raise
         if isinstance(error, TapestryError):
             return Outcome("retry", error.message)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from filters.accounts import people
 from filters.delivery.batches import delivered
-from filters.models import Filter, Match, SetAside
-from filters.runtime import set_aside
+from filters.lists.cards import being_made
+from filters.models import Filter, Match
 from tapestry.deliver.batch import DeliveredMatch
 
 
@@ -19,8 +19,7 @@ def after(
     """
     stored = Match.objects.filter(filter=filter_, sequence__gt=cursor)
     # What is being copied from the tables again is read by the next call, at its position.
-    aside = set_aside.of(SetAside.Kind.MATCH).numbers_of()
-    stale = stored.filter(refreshed_at=None).exclude(pk__in=aside).order_by("sequence")
+    stale = being_made(stored).order_by("sequence")
     if end := stale.values_list("sequence", flat=True).first():
         stored = stored.filter(sequence__lt=end)
     positions = list(stored.order_by("sequence").values_list("sequence", flat=True)[:limit])

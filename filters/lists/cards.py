@@ -13,7 +13,7 @@ from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Q, TextField
+from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from filters.accounts import people
@@ -65,6 +65,15 @@ def refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> int:
         counts, _ = aside.apart(refresh, tried, itemgetter(0))
         refreshed += sum(counts)
     return refreshed
+
+
+def being_made(matches: QuerySet[Match]) -> QuerySet[Match]:
+    """Return those whose cards are to be made again, and for which one waits.
+
+    Nobody waits for one that is set aside: it is shown and sent as it is.
+    """
+    aside = set_aside.of(SetAside.Kind.MATCH).numbers_of()
+    return matches.filter(refreshed_at=None).exclude(pk__in=aside)
 
 
 def ensure_cards(tables: Tables, copies: Sequence[CopyKey]) -> None:

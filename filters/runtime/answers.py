@@ -28,6 +28,7 @@ from redis.retry import Retry
 from filters.models import SetAside
 from filters.runtime import services, set_aside
 from tapestry.core.errors import TapestryError
+from tapestry.core.surroundings import is_unforeseen
 from tapestry.plan.engine import TooSlowError
 
 KEPT = 600
@@ -127,7 +128,7 @@ class Answers:
                 answer = too_slow if is_wanted() else None
             except Exception as error:
                 answer = {"error": self._sentence(user_id, error)}
-                if not isinstance(error, TapestryError) and not set_aside.is_unforeseen(error):
+                if not isinstance(error, TapestryError) and not is_unforeseen(error):
                     raise
             else:
                 set_aside.clear(PERSON, [f"{user_id}/{self.kind}"])
@@ -137,7 +138,7 @@ class Answers:
 
     def _sentence(self, user_id: int, error: Exception) -> str:
         """Return what a person is told of an error; one that nobody foresaw is set aside."""
-        if set_aside.is_unforeseen(error):
+        if is_unforeseen(error):
             name = f"{user_id}/{self.kind}"
             return set_aside.record(PERSON, name, error, set_aside.ASK_AGAIN).reason
         return error.message if isinstance(error, TapestryError) else FAILED

@@ -35,12 +35,10 @@ from filters.models import SetAside as Row
 from filters.runtime.batching import by_key
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import DAY, SECOND, wall_clock
-from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.program_version import program_version
-from tapestry.core.surroundings import is_of_surroundings
+from tapestry.core.surroundings import is_of_surroundings, is_unforeseen
 from tapestry.run.limits import Item, Result, isolate
-from tapestry.servers.account import OwnFaultError
 
 log = logging.getLogger(__name__)
 
@@ -171,16 +169,6 @@ def each(kind: str, works: Mapping[str, Callable[[], object]]) -> None:
             faults.append(fault)
     if faults:
         raise ExceptionGroup("Not done for want of the surroundings", faults) from faults[0]
-
-
-def is_unforeseen(error: Exception) -> bool:
-    """Tell whether an error is no sentence for people, and is of something that is set aside.
-
-    >>> is_unforeseen(TapestryError("The server is busy.")), is_unforeseen(OwnFaultError(""))
-    (False, True)
-    """
-    foreseen = isinstance(error, TapestryError) and not isinstance(error, OwnFaultError)
-    return not foreseen and not is_of_surroundings(error)
 
 
 def add(kind: str, key: Key, error: Exception, reason: str = "") -> int:

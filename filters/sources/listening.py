@@ -33,6 +33,7 @@ from tapestry.core.backoff import pause_after
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
+from tapestry.core.surroundings import is_unforeseen
 from tapestry.ingest.imap.idle import CannotIdleError, watch_mailbox
 from tapestry.run.limits import isolate
 from tapestry.servers.account import Account, RefusedError
@@ -145,7 +146,7 @@ class Listener:
             # In this thread: the refresh of a token may take long, and no other watch waits.
             watch_mailbox(_account_of(source), folder, on_mail, watcher.stop.is_set)
         except Exception as error:
-            if set_aside.is_unforeseen(error):
+            if is_unforeseen(error):
                 set_aside.add(SOURCE, f"{source_id}/{LISTENING}", error)
                 connection.close()
             elif not isinstance(error, TapestryError):

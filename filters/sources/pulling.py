@@ -29,6 +29,7 @@ from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.disk_space import is_disk_full
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
+from tapestry.core.surroundings import is_unforeseen
 from tapestry.ingest.ingest_batch import IngestTarget, Tally
 from tapestry.ingest.pull import FolderReport, pull_account
 from tapestry.servers.account import RefusedError
@@ -76,14 +77,24 @@ def pull_apart(source: Source) -> None:
 
     One that was edited meanwhile, or is due anew, is pulled as it is now.
     """
-    as_read = {name: getattr(source, name) for name in ("pk", "due_at", *IDENTITY)}
     try:
         if pull(source) is not None:
             set_aside.clear(SetAside.Kind.SOURCE, [source.pk])
     except Exception as error:
         aside = set_aside.record(SetAside.Kind.SOURCE, source.pk, error)
-        stored = {"error": aside.reason, "hint": "", "due_at": aside.try_again_at}
-        Source.objects.filter(**as_read).update(failures=F("failures") + 1, **stored)
+        _put_off(source, aside.try_again_at)
+        _unchanged(source).update(failures=F("failures") + 1, error=aside.reason, hint="")
+
+
+def _unchanged(source: Source) -> QuerySet[Source]:
+    """Return the source, or none if its account or audience was edited."""
+    identity = {name: getattr(source, name) for name in IDENTITY}
+    return Source.objects.filter(pk=source.pk, **identity)
+
+
+def _put_off(source: Source, due_at: int) -> None:
+    """Have the source be due then; after an edit it is due when the edit said."""
+    _unchanged(source).filter(due_at=source.due_at).update(due_at=due_at)
 
 
 class _RevokedError(Exception):
@@ -111,7 +122,7 @@ class _Work:
             error_class = type(error).__name__
             if is_disk_full(error) and not isinstance(error, TapestryError):
                 raise  # nothing can be stored, the error neither
-            if set_aside.is_unforeseen(error):
+            if is_unforeseen(error):
                 raise
             if isinstance(error, TapestryError):
                 self.fail(error)
@@ -181,7 +192,7 @@ class _Work:
         refused = PATIENCE_WHEN_REFUSED if isinstance(error, RefusedError) else 0
         if refused:
             # The access token may have been revoked: have it refreshed.
-            self._unchanged().update(access_token_until=0)
+            _unchanged(self.source).update(access_token_until=0)
         failures = self.source.failures + (not is_disk_full(error))
         pause = max(self.source.every, pause_after(failures + refused))
         self._end(error, wall_clock() + int(pause * SECOND), failures=failures)
@@ -195,7 +206,7 @@ class _Work:
 
         ``hold`` locks the row, so that an edit waits for the end of the caller's transaction.
         """
-        same = self._unchanged().filter(active=True).select_related("owner")
+        same = _unchanged(self.source).filter(active=True).select_related("owner")
         current = (same.select_for_update(of=("self",)) if hold else same).first()
         return current is None or not may_pull(current)
 
@@ -203,11 +214,6 @@ class _Work:
         time.sleep(seconds)
         if self._is_forbidden():
             raise _RevokedError
-
-    def _unchanged(self) -> QuerySet[Source]:
-        """Return the source, or none if its account or audience was edited."""
-        identity = {name: getattr(self.source, name) for name in IDENTITY}
-        return Source.objects.filter(pk=self.source.pk, **identity)
 
     def _in_turn(self, folders: list[str]) -> list[str]:
         """Return the folders in the order in which they were last checked: each has its turn."""
@@ -258,9 +264,8 @@ class _Work:
             return
         error_before, error = source.error, _sentence(failure)
         hint = storable(failure.hint or "") if failure else ""
-        # After an edit the source is due when the edit said.
-        self._unchanged().filter(due_at=source.due_at).update(due_at=due_at)
-        self._unchanged().update(error=error, hint=hint, **changes)
+        _put_off(source, due_at)
+        _unchanged(source).update(error=error, hint=hint, **changes)
         source.refresh_from_db()
         if self.tally.passed or (error and error != error_before):
             source.pulls.create(

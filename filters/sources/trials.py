@@ -25,6 +25,7 @@ from filters.runtime.queue import send
 from tapestry.core.clock import HOUR, MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
+from tapestry.core.surroundings import is_unforeseen
 from tapestry.servers.quoted_reply import storable
 
 log = logging.getLogger(__name__)
@@ -96,7 +97,7 @@ def run(key: int, answer: Callable[[User, dict[str, Any]], Answer]) -> None:
         found, failure = answer(trial.owner, _question(trial)), None
         set_aside.clear(PERSON, [name])
     except Exception as error:
-        if isinstance(error, TapestryError) and not set_aside.is_unforeseen(error):
+        if isinstance(error, TapestryError) and not is_unforeseen(error):
             failure = error
         else:
             failure = TapestryError(

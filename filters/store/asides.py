@@ -97,9 +97,7 @@ def end(committed: Iterable[DueFilter]) -> None:
 
 def end_enrolled(committed: Iterable[DueFilter]) -> None:
     """Let filters that the shared window was committed with not be set aside any more."""
-    keys = {f"{due.filter_id}" for due in committed}
-    stored = SetAside.objects.filter(kind=ENROLLED).values_list("key", flat=True)
-    set_aside.clear(ENROLLED, [key for key in stored if key in keys])
+    set_aside.of(ENROLLED).done(due.filter_id for due in committed)
 
 
 def forget(failed: DueFilter) -> None:

@@ -57,3 +57,7 @@ class TapestryError(Exception):
         if self.hint:
             lines.append(self.hint)
         return "\n".join(lines)
+
+
+class OwnFaultError(TapestryError):
+    """What nobody foresaw, as a sentence: whatever it happened to is tried again later."""

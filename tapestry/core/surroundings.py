@@ -10,7 +10,7 @@ import errno
 
 from tapestry.core.damage import DamagedFileError
 from tapestry.core.disk_space import is_disk_full
-from tapestry.core.errors import TapestryError
+from tapestry.core.errors import OwnFaultError, TapestryError
 
 _NUMBERS = frozenset({errno.EMFILE, errno.ENFILE, errno.EIO, errno.EROFS, errno.ENOMEM})
 _FILES = (FileNotFoundError, PermissionError, NotADirectoryError)
@@ -54,6 +54,16 @@ def is_of_surroundings(error: BaseException) -> bool:
         or _is_of_part(error)
         or (cause is not None and is_of_surroundings(cause))
     )
+
+
+def is_unforeseen(error: BaseException) -> bool:
+    """Tell whether an error is no sentence for people, and is of something that is set aside.
+
+    >>> is_unforeseen(TapestryError("The server is busy.")), is_unforeseen(OwnFaultError(""))
+    (False, True)
+    """
+    foreseen = isinstance(error, TapestryError) and not isinstance(error, OwnFaultError)
+    return not foreseen and not is_of_surroundings(error)
 
 
 def _is_of_part(error: BaseException) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Protocol
 
-from tapestry.core.errors import TapestryError
+from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.core.surroundings import NobodysFaultError
 from tapestry.plan.lowering.assembly import Assembly, smallest_select
 from tapestry.plan.relation import Range, Relation, Statement
@@ -50,6 +50,14 @@ class TooManyError(TooMuchError):
         if self.half >= until:
             return until - 1  # half of them are of the last instant
         return self.half if since < self.half else (since + until) // 2
+
+
+class StatementFailedError(OwnFaultError):
+    """The engine failed at a statement: perhaps over one row, or one filter's constants."""
+
+
+class PlanFailedError(StatementFailedError):
+    """The engine takes no statement of this plan, whatever its rows and constants are."""
 
 
 class EngineStuckError(NobodysFaultError):

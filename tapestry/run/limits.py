@@ -8,11 +8,12 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from tapestry.core.errors import TapestryError
-from tapestry.core.surroundings import is_of_surroundings
-from tapestry.plan.engine import TooMuchError, TooSlowError
+from tapestry.core.surroundings import is_of_surroundings, is_unforeseen
+from tapestry.plan.engine import PlanFailedError, TooMuchError, TooSlowError
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +46,10 @@ def run_isolated(
         log.warning("Not all at once: %s", _name(error))
         if not isinstance(error, TapestryError):
             alike = [item for same_plan in by_plan.values() for item in same_plan]
-            return _halves(isolate, alike, run)
+            if len(alike) == 1:
+                return [], [(alike[0], error)]
+            again = partial(run_isolated, plan=plan, isolate_slow=isolate_slow)
+            return _halves(again, alike, run)
     outcomes = [run_alike(run, same_plan) for same_plan in by_plan.values()]
     results = [result for of_plan, _ in outcomes for result in of_plan]
     return results, [failure for _, of_plan in outcomes for failure in of_plan]
@@ -73,8 +77,8 @@ def run_alike(
     except Exception as error:
         if is_of_surroundings(error):
             raise
-        halving = isinstance(error, TooMuchError) or not isinstance(error, TapestryError)
-        if len(items) == 1 or isinstance(error, TooSlowError) or not halving:
+        foreseen = not isinstance(error, TooMuchError) and not is_unforeseen(error)
+        if len(items) == 1 or foreseen or isinstance(error, TooSlowError | PlanFailedError):
             return [], [(item, error) for item in items]
     return _halves(run_alike, items, run)
 

@@ -17,7 +17,7 @@ from typing import TypeVar
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, FilterStore, Match
-from tapestry.core.surroundings import is_of_surroundings
+from tapestry.core.surroundings import is_of_surroundings, is_unforeseen
 from tapestry.plan.compile import compile_due
 from tapestry.plan.engine import Engine, TooManyError, TooSlowError
 from tapestry.plan.explanation import explanation
@@ -163,7 +163,7 @@ def run_own_windows(
     for refusal in list(refused):
         due_filter, error = refusal
         again = due_filter.set_aside and not due_filter.live
-        if again and not isinstance(error, TapestryError):
+        if again and is_unforeseen(error):
             end = until if due_filter.until is None else due_filter.until
             if leave_faulty_mail(attempt, store, seen, due_filter, end):
                 refused.remove(refusal)
@@ -212,7 +212,7 @@ def refuse(store: FilterStore, due_filter: DueFilter, error: Exception) -> None:
     """
     if is_of_surroundings(error):
         raise error
-    if not isinstance(error, TapestryError):
+    if is_unforeseen(error) or not isinstance(error, TapestryError):
         store.set_aside(due_filter, error)
         return
     store.fail(due_filter, error.message)

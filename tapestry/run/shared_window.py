@@ -25,6 +25,7 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter, FilterStore, Match
 from tapestry.core.schema import MESSAGES
+from tapestry.core.surroundings import is_unforeseen
 from tapestry.plan.compile import Plan
 from tapestry.plan.engine import (
     DeferredEngine,
@@ -223,7 +224,7 @@ def fan_out(
         if error is None or isinstance(error, TooManyError | TooSlowError):
             result.stale |= filter_ids
             result.slow |= filter_ids if isinstance(error, TooSlowError) else set()
-        elif isinstance(error, TapestryError):
+        elif isinstance(error, TapestryError) and not is_unforeseen(error):
             failed |= dict.fromkeys(filter_ids, error)
         else:
             result.expel([(filter_ids, error)])

@@ -13,7 +13,7 @@ from traceback import format_tb, walk_tb
 from typing import Literal
 from urllib.parse import quote
 
-from tapestry.core.errors import TapestryError
+from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.servers.quoted_reply import cause_without_secret, quoted_reply
 
 log = logging.getLogger(__name__)
@@ -42,10 +42,6 @@ class ConnectionLostError(TapestryError):
 
 class MalformedReplyError(ValueError):
     """A reply has not what its protocol asks for: the server is none of it, or is broken."""
-
-
-class OwnFaultError(TapestryError):
-    """This program failed at what a server said; its traceback is in the log, under a number."""
 
 
 class RefusedError(TapestryError):

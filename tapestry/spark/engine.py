@@ -18,15 +18,21 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql.pandas.types import from_arrow_schema
 from sqlglot import exp
 
 from tapestry.core.clock import NEVER
-from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.schema import ANNOTATIONS, RETRACTED, RETRACTION, RETRACTION_KEY
-from tapestry.plan.engine import Row, TooManyError, TooMuchError, TooSlowError
+from tapestry.plan.engine import (
+    PlanFailedError,
+    Row,
+    StatementFailedError,
+    TooManyError,
+    TooMuchError,
+    TooSlowError,
+)
 from tapestry.plan.relation import Range, Relation, Statement, View
 from tapestry.spark import client
 from tapestry.spark.dialect import spark_sql
@@ -102,7 +108,7 @@ class SparkEngine:
     def fetch(self, statement: Statement) -> list[Row]:
         """Return the rows of a statement; if Spark goes down over it, run it once more.
 
-        Raise TapestryError if it fails, TooMuchError beyond the limits.
+        Raise StatementFailedError if it fails, TooMuchError beyond the limits.
         """
         for _ in range(2):
             try:
@@ -114,7 +120,9 @@ class SparkEngine:
                         for view in statement.views:
                             for data_file in self.local_rows.files(view):
                                 verify_whole(data_file.path)
-                    raise TapestryError(
+                    refused = isinstance(error, AnalysisException)
+                    failed = PlanFailedError if refused else StatementFailedError
+                    raise failed(
                         f"Spark did not answer: {str(error).strip().splitlines()[0]}",
                         hint="Look at Spark's log in the data directory's run/, or restart Spark.",
                     ) from error

@@ -10,7 +10,9 @@ from support.engines.sqlite_engine import SqliteEngine, engine_of
 from support.memory_store import MemoryStore
 
 from tapestry.core.budgets import Budgets
+from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
+from tapestry.core.surroundings import NobodysFaultError
 from tapestry.plan.engine import TooSlowError
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.run import lanes
@@ -236,3 +238,30 @@ def test_of_those_whose_matches_cannot_be_stored_only_the_guilty_one_is_expelled
     assert store.expelled == {} and store.enrolled_ids == {0, 1}, "its own window finds it"
     lanes._commit_shared(store, 0, 9, [store.filters[4]], [], 0)
     assert set(store.expelled) == {4}
+
+
+def test_an_engine_that_comes_up_meanwhile_fails_no_filter(mail):
+    by_engine = "NOT m.subject LIKE '%, and more'"
+    texts = {word: f"m.subject HAS '{word}' AND {by_engine}" for word in ("lunch", "tea")}
+    store = LaneStore(**texts)
+    shared(mail, store)
+    unproven(mail, store)
+    own(mail, store)
+    append_messages(*mail, [Message("b@x", subject="lunch and tea")])
+    shared(mail, store)
+    own(mail, store)
+    assert store.enrolled_ids == {0, 1}
+    append_messages(*mail, [Message("c@x", subject="lunch and tea")])
+    refusals = iter(range(2))
+
+    def engine_on(seen):
+        if next(refusals, None) is not None:
+            raise TapestryError("Spark does not answer.")
+        return engine_of(SqliteEngine)(seen)
+
+    index, until = PredicateIndex(mail[0].root), advance_watermark(*mail)
+    with pytest.raises(NobodysFaultError):
+        run_shared(engine_on, index, mail[0], store, until, BUDGETS)
+    assert store.failed == {} and store.enrolled_ids == {0, 1}
+    shared(mail, store)
+    assert {(0, "c@x"), (1, "c@x")} <= set(found(store))

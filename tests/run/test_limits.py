@@ -1,13 +1,15 @@
 """What is too much for one run is set aside, on real Spark, and nothing else is."""
 
 import pytest
+from pyspark.errors import AnalysisException, SparkRuntimeException
 from support.clocks import MemoryClock
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
+from tapestry.core.surroundings import is_unforeseen
 from tapestry.plan.compile import compile_filter
-from tapestry.plan.engine import TooSlowError
+from tapestry.plan.engine import PlanFailedError, StatementFailedError, TooSlowError
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.limits import isolate, run_alike, run_isolated
@@ -62,11 +64,53 @@ def test_what_takes_too_long_is_given_up(engine, monkeypatch):
     assert [match.msgid for match in again] == ["7@x"]
 
 
-def test_a_plan_that_fails_fails_for_all():
-    def run(subscriptions):
-        raise TapestryError("No.")
+@pytest.mark.parametrize("error", [TapestryError, PlanFailedError, TooSlowError])
+def test_what_is_of_a_plan_fails_all_of_it_at_once(error):
+    runs = []
+
+    def run(items):
+        runs.append(items)
+        raise error("No.")
 
     assert [item for item, _ in run_alike(run, [1, 2])[1]] == [1, 2]
+    assert runs == [[1, 2]]
+
+
+def test_a_statement_that_fails_over_one_filter_fails_for_it_alone():
+    def run(items):
+        if 3 in items:
+            raise StatementFailedError("Spark did not answer.")
+        return list(items)
+
+    results, failures = run_isolated(run, range(6), lambda item: str(item % 2))
+    assert sorted(results) == [0, 1, 2, 4, 5]
+    assert [(item, is_unforeseen(error)) for item, error in failures] == [(3, True)]
+
+
+def test_one_that_raises_and_one_that_is_slow_cost_no_other():
+    def run(items):
+        if 3 in items:
+            raise KeyError(3)
+        if 10 in items:
+            raise TooSlowError("Too slow.")
+        return list(items)
+
+    results, failures = run_isolated(run, range(16), str)
+    assert sorted({*range(16)} - {*results}) == sorted(item for item, _ in failures) == [3, 10]
+
+
+@pytest.mark.parametrize(
+    ("raised", "failed"),
+    [(AnalysisException, PlanFailedError), (SparkRuntimeException, StatementFailedError)],
+)
+def test_what_spark_does_not_run_is_a_failure_of_the_statement(engine, monkeypatch, raised, failed):
+    def away(_):
+        raise raised("[SOME_CLASS] Not this.")
+
+    with monkeypatch.context() as broken, pytest.raises(StatementFailedError) as failure:
+        broken.setattr(engine, "_run", away)
+        execute(engine, [subscription(0, "m.size = 7")], 2**60, lambda pairs: set())
+    assert failure.type is failed and is_unforeseen(failure.value)
 
 
 def test_any_other_error_is_of_one_alone():

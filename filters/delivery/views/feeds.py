@@ -23,6 +23,7 @@ from filters.delivery.feeds import (
 from filters.models import Feed, Filter
 from filters.models.delivery import new_feed_token
 from filters.runtime import set_aside
+from tapestry.core.surroundings import is_unforeseen
 from tapestry.deliver.ways.feed import CONTENT_TYPE
 
 CACHED = "private, max-age=60"
@@ -44,7 +45,7 @@ def feed(request: HttpRequest, token: str) -> HttpResponse:
     except CardsBeingMadeError:
         return _later("What it found last is being made ready. Try again in a moment.", 5)
     except Exception as error:
-        if not set_aside.is_unforeseen(error):
+        if not is_unforeseen(error):
             raise
         return _later(set_aside.record(PERSON, key_of(shown), error).reason, 300)
 

@@ -16,10 +16,9 @@ from filters.delivery.mail.outgoing import RecipientRefusedError, WrittenMail
 from filters.delivery.throttle import flooding
 from filters.delivery.ways import digest
 from filters.delivery.ways.digest import address_of
-from filters.delivery.ways.originals import raw_of
+from filters.delivery.ways.originals import message_fault, raw_of
 from filters.delivery.ways.preview import Preview
-from filters.models import Address, Destination, SetAside
-from filters.runtime import set_aside
+from filters.models import Address, Destination
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
 from tapestry.deliver.mail.mime_parts import crlf
 from tapestry.deliver.ways.forward import attached, can_be_resent, resent
@@ -30,13 +29,6 @@ ATTACHED = "attached"
 
 FLOODS = "floods"
 """The setting that says up to which position the messages of which filters came as a digest."""
-
-
-_WHY = "An error of this site (number {number}): its operator sees why."
-
-
-class _UnwritableError(Exception):
-    """A copy of a message that is to be forwarded cannot be made: a sentence."""
 
 
 def send(destination: Destination, batch: Batch) -> Outcome:
@@ -102,15 +94,15 @@ def _digest_floods(destination: Destination, batch: Batch) -> set[int] | Outcome
 def _forward(
     destination: Destination, address: Address, batch: Batch, match: DeliveredMatch
 ) -> Outcome:
-    """Forward one message; what the server refuses for its content is told of in a digest."""
+    """Forward one message; what the server refuses for its content is told of in a digest.
+
+    So is one of which no copy can be written: it costs no other.
+    """
     key = _key(destination, batch, match)
     original = raw_of(match.msgid, match.audience)
     note = "The original of this message was not kept."
     if original is not None:
-        try:
-            outcome = _send(destination, address, key, match, original)
-        except _UnwritableError as error:
-            outcome = Outcome("refused", str(error))
+        outcome = _send(destination, address, key, match, original)
         if outcome.state != "refused":
             return outcome
         note = f"This message itself could not be sent on. {outcome.answer}"
@@ -131,11 +123,7 @@ def _send(
         try:
             raw = write(destination, address, key, match, original, is_file=is_file)
         except Exception as error:
-            if not set_aside.is_unforeseen(error):
-                raise
-            name = f"{match.msgid[:150]}/forward"
-            aside = set_aside.record(SetAside.Kind.MESSAGE, name, error, _WHY)
-            raise _UnwritableError(aside.reason) from error
+            return Outcome("refused", message_fault(match.msgid, "forward", error).message)
         return outgoing.send(WrittenMail(raw, destination, address, key), address.email)
 
     try:

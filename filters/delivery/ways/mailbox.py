@@ -15,7 +15,7 @@ from django.db import transaction
 
 from filters.accounts import people
 from filters.delivery import claims
-from filters.delivery.ways.originals import original_of
+from filters.delivery.ways.originals import message_fault, original_of
 from filters.delivery.ways.preview import Preview
 from filters.models import Destination, Filter, Match
 from filters.runtime import services
@@ -29,6 +29,7 @@ from tapestry.deliver.ways import mailbox
 from tapestry.deliver.ways.mailbox import Confirmation, Mailbox, MailboxSettings, deliver_to_mailbox
 from tapestry.servers.account import Account
 from tapestry.servers.imap import explained
+from tapestry.tables.originals import Original
 from tapestry.tables.read import same_message_id
 
 MOST = 100
@@ -84,7 +85,7 @@ def send(destination: Destination, batch: Batch) -> Outcome:
         account_of(destination),
         settings_of(destination),
         batch,
-        original_of,
+        _original,
         lambda confirmation: _confirm(destination, confirmation),
         seen=_read(batch),
         shared=_shared(destination, batch),
@@ -104,6 +105,14 @@ def preview(destination: Destination, batch: Batch) -> Preview:
         for folder, match in placed
     ]
     return Preview("text", "\n".join(lines) or "Nothing has been found yet.")
+
+
+def _original(msgid: str, audience: str) -> Original | None:
+    """Return the copy of a message as it came; raise OwnFaultError if it alone is to blame."""
+    try:
+        return original_of(msgid, audience)
+    except Exception as error:
+        raise message_fault(msgid, "mailbox", error) from error
 
 
 def _confirm(destination: Destination, confirmation: Confirmation) -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from filters.runtime import services
+from filters.models import SetAside
+from filters.runtime import services, set_aside
+from tapestry.core.errors import OwnFaultError
+from tapestry.core.surroundings import is_unforeseen
 from tapestry.tables.originals import Original, original
 from tapestry.tables.read import copies
+
+SET_ASIDE = "An error of this site (number {number}): its operator sees why."
+"""Of a message that raises an error where it is to be delivered."""
 
 
 def original_of(msgid: str, audience: str) -> Original | None:
@@ -21,3 +27,11 @@ def raw_of(msgid: str, audience: str) -> bytes | None:
     """Return the bytes of the copy of a message for an audience; None if they were not kept."""
     stored = original_of(msgid, audience)
     return stored.raw if stored else None
+
+
+def message_fault(msgid: str, way: str, error: Exception) -> OwnFaultError:
+    """Set a message aside for an error that nobody foresaw; any other is raised again."""
+    if not is_unforeseen(error):
+        raise error
+    aside = set_aside.record(SetAside.Kind.MESSAGE, f"{msgid[:150]}/{way}", error, SET_ASIDE)
+    return OwnFaultError(aside.reason)

@@ -16,6 +16,7 @@ from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
+from tapestry.core.surroundings import is_unforeseen
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +91,7 @@ def _make(key: int) -> None:
             "size": content.size,
         }
     except Exception as failure:
-        if set_aside.is_unforeseen(failure) and export.asked_at > wall_clock() - KEPT:
+        if is_unforeseen(failure) and export.asked_at > wall_clock() - KEPT:
             raise
         log.exception("an export failed")
         error = FAILED

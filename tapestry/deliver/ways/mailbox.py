@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tapestry.core.content import is_copy
-from tapestry.core.errors import TapestryError
+from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.core.log import event
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
 from tapestry.deliver.imap.folders import MailFolders, NotAcceptedError, folder_name
 from tapestry.deliver.imap.message_identity import MessageIdentity
-from tapestry.servers.account import TIMEOUT, Account, OwnFaultError, RefusedError
+from tapestry.servers.account import TIMEOUT, Account, RefusedError
 from tapestry.servers.imap import connected, explained
 from tapestry.tables.originals import Original
 
@@ -103,13 +103,13 @@ class Mailbox:
         message that the server refuses as too large is skipped.  If it refuses one and does not
         say why, that may concern all: the message is tried again after the next that it takes, and
         skipped if it is refused then too.  NotAcceptedError is raised if there is no such next.
+        One of which ``original_of`` raises OwnFaultError is skipped too.
         """
         waiting: list[Confirmation] = []
         refusals: dict[int, NotAcceptedError] = {}  # by their place in ``waiting``
         for match in batch.matches:
-            original = original_of(match.msgid, match.audience)
             try:
-                confirmation = self._deliver(match, original, delivered, seen)
+                confirmation = self._deliver(match, original_of, delivered, seen)
             except NotAcceptedError as error:
                 confirmation = Confirmation(match, "skipped", error.message)
                 if not error.certain:
@@ -118,9 +118,8 @@ class Mailbox:
             if confirmation.action == "appended":
                 for place in refusals:
                     refused = waiting[place].match
-                    original = original_of(refused.msgid, refused.audience)
                     with suppress(NotAcceptedError):
-                        waiting[place] = self._deliver(refused, original, delivered, seen)
+                        waiting[place] = self._deliver(refused, original_of, delivered, seen)
                 refusals.clear()
             if not refusals:
                 yield from waiting
@@ -150,10 +149,14 @@ class Mailbox:
     def _deliver(
         self,
         match: DeliveredMatch,
-        original: Original | None,
+        original_of: OriginalOf,
         delivered: Collection[tuple[int, str]],
         seen: Collection[str],
     ) -> Confirmation:
+        try:
+            original = original_of(match.msgid, match.audience)
+        except OwnFaultError as error:
+            return Confirmation(match, "skipped", error.message)
         with explained(self.account):
             return self._confirmed(match, original, delivered, seen)
 

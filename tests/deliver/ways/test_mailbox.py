@@ -7,7 +7,7 @@ import time
 import pytest
 from support.servers.fake_servers import FakeImap, letter
 
-from tapestry.core.errors import TapestryError
+from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.deliver.batch import Batch, DeliveredMatch
 from tapestry.deliver.ways import mailbox
 from tapestry.deliver.ways.mailbox import MailboxSettings, deliver_to_mailbox, preview
@@ -74,13 +74,20 @@ def match(n, op="insert", name="lunch"):
     )
 
 
-def deliver(server, *numbers, seen=(), flags=()):
+def deliver(server, *numbers, seen=(), flags=(), unreadable=None):
     confirmed = []
+
+    def original_of(msgid, audience):
+        number = int(msgid.partition("@")[0])
+        if number == unreadable:
+            raise OwnFaultError("An error of this site.")
+        return Original(letter(number), (), flags)
+
     outcome = deliver_to_mailbox(
         server.account,
         MailboxSettings(),
         Batch("key", 0, 99, tuple(map(match, numbers))),
-        lambda msgid, audience: Original(letter(int(msgid.partition("@")[0])), (), flags),
+        original_of,
         lambda confirmation: confirmed.append((confirmation.match.sequence, confirmation.action)),
         seen=seen,
     )
@@ -244,3 +251,17 @@ def test_a_server_that_answers_a_little_now_and_then_is_left(monkeypatch):
         server.greeting = "* OK hello"  # so it is asked what it can
         outcome, confirmed = deliver(server, 1)
         assert (outcome.state, confirmed, server.ended) == ("retry", [], False)
+
+
+def test_a_message_that_cannot_be_read_costs_no_other():
+    with FakeMailbox() as server:
+        outcome, confirmed = deliver(server, 1, 2, 3, unreadable=3)
+        assert outcome.state == "delivered"
+        assert confirmed == [(1, "appended"), (2, "appended"), (3, "skipped")]
+        assert "“no. 3”: An error of this site." in outcome.answer
+
+
+def test_a_fault_of_our_own_code_is_none_of_the_server(monkeypatch):
+    monkeypatch.setattr(mailbox.MailFolders, "below", lambda *_: {}["nobody foresaw this"])
+    with FakeMailbox() as server, pytest.raises(OwnFaultError):
+        deliver(server, 1)

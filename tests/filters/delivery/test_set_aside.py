@@ -12,17 +12,20 @@ from support.delivery_turn import fresh, turn
 from support.recorded_way import Recorder, Store
 from support.set_asides import Planted
 
-from filters.delivery import claims, feeds, samples, sequence
+from filters.delivery import claims, excerpts, feeds, samples, sequence
+from filters.delivery.excerpts import excerpts_of
 from filters.delivery.mail import bounces
+from filters.delivery.ways import mailbox
 from filters.delivery.ways import table as ways
 from filters.models import BounceMailbox, Delivery, Destination, Feed, Filter, Match, SetAside
 from filters.runtime import set_aside
 from filters.store import release, schedule
 from tapestry.core.clock import DAY, SECOND, wall_clock
-from tapestry.deliver.batch import Outcome
+from tapestry.core.errors import OwnFaultError
+from tapestry.deliver.batch import DeliveredMatch, Outcome
 from tapestry.deliver.imap.bounce_mailbox import Place
 from tapestry.deliver.timing.backoff import GIVE_UP
-from tapestry.servers.account import OwnFaultError
+from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]
 
@@ -184,6 +187,34 @@ def test_a_feed_that_raises_says_so_to_its_reader_and_its_owner(
     assert why in as_user(alice).get("/feeds/").content.decode()
     assert b"About one" in Client().get(feed.get_absolute_url()).content
     assert not SetAside.objects.exists()
+
+
+def test_one_message_of_which_no_excerpt_can_be_made_costs_no_other(
+    mail: Tables, errors: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(body: str) -> str:
+        return {}["nobody foresaw this"] if body.startswith("Yes") else body
+
+    found = [
+        DeliveredMatch(n, "insert", 1, "f", "", msgid, "public", "", "", "", 0, 0)
+        for n, msgid in enumerate(("plan@example.org", "reply@example.org"))
+    ]
+    bodies = excerpts_of(found)
+    with monkeypatch.context() as patched:
+        patched.setattr(excerpts, "excerpt", fails)
+        assert excerpts_of(found).keys() == {("plan@example.org", "public")} < bodies.keys()
+    assert SetAside.objects.get().key == "reply@example.org/excerpt"
+    assert excerpts_of(found) == bodies and not SetAside.objects.exists()
+
+
+def test_a_message_whose_original_raises_is_set_aside_for_its_mailboxes(
+    db: None, errors: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mailbox, "original_of", lambda *_: {}["nobody foresaw this"])
+    with pytest.raises(OwnFaultError, match="number"):
+        mailbox._original("one@x", "public")
+    row = SetAside.objects.get()
+    assert (row.kind, row.key) == ("message", "one@x/mailbox")
 
 
 def test_messages_that_are_being_made_ready_are_waited_for(

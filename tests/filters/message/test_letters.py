@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
+from django.template.loader import render_to_string
 from django.test import Client
 
 from filters.annotations.outbox import annotate
@@ -217,8 +218,7 @@ def test_what_is_unread_is_open_and_unfolded_it_is_read(
 def test_previous_and_next_stay_beside_the_list(mail: Tables, alice, as_user: SignIn) -> None:
     found(alice, "plan@example.org")
     client = as_user(alice)
-    swap = 'hx-sync="#reading:replace" hx-swap="innerHTML show:#reading:top"'
-    beside = f'hx-target="#reading" {swap} hx-push-url="{{}}"'
+    beside = render_to_string("filters/reading/_opens.html") + ' hx-push-url="{}"'
     page = client.get("/", {"open": "plan@example.org", "in": "public"}).content.decode()
     assert beside.format("/?open=reply%40example.org") in page
     for here, there in (

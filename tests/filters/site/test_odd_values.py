@@ -73,6 +73,8 @@ def test_a_number_too_large_for_the_database_is_a_sentence(
     answer = client.post(page, sent, headers=htmx)
     assert answer.status_code == 400
     assert "A number is too large for anything here." in answer.content.decode()
+    # A page that asks for a part of itself shows the sentence, and not nothing.
+    assert answer.headers.get("HX-Reselect") == ("unset" if htmx else None)
 
 
 def test_a_number_too_large_for_postgresql_is_a_sentence(

@@ -292,6 +292,28 @@ def test_what_nobody_foresaw_is_set_aside_and_tried_again_after_ever_longer(
     assert (source.error, source.failures) == ("", 0) and not SetAside.objects.exists()
 
 
+@pytest.mark.parametrize(("edit", "stays_due"), [({"user": "jones"}, False), ({"due_at": 7}, True)])
+def test_an_error_that_nobody_foresaw_undoes_nothing_that_was_edited_meanwhile(
+    news: FakeNews,
+    alice: User,
+    monkeypatch: pytest.MonkeyPatch,
+    edit: dict[str, Any],
+    stays_due: bool,
+    set_asides: Planted,
+) -> None:
+    source = source_at(news, alice)
+
+    def fails(_work: Any) -> None:
+        Source.objects.filter(pk=source.pk).update(**{"due_at": 7} | edit)
+        raise KeyError("nobody foresaw this")
+
+    set_asides.expect()
+    monkeypatch.setattr(pulling._Work, "run", fails)
+    pull(source)
+    assert source.due_at == 7
+    assert bool(source.error) == stays_due, "only the account that failed has its error"
+
+
 def test_a_pull_is_one_line_of_the_log_with_counts_and_no_names(
     news: FakeNews, alice: User, caplog: pytest.LogCaptureFixture
 ) -> None:
