@@ -252,3 +252,14 @@ def test_a_list_that_could_not_be_had_is_asked_for_again(browser, jones, live_se
     expect(page.locator("#notice")).to_have_count(0)
     expect(row(page, "b")).to_be_visible()
     expect(row(page, "a")).to_have_count(0)
+
+
+def test_of_acts_that_come_faster_than_their_answers_none_is_dropped(browser, jones, live_server):
+    page = open_list(browser, live_server.url, "desk")
+    late = LateAnswer(page, "**/triage/do/done/")
+    for msgid in "abc":
+        row(page, msgid).focus()
+        page.keyboard.press("e")
+    late.give()
+    expect(page.locator("#list")).to_have_attribute("data-count", "1")
+    assert msgids(page) == ["d"]

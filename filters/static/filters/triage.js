@@ -69,8 +69,9 @@
       if (!menu.contains(event.target)) menu.open = false;
   });
 
+  // One after another, as its `hx-sync` says: none is dropped, however fast they come.
   const post = (address, values) =>
-    htmx.ajax("POST", address, { target: "#toast", swap: "innerHTML", values });
+    htmx.ajax("POST", address, { source: "#toast", target: "#toast", swap: "innerHTML", values });
 
   // Those selected, else the message that is open, else the row that one is at.
   function act(action) {
