@@ -191,3 +191,16 @@ def test_results_are_read_on_a_phone(opened, pictures):
     assert page.url.endswith("/search/?q=lunch+friday")
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert page.faults == []
+
+
+@pytest.mark.browser_says("status of 503", "Response Status Error Code 503")
+def test_results_stay_while_a_part_of_the_site_is_away(opened):
+    page = opened(DESK)
+    search(page, "lunch friday", "53 messages")
+    address = page.locator("#list").get_attribute("hx-get")
+    away = {"status": 503, "body": "<p>Away.</p>", "headers": {"HX-Reselect": "unset"}}
+    page.route(lambda url: url.endswith(address), lambda route: route.fulfill(**away))
+    page.locator("#list a.row").first.focus()
+    page.keyboard.press("s")
+    expect(page.locator("#notice")).to_have_text("Away.")
+    expect(page.locator("#list a.row")).to_have_count(50)

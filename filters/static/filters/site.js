@@ -66,6 +66,13 @@ document.addEventListener("htmx:responseError", (event) => {
   document.body.append(notice);
 });
 
+// What has been found stays under that notice.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.xhr.status !== 503 || !detail.target.matches("#list[data-here]")) return;
+  detail.shouldSwap = false;
+  detail.isError = true;
+});
+
 document.addEventListener("htmx:afterOnLoad", (event) => {
   const notice = document.getElementById("notice");
   if (notice && event.detail.xhr.status < 400) notice.remove();
