@@ -1,5 +1,6 @@
 """A browser in front of the product."""
 
+import os
 import shutil
 from contextlib import suppress
 
@@ -9,6 +10,8 @@ from support.browser_watch import BrowserWatch
 
 from filters.models import Filter
 from tapestry.celery import app
+
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # playwright has a loop of its own
 
 WATCH = pytest.StashKey[BrowserWatch]()
 
@@ -41,25 +44,32 @@ def pictures(tmp_path):
     return made
 
 
+@pytest.fixture(scope="module")
+def running_browser(chromium):
+    """A headless browser that runs as long as the tests of one file do."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as driver:
+        yield driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+
+
 @pytest.fixture
-def browser(request, chromium, pictures):
-    """A headless browser; what its pages show at the end is kept as pictures.
+def browser(request, running_browser, pictures):
+    """A browser without any page; what its pages show at the end is kept as pictures.
 
     No page may have an error in the console or ask another host, unless the test is marked with
     a part of what it expects: ``@pytest.mark.browser_says("status of 404")``.
     """
-    playwright = pytest.importorskip("playwright.sync_api")
     marks = request.node.iter_markers("browser_says")
     expected = [part for mark in marks for part in mark.args]
-    with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        watch = request.node.stash[WATCH] = BrowserWatch(opened, expected)
-        yield opened
-        pages = [page for context in opened.contexts for page in context.pages]
-        for number, page in enumerate(pages):
-            with suppress(playwright.Error):  # a page that is busy has none
-                page.screenshot(path=pictures / f"last-{number}.png")
-        opened.close()
+    watch = request.node.stash[WATCH] = BrowserWatch(running_browser, expected)
+    yield running_browser
+    watch.leave()
+    pages = [page for context in running_browser.contexts for page in context.pages]
+    for number, page in enumerate(pages):
+        with suppress(Exception):  # a page that is busy has none
+            page.screenshot(path=pictures / f"last-{number}.png")
+    for context in running_browser.contexts:
+        context.close()
     assert watch.faults == [], "\n".join(watch.faults)
 
 
@@ -79,6 +89,5 @@ def jones(transactional_db, settings, tmp_path, monkeypatch):
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     terry = User.objects.create_user("terry", password="secret")
     return Filter.objects.create(owner=terry, name="jones", text="from jones", phrase="from Jones")

@@ -70,7 +70,6 @@ def world(transactional_db, settings, tmp_path, monkeypatch):
     settings.SECRET_KEY = "of the tests"
     settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     monkeypatch.setattr(tasks, "send", lambda *_, **__: True)
     tables = Tables(tmp_path / "tables")
 

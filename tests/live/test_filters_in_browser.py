@@ -37,7 +37,6 @@ def terry(transactional_db, settings, tmp_path, monkeypatch, redis_url):
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
     monkeypatch.setenv("REDIS_URL", redis_url)
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     user = User.objects.create_user("terry", "terry@example.org", "secret")
     Profile.objects.create(user=user)
     tables, clock, begin = Tables(tmp_path / "tables"), DjangoClock(), wall_clock() - 12 * WEEK

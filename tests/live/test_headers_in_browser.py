@@ -28,7 +28,6 @@ def page(browser, transactional_db, live_server, settings, tmp_path, monkeypatch
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     terry = User.objects.create_superuser("terry", "terry@example.org", "secret", pk=1)
     Filter.objects.create(pk=1, owner=terry, name="jones", text="from jones", phrase="from Jones")
     keep(MAIL, "terry@example.org", terry)

@@ -98,7 +98,6 @@ def rooms(transactional_db, settings, tmp_path, monkeypatch):
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     terry = User.objects.create_user("terry", password="secret")
     made = Filter.objects.create(owner=terry, name="rooms", text="about rooms")
     now = wall_clock() - 9 * MINUTE

@@ -44,7 +44,6 @@ def site(live_server, transactional_db, settings, tmp_path, monkeypatch):
     settings.SECRET_KEY = "of the tests"
     settings.SITE_URL, settings.SIGN_UP = live_server.url, "invitation"
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     monkeypatch.setattr(data_views, "send", lambda *_, **__: True)
     counts.forget_all()
     app.conf.task_always_eager = True

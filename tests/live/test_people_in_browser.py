@@ -32,7 +32,6 @@ def site(live_server, transactional_db, settings, tmp_path, monkeypatch):
     settings.SECRET_KEY = "of the tests"
     settings.SITE_URL = live_server.url
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     counts.forget_all()
     User.objects.create_user("terry", "terry@example.org", PASSWORD)
     return live_server.url

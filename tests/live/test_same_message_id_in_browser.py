@@ -28,7 +28,6 @@ def forged(transactional_db, settings, tmp_path, monkeypatch):
     settings.SECRET_KEY = "of the tests"
     settings.AUTHSERV = {("imap.example.org", 993): "mx.example.org"}
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     tables, public = Tables(tmp_path / "tables"), ("public",)
     for account, result in ((666, b"fail"), (111, b"pass")):
         letter = Message(

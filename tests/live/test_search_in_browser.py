@@ -32,7 +32,6 @@ def terry(transactional_db, settings, tmp_path, monkeypatch, broker):
     """Terry, 53 messages about lunch, a message that is not, and a filter that has one of them."""
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     user = User.objects.create_user("terry", "terry@example.org", "secret")
     Profile.objects.create(user=user)
     tables, begin = Tables(tmp_path / "tables"), wall_clock() - 90 * DAY

@@ -20,7 +20,6 @@ def site(live_server, transactional_db, settings, tmp_path, monkeypatch):
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     counts.forget_all()
     User.objects.create_user("terry", "terry@example.org", OLD)
     return live_server.url

@@ -18,7 +18,6 @@ def page(request, browser, broker, live_server, transactional_db, settings, tmp_
     """Terry's page about terry, at one of the sizes."""
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     User.objects.create_user("terry", password="secret")
     opened = browser.new_context(viewport=SIZES[request.param]).new_page()
     opened.set_default_timeout(20_000)

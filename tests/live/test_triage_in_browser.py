@@ -27,7 +27,6 @@ def jones(transactional_db, settings, tmp_path, monkeypatch):
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # playwright has a loop of its own
     made = installed(User.objects.create_user("terry", password="secret"), "jones")
     tables = Tables(tmp_path / "tables")
     letters(tables, *MANY)

@@ -47,6 +47,11 @@ class BrowserWatch:
             context.cookies()  # what was said before the answer is dispatched before it
         self._is_over = True
 
+    def leave(self) -> None:
+        """Watch what is opened no more."""
+        left: Any = self._browser
+        del left.new_context, left.new_page
+
     def _open_context(self, **options: Any) -> BrowserContext:
         context = self._new_context(**options)
         context.on("console", self._note)
