@@ -106,7 +106,9 @@ def _take_again(account: Account, folder: str, state: BounceMailbox, aside: Asid
         for place, raw in read_after(account, folder, Place(state.uidvalidity, uid - 1)):
             with aside.guard(f"{uid}/{part}"):
                 bounced += place.uid == uid and take(raw) is not None
-            break  # one that was deleted there is done
+            break
+        else:
+            aside.done([f"{uid}/{part}"])  # it was deleted there, and was the last
     return bounced
 
 

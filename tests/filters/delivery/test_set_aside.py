@@ -272,6 +272,10 @@ def test_a_bounce_that_raises_costs_no_other_and_is_read_again(
     set_aside.try_now()
     bounces.read_mailbox()
     assert taken[3:] == [box[2]] and not SetAside.objects.exists()
+    set_aside.add(SetAside.Kind.MESSAGE, f"5/7/{bounces.PART}", KeyError())
+    set_aside.try_now()
+    bounces.read_mailbox()
+    assert not SetAside.objects.exists(), "what was deleted in the mailbox is over"
 
 
 def test_the_pause_grows_as_that_of_all_that_is_set_aside(
