@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +25,9 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
 SPARK_PORTS, OTHERS = 6, {"web", "Redis", "mail"}
 """Three ports of each of two Sparks, and one of each of the others."""
+
+STOPPING = 120.0
+"""Seconds within which a Spark that is stopped is another, on a machine that is busy."""
 
 KNOCK = (ROOT / "tests/support/spark_stranger.py").read_text() + (
     """
@@ -87,10 +91,14 @@ def counted(site: Site, name: str) -> int:
         session = reconnect(lambda: connect(remote(site, name), os.geteuid()))
         return int(session.range(1000).groupBy().count().collect()[0][0])
 
-    try:
-        return count()
-    except PySparkException:  # as the engine does: a statement only reads
-        return count()
+    end = time.monotonic() + STOPPING
+    while True:  # as the engine does: a statement only reads
+        try:
+            return count()
+        except PySparkException:
+            if time.monotonic() > end:
+                raise
+            time.sleep(1)
 
 
 @pytest.fixture(scope="module")

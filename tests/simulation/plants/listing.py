@@ -105,7 +105,7 @@ PLANTS = (
         "forgetting leaves the filters where they are",
         "filters.upkeep.forgetting",
         "_forget_in_database",
-        "if any(gone.rows.values()):",
+        "if gone.is_any:",
         "if gone.keys and not any(gone.rows.values()):",
         "matches",
     ),
