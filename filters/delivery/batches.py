@@ -141,7 +141,7 @@ def _delivered(
 ) -> tuple[DeliveredMatch, ...]:
     visible = sorted((row for row in rows if row.audience in audiences), key=_position)
     stale = [row.pk for row in visible if row.refreshed_at is None]
-    if any(being_made(some).exists() for some in in_batches(Match.objects.all(), stale)):
+    if any(being_made(batch).exists() for batch in in_batches(Match.objects.all(), stale)):
         raise CardsBeingMadeError
     message_url, acts = links.message_urls(), links.acts_of()
     with timezone.override(zone):

@@ -32,7 +32,7 @@ def excerpts_of(matches: Iterable[DeliveredMatch]) -> Excerpts:
         tables, aside = services.tables(), set_aside.of(SetAside.Kind.MESSAGE)
         for audience, msgids in wanted.items():
             for row in lookup(tables, MESSAGES, "msgid", msgids, [audience], ("msgid", "body")):
-                with aside.guard(f"{row['msgid'][:150]}/excerpt"):
+                with aside.guard(set_aside.message_key(row["msgid"], "excerpt")):
                     excerpts[row["msgid"], audience] = excerpt(row["body"])
     except DamagedFileError as error:
         event(log, "no_excerpts", file=error.path)

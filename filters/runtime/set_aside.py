@@ -140,6 +140,15 @@ def _numbers(keys: Iterable[str], part: str) -> set[int]:
     return {int(number) for number, _, which in split if which == part}
 
 
+def message_key(msgid: str, part: str) -> str:
+    """Return the key of a message, for a part of what is done with it.
+
+    >>> message_key("7@example.org", "excerpt")
+    '7@example.org/excerpt'
+    """
+    return f"{msgid[:150]}/{part}"
+
+
 def of(kind: str) -> Aside:
     """Return what is set aside of a kind: one query."""
     rows = Row.objects.filter(kind=kind).values_list("key", "pk", "try_again_at", "version")

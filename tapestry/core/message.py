@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from tapestry.core.errors import TapestryError
 
@@ -71,6 +72,11 @@ def width(audience: str) -> int:
     (0, 1, 2)
     """
     return 2 if audience == PUBLIC else int(audience.startswith("group:"))
+
+
+def audience_digest(audience: str) -> str:
+    """Return what names an audience in the name of a file: 32 hexadecimal digits."""
+    return blake2b(audience.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def check_audience(audience: str) -> None:

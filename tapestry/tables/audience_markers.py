@@ -11,10 +11,10 @@ their markers are read once, at the first look; then ``complete`` is there.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from hashlib import blake2b
 from pathlib import Path
 
 from tapestry.core.durable import sync_directory
+from tapestry.core.message import audience_digest
 from tapestry.tables.delta.delta_table import explained
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.read import audiences_in
@@ -24,7 +24,7 @@ _DIRECTORY, _COMPLETE = "audiences", "complete"
 
 def mark_audiences(root: Path, audiences: Iterable[str]) -> None:
     """Write the markers of audiences that rows are about to be committed for, under the lock."""
-    _touch(root, map(_name, audiences))
+    _touch(root, map(audience_digest, audiences))
 
 
 def has_rows(tables: Tables, audience: str) -> bool:
@@ -36,7 +36,9 @@ def has_rows(tables: Tables, audience: str) -> bool:
         # What is appended meanwhile is marked by its own append.
         mark_audiences(tables.root, audiences_in(snapshot(tables)))
         _touch(tables.root, [_COMPLETE])
-    return (markers / _name(audience)).exists() and audience in audiences_in(snapshot(tables))
+    return (markers / audience_digest(audience)).exists() and audience in audiences_in(
+        snapshot(tables)
+    )
 
 
 def _touch(root: Path, names: Iterable[str]) -> None:
@@ -52,7 +54,3 @@ def _touch(root: Path, names: Iterable[str]) -> None:
         for path in new:
             path.touch(mode & 0o666)
         sync_directory(directory)
-
-
-def _name(audience: str) -> str:
-    return blake2b(audience.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

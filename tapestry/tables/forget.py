@@ -7,7 +7,6 @@ deleted; so are the log's older entries and the index.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import shutil
@@ -25,6 +24,7 @@ from tapestry.core.checksummed_file import ChecksummedFile, write_checksummed
 from tapestry.core.durable import make_directory
 from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.log import event
+from tapestry.core.message import audience_digest
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, INDEXED, KEY_COLUMN, MESSAGES
 from tapestry.tables.compact import (
@@ -119,8 +119,7 @@ def forget(
 
 def _untold(root: Path, audience: str) -> Path:
     """Return the file of the keys of an audience that go, and of which nobody was told yet."""
-    name = hashlib.blake2b(audience.encode(), digest_size=16).hexdigest()
-    return root / "forgetting" / name
+    return root / "forgetting" / audience_digest(audience)
 
 
 def _store_keys(path: Path, keys: Iterable[str]) -> frozenset[str]:

@@ -7,7 +7,6 @@ audience.  Unlike the index, tombstones cannot be built again from the tables.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 from collections.abc import Iterable
 from functools import lru_cache
@@ -20,6 +19,7 @@ from tapestry.core.checksummed_file import ChecksummedFile, write_checksummed
 from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.durable import make_directory, sync_directory, whole_file
 from tapestry.core.errors import TapestryError
+from tapestry.core.message import audience_digest
 from tapestry.core.sorted_hashes import Hashes, contains, hash_texts
 
 SUFFIX, COPY, OLD_SUFFIX = ".tombstones", ".copy", ".hashes"
@@ -151,5 +151,4 @@ def _marker(root: Path) -> Path:
 
 
 def _directory(root: Path, audience: str) -> Path:
-    name = hashlib.blake2b(audience.encode(), digest_size=16).hexdigest()
-    return root / "removed" / name
+    return root / "removed" / audience_digest(audience)

@@ -71,6 +71,17 @@ def own(mail, store, kind=SqliteEngine, hold=lambda: nullcontext(True)):
     return run
 
 
+def enroll_both(mail, store, message):
+    """Run two new filters until both share the window; a message arrives meanwhile."""
+    shared(mail, store)
+    unproven(mail, store)
+    own(mail, store)
+    append_messages(*mail, [message])
+    shared(mail, store)
+    own(mail, store)
+    assert store.enrolled_ids == {0, 1}
+
+
 def found(store):
     return sorted((match.filter_id, match.msgid) for match in store.matches)
 
@@ -117,13 +128,7 @@ def test_all_are_entered_again_where_a_filter_is_the_first_to_join_a_lost_index(
     mail,
 ):
     store = LaneStore(lunch="about lunch", tea="about tea")
-    shared(mail, store)
-    unproven(mail, store)
-    own(mail, store)
-    append_messages(*mail, [Message("b@x", subject="lunch")])
-    shared(mail, store)
-    own(mail, store)
-    assert store.enrolled_ids == {0, 1}
+    enroll_both(mail, store, Message("b@x", subject="lunch"))
     store.detach([1])
     append_messages(*mail, [Message("c@x", subject="lunch")])
     shared(mail, store)
@@ -139,13 +144,7 @@ def test_all_are_entered_again_where_a_filter_is_the_first_to_join_a_lost_index(
 
 def test_a_slow_shared_window_gives_the_slow_filter_back_and_keeps_the_others(mail):
     store = LaneStore(slow=SLOW, lunch="from joe")
-    shared(mail, store)
-    unproven(mail, store)
-    own(mail, store)
-    append_messages(*mail, [Message("b@x")])
-    shared(mail, store)
-    own(mail, store)
-    assert store.enrolled_ids == {0, 1}
+    enroll_both(mail, store, Message("b@x"))
     for name in "cdef":
         append_messages(*mail, [Message(f"{name}@x", subject="slow", sender="joe@x")])
     shared(mail, store, Slow)
@@ -244,13 +243,7 @@ def test_an_engine_that_comes_up_meanwhile_fails_no_filter(mail):
     by_engine = "NOT m.subject LIKE '%, and more'"
     texts = {word: f"m.subject HAS '{word}' AND {by_engine}" for word in ("lunch", "tea")}
     store = LaneStore(**texts)
-    shared(mail, store)
-    unproven(mail, store)
-    own(mail, store)
-    append_messages(*mail, [Message("b@x", subject="lunch and tea")])
-    shared(mail, store)
-    own(mail, store)
-    assert store.enrolled_ids == {0, 1}
+    enroll_both(mail, store, Message("b@x", subject="lunch and tea"))
     append_messages(*mail, [Message("c@x", subject="lunch and tea")])
     refusals = iter(range(2))
 

@@ -76,17 +76,6 @@ def test_what_is_of_a_plan_fails_all_of_it_at_once(error):
     assert runs == [[1, 2]]
 
 
-def test_a_statement_that_fails_over_one_filter_fails_for_it_alone():
-    def run(items):
-        if 3 in items:
-            raise StatementFailedError("Spark did not answer.")
-        return list(items)
-
-    results, failures = run_isolated(run, range(6), lambda item: str(item % 2))
-    assert sorted(results) == [0, 1, 2, 4, 5]
-    assert [(item, is_unforeseen(error)) for item, error in failures] == [(3, True)]
-
-
 def test_one_that_raises_and_one_that_is_slow_cost_no_other():
     def run(items):
         if 3 in items:
@@ -113,15 +102,17 @@ def test_what_spark_does_not_run_is_a_failure_of_the_statement(engine, monkeypat
     assert failure.type is failed and is_unforeseen(failure.value)
 
 
-def test_any_other_error_is_of_one_alone():
+@pytest.mark.parametrize("raised", [KeyError, StatementFailedError])
+def test_any_other_error_is_of_one_alone(raised):
     def run(items):
         if 3 in items:
-            raise KeyError(3)
+            raise raised("3")
         return list(items)
 
     results, failures = run_isolated(run, range(6), lambda item: str(item % 2))
     assert sorted(results) == [0, 1, 2, 4, 5]
-    assert [(item, type(error)) for item, error in failures] == [(3, KeyError)]
+    assert [(item, type(error)) for item, error in failures] == [(3, raised)]
+    assert is_unforeseen(failures[0][1])
 
 
 def test_a_fault_of_the_surroundings_is_of_none():

@@ -161,7 +161,7 @@ def test_nothing_is_gone_if_nobody_can_be_kept_out(tables):
 
 @pytest.mark.parametrize("fails", ["commit", "then"])
 def test_what_nobody_was_told_is_told_by_the_next_call(tables, monkeypatch, fails):
-    told = []
+    reports = []
 
     def away(*_):
         raise RuntimeError
@@ -169,9 +169,9 @@ def test_what_nobody_was_told_is_told_by_the_next_call(tables, monkeypatch, fail
     with monkeypatch.context() as broken, pytest.raises(RuntimeError):
         if fails == "commit":
             broken.setattr(forget_module, "delete_tombstones", away)
-        forget(tables, MemoryClock(), MINE, then=away if fails == "then" else told.append)
-    assert forget(tables, MemoryClock(), THEIRS + "x", then=told.append).keys == frozenset()
-    gone = forget(tables, MemoryClock(), MINE, then=told.append)
-    assert told[-1] == gone and gone.is_any and not any(gone.rows.values())
+        forget(tables, MemoryClock(), MINE, then=away if fails == "then" else reports.append)
+    assert forget(tables, MemoryClock(), THEIRS + "x", then=reports.append).keys == frozenset()
+    gone = forget(tables, MemoryClock(), MINE, then=reports.append)
+    assert reports[-1] == gone and gone.is_any and not any(gone.rows.values())
     assert gone.keys == {f"{name}{n}" for name in ("mine", "a") for n in range(8)}
-    assert not forget(tables, MemoryClock(), MINE, then=told.append).is_any
+    assert not forget(tables, MemoryClock(), MINE, then=reports.append).is_any

@@ -33,5 +33,7 @@ def message_fault(msgid: str, way: str, error: Exception) -> OwnFaultError:
     """Set a message aside for an error that nobody foresaw; any other is raised again."""
     if not is_unforeseen(error):
         raise error
-    aside = set_aside.record(SetAside.Kind.MESSAGE, f"{msgid[:150]}/{way}", error, SET_ASIDE)
+    aside = set_aside.record(
+        SetAside.Kind.MESSAGE, set_aside.message_key(msgid, way), error, SET_ASIDE
+    )
     return OwnFaultError(aside.reason)
