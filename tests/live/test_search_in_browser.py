@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.urls import reverse
 from playwright.sync_api import Page, expect
 from support.engines.sqlite_engine import SqliteEngine
 from support.page_errors import page_errors
@@ -203,3 +204,10 @@ def test_results_stay_while_a_part_of_the_site_is_away(opened):
     page.keyboard.press("s")
     expect(page.locator("#notice")).to_have_text("Away.")
     expect(page.locator("#list a.row")).to_have_count(50)
+    with page.expect_response(lambda answer: reverse("sidebar") in answer.url):
+        pass  # What else is answered meanwhile does not end the notice.
+    page.wait_for_timeout(100)
+    expect(page.locator("#notice")).to_have_text("Away.")
+    page.unroute_all()
+    page.keyboard.press("s")
+    expect(page.locator("#notice")).to_have_count(0)

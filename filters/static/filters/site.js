@@ -57,11 +57,12 @@ document.addEventListener("keydown", (event) => {
 });
 
 // A part of the product that is away, a full disk, or a form that is too large: said on top of the
-// page, until the next answer.
+// page, until the same place is answered.
 document.addEventListener("htmx:responseError", (event) => {
   if (![409, 413, 503, 507].includes(event.detail.xhr.status)) return;
   const notice = document.getElementById("notice") || document.createElement("div");
   notice.id = "notice";
+  notice.dataset.target = event.detail.target.id;
   notice.innerHTML = event.detail.xhr.responseText;
   document.body.append(notice);
 });
@@ -74,8 +75,9 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 });
 
 document.addEventListener("htmx:afterOnLoad", (event) => {
+  const { target, xhr } = event.detail;
   const notice = document.getElementById("notice");
-  if (notice && event.detail.xhr.status < 400) notice.remove();
+  if (notice?.dataset.target === target.id && xhr.status < 400) notice.remove();
 });
 
 document.addEventListener("htmx:afterSettle", markOpen);
