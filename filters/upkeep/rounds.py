@@ -20,7 +20,7 @@ from django.conf import settings
 from filters.annotations import outbox
 from filters.authoring.dependents import recompile_aside
 from filters.lists import cards
-from filters.models import Heartbeat
+from filters.models import Heartbeat, PendingWindow
 from filters.runtime import addresses, services
 from filters.runtime.queue import DELIVER_DUE, run_soon
 from filters.store import shared_window
@@ -98,7 +98,10 @@ def run_shared_lane() -> bool:
 
 
 def _is_quiet(tables: Tables) -> bool:
-    """Tell whether nothing is new since the last shared window, which ended a moment ago."""
+    """Tell whether nothing is new since the last shared window, which ended a moment ago.
+
+    Pending windows that end after it wait for the next.
+    """
     window = shared_window.stored_window()
     since, ran_at = window.since, window.ran_at
     return (
@@ -107,6 +110,7 @@ def _is_quiet(tables: Tables) -> bool:
         and 0 <= wall_clock() - ran_at < QUIET_SECONDS * SECOND
         and _newest_row(tables) <= since
         and not outbox.is_any_due()
+        and not PendingWindow.objects.filter(until__gt=since).exists()
     )
 
 

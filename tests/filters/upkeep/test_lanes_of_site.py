@@ -96,6 +96,17 @@ def test_another_text_is_unproven_again(mail: Tables, carol: User) -> None:
     assert not made.proven
 
 
+def test_another_text_is_run_at_once_though_nothing_else_is_new(mail: Tables, carol: User) -> None:
+    made = lifecycle.install(carol, "replies by Jones", name="jones")
+    rounds.run_shared_lane()
+    assert rounds.run_unproven_lane(Turns())
+    lifecycle.change(made, "replies by Smith", existing=True)
+    assert not rounds.run_shared_lane()
+    while rounds.run_unproven_lane(Turns()):
+        pass
+    assert listed(carol) == ["reply@example.org"]
+
+
 def test_the_unproven_lane_goes_on_while_the_others_are_held(mail: Tables, carol: User) -> None:
     rounds.run_shared_lane()
     lifecycle.install(carol, "replies by Smith", name="smith")
