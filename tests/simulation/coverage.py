@@ -27,8 +27,8 @@ EVENTS = (
     *("mail", "reply", "late reply", "reply before its parent", "old mail", "forged copy"),
     *("other audience", "vote", "tag", "retraction", "edit", "mode", "timeliness", "pause"),
     *("resume", "done", "snooze", "mute", "undo", "matched", "crash", "restart", "lost queue"),
-    *("endpoint", "clock step", "digest", "forward", "webhook", "compact", "forget"),
-    "person changed",
+    *("endpoint", "clock step", "digest", "forward", "webhook", "push", "compact"),
+    *("forget", "person changed"),
 )
 """What has to meet every phrase and construct, and live filters as well as those that keep."""
 

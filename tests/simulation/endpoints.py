@@ -9,6 +9,7 @@ import random
 from collections import Counter
 from typing import Any
 
+from simulation import browsers
 from simulation.history import History
 from simulation.mailboxes import Mailboxes
 
@@ -25,6 +26,12 @@ MISBEHAVIOURS: dict[str, tuple[dict[str, Any], ...]] = {
     "http": (
         {"answer": "status", "status": 500, "text": "no"},
         {"answer": "status", "status": 429, "text": "slowly"},
+        {"answer": "hang", "waited": 10},
+        {"answer": "accept, then cut"},
+    ),
+    "push": (
+        {"answer": "status", "status": 503, "text": "later"},
+        {"answer": "status", "status": 410, "text": "gone"},
         {"answer": "hang", "waited": 10},
         {"answer": "accept, then cut"},
     ),
@@ -83,6 +90,8 @@ class Endpoints:
             return GOOD
         if kind == "imap":
             return self.mailboxes.answer(request, self._fault_of_mailbox())
+        if kind == "http" and request["path"].startswith(browsers.PLACE):
+            kind = "push"
         answer = GOOD if kind == "smtp" else {"answer": "status", "status": 200, "text": "ok"}
         if self.bad[kind] > 0 and self._is_bad(kind):
             answer = self._bad_answer(kind)
@@ -101,6 +110,14 @@ class Endpoints:
 
 
 def _content(kind: str, request: dict[str, Any]) -> dict[str, Any]:
+    if kind == "push":
+        notification = browsers.read(request["path"], request["body"])
+        return {
+            "path": request["path"],
+            "host": request["host"],
+            "message_id": notification["tag"],
+            "payload": notification,
+        }
     if kind == "http":
         headers = {name.lower(): value for name, value in request["headers"].items()}
         payload = json.loads(request["body"] or b"null")

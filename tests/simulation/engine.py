@@ -33,7 +33,7 @@ _rows: dict[str, list[dict[str, Any]]] = {}
 _last: tuple[tuple[str, ...], SqliteEngine] | None = None
 
 
-def spark_on(remote: str, snapshot: Any, *_: Any) -> Any:
+def spark_on(remote: str, snapshot: Any, **_: Any) -> Any:
     """Return the product's own engine over a snapshot, on a Spark that serves all worlds."""
     from grpc import _channel
 

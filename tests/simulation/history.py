@@ -27,8 +27,8 @@ source: key, person, user (of the mailbox), audience, folders, active; ``how`` o
 mailbox: how (came, renumbered, flags, removed), user, owner, folder, messages: what is said of each
     with its flags
 upkeep: kind (compact, vacuum, backup, restore, forget, …), and what the kind has
-received: endpoint (smtp, http, imap), recipient or path, answer (what was answered), message_id,
-    payload; of a mailbox: folder, how (append, move, copy)
+received: endpoint (smtp, http, push, imap), recipient or path, answer (what was answered),
+    message_id, payload; of a mailbox: folder, how (append, move, copy)
 settled: rounds: all tasks were run until nothing was due
 seen: kind and content:
 seen, rows: table, rows (each column, ts among them), read from the Parquet files that the log

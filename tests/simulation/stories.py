@@ -96,7 +96,7 @@ class Story:
         """Have somebody want their matches at ``KEY@out.example``, or the path ``/KEY``."""
         uid = f"{key:032x}"
         place = {"address": f"{key}@out.example", "url": None}
-        if kind == "webhook":
+        if kind in ("webhook", "push"):
             place = {"address": "", "url": f"http://127.0.0.1:80/{key}"}
         fields = {"key": key, "uid": uid, "person": person, "kind": kind, "filters": filters}
         self.destinations[key] = self.tell(
@@ -123,6 +123,13 @@ class Story:
         fields = {"endpoint": "http", "path": f"/{key}", "recipient": "", "answer": "status"}
         name = f"{key:032x}-{after}-{until}"
         self.received(key, name, {"matches": told}, **fields | more)
+
+    def notified(self, key: int, after: int, until: int, number: int, *msgids: str) -> None:
+        """Have a browser be told of so many matches of a range: of one by its message's page."""
+        only = f"http://127.0.0.1/message/?id={msgids[0]}&in=public" if msgids else "http://x/"
+        fields = {"endpoint": "push", "path": f"/{key}", "recipient": "", "answer": "status"}
+        payload = {"title": f"{number} new in f", "url": only}
+        self.received(key, f"{key:032x}-{after}-{until}", payload, **fields)
 
     def digest(self, key: int, after: int, until: int, *msgids: str, **more: Any) -> None:
         """Have a digest of a range be sent."""

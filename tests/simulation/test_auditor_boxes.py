@@ -84,6 +84,14 @@ def test_nothing_is_found_where_each_match_was_put_in_once():
     assert found(right_story()) == []
 
 
+def test_what_was_put_in_before_its_mailbox_was_gone_was_wanted():
+    story = right_story()
+    place = next(n for n, entry in enumerate(story.entries) if entry is puts(story)[-1])
+    gone = {**story.entries[place], "what": "destination", "how": "deleted", "uid": f"{1:032x}"}
+    story.entries.insert(place + 1, gone)
+    assert found(story) == []
+
+
 def puts(story):
     return [entry for entry in story.entries if entry["what"] == "received"]
 

@@ -252,3 +252,31 @@ def test_what_was_stored_before_a_holiday_was_chosen_is_shown_as_it_was_planned(
     story.person("alice", holiday_until="1970-01-09")
     story.settle(9)
     assert found(story) == []
+
+
+def notified_story(number=2, last="m3"):
+    """A browser that is told of two messages at once, then of one."""
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.size = 1")
+    story.destination(1, "alice", "push")
+    story.mail(BEGIN, {"msgid": "m1"}, {"msgid": "m2"})
+    for msgid in ("m1", "m2"):
+        story.match(1, msgid, BEGIN)
+    story.now = BEGIN + 1
+    story.notified(1, 0, 2, number)
+    story.settle(BEGIN + HOUR)
+    story.mail(BEGIN + 2 * HOUR, {"msgid": "m3"})
+    story.match(1, "m3", BEGIN + 2 * HOUR)
+    story.now = BEGIN + 2 * HOUR
+    if last:
+        story.notified(1, 2, 3, 1, last)
+    story.settle(BEGIN + 3 * HOUR)
+    return story
+
+
+def test_a_browser_is_notified_of_all_that_came():
+    assert found(notified_story()) == []
+    assert "tells of 1, and 2 had come" in found(notified_story(number=1))[0]
+    assert "m3 of filter 1 at 3 was never sent" in found(notified_story(last="m1"))[0]
+    assert "m3 of filter 1 at 3 was never sent" in found(notified_story(last=""))[0]

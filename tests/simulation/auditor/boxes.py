@@ -82,6 +82,9 @@ class Boxes:
         for entry in point.entries:
             if entry["what"] == "received" and entry["endpoint"] == "imap":
                 yield from self._put(point, entry, before)
+        for entry in point.entries:
+            if entry["what"] == "destination" and entry.get("how") == "deleted":
+                self.places.pop(entry["uid"], None)  # what it was sent before was judged
         yield from self._twice(point)
         rows, states = point.rows("matches"), point.rows("destinations")
         if rows is not None and states is not None and point.seen.get("mailbox"):
@@ -98,9 +101,7 @@ class Boxes:
             case "filter_changed":
                 for place in self.places.values():
                     place.unsure.add(entry["key"])
-            case "destination" if entry.get("how") == "deleted":
-                self.places.pop(entry["uid"], None)
-            case "destination" if entry["kind"] == "mailbox":
+            case "destination" if entry.get("kind") == "mailbox":
                 self.places[entry["uid"]] = Place(entry, entry["cursor"])
             case "upkeep" if entry["kind"] == "restore":
                 for place in self.places.values():

@@ -74,6 +74,7 @@ class Deliveries:
             self.number += 1
             released = by_position if index > restored else {}  # what was, a backup has undone
             yield from self._follow(point, entry, lives, released, before)
+        yield from self._told(point, rows, lives)
         yield from self._complete(point, rows, lives)
         yield from self.plans.judge(point, rows, lives)
         self.forgot = False
@@ -196,7 +197,7 @@ class Deliveries:
             told = dict(item.fields).get("matched_at")
             since = at > sent.entry["now"] + CLOSE  # it has come or left anew since
             wrong = instant_told(told) != at or item.op != op
-            if sent.kind == "webhook" and wrong and not since:
+            if sent.kind == "webhook" and wrong and not since and not self.forgot:
                 said = (
                     f"{name} says {item.op} of {item.msgid} at {told}, and it is {op} at {when(at)}"
                 )
@@ -291,6 +292,29 @@ class Deliveries:
                 said = f"{name} has {row['msgid']} at {when(now)}, to be shown at"
                 yield Finding(LAW, f"{said} {when(row['shown_at'])}", point.step)
 
+    def _told(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
+        """A notification says of no fewer messages than had come."""
+        for route in self.routes.values():
+            person = route.entry["person"]
+            desk = self.desks.of(person)
+            if route.entry["kind"] != "push" or person in self.plans.replanned or desk.muted:
+                continue
+            mine = {key for key, life in lives.items() if life.entry["owner"] == person}
+            due = [
+                row["sequence"]
+                for row in rows
+                if row["filter"] in mine
+                and row["sequence"] is not None
+                and row["sequence"] > route.judged
+                and row["retracted_at"] is None
+                and row["audience"] in self.known.audiences(person)
+            ]
+            for sent in route.sent.values():
+                came = sum(sent.after < position <= sent.until for position in due)
+                if sent.number is not None and came > sent.number:
+                    said = f"{_name(route)}: {sent.key} tells of {sent.number}, and {came} had come"
+                    yield Finding(LAW, said, point.step)
+
     def _complete(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
         """All that was released was sent, as far as each destination has come."""
         states = {row["key"]: row for row in point.rows("destinations") or []}
@@ -334,9 +358,9 @@ class Deliveries:
             if kind == "forward" and sent.kind == "forward":
                 return True
             listed = any(_agrees(item.msgid, row["msgid"]) for item in sent.items)
-            if kind in ("digest", "forward") and (left or listed or not sent.whole):
+            if kind != "webhook" and (left or listed or not sent.whole):
                 return True
-        return kind in ("digest", "forward") and left
+        return kind != "webhook" and left
 
 
 def _last_restore(entries: list[Entry]) -> int:

@@ -34,7 +34,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Transmission:
-    """A delivery that was accepted: the positions after ``after`` up to ``until``."""
+    """A delivery that was accepted: the positions after ``after`` up to ``until``.
+
+    ``whole`` if ``items`` are all of it; ``number`` is how many a notification says there are.
+    """
 
     key: str
     uid: str
@@ -44,6 +47,7 @@ class Transmission:
     items: tuple[Item, ...]
     whole: bool
     entry: Entry
+    number: int | None = None
 
 
 def read_transmission(entry: Entry) -> Transmission | None:
@@ -58,6 +62,11 @@ def read_transmission(entry: Entry) -> Transmission | None:
     if entry["endpoint"] == "http":
         items = tuple(map(_of_webhook, payload["matches"]))
         kind, whole = "webhook", True
+    elif entry["endpoint"] == "push":
+        number = int(payload["title"].split()[0])
+        items = (_of_link(payload["url"]),) if "/message/?" in payload["url"] else ()
+        whole = len(items) == number
+        return Transmission(key, uid, int(first), int(second), "push", items, whole, entry, number)
     elif "Resent-Message-ID" in headers or (second is None and more is None):
         items = (Item(headers.get("Message-ID", "").strip("<>")),)
         kind, whole = "forward", True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulation import browsers
 from simulation.generator import people
 from simulation.generator.cast import Cast
 from simulation.generator.doings import TIMELINESS, filter_rows
@@ -22,6 +23,9 @@ LIVE = (
 
 OFTEN = ("", "", "", *TIMELINESS)
 
+KINDS = ("digest", "forward", "webhook", "push")
+"""Ways of delivery but that of a mailbox."""
+
 
 def begin(cast: Cast) -> None:
     """Have everybody write a filter or two that find much, and have it sent somewhere."""
@@ -32,8 +36,7 @@ def begin(cast: Cast) -> None:
         made = [_write(cast, person, lots.choice(KEPT), "keep")] if lots.random() < 0.8 else []
         made += [_write(cast, person, lots.choice(LIVE), "live")] if lots.random() < 0.6 else []
         mine = [key for keys in made for key in keys]
-        kinds = ("digest", "forward", "webhook")
-        for kind in lots.sample(kinds, lots.choice((0, 1, 1, 2))):
+        for kind in lots.sample(KINDS, lots.choice((0, 1, 1, 2))):
             some = sorted(lots.sample(mine, 1)) if mine and lots.random() < 0.4 else None
             send_to(cast, person, kind, some)
     if lots.random() < 0.4:
@@ -75,6 +78,9 @@ def _write(cast: Cast, person: str, text: str, mode: str, **more: str) -> list[i
 
 def send_to(cast: Cast, person: str, kind: str, filters: list[int] | None) -> None:
     """Have somebody want matches sent somewhere: those of some filters, or of all."""
+    if kind == "push":
+        ask_to_notify(cast, person)
+        return
     cast.made += 1
     address = "" if kind == "webhook" else f"{kind}.{cast.made}@out.example"
     settings = {"url": f"http://127.0.0.1:80/hook/{cast.made}"} if kind == "webhook" else {}
@@ -86,3 +92,27 @@ def send_to(cast: Cast, person: str, kind: str, filters: list[int] | None) -> No
             "destination", key=key, address=address, url=settings.get("url"), **told, **row
         )
         cast.destinations[key] = row["uid"]
+
+
+_NOTIFIED = """
+SELECT d.id, d.uid, d.cursor, d.active FROM filters_destination d JOIN auth_user u
+ON u.id = d.owner_id WHERE d.kind = 'push' AND u.username = ? ORDER BY d.id"""
+
+
+def ask_to_notify(cast: Cast, person: str) -> None:
+    """Have a browser ask for notifications: a new one, or one that was given up by its service."""
+    known = {cast.browsers[row["uid"]]: row for row in cast.world.select(_NOTIFIED, person)}
+    given_up = [number for number, row in known.items() if not row["active"]]
+    cast.made += 1
+    number = given_up[0] if given_up else cast.made
+    sent = {"subscription": browsers.subscription(number)}
+    cast.request(person, "post", "/delivery/push/subscribe/", sent)
+    for row in cast.world.select(_NOTIFIED, person):
+        if row["uid"] in cast.browsers:
+            continue
+        cast.browsers[row["uid"]], cast.destinations[row["id"]] = number, row["uid"]
+        told = {"person": person, "kind": "push", "name": f"d{number}", "filters": None}
+        place = {"address": "", "url": browsers.address(number)}
+        cast.history.add(
+            "destination", key=row["id"], uid=row["uid"], cursor=row["cursor"], **told, **place
+        )

@@ -29,6 +29,7 @@ class Cast:
         self.groups: dict[str, list[str]] = {}
         self.people: dict[str, dict[str, Any]] = {}
         self.destinations: dict[int, str] = {}
+        self.browsers: dict[str, int] = {}
         self.made = self.batches = self.backups = 0
         self.told_outbox = 0
         self.said: list[dict[str, Any]] = []

@@ -23,7 +23,7 @@ def send_badly(cast: Cast, bring: Bring) -> None:
     """Have servers answer the first of what is sent well and the next badly; then more comes."""
     lots, world = cast.lots, cast.world
     _find(cast, bring, lots.choice((1, 2, 4)))
-    for kind in ("smtp", "http"):
+    for kind in ("smtp", "http", "push"):
         answer = lots.choice(("", "accept, then cut"))
         world.endpoints.misbehave(kind, lots.choice((1, 2, 5)), lots.choice((0, 0, 1, 2)), answer)
     if lots.random() < 0.3:

@@ -118,7 +118,7 @@ def send_somewhere(cast: Cast) -> None:
     lots = cast.lots
     person, kind = best(
         lots,
-        [(name, kind) for name in cast.names for kind in ("digest", "forward", "webhook")],
+        [(name, kind) for name in cast.names for kind in beginnings.KINDS],
         lambda drawn: cast.aims.lacks(drawn[1], cast.aims.of(drawn[0])),
     )
     mine = [key for key, row in cast.filters.items() if row["owner"] == person]
@@ -158,7 +158,7 @@ MEETINGS: dict[str, Callable[[Cast], object]] = {
     **dict.fromkeys(("done", "snooze", "mute"), partial(doings.triage, often=1.0)),
     "undo": doings.undo,
     **dict.fromkeys(("vote", "tag"), doings.say),
-    **dict.fromkeys(("digest", "forward", "webhook"), send_somewhere),
+    **dict.fromkeys(beginnings.KINDS, send_somewhere),
     **{"retraction": strangers, "person changed": people.regroup, "matched": doings.write_filter},
     **{"crash": trouble.crash, "restart": trouble.restart, "lost queue": trouble.lose_queue},
     **{"endpoint": trouble.misbehave, "clock step": trouble.step_clock},

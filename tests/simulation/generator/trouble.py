@@ -53,7 +53,7 @@ def misbehave(cast: Cast) -> None:
     """Have servers of the outside refuse, hang, or cut."""
     lots = cast.lots
     cast.world.endpoints.misbehave(
-        lots.choice(("smtp", "http", "imap", "imap")), lots.choice((1, 1, 2, 5))
+        lots.choice(("smtp", "http", "push", "imap", "imap")), lots.choice((1, 1, 2, 5))
     )
 
 
