@@ -6,13 +6,12 @@ from filters.appraisal import upkeep
 from filters.runtime import services
 from filters.runtime.queue import APPRAISE, send
 from tapestry.celery import app
-from tapestry.core.file_lock import file_lock
 
 
 @app.task(name=APPRAISE, ignore_result=True)
 def appraise() -> None:
     """Compute the scores that are stale; what is left then is asked for at once."""
-    with file_lock(services.data() / "run" / "appraise.lock") as acquired:
+    with upkeep.alone() as acquired:
         left = acquired and upkeep.appraise(services.tables())
     if left:
         send(appraise, (), otherwise="The rest is appraised by the clock")

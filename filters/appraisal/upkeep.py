@@ -4,6 +4,7 @@ This is incremental view maintenance: the cost follows what is new.
 
     a card is listed ─> a row that is stale ─┐
     a vote, a reply ──> rows are stale ──────┼─> computed, in batches
+    what is gone ─────> rows are stale ──────┤
     other rules ──────> all rows are stale ──┘
 
 Every row that is stale is computed by the next call, whatever interrupted the last one.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from operator import attrgetter
 from time import monotonic
 
@@ -31,9 +33,10 @@ from filters.models import (
     Match,
     SetAside,
 )
-from filters.runtime import set_aside
+from filters.runtime import services, set_aside
 from filters.runtime.batching import BATCH_SIZE, batched, in_batches
 from filters.runtime.bulk import update_rows
+from tapestry.core.file_lock import file_lock
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.deliver.annotations import summarize
@@ -67,10 +70,24 @@ def rules_changed(user: User) -> None:
         appraiser.save()
 
 
+def count_again(owners: QuerySet[User]) -> None:
+    """Have votes and replies counted again, as some that these people saw are gone.
+
+    The caller is ``alone``, or what is being computed could bring the old counts back.
+    """
+    rows = Appraisal.objects.filter(owner__in=owners)
+    rows.update(is_stale=True, votes=None, replies=None)
+
+
+def alone(wait: float = 0.0) -> AbstractContextManager[bool]:
+    """Have nothing else appraise: yield whether that could be within so many seconds."""
+    return file_lock(services.data() / "run" / "appraise.lock", wait=wait)
+
+
 def appraise(tables: Tables, seconds: float = SECONDS) -> bool:
     """Compute what is stale; return whether anything is left for the next call.
 
-    Calls do not overlap: the caller holds a lock.  What raises an error is set aside: a person, or
+    The caller is ``alone``.  What raises an error is set aside: a person, or
     one of the messages.
     """
     until = monotonic() + seconds
@@ -139,13 +156,14 @@ def _is_same(appraiser: Appraiser, rules: Sequence[Rule]) -> bool:
 def _begin(appraiser: Appraiser, rules: Sequence[Rule]) -> bool:
     """Make all rows stale if they are of other rules or audiences; return whether there are rules.
 
-    Without rules nothing is kept.
+    Without rules nothing is kept; where some have come meanwhile, the next call sees to them.
     """
     rows = Appraisal.objects.filter(owner=appraiser.owner)
     if not AppraiserRule.objects.filter(owner=appraiser.owner).exists():
         with transaction.atomic():
-            rows.delete()
-            Appraiser.objects.filter(pk=appraiser.pk, revision=appraiser.revision).delete()
+            same = Appraiser.objects.filter(pk=appraiser.pk, revision=appraiser.revision)
+            if same.delete()[0]:
+                rows.delete()
         return False
     if _is_same(appraiser, rules):
         return True

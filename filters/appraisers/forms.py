@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.db.models import Max
 
 from filters.accounts import people
@@ -68,7 +69,9 @@ class RuleForm(WeightForm):
             self.add_error("text", "You have that rule; change its points instead.")
         return given
 
+    @transaction.atomic
     def store(self) -> None:
+        """Add the rule; the first makes its owner one whose messages are appraised."""
         last = AppraiserRule.objects.filter(owner=self.owner).aggregate(last=Max("place"))["last"]
         place = 0 if last is None else last + 1
         AppraiserRule.objects.create(owner=self.owner, place=place, **self.cleaned_data)

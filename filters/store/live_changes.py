@@ -2,7 +2,8 @@
 
     changes, in order ─ net_changes ─> NetChange ─> rows inserted, restored, updated, retracted
 
-A match that is retracted before it was shown is deleted.
+A match that is retracted before it was shown is deleted: one that was released was shown, though
+the clock may have been set back since.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from django.db.models import QuerySet
 
 from filters.models import Match
 from filters.runtime.batching import BATCH_SIZE, batched
+from filters.store.schedule import is_waiting
 from tapestry.core.clock import BEGINNING, wall_clock
 from tapestry.core.ports import Change, DueFilter
 
@@ -108,8 +110,8 @@ def _apply(
     Match.objects.bulk_update(
         updated, [*EVIDENCE_FIELDS, "matched_at"], batch_size=BATCH_SIZE // 15
     )
-    Match.objects.bulk_update(retracted, ["retracted_at", "sequence"], batch_size=BATCH_SIZE // 5)
     _delete_unshown([row.pk for row in retracted])
+    Match.objects.bulk_update(retracted, ["retracted_at", "sequence"], batch_size=BATCH_SIZE // 5)
 
 
 def rows_of(pairs: Iterable[Pair]) -> QuerySet[Match]:
@@ -141,9 +143,9 @@ def _retract_absent(filter_id: int, until: int, final: Mapping[Pair, NetChange])
     answer = {pair for pair, net_change in final.items() if net_change.began is not None}
     over = [pk for pk, msgid in present if (filter_id, msgid) not in answer]
     for batch in batched(over):
-        Match.objects.filter(pk__in=batch).update(retracted_at=until, sequence=None)
         _delete_unshown(batch)
+        Match.objects.filter(pk__in=batch).update(retracted_at=until, sequence=None)
 
 
-def _delete_unshown(retracted: Collection[int]) -> None:
-    Match.objects.filter(pk__in=retracted, shown_at__gt=wall_clock()).delete()
+def _delete_unshown(leaving: Collection[int]) -> None:
+    Match.objects.filter(is_waiting(), pk__in=leaving, sequence=None).delete()

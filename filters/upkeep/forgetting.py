@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
+from filters.appraisal import upkeep as appraisals
 from filters.models import (
     Card,
     Filter,
@@ -31,6 +32,7 @@ from filters.store.visibility_loss import drop_invisible
 from filters.triage import steps
 from filters.upkeep import rounds
 from tapestry.core.clock import BEGINNING, DAY, wall_clock
+from tapestry.core.file_lock import FOREVER
 from tapestry.core.message import check_audience
 from tapestry.tables.forget import Forgotten
 from tapestry.tables.forget import forget as forget_rows
@@ -62,7 +64,7 @@ def forget(audience: str, before: int | None = None) -> Report:
 
     @contextmanager
     def alone() -> Iterator[None]:
-        with rounds.all_lanes():
+        with rounds.all_lanes(), appraisals.alone(FOREVER):
             waiting = OutboxAnnotation.objects.filter(audience=audience)
             (waiting if before is None else waiting.filter(created__lt=before)).delete()
             yield
@@ -86,6 +88,7 @@ def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> i
     if gone.is_any:
         live = Q() if before is None else Q(mode=Filter.Mode.LIVE)
         _begin_again(audience, Filter.objects.filter(live))
+        appraisals.count_again(_members(audience))
     if before is None:
         RetiredName.objects.filter(name=audience, is_kept=False).delete()
     return matches

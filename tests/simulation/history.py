@@ -21,6 +21,8 @@ act: person, kind (an action of a list, undo, vote, tag, …), msgids, filter or
 destination: key, uid, person, kind, address or url, filters (keys; null for all), active, cursor
     (where it begins in the release sequence); ``how: deleted``; of a mailbox: folder (in full),
     delimiter, keywords (whether it takes any); its address is the user
+rules: person, how (add, weigh, move, remove, restored), rows (the rules of importance that stand
+    then, in their order: key, weight, text), key (of the rule that was changed), sent, status
 fault: kind (crash, restart, io_error, disk_full, lost_queue, clock_step, endpoint), and what the
     kind has
 source: key, person, user (of the mailbox), audience, folders, active; ``how`` of a change
@@ -43,7 +45,8 @@ seen, destinations: rows: key, cursor, latest, claimed_until, holder, due_at, fa
 seen, asides: rows: kind, key, error_class, attempts, first_at: what was set aside
 seen, letter: person, msgid, status: of a message that was asked for by its Message-ID
 seen, mailbox: user, folders: what lies in each, with its flags
-seen, page: person, page (inbox, filter, shelf, search), name, msgids in their order, status
+seen, page: person, page (inbox, filter, shelf, search, feed, importance), name, msgids in their
+    order, status; importance is the inbox, or the list of the filter of that name, by the rules
 seen, waiting: outbox, unreleased, stale, queue: what is not done, counted
 seen, check: report of check-data: problems
 seen, health: status, text of /healthz

@@ -46,12 +46,17 @@ def observe(cast: Any) -> None:
 
 
 def _pages(cast: Any, person: str) -> None:
-    """Write down what a person's pages list: the inbox, and one filter or shelf by lot."""
+    """Write down what a person's pages list: the inbox, and one filter or shelf by lot.
+
+    The lists of one who has rules of importance are looked at in that order too.
+    """
     pages = [("inbox", "", "/")]
     mine = [row["name"] for row in cast.filters.values() if row["owner"] == person]
     if mine:
         name = cast.lots.choice(mine)
         pages.append(("filter", name, f"/in/{name}/"))
+    if cast.rules(person):
+        pages += [("importance", name, f"{address}by-importance/") for _, name, address in pages]
     shelf = cast.lots.choice(("done", "starred", "snoozed"))
     pages.append(("shelf", shelf, f"/{shelf}/"))
     for page, name, address in pages:

@@ -235,6 +235,7 @@ def restore(source: str) -> None:
 
 def be_small() -> None:
     """Have a small world have all that a large one has: checkpoints, merges, pages, floods."""
+    from filters.appraisal import order
     from filters.delivery import feeds
     from tapestry.deliver.timing import flood
     from tapestry.tables import compact, hash_runs
@@ -242,7 +243,7 @@ def be_small() -> None:
 
     commit.CHECKPOINT_EVERY, hash_runs.TAIL_FILES = 12, 4
     compact.compact_small_files.__defaults__ = (8,)
-    feeds.MOST, flood.ALWAYS_ALLOWED = 10, 6
+    feeds.MOST, flood.ALWAYS_ALLOWED, order.FEW = 10, 6, 10
 
 
 ORDERS = {

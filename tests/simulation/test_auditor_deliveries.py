@@ -280,3 +280,20 @@ def test_a_browser_is_notified_of_all_that_came():
     assert "tells of 1, and 2 had come" in found(notified_story(number=1))[0]
     assert "m3 of filter 1 at 3 was never sent" in found(notified_story(last="m1"))[0]
     assert "m3 of filter 1 at 3 was never sent" in found(notified_story(last=""))[0]
+
+
+@pytest.mark.parametrize("is_before", [True, False])
+def test_what_was_sent_to_somebody_before_they_left_a_group_was_theirs_to_see(is_before):
+    story = Story()
+    story.person("alice", "x")
+    story.destination(1, "alice", "webhook")
+    story.mail(BEGIN, {"msgid": "m1", "audience": "group:x"})
+    match = story.match(1, "m1", BEGIN, audience="group:x", told=when(BEGIN))
+    if is_before:
+        story.hooked(1, 0, 1, match)
+    story.person("alice")
+    story.settle(BEGIN + HOUR)
+    if not is_before:
+        story.hooked(1, 0, 1, match)
+        story.settle(BEGIN + 2 * HOUR)
+    assert any("may not see" in sentence for sentence in found(story)) is not is_before

@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.test import Client
 from support.live_filters import vote
 
 from filters.appraisal import upkeep
 from filters.appraisal.rules import MOST_RULES
+from filters.appraisers import forms
 from filters.authoring import lifecycle
-from filters.models import AppraiserRule
+from filters.models import Appraiser, AppraiserRule
 from filters.upkeep import rounds
 from tapestry.tables.delta.log import Tables
 
@@ -82,6 +84,21 @@ def test_a_rule_is_there_once_and_there_are_not_too_many(alice: User, as_user: S
         answer.status_code == 400
         and f"You have {MOST_RULES} rules, the most allowed." in answer.content.decode()
     )
+
+
+def test_a_rule_is_there_if_its_owner_is_appraised(
+    alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: User) -> None:
+        raise OperationalError("the database is away")
+
+    client = as_user(alice)
+    with monkeypatch.context() as broken, pytest.raises(OperationalError):
+        broken.setattr(forms, "rules_changed", away)
+        add(client, 5, "from Jones")
+    assert not rules(alice)
+    add(client, 5, "from Jones")
+    assert Appraiser.objects.filter(owner=alice).exists()
 
 
 def test_a_bad_weight_of_a_rule_is_said_beside_it(alice: User, as_user: SignIn) -> None:

@@ -106,6 +106,20 @@ class TestLeaving:
         Match.objects.update(shown_at=wall_clock())
         assert (listed(carol), left(carol)) == ({"because"}, set())
 
+    @pytest.mark.parametrize("how", [{"stored_at": 2 * HOUR}, {"sequence": 7}])
+    def test_what_was_shown_leaves_a_trace_though_the_clock_was_set_back(
+        self, tables: Tables, carol: User, how: dict[str, int]
+    ) -> None:
+        now = wall_clock()
+        arrive(tables, "why")
+        install(carol, "with no reply")
+        run()
+        later = {"stored_at": now + how["stored_at"]} if "stored_at" in how else how
+        Match.objects.update(shown_at=now + HOUR, **later)
+        arrive(tables, "because", "why")
+        run()
+        assert match("why").retracted_at is not None
+
     def test_from_now_on_leaves_out_what_matches_now(self, tables: Tables, carol: User) -> None:
         arrive(tables, "old")
         install(carol, "with no reply", existing=False)

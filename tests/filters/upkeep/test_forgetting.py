@@ -9,10 +9,14 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.db import OperationalError
+from support.live_filters import arrive, vote
 from support.set_asides import Planted
 
 from filters.annotations.outbox import annotate, append_outbox
+from filters.appraisal.upkeep import appraise, rules_changed
 from filters.models import (
+    Appraisal,
+    AppraiserRule,
     Card,
     Filter,
     KeptMail,
@@ -149,6 +153,22 @@ def test_what_is_about_to_be_appended_is_not_once_it_is_forgotten(
     monkeypatch.setattr("filters.annotations.outbox.append_annotations", forgotten_first)
     assert append_outbox(mail) == 1
     assert tags(mail) == ["work"]
+
+
+def test_votes_and_replies_that_are_gone_count_no_more(delivered: Tables, alice: User) -> None:
+    vote(delivered, "alice", "plan", 1.0, "user:alice")
+    vote(delivered, "dave", "plan")
+    arrive(delivered, "mine", "plan", audience="user:alice")
+    for weight, text in ((1, "per vote"), (10, "per reply")):
+        AppraiserRule.objects.create(owner=alice, weight=weight, text=text)
+    rules_changed(alice)
+    appraise(delivered)
+    plan = Appraisal.objects.filter(card__msgid="plan@example.org")
+    before = plan.get().votes, plan.get().replies
+    forget("user:alice")
+    appraise(delivered)
+    assert before == (plan.get().votes + 1, plan.get().replies + 2)
+    assert plan.get().score == plan.get().votes + 10 * plan.get().replies
 
 
 def test_the_command_says_how_much_it_was(delivered: Tables, capsys) -> None:

@@ -3,6 +3,7 @@
     history ─ story ─> points ─┬─ came_in ──────────────────────────────────> every row once
                                ├─ lives ─ timelines ─ matching ─────────────> the law of filters
                                ├─ shelves ─ lists ──────────────────────────> what pages show
+                               │              └─ rules ─ importance ─────────> … by importance
                                ├─ timing ─ plans, transmissions ─ deliveries ─> what was sent
                                ├─ asides, borrowing, phrases, wishes ───────> filters as asked for
                                ├─ boxes ────────────────────────────────────> what was put in

@@ -95,6 +95,11 @@ def answer(
     return found
 
 
+def truth_of(condition: Node, row: Row) -> Spans:
+    """Return when a condition on ``m`` alone is true of a message."""
+    return _Compiler(Tables((), (), ()), no_references).condition(condition)({"m": row})[0]
+
+
 class _Compiler:
     def __init__(self, tables: Tables, resolve: Resolve) -> None:
         self.tables, self.resolve = tables, resolve

@@ -11,6 +11,7 @@ from simulation.auditor.came_in import Arrivals
 from simulation.auditor.deliveries import Deliveries
 from simulation.auditor.endings import judge_ending
 from simulation.auditor.findings import Finding
+from simulation.auditor.importance import Importance
 from simulation.auditor.lists import judge_lists
 from simulation.auditor.lives import Lives
 from simulation.auditor.matching import judge_matches
@@ -18,7 +19,7 @@ from simulation.auditor.opinions import Opinions
 from simulation.auditor.phrases import judge_phrases
 from simulation.auditor.releases import Releases
 from simulation.auditor.shelves import Desks
-from simulation.auditor.story import Entry, Known, Point, points
+from simulation.auditor.story import Entry, Known, Point, audiences_of, points
 from simulation.auditor.timelines import Timelines
 from simulation.auditor.views import judge_views
 from simulation.auditor.wishes import judge_wishes
@@ -37,6 +38,7 @@ class Auditor:
         self.timelines = Timelines(self.known)
         self.releases = Releases()
         self.opinions = Opinions()
+        self.importance = Importance(self.known, self.timelines)
         self.asides = Asides()
         self.heard = 0
 
@@ -53,7 +55,7 @@ class Auditor:
         newest = self.known.newest
         self.known.look(point)
         self.timelines.looked(self._has_another_past(before, newest))
-        could_see = {name: self.known.audiences(name) for name in self.known.people}
+        could_see = self._could_see(point)
         self.lives.follow(point)
         self.desks.follow(point)
         yield from self.arrivals.judge(point, self.known)
@@ -65,12 +67,22 @@ class Auditor:
         yield from self.boxes.judge(point, self.lives.lives, could_see)
         yield from self.releases.judge(point, self.lives.lives, self.deliveries)
         yield from self.opinions.judge(point, self.known)
+        yield from self.importance.judge(point, self.lives.lives, self.desks)
         yield from self.asides.judge(point)
         yield from judge_phrases(point)
         yield from judge_wishes(point)
         yield from judge_ending(point)
         owners = {key: life.entry["owner"] for key, life in self.lives.lives.items()}
         self.desks.look(point, owners)
+
+    def _could_see(self, point: Point) -> dict[str, frozenset[str]]:
+        """Return all that each person could see from the last point on, at some time."""
+        could_see = {name: self.known.audiences(name) for name in self.known.people}
+        for entry in point.entries:
+            if entry["what"] == "person":
+                name = entry["name"]
+                could_see[name] = could_see.get(name, frozenset()) | audiences_of(entry, name)
+        return could_see
 
     def _has_another_past(self, before: dict[str, set[tuple[str, str]]], newest: int) -> bool:
         """Return whether rows are gone, or are there of a time when they were not: of a backup."""

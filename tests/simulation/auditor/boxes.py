@@ -71,7 +71,7 @@ class Boxes:
     ) -> Iterator[Finding]:
         """Judge what was put in up to a point, and what lies in the mailboxes at it.
 
-        ``before`` is what each person could see at the last point.
+        ``before`` is what each person could see at some time since the last point.
         """
         named = {entry["name"] for entry in point.entries if entry["what"] == "person"}
         self.changed, self.people = named & self.people, named | self.people

@@ -59,7 +59,7 @@ class Deliveries:
     ) -> Iterator[Finding]:
         """Judge what was sent up to a point, and that nothing is missing at it.
 
-        ``before`` is what each person could see at the last point.
+        ``before`` is what each person could see at some time since the last point.
         """
         rows = point.rows("matches")
         if rows is None:

@@ -9,7 +9,7 @@ was imported if it was there at first sight, which nobody outside can say
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -29,6 +29,9 @@ OLD = 86_400_000_000
 """How long before it was imported a message was received that stands in a block."""
 
 Key = tuple[Any, ...]
+Copy = tuple[str, str]
+"""A message to one audience: its msgid, and the audience."""
+
 FIELDS = {"done": "done", "starred": "starred", "snoozed": "snoozed"}
 
 
@@ -55,28 +58,47 @@ def _judge_list(
     desks: Desks,
 ) -> Iterator[Finding]:
     person, now = look["person"], look["now"]
-    mine = {key: life for key, life in lives.items() if life.entry["owner"] == person}
-    if look["page"] == "filter":
-        mine = {key: life for key, life in mine.items() if life.entry["name"] == look["name"]}
+    zone = ZoneInfo(known.people.get(person, {}).get("time_zone") or "UTC")
+    found, unsure = listed(look, rows, lives, known, desks)
+    keys: dict[Copy, Key] = {}
+    for (msgid, audience), matches in found.items():
+        at = max(row["matched_at"] for row in matches)
+        if _is_perhaps_in_block(msgid, audience, at, known):
+            unsure.add(msgid)
+        else:
+            keys[msgid, audience] = _key(msgid, audience, at, zone, known, desks.of(person), now)
+    yield from compare(point, look, keys, unsure)
+
+
+def listed(
+    look: Entry, rows: list[Entry], lives: dict[int, Life], known: Known, desks: Desks
+) -> tuple[dict[Copy, list[Entry]], set[str]]:
+    """Return what has to be in a list, with its matches, and messages of which nobody can say.
+
+    The list is that of the filter of the look's name, or the inbox if it has none.
+    """
+    person, name, now = look["person"], look["name"], look["now"]
+    mine = {
+        key
+        for key, life in lives.items()
+        if life.entry["owner"] == person and name in ("", life.entry["name"])
+    }
     audiences, desk = known.audiences(person), desks.of(person)
-    cards: dict[tuple[str, str], int] = {}
+    found: dict[Copy, list[Entry]] = {}
     for row in rows:
         shown = row["shown_at"] <= row["stored_at"] or row["shown_at"] <= now
-        listed = row["listed"] and row["retracted_at"] is None and row["audience"] in audiences
-        if row["filter"] in mine and shown and listed:
-            copy = row["msgid"], row["audience"]
-            cards[copy] = max(row["matched_at"], cards.get(copy, row["matched_at"]))
-    zone = ZoneInfo(known.people.get(person, {}).get("time_zone") or "UTC")
-    keys: dict[tuple[str, str], Key] = {}
+        stays = row["listed"] and row["retracted_at"] is None and row["audience"] in audiences
+        if row["filter"] in mine and shown and stays:
+            found.setdefault((row["msgid"], row["audience"]), []).append(row)
     unsure = set[str]()
-    for (msgid, audience), at in cards.items():
+    for msgid, audience in list(found):
         hidden = desk.state(msgid).hidden(now)
-        muted = is_muted(desk, known, person, msgid) if look["page"] == "inbox" else False
-        if hidden is None or muted is None or _is_perhaps_in_block(msgid, audience, at, known):
+        muted = False if name else is_muted(desk, known, person, msgid)
+        if hidden is None or muted is None:
             unsure.add(msgid)
-        elif not hidden and not muted:
-            keys[msgid, audience] = _key(msgid, audience, at, zone, known, desk, now)
-    yield from _compare(point, look, keys, unsure)
+        if hidden is not False or muted is not False:
+            del found[msgid, audience]
+    return found, unsure
 
 
 def _key(
@@ -119,8 +141,8 @@ def is_muted(desk: Desk, known: Known, person: str, msgid: str) -> bool | None:
     return None if muted is UNSURE else bool(muted)
 
 
-def _compare(
-    point: Point, look: Entry, keys: dict[tuple[str, str], Key], unsure: set[str]
+def compare(
+    point: Point, look: Entry, keys: Mapping[Copy, Key], unsure: set[str], law: str = LAW
 ) -> Iterator[Finding]:
     """Compare a page with what has to be on it; the order of equal ones is free."""
     shown = [msgid for msgid in look["msgids"] if msgid not in unsure]
@@ -134,17 +156,17 @@ def _compare(
     for msgid in shown:
         if msgid not in of_msgid:
             said = f"the {where} shows {msgid}, which is not to be there"
-            yield Finding(LAW, said, point.step)
+            yield Finding(law, said, point.step)
             return
     whole = len(look["msgids"]) < PAGE
     if whole and len(shown) != len(wanted):
         missing = [msgid for msgid, _ in wanted if shown.count(msgid) < len(of_msgid[msgid])]
         said = f"the {where} lacks {', '.join(missing)}" if missing else f"the {where} repeats"
-        yield Finding(LAW, f"{said}: {', '.join(shown)}", point.step)
+        yield Finding(law, f"{said}: {', '.join(shown)}", point.step)
         return
     places = [of_msgid[msgid].pop(0) if of_msgid[msgid] else None for msgid in shown]
     if None in places:
-        yield Finding(LAW, f"the {where} repeats a message: {', '.join(shown)}", point.step)
+        yield Finding(law, f"the {where} repeats a message: {', '.join(shown)}", point.step)
         return
     best = [keys[copy] for copy in wanted[: len(shown)]]
     if places != best and (whole or not unsure):
@@ -155,7 +177,7 @@ def _compare(
             f"the {where} is out of order: {shown[number]} ({_words(places[number])}) stands where"
             f" {wanted[number][0]} ({_words(best[number])}) belongs"
         )
-        yield Finding(LAW, said, point.step)
+        yield Finding(law, said, point.step)
 
 
 def _words(key: Key | None) -> str:
@@ -168,7 +190,7 @@ def _judge_shelf(point: Point, look: Entry, known: Known, desks: Desks) -> Itera
     """Judge a list of what was done, starred or snoozed, by when that was."""
     person, name, now = look["person"], FIELDS[look["name"]], look["now"]
     desk, audiences = desks.of(person), known.audiences(person)
-    keys: dict[tuple[str, str], Key] = {}
+    keys: dict[Copy, Key] = {}
     unsure = set[str]()
     for msgid, state in desk.states.items():
         at = getattr(state, name)
@@ -176,4 +198,4 @@ def _judge_shelf(point: Point, look: Entry, known: Known, desks: Desks) -> Itera
             unsure.add(msgid)
         elif at is not None and (name != "snoozed" or at > now):
             keys[msgid, ""] = (-at if name == "snoozed" else at,)
-    yield from _compare(point, look, keys, unsure)
+    yield from compare(point, look, keys, unsure)

@@ -59,6 +59,10 @@ class Timelines:
         self._kept[tql, audiences] = signature, found
         return found
 
+    def tables(self, audiences: frozenset[str]) -> Tables:
+        """Return the rows that are known as one finds them who may see these audiences."""
+        return self._seen_by(audiences)[1]
+
     def _seen_by(self, audiences: frozenset[str]) -> tuple[Signature, Tables]:
         rows = self.known.rows
         if audiences not in self._counts:

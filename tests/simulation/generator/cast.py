@@ -61,6 +61,7 @@ class Cast:
         """Write down what is there after a backup has taken the place of all that was stored."""
         for name in self.names:
             self.tell_person(name)
+            self.note_rules(name, "restored")
         self.note_filters("restored", set(self.filters))
         rows = self.world.select("SELECT id FROM filters_destination")
         for key in sorted(self.destinations.keys() - {row["id"] for row in rows}):
@@ -135,7 +136,19 @@ class Cast:
         )
         return [str(UUID(row["id"])) for row in rows]
 
+    def rules(self, person: str) -> list[dict[str, Any]]:
+        """Return a person's rules of importance, in their order."""
+        return self.world.select(
+            "SELECT r.id AS key, r.weight, r.text FROM filters_appraiserrule r"
+            " JOIN auth_user u ON u.id = r.owner_id WHERE u.username = ? ORDER BY r.place, r.id",
+            person,
+        )
+
     # What is told.
+
+    def note_rules(self, person: str, how: str, **more: Any) -> None:
+        """Write down a person's rules of importance as they are now."""
+        self.history.add("rules", person=person, how=how, rows=self.rules(person), **more)
 
     def note_filter(self, row: dict[str, Any], **more: Any) -> None:
         """Write down a filter that was made."""

@@ -11,6 +11,7 @@ from simulation.generator import (
     changes,
     desk,
     doings,
+    importance,
     mailboxes,
     people,
     pieces,
@@ -183,6 +184,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (3, change_in_flight),
     (4, desk.tidy),
     (4, changes.change_much),
+    (2, importance.weigh),
     (2, mailboxes.add_source),
     (8, mailboxes.bring_to_mailbox),
     (2, mailboxes.change_mailbox),
@@ -227,6 +229,7 @@ def play(world: World, steps: int, judge: Callable[[], None]) -> None:
         doings.write_filter(cast)
     pieces.begin(cast)
     beginnings.begin(cast)
+    importance.begin(cast)
     weights = [weight for weight, _ in STEPS]
     for step in range(1, steps + 1):
         world.history.step = step

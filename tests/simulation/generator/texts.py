@@ -107,6 +107,37 @@ def _day(lots: random.Random, now: int) -> str:
     return lots.choice((f"{day:%-d %B %Y}", f"{day:%Y-%m-%d}", "Monday", "yesterday", "today"))
 
 
+_RULES: dict[str, tuple[str, ...]] = {
+    "votes": ("per vote", "for each vote"),
+    "replies": ("per reply", "each reply"),
+    "unread": ("unread", "new"),
+    "age": (),
+    "card": (),
+    "tql": (
+        *("m.subject LIKE 're:%'", "NOT m.sender LIKE '%@x.org'", "lower(m.subject) = 'index'"),
+        *("m.sender_name IS NULL", "m.date < m.received", "m.sender IN ('joe@x.org', 'b@y.org')"),
+        "m.sender_name HAS 'joe' AND NOT m.subject HAS 'index'",
+    ),
+}
+RULES = tuple(_RULES)
+"""What rules of importance go by."""
+
+
+def rule(lots: random.Random, goes_by: str) -> str:
+    """Return a rule of importance."""
+    if _RULES[goes_by]:
+        return lots.choice(_RULES[goes_by])
+    if goes_by == "age":
+        parts = [f"newer than {lots.choice(_AGES)}", f"{lots.choice(_AGES)} old"]
+    else:
+        parts = [f"from {lots.choice(_NAMES)}", f"about {lots.choice(_WORDS[''])}"]
+    if " or " in parts[0]:  # a list of names belongs together
+        return parts[0]
+    parts = [f"not {part}" if lots.random() < 0.15 else part for part in parts]
+    joined = lots.choice(("{} and {}", "{} or {}", "{} but not {}"))
+    return joined.format(*parts) if lots.random() < 0.2 else lots.choice(parts)
+
+
 class _Drawn(_Writer):
     """The writer of random filters of the laws, drawing from a seed, in this world's time."""
 

@@ -1,4 +1,4 @@
-"""Faults of lists, triage, and of what becomes of people and audiences."""
+"""Faults of lists, triage, importance, and of what becomes of people and audiences."""
 
 from __future__ import annotations
 
@@ -124,5 +124,53 @@ PLANTS = (
         'if action in ("post_add", "post_remove", "post_clear"):',
         'if action in ("post_remove", "post_clear"):',
         "matches",
+    ),
+    Plant(
+        "importance takes votes against for votes for",
+        "filters.appraisal.upkeep",
+        "counts_of",
+        "len(summary.voted_for) - len(summary.voted_against)",
+        "len(summary.voted_for) + len(summary.voted_against)",
+        "importance",
+    ),
+    Plant(
+        "importance counts votes that were taken back",
+        "filters.appraisal.upkeep",
+        "counts_of",
+        "summarize(votes[msgid])",
+        'summarize([row for row in votes[msgid] if row.kind != "retraction"])',
+        "importance",
+    ),
+    Plant(
+        "importance counts replies that one may not see",
+        "filters.appraisal.upkeep",
+        "counts_of",
+        'msgids, audiences, ("msgid", "inreplyto")',
+        'msgids, {*audiences, "group:x", "user:alice", "user:bob"}, ("msgid", "inreplyto")',
+        "importance",
+    ),
+    Plant(
+        "importance changes with age a day late",
+        "filters.appraisal.age",
+        "turns",
+        "return {now + distance, now + distance + 1}",
+        "return {now + distance - 86_400_000_000}",
+        "importance",
+    ),
+    Plant(
+        "importance is not computed anew in another group",
+        "filters.appraisal.upkeep",
+        "_begin",
+        "if appraiser.audiences != audiences:",
+        "if not appraiser.audiences:",
+        "importance",
+    ),
+    Plant(
+        "importance counts what was forgotten",
+        "filters.appraisal.upkeep",
+        "count_again",
+        "rows.update(is_stale=True, votes=None, replies=None)",
+        "rows.update(is_stale=True)",
+        "importance",
     ),
 )

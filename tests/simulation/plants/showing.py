@@ -113,8 +113,8 @@ PLANTS = (
         "what was shown is deleted as it leaves",
         "filters.store.live_changes",
         "_delete_unshown",
-        "shown_at__gt=wall_clock()",
-        "shown_at__gte=0",
+        "is_waiting(), pk__in=leaving, sequence=None",
+        "pk__in=leaving",
         "matches",
     ),
     Plant(
