@@ -85,6 +85,28 @@ def judged(user: User, filter_: Filter | None, unread: int, votes: dict[str, int
     return [card.pk for card in sorted(listing.cards(user, filter_), key=place)]
 
 
+def test_rules_that_come_back_while_they_are_taken_away_keep_their_scores(
+    tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many(alice, 5)
+    rule(alice, 1, "from p1")
+    upkeep.appraise(tables)
+    AppraiserRule.objects.all().delete()
+    stale = Appraiser.objects.get()
+    upkeep.rules_changed(alice)
+    monkeypatch.setattr(upkeep.Appraiser.objects, "select_related", lambda _: _Rows([stale]))
+    upkeep.appraise(tables)
+    rule(alice, 1, "from p1")
+    monkeypatch.undo()
+    upkeep.appraise(tables)
+    assert is_ready(alice) and Appraisal.objects.count() == 5
+
+
+class _Rows(list[Appraiser]):
+    def order_by(self, _: str) -> _Rows:
+        return self
+
+
 @pytest.mark.parametrize("few", [0, 2000])
 @pytest.mark.parametrize("unread", [0, 4, -4])
 def test_the_order_is_that_of_its_definition(

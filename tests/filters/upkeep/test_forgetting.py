@@ -9,10 +9,12 @@ import pytest
 from django.contrib.auth.models import Group, User
 from django.core.management import call_command
 from django.db import OperationalError
+from django.db.models import QuerySet
 from support.live_filters import arrive, vote
 from support.set_asides import Planted
 
 from filters.annotations.outbox import annotate, append_outbox
+from filters.appraisal import upkeep as appraisals
 from filters.appraisal.upkeep import appraise, rules_changed
 from filters.models import (
     Appraisal,
@@ -169,6 +171,23 @@ def test_votes_and_replies_that_are_gone_count_no_more(delivered: Tables, alice:
     appraise(delivered)
     assert before == (plan.get().votes + 1, plan.get().replies + 2)
     assert plan.get().score == plan.get().votes + 10 * plan.get().replies
+
+
+def test_nothing_is_appraised_while_something_is_forgotten(
+    delivered: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = []
+    count_again = appraisals.count_again
+
+    def counted(owners: QuerySet[User]) -> None:
+        with appraisals.alone() as acquired:
+            free.append(acquired)
+        count_again(owners)
+
+    monkeypatch.setattr(appraisals, "count_again", counted)
+    forget("user:alice")
+    with appraisals.alone() as acquired:
+        assert [*free, acquired] == [False, True]
 
 
 def test_the_command_says_how_much_it_was(delivered: Tables, capsys) -> None:
