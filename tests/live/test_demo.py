@@ -1,9 +1,14 @@
-"""Another user of this machine, at every port and file of `manage.py demo`."""
+"""The demo, as a stranger meets it: in a browser, and at every port and file of this machine.
+
+The README's pictures are made here: ``pytest --rewrite`` stores them anew.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +18,9 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 from celery import Celery
+from playwright.sync_api import Browser, Page, expect
 from pyspark.errors import PySparkException
+from support.every_page import DESK, Watch
 from support.listening_ports import LOOPBACK, listening_of_family
 from support.other_user import is_root, run_as_other_user
 from support.paths import ROOT
@@ -25,6 +32,10 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
 
 SPARK_PORTS, OTHERS = 6, {"web", "Redis", "mail"}
 """Three ports of each of two Sparks, and one of each of the others."""
+
+STATIC = ROOT / "filters" / "static" / "filters"
+PATIENCE = 120_000
+"""Milliseconds for which what a page shows is waited for: Spark has just started."""
 
 STOPPING = 120.0
 """Seconds within which a Spark that is stopped is another, on a machine that is busy."""
@@ -71,7 +82,7 @@ def site() -> Iterator[Site]:
         Path(place).chmod(0o755)
         data = Path(place) / "data"
         data.mkdir(0o700)
-        running = start(data, "--still", "--messages", "50", command="demo")
+        running = start(data, "--still", command="demo")
         try:
             wait_ready(running, 300)
             yield running
@@ -164,3 +175,63 @@ def test_no_secret_is_on_a_command_line_or_in_a_log(site: Site) -> None:
     shown += [path.read_text(errors="replace") for path in site.data.rglob("*.log")]
     assert len(secrets) == 3
     assert not [secret for secret in secrets for text in shown if secret in text]
+
+
+@pytest.fixture
+def page(browser: Browser, site: Site) -> Iterator[Page]:
+    expect.set_options(timeout=PATIENCE)
+    opened = browser.new_context(viewport=DESK).new_page()
+    opened.set_default_timeout(PATIENCE)
+    opened.goto(site.url)
+    passwords = json.loads((site.data / "sample" / "people.json").read_text())
+    opened.get_by_label("Name", exact=True).fill("terry")
+    opened.get_by_label("Password").fill(passwords["terry"])
+    opened.get_by_role("button", name="Sign in").click()
+    yield opened
+    expect.set_options(timeout=5_000)
+
+
+def test_what_a_stranger_sees_of_the_demo(
+    page: Page, site: Site, pictures: Path, request: pytest.FixtureRequest
+) -> None:
+    watch = Watch(page, site.url)
+    expect(page.locator("#sidebar .count")).to_have_count(1 + 6)  # the inbox and every filter
+
+    unread = page.locator("#in-all .count")
+    before = unread.inner_text().split()[0]
+    page.locator("#list a.row", has_text="Re:").first.click()
+    expect(page.locator("#reading .letter-text").first).to_be_visible()
+    assert page.locator("#reading .conversation").count() > 0
+    expect(unread).not_to_contain_text(before)
+    expect(page.locator("#list a.row[aria-current]")).not_to_have_class(re.compile("unread"))
+    for letter in page.locator("#before details[open]").all():
+        expect(letter.locator(".letter-text")).to_be_attached()
+    page.screenshot(path=pictures / "screenshot.png")
+
+    page.get_by_role("link", name="New filter").click()
+    page.get_by_label("Filter", exact=True).fill(
+        "replies by Jones or voted for by more than 3 people"
+    )
+    preview = page.locator("#preview")
+    expect(preview.get_by_role("heading")).to_contain_text("So far it would have matched")
+    assert int(preview.locator("h2 strong").inner_text()) > 10
+    expect(preview.locator("svg")).to_be_visible()
+    page.evaluate("document.activeElement.blur()")
+    page.screenshot(path=pictures / "writing.png")
+
+    page.get_by_label("Search all mail").fill("about index")
+    page.keyboard.press("Enter")
+    expect(page.locator("#list .found strong")).to_be_visible()
+    assert page.locator("#list a.row").count() > 0
+
+    page.get_by_role("link", name="Delivery", exact=True).click()
+    page.get_by_role("link", name="Digest", exact=True).first.click()
+    page.get_by_role("link", name="See what it would send").click()
+    mail = page.frame_locator("iframe.written")
+    expect(mail.get_by_role("link", name="Vote for").first).to_be_visible()
+    page.locator("iframe.written").screenshot(path=pictures / "digest.png")
+
+    assert watch.wrong == []
+    if request.config.getoption("--rewrite"):
+        for name in ("screenshot.png", "writing.png", "digest.png"):
+            shutil.copyfile(pictures / name, STATIC / name)
