@@ -10,11 +10,12 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from filters.accounts.sessions.record import sign_out
+from filters.annotations.outbox import append_outbox
 from filters.authoring.dependents import present, recompile_all_of
 from filters.membership.export import exports
 from filters.membership.removal.consequences import is_last_administrator
 from filters.models import Removal, RetiredName, SetAside
-from filters.runtime import set_aside
+from filters.runtime import services, set_aside
 from filters.runtime.opaque_keys import keyed_digest
 from filters.upkeep.forgetting import forget
 from tapestry.core.clock import DAY, wall_clock
@@ -74,6 +75,7 @@ def forget_old() -> None:
 
 def _finish(removal: Removal) -> None:
     audience = f"user:{removal.name}"
+    append_outbox(services.tables())  # what they said to others, or took back, stays so
     with transaction.atomic():
         User.objects.filter(pk=removal.user_id).delete()
         RetiredName.objects.update_or_create(

@@ -17,6 +17,7 @@ from django.db import connection
 from django.test import Client
 from support.second_factors import PASSWORD, code, give_app
 
+from filters.annotations.outbox import annotate
 from filters.authoring import lifecycle
 from filters.membership import invitations
 from filters.membership.removal import removals
@@ -26,7 +27,7 @@ from filters.message import reading
 from filters.models import Filter, Reference, Removal, RetiredName, Source
 from filters.store.filter_store import DjangoClock
 from filters.upkeep.forgetting import forget
-from tapestry.core.message import Annotation
+from tapestry.core.message import PUBLIC, Annotation
 from tapestry.tables.append import append_annotations
 from tapestry.tables.audience_markers import has_rows
 from tapestry.tables.delta.log import Tables
@@ -62,6 +63,18 @@ def test_mail_for_them_alone_goes_and_what_is_others_stays(
     assert [row.annotation.owner for row in found] == ["alice"]
     for browser in (client, elsewhere):
         assert browser.get("/")["Location"].startswith("/sign-in/")
+
+
+def test_what_they_said_last_is_heard(mail: Tables, alice: User, as_user: SignIn) -> None:
+    append_annotations(
+        mail, DjangoClock(), [Annotation("a-1", "parc@example.org", "alice", "tag", "hot")]
+    )
+    annotate(alice, "parc@example.org", PUBLIC, "vote", number=1)
+    annotate(alice, "parc@example.org", PUBLIC, "retraction", value="a-1")
+    annotate(alice, "parc@example.org", "user:alice", "note", value="mine")
+    delete(as_user(alice))
+    found = annotations_on(mail, ["parc@example.org"], ["public", "user:alice"])
+    assert {row.annotation.kind for row in found} == {"tag", "vote", "retraction"}
 
 
 def test_the_name_is_never_given_to_another(mail: Tables, alice: User, as_user: SignIn) -> None:
