@@ -255,6 +255,23 @@ def test_a_forged_copy_is_there_beside_the_first_and_the_same_message_once():
     assert "came with 2 contents, and 1 are" in found(story)[0]
 
 
+def test_what_a_live_list_had_by_an_older_text_stays_as_it_becomes_one_that_keeps():
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.subject = 'a'", live=True)
+    story.mail(5, {"msgid": "a1", "subject": "a"}, {"msgid": "b1", "subject": "b"})
+    story.match(1, "a1", 5)
+    story.now = 7
+    story.change(1, "edit", tql="m.subject = 'b'")
+    story.change(1, "mode", live=False)
+    story.match(1, "b1", 5)
+    story.settle(20)
+    assert found(story) == []
+    story.matches[0]["msgid"] = "c1"
+    story.settle(21)
+    assert any("c1 is there" in said for said in found(story))
+
+
 def test_what_had_left_a_live_list_is_not_found_anew_as_it_becomes_one_that_keeps():
     story = Story()
     story.person("bob")

@@ -130,10 +130,9 @@ class Lives:
         if not forgets and all(before[name] == life.entry[name] for name in MEANING):
             return
         least, most = self._instant(before, life.entry, point)
-        if before["live"] or forgets:
-            life.older.clear()
-        if before["live"] and not forgets and not entry["live"]:  # what had left it comes back
+        if before["live"] and not forgets:  # what has left it comes back if it keeps one day
             text = before["tql"], before["t0"], True, life.audiences(self.known)
+            life.older = [stretch for stretch in life.older if stretch.live]
             life.older.append(Stretch(*text, least, most, sure=False))
         if not before["live"] and not forgets:
             sure = not entry["live"]
