@@ -50,6 +50,8 @@ class Match(models.Model):
     ``refreshed_at``: when card and evidence rows were last copied from the tables; null if stale.
     ``sequence`` is its position in the release sequence (filters.store.release); null until it is
     released, and again from its retraction until that is released.
+    ``left``: of one that came back, the instants and the position that it had when it had left, for
+    it has them again if it leaves before it is shown; else empty.
     """
 
     filter = models.ForeignKey(Filter, models.CASCADE, related_name="matches")
@@ -67,6 +69,7 @@ class Match(models.Model):
     read_at = models.BigIntegerField(null=True, blank=True)
     retracted_at = models.BigIntegerField(null=True, blank=True)
     sequence = models.BigIntegerField(null=True, blank=True)
+    left = models.JSONField(default=dict, blank=True)
 
     class Meta:
         verbose_name_plural = "matches"

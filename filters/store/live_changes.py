@@ -2,8 +2,8 @@
 
     changes, in order ─ net_changes ─> NetChange ─> rows inserted, restored, updated, retracted
 
-A match that is retracted before it was shown is deleted: one that was released was shown, though
-the clock may have been set back since.
+Of a match that leaves before it was shown nothing stays but what it had left before: one that was
+released was shown, though the clock may have been set back since.
 """
 
 from __future__ import annotations
@@ -105,13 +105,17 @@ def _apply(
             _set_evidence(row, net_change.last)
     Match.objects.bulk_create(inserted, batch_size=BATCH_SIZE // 15)
     Match.objects.bulk_update(
-        restored, [*EVIDENCE_FIELDS, *PRESENCE_FIELDS], batch_size=BATCH_SIZE // 25
+        restored, [*EVIDENCE_FIELDS, *PRESENCE_FIELDS, "left"], batch_size=BATCH_SIZE // 25
     )
     Match.objects.bulk_update(
         updated, [*EVIDENCE_FIELDS, "matched_at"], batch_size=BATCH_SIZE // 15
     )
-    _delete_unshown([row.pk for row in retracted])
-    Match.objects.bulk_update(retracted, ["retracted_at", "sequence"], batch_size=BATCH_SIZE // 5)
+    unshown = _leave_unshown([row.pk for row in retracted])
+    Match.objects.bulk_update(
+        [row for row in retracted if row.pk not in unshown],
+        ["retracted_at", "sequence"],
+        batch_size=BATCH_SIZE // 5,
+    )
 
 
 def rows_of(pairs: Iterable[Pair]) -> QuerySet[Match]:
@@ -121,6 +125,8 @@ def rows_of(pairs: Iterable[Pair]) -> QuerySet[Match]:
 
 
 def _begin(row: Match, at: int, shown_at: int) -> None:
+    left = row.retracted_at is not None
+    row.left = {name: getattr(row, name) for name in PRESENCE_FIELDS} if left else {}
     row.matched_at, row.stored_at, row.shown_at = at, wall_clock(), shown_at
     row.read_at = row.retracted_at = row.sequence = None
 
@@ -143,9 +149,17 @@ def _retract_absent(filter_id: int, until: int, final: Mapping[Pair, NetChange])
     answer = {pair for pair, net_change in final.items() if net_change.began is not None}
     over = [pk for pk, msgid in present if (filter_id, msgid) not in answer]
     for batch in batched(over):
-        _delete_unshown(batch)
-        Match.objects.filter(pk__in=batch).update(retracted_at=until, sequence=None)
+        shown = set(batch) - _leave_unshown(batch)
+        Match.objects.filter(pk__in=shown).update(retracted_at=until, sequence=None)
 
 
-def _delete_unshown(leaving: Collection[int]) -> None:
-    Match.objects.filter(is_waiting(), pk__in=leaving, sequence=None).delete()
+def _leave_unshown(leaving: Collection[int]) -> set[int]:
+    """Have those that were not shown yet be as they were before; return which these are."""
+    rows = list(Match.objects.filter(is_waiting(), pk__in=leaving, sequence=None))
+    Match.objects.filter(pk__in=[row.pk for row in rows if not row.left]).delete()
+    before = [row for row in rows if row.left]
+    for row in before:
+        for name, value in row.left.items():
+            setattr(row, name, value)
+    Match.objects.bulk_update(before, PRESENCE_FIELDS, batch_size=BATCH_SIZE // 10)
+    return {row.pk for row in rows}

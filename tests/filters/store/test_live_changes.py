@@ -106,6 +106,33 @@ class TestLeaving:
         Match.objects.update(shown_at=wall_clock())
         assert (listed(carol), left(carol)) == ({"because"}, set())
 
+    @pytest.mark.parametrize("position", [None, 8])
+    def test_what_comes_back_and_leaves_before_it_is_shown_has_left_when_it_had_before(
+        self, tables: Tables, carol: User, position: int | None
+    ) -> None:
+        arrive(tables, "plan")
+        vote(tables, "ann", "plan")
+        install(carol, SCORE)
+        run()
+        Match.objects.update(sequence=7)
+        vote(tables, "bob", "plan", -1.0)
+        run()
+        Match.objects.update(sequence=position)
+        before = match("plan")
+        Filter.objects.update(timeliness="hourly")
+        vote(tables, "cy", "plan")
+        run()
+        assert (listed(carol), left(carol)) == (set(), set())
+        vote(tables, "dee", "plan", -1.0)
+        run()
+        assert (listed(carol), left(carol)) == (set(), {"plan"})
+        after = match("plan")
+        assert (after.retracted_at, after.sequence) == (before.retracted_at, position)
+        vote(tables, "eve", "plan")
+        run()
+        Match.objects.update(shown_at=wall_clock())
+        assert (listed(carol), match("plan").sequence) == ({"plan"}, None)
+
     @pytest.mark.parametrize("how", [{"stored_at": 2 * HOUR}, {"sequence": 7}])
     def test_what_was_shown_leaves_a_trace_though_the_clock_was_set_back(
         self, tables: Tables, carol: User, how: dict[str, int]

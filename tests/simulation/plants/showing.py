@@ -112,9 +112,17 @@ PLANTS = (
     Plant(
         "what was shown is deleted as it leaves",
         "filters.store.live_changes",
-        "_delete_unshown",
+        "_leave_unshown",
         "is_waiting(), pk__in=leaving, sequence=None",
         "pk__in=leaving",
+        "matches",
+    ),
+    Plant(
+        "what comes back and leaves unseen has never left",
+        "filters.store.live_changes",
+        "_leave_unshown",
+        "for row in rows if not row.left]",
+        "for row in rows]",
         "matches",
     ),
     Plant(
