@@ -50,4 +50,22 @@ RED = (
         "a power failure cut an entry that delta-rs wrote for a vacuum: the table was damaged",
         "tests/tables/test_compact.py",
     ),
+    Red(
+        1001,
+        75,
+        "another text of a filter waited for mail on a site where nothing else was new",
+        "tests/filters/upkeep/test_lanes_of_site.py",
+    ),
+    Red(
+        1008,
+        350,
+        "a vote that waited to be appended went with the account of its owner",
+        "tests/filters/membership/test_removal.py",
+    ),
+    Red(
+        1012,
+        150,
+        "what left a live list, came back and left unseen lost its trace",
+        "tests/filters/store/test_live_changes.py",
+    ),
 )
