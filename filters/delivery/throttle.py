@@ -27,10 +27,11 @@ TIMELINESS = "timeliness"
 
 def flooding(
     destination: Destination, counts: Mapping[int, int], since: int | None = None
-) -> dict[int, str]:
-    """Return, by filter, a note on each that floods beyond the usual: in the hour before ``since``.
+) -> list[int]:
+    """Return the filters that flood beyond the usual: in the hour before ``since``.
 
-    That is when a range was tried first, so that each try of it decides alike; by default now.
+    That is when a range was tried first: what is no flood then is none at a later try of it, by
+    default now.
     """
     now = since or wall_clock()
     week, hour = Counter[int](), Counter[int]()
@@ -41,17 +42,20 @@ def flooding(
         for filter_id, count in by_filter.items():
             week[int(filter_id)] += count
             hour[int(filter_id)] += count if at > now - HOUR else 0
-    floods = [
+    return [
         filter_id
         for filter_id, count in counts.items()
         if is_flood(hour[filter_id] + count, week[filter_id])
     ]
-    names = Filter.objects.in_bulk(floods)
-    return {
-        key: f"{filter_.display_name} found {counts[key]:,} messages, far more than usual, "
+
+
+def note_on(floods: Collection[int], counts: Mapping[int, int]) -> str:
+    """Return what is said of filters that flood, in the digest of what they found."""
+    return " ".join(
+        f"{filter_.display_name} found {counts[key]:,} messages, far more than usual, "
         "so they come as one digest."
-        for key, filter_ in names.items()
-    }
+        for key, filter_ in Filter.objects.in_bulk(floods).items()
+    )
 
 
 class Wait(NamedTuple):

@@ -13,7 +13,7 @@ from filters.delivery import claims
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.addresses import set_problem
 from filters.delivery.mail.outgoing import RecipientRefusedError, WrittenMail
-from filters.delivery.throttle import flooding
+from filters.delivery.throttle import flooding, note_on
 from filters.delivery.ways import digest
 from filters.delivery.ways.digest import address_of
 from filters.delivery.ways.originals import message_fault, raw_of
@@ -28,7 +28,7 @@ ATTACHED = "attached"
 """The value of ``settings["style"]`` for messages in a note; without it they are sent again."""
 
 FLOODS = "floods"
-"""The setting that says up to which position the messages of which filters came as a digest."""
+"""The setting that says up to which position the messages of which filters come as a digest."""
 
 
 def send(destination: Destination, batch: Batch) -> Outcome:
@@ -53,7 +53,7 @@ def send(destination: Destination, batch: Batch) -> Outcome:
                 return outcome
             sent += 1
         if not claims.advance(destination, match.sequence):
-            return Outcome("retry", "Another worker has taken over.")
+            return _taken_over()
         if sent and time.monotonic() >= end and match is not entered[-1]:
             return Outcome(
                 "delivered", f"{_took(sent)} More are on their way.", until=match.sequence
@@ -68,27 +68,40 @@ def _took(sent: int) -> str:
 def _digest_floods(destination: Destination, batch: Batch) -> set[int] | Outcome:
     """Send what flooding filters found as one digest, once for a range; return these filters.
 
-    That it was sent is stored with the destination: however often the rest of the range is tried,
-    it is not sent again, and nothing of it is forwarded.  Return the outcome if it failed.
+    Which they are is stored with the destination before it is sent: each try of the range decides
+    alike, though some of it has left meanwhile.  So is that it was sent: however often the rest is
+    tried, it is not sent again, and nothing of it is forwarded.  Return the outcome if it failed.
     """
     stored = destination.settings.get(FLOODS) or {}
-    if stored.get("until") == batch.until:
-        return set(stored["filters"])
     entered = batch.entered()
     counts = Counter(match.filter_id for match in entered)
-    floods = flooding(destination, counts, since=destination.failing_since)
-    if not floods:
-        return set()
+    if stored.get("until") != batch.until:
+        found = flooding(destination, counts, since=destination.failing_since)
+        if not found:
+            return set()
+        stored = {"until": batch.until, "filters": sorted(found), "sent": False}
+        if not _store(destination, stored):
+            return _taken_over()
+    floods = set(stored["filters"])
     matches = tuple(match for match in entered if match.filter_id in floods)
+    if not matches or stored.get("sent", True):
+        return floods
     key = f"{batch.key}-flood" if destination.holder else batch.key
-    digested = Batch(key, batch.after, batch.until, matches, " ".join(floods.values()))
+    digested = Batch(
+        key, batch.after, batch.until, matches, note_on(floods & counts.keys(), counts)
+    )
     outcome = digest.send(destination, digested)
     if outcome.state != "delivered":
         return outcome
-    settings = {FLOODS: {"until": batch.until, "filters": sorted(floods)}}
-    if not claims.store_settings(destination, settings):
-        return Outcome("retry", "Another worker has taken over.")
-    return set(floods)
+    return floods if _store(destination, {**stored, "sent": True}) else _taken_over()
+
+
+def _store(destination: Destination, floods: dict[str, object]) -> bool:
+    return claims.store_settings(destination, {FLOODS: floods})
+
+
+def _taken_over() -> Outcome:
+    return Outcome("retry", "Another worker has taken over.")
 
 
 def _forward(

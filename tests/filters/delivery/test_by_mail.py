@@ -348,6 +348,33 @@ def test_a_flood_whose_digest_fails_repeats_no_other_message(
     assert len(names) == 2 and names.count("<one@x.org>") == 1
 
 
+@pytest.mark.usefixtures("kept_original")
+def test_a_flood_whose_answer_was_lost_stays_one_though_little_of_it_is_left(
+    jones: Filter,
+    store: Store,
+    smtp: SmtpServer,
+    to_alice: MakeDestination,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    to_alice("forward")
+    for number in range(40):
+        store(jones, f"m{number}")
+    real_send = outgoing.send
+
+    def lose_the_answer(message: Any, recipient: str) -> Outcome:
+        real_send(message, recipient)
+        return Outcome("retry", "The mail server broke off.")
+
+    monkeypatch.setattr(outgoing, "send", lose_the_answer)
+    turn()
+    Match.objects.exclude(msgid__in=("m1", "m2")).update(retracted_at=1)
+    monkeypatch.setattr(outgoing, "send", real_send)
+    for _ in range(2):
+        turn()
+    first, again = smtp.messages
+    assert first["Message-ID"] == again["Message-ID"]
+
+
 @pytest.mark.parametrize(
     "error",
     [

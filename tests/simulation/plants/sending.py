@@ -297,8 +297,16 @@ PLANTS = (
         "the digest of a flood is sent at each try",
         "filters.delivery.ways.forward",
         "_digest_floods",
-        'if stored.get("until") == batch.until:',
-        'if stored.get("until") == batch.until + 1:',
+        'if not matches or stored.get("sent", True):',
+        "if not matches:",
+        "deliveries",
+    ),
+    Plant(
+        "a flood is decided anew at each try",
+        "filters.delivery.ways.forward",
+        "_digest_floods",
+        'if stored.get("until") != batch.until:',
+        'if stored.get("until") != batch.until or not stored["sent"]:',
         "deliveries",
     ),
     Plant(
