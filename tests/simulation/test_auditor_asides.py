@@ -1,5 +1,7 @@
 """The auditor finds what was set aside, what was taken back too much, and words without meaning."""
 
+import pytest
+
 from simulation.auditor import judge
 from simulation.stories import Story
 
@@ -37,6 +39,14 @@ def test_what_was_planned_may_be_set_aside_and_is_not_tried_in_vain():
     assert found(story) == []
     settled(story, 8, attempts=2)
     assert len(found(story)) == 1
+
+
+@pytest.mark.parametrize(("kind", "wrong"), [("step", 0), ("filter", 1)])
+def test_a_step_of_which_a_write_failed_may_be_set_aside(kind, wrong):
+    story = one_story(("fault", {"kind": "fired io_error"}))
+    story.settle(6)
+    story.tell("seen", kind="asides", rows=[{**FAILED, "kind": kind, "attempts": 1}])
+    assert len(found(story)) == wrong
 
 
 def tags(*taken_back, take_back="b"):
