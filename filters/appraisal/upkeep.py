@@ -50,6 +50,9 @@ ROWS = 2000
 SECONDS = 20.0
 """Seconds after which a call leaves the rest to the next one."""
 
+UNCOUNTED = {"is_stale": True, "votes": None, "replies": None}
+"""What an appraisal is whose votes and replies are to be counted."""
+
 _VOTE = ("annid", "msgid", "owner", "kind", "value", "number", "audience")
 
 
@@ -76,7 +79,7 @@ def count_again(owners: QuerySet[User]) -> None:
     The caller is ``alone``, or what is being computed could bring the old counts back.
     """
     rows = Appraisal.objects.filter(owner__in=owners)
-    rows.update(is_stale=True, votes=None, replies=None)
+    rows.update(**UNCOUNTED)
 
 
 def alone(wait: float = 0.0) -> AbstractContextManager[bool]:
@@ -87,8 +90,7 @@ def alone(wait: float = 0.0) -> AbstractContextManager[bool]:
 def appraise(tables: Tables, seconds: float = SECONDS) -> bool:
     """Compute what is stale; return whether anything is left for the next call.
 
-    The caller is ``alone``.  What raises an error is set aside: a person, or
-    one of the messages.
+    The caller is ``alone``.  What raises an error is set aside: a person, or one of the messages.
     """
     until = monotonic() + seconds
     if not Appraiser.objects.exists():
@@ -170,7 +172,7 @@ def _begin(appraiser: Appraiser, rules: Sequence[Rule]) -> bool:
     audiences = list(people.audiences(appraiser.owner))
     with transaction.atomic():
         if appraiser.audiences != audiences:
-            rows.update(is_stale=True, votes=None, replies=None)
+            rows.update(**UNCOUNTED)
         else:
             rows.update(is_stale=True)
         appraiser.signature, appraiser.audiences = signature(rules), audiences
@@ -196,7 +198,7 @@ def _note_new_rows(tables: Tables) -> None:
         position = AppraisalPosition.lock()
         for msgids in batched(sorted(concerned)):
             rows = Appraisal.objects.filter(card__msgid__in=msgids)
-            rows.update(is_stale=True, votes=None, replies=None)
+            rows.update(**UNCOUNTED)
         position.ts = until
         position.save()
 

@@ -49,12 +49,12 @@ def flooding(
     ]
 
 
-def note_on(floods: Collection[int], counts: Mapping[int, int]) -> str:
-    """Return what is said of filters that flood, in the digest of what they found."""
+def note_on(counts: Mapping[int, int]) -> str:
+    """Return what is said of filters that flood, in the digest of so many messages of each."""
     return " ".join(
         f"{filter_.display_name} found {counts[key]:,} messages, far more than usual, "
         "so they come as one digest."
-        for key, filter_ in Filter.objects.in_bulk(floods).items()
+        for key, filter_ in Filter.objects.in_bulk(counts).items()
     )
 
 

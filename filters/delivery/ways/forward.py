@@ -74,8 +74,8 @@ def _digest_floods(destination: Destination, batch: Batch) -> set[int] | Outcome
     """
     stored = destination.settings.get(FLOODS) or {}
     entered = batch.entered()
-    counts = Counter(match.filter_id for match in entered)
     if stored.get("until") != batch.until:
+        counts = Counter(match.filter_id for match in entered)
         found = flooding(destination, counts, since=destination.failing_since)
         if not found:
             return set()
@@ -87,9 +87,8 @@ def _digest_floods(destination: Destination, batch: Batch) -> set[int] | Outcome
     if not matches or stored.get("sent", True):
         return floods
     key = f"{batch.key}-flood" if destination.holder else batch.key
-    digested = Batch(
-        key, batch.after, batch.until, matches, note_on(floods & counts.keys(), counts)
-    )
+    note = note_on(Counter(match.filter_id for match in matches))
+    digested = Batch(key, batch.after, batch.until, matches, note)
     outcome = digest.send(destination, digested)
     if outcome.state != "delivered":
         return outcome

@@ -169,7 +169,7 @@ PLANTS = (
         "importance counts what was forgotten",
         "filters.appraisal.upkeep",
         "count_again",
-        "rows.update(is_stale=True, votes=None, replies=None)",
+        "rows.update(**UNCOUNTED)",
         "rows.update(is_stale=True)",
         "importance",
     ),
