@@ -101,7 +101,7 @@ def install(page, text, name, preview, mode="keep what matched"):
     page.get_by_role("textbox", name="Filter", exact=True).fill(text)
     page.locator("#understood").get_by_text(text, exact=True).wait_for()
     page.get_by_label(mode).check()
-    page.get_by_text(preview).wait_for(timeout=SOON)
+    expect(page.locator("#preview")).to_contain_text(preview, timeout=SOON)
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("with existing mail").check()
     page.get_by_role("button", name="Create filter").click()

@@ -16,6 +16,7 @@ from filters.authoring import previews
 from filters.authoring.forms import MODES, FilterForm
 from filters.authoring.known_names import begin_reading
 from filters.authoring.misreading import misreading
+from filters.authoring.previews import PREVIEWS
 from filters.authoring.tasks import start_preview
 from filters.authoring.understanding import Understood
 from filters.authoring.understanding import understand as understand_filter
@@ -122,12 +123,18 @@ def preview(request: PersonRequest) -> HttpResponse:
 
 @require_safe
 def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
-    """Show the result of a preview, or ask again a little later; ``filter`` is being changed."""
+    """Show the result of a preview, or ask again a little later; ``filter`` is being changed.
+
+    A preview that nothing computes any more begins again: another one had displaced it.
+    """
     name = request.GET.get("filter", "")
     turn = turn_of(request)
+    is_under_way = PREVIEWS.is_under_way(request.user.pk)  # asked first: the task may end meanwhile
     answer = previews.preview_result(str(task), request.user)
     if answer is None and turn >= PATIENCE:
         answer = {"error": TOO_LONG}
+    elif answer is None and not is_under_way:
+        return render(request, "filters/authoring/_preview.html")
     context: dict[str, object] = {"task": task, "turn": turn + 1, "answer": answer, "name": name}
     if answer is not None and "error" not in answer:
         context["written"] = Written(answer["text"], answer["live"], name)
