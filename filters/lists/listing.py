@@ -276,8 +276,8 @@ def progress(user: User, filter_: Filter) -> Progress:
 def show_now(filter_: Filter) -> int:
     """Show at once what a filter would show later; return how much that was."""
     now = wall_clock()
-    waiting = Match.objects.filter(filter=filter_, retracted_at=None, shown_at__gt=now)
-    return waiting.update(shown_at=now)
+    unreleased = Match.objects.filter(filter=filter_, retracted_at=None, sequence=None)
+    return unreleased.filter(shown_at__gt=now).update(shown_at=now)
 
 
 def mark_read(user: User, msgid: str) -> bool:

@@ -3,7 +3,8 @@
     stored ── plan ──> shown_at in the future ── time passes ──> shown
        └──── HELD, while the filter has unread ones ── read ── plan ──┘
 
-A match waits while ``shown_at`` is in the future.  What has been shown stays shown.
+A match waits while ``shown_at`` is in the future.  What has been shown stays shown: what
+is released is not planned anew, though the clock was set back since.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def replan(filters: QuerySet[Filter]) -> int:
     SharedWindow.lock()
     locked = filters.select_for_update(of=("self",)).order_by("pk")
     filter_ids = list(locked.values_list("pk", flat=True))
-    waiting = StoredMatch.objects.filter(is_waiting())
+    waiting = StoredMatch.objects.filter(is_waiting(), sequence=None)
     return sum(
         waiting.filter(filter__in=some).update(shown_at=instant)
         for instant, some in _by_instant(filter_ids, wall_clock())

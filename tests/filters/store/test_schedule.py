@@ -21,6 +21,7 @@ from filters.models import Card, Filter, Profile
 from filters.models import Match as StoredMatch
 from filters.store import schedule
 from filters.store.filter_store import DjangoFilterStore
+from filters.store.release import release
 from filters.store.schedule import HELD, plan_held, replan
 from filters.store.visibility_loss import drop_invisible
 from filters.triage.actions import ACTIONS
@@ -269,6 +270,16 @@ class TestPlannedAnew:
         StoredMatch.objects.update(read_at=1)
         replan(Filter.objects.all())
         assert shown(filter_)["waits"] == "2026-07-02T06:00:00Z"
+
+    def test_what_was_released_stays_though_the_clock_was_set_back_since(
+        self, bob: User, filter_: Filter, clock: SetClock
+    ) -> None:
+        clock.now += DAY
+        assert release() == 2
+        clock.now -= DAY
+        choose(bob, quiet_from=22 * 60, quiet_to=9 * 60)
+        assert shown(filter_)["waits"] == "2026-07-02T06:00:00Z"
+        assert listing.show_now(filter_) == 0
 
     def test_what_has_left_is_not_brought_back(self, bob: User, filter_: Filter) -> None:
         StoredMatch.objects.filter(msgid="shown").update(retracted_at=1)
