@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -33,9 +33,7 @@ def run_isolated(
     Return the results, and the items that cannot be run: they do not keep others from running.
     Unless ``isolate_slow``, all cannot be run where all at once take too long.
     """
-    by_plan: dict[str, list[Item]] = defaultdict(list)
-    for item in items:
-        by_plan[plan(item)].append(item)
+    by_plan = _by_plan(items, plan)
     try:
         return (run(items) if items else []), []
     except Exception as error:
@@ -45,14 +43,12 @@ def run_isolated(
             return [], [(item, error) for item in items]
         log.warning("Not all at once: %s", _name(error))
         if not isinstance(error, TapestryError):
-            alike = [item for same_plan in by_plan.values() for item in same_plan]
+            alike = [item for same_plan in by_plan for item in same_plan]
             if len(alike) == 1:
                 return [], [(alike[0], error)]
             again = partial(run_isolated, plan=plan, isolate_slow=isolate_slow)
             return _halves(again, alike, run)
-    outcomes = [run_alike(run, same_plan) for same_plan in by_plan.values()]
-    results = [result for of_plan, _ in outcomes for result in of_plan]
-    return results, [failure for _, of_plan in outcomes for failure in of_plan]
+    return _joined(run_alike(run, same_plan) for same_plan in by_plan)
 
 
 def run_alike(
@@ -84,11 +80,14 @@ def run_alike(
 
 
 def isolate(
-    run: Callable[[Sequence[Item]], list[Result]], items: Sequence[Item]
+    run: Callable[[Sequence[Item]], list[Result]],
+    items: Sequence[Item],
+    plan: Callable[[Item], Hashable] = lambda item: None,
 ) -> tuple[list[Result], list[tuple[Item, Exception]]]:
     """Run items at once; where that raises an error, halves, down to the items that raise it.
 
-    Return the results, and those items with their errors; all of them where it takes too long.
+    Return the results, and those items with their errors.  Where it takes too long, those of each
+    plan are run by themselves, and none of a plan that takes too long has results.
     What a half has done before it failed is done again, or found done.
 
     >>> results, failures = isolate(lambda items: [6 // item for item in items], [1, 0, 3])
@@ -102,9 +101,21 @@ def isolate(
     except Exception as error:
         if is_of_surroundings(error):
             raise
-        if len(items) == 1 or isinstance(error, TooSlowError):
-            return [], [(item, error) for item in items]
-    return _halves(isolate, items, run)
+        if len(items) == 1:
+            return [], [(items[0], error)]
+        if isinstance(error, TooSlowError):
+            by_plan = _by_plan(items, plan)
+            if len(by_plan) == 1:
+                return [], [(item, error) for item in items]
+            return _joined(isolate(run, alike, plan) for alike in by_plan)
+    return _halves(partial(isolate, plan=plan), items, run)
+
+
+def _by_plan(items: Sequence[Item], plan: Callable[[Item], Hashable]) -> list[list[Item]]:
+    by_plan: dict[Hashable, list[Item]] = defaultdict(list)
+    for item in items:
+        by_plan[plan(item)].append(item)
+    return list(by_plan.values())
 
 
 def _halves(
@@ -115,9 +126,17 @@ def _halves(
     middle = len(items) // 2
     if not middle:
         return again(run, items)
-    results, failures = again(run, items[:middle])
-    more_results, more_failures = again(run, items[middle:])
-    return results + more_results, failures + more_failures
+    return _joined(again(run, half) for half in (items[:middle], items[middle:]))
+
+
+def _joined(
+    outcomes: Iterable[tuple[list[Result], list[tuple[Item, Exception]]]],
+) -> tuple[list[Result], list[tuple[Item, Exception]]]:
+    joined: tuple[list[Result], list[tuple[Item, Exception]]] = [], []
+    for results, failures in outcomes:
+        joined[0].extend(results)
+        joined[1].extend(failures)
+    return joined
 
 
 def _name(error: Exception) -> str:

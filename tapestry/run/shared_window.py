@@ -161,6 +161,7 @@ def run_shared_window(
         [*(answer for part in decided for answer in part.answers), *answers],
         errors,
         matched_at_since if history_complete else None,
+        seconds,
     )
     return result
 
@@ -203,6 +204,7 @@ def fan_out(
     answers: Sequence[Row],
     errors: Mapping[int, Exception | None],
     matched_at_since: Callable[[Collection[Pair]], set[Pair]] | None,
+    seconds: float,
 ) -> None:
     """Add what the answers of groups are for the filters that belong to them [Chen00 §3.3].
 
@@ -212,7 +214,8 @@ def fan_out(
     Rows of ``answers`` and ``errors`` name a group by its number in ``groups``.  The error of a
     group without a plan is None: its members are stale.  ``matched_at_since`` tells of groups and
     messages which matched where the window begins; it is asked before many filters are asked one
-    by one about their T0.  None if history is not complete.
+    by one about their T0.  None if history is not complete.  That, and each question about T0, may
+    take ``seconds``.
     """
     numbers = {row[0] for row in answers} | set(errors)
     if not numbers:
@@ -234,10 +237,12 @@ def fan_out(
         if filter_id not in result.stale and filter_id not in result.expelled
     ]
     rows_of: dict[int, list[Row]] = defaultdict(list)
+    signatures_of: dict[int, set[str]] = defaultdict(set)
     for number, msgid, audience, ts, c, _, evidence in answers:
         for member in members_of[groups[number]]:
             row = (member.filter_id, msgid, audience, ts, c, member.disjunct, evidence)
             rows_of[member.filter_id].append(row)
+            signatures_of[member.filter_id].add(member.group.signature)
     gone = {*failed, *result.stale, *result.expelled}
 
     def matches_of(filter_ids: Sequence[int]) -> list[Match]:
@@ -256,12 +261,19 @@ def fan_out(
                     {(row[0], row[1]) for row in answers if row[1] in msgids}
                 ):
                     old |= {(member.filter_id, msgid) for member in members_of[groups[number]]}
-            return old | matched_at_start(engine, lambda i: subscribe(due[i]), asked - old)
+            if asked <= old:
+                return old
+            with engine.limit(seconds):
+                return old | matched_at_start(engine, lambda i: subscribe(due[i]), asked - old)
 
         found = decide_matches(first.values(), starts, store.known, matched_before)
         return explained(found, [due[filter_id] for filter_id in filter_ids])
 
-    matches, failures = isolate(matches_of, sorted(set(rows_of) - gone))
+    def plan(filter_id: int) -> frozenset[str]:
+        """Return the signatures that a filter's matches are of."""
+        return frozenset(signatures_of[filter_id])
+
+    matches, failures = isolate(matches_of, sorted(set(rows_of) - gone), plan)
     if failures:
         require_blame(engine, {filter_id for filter_id, _ in failures})
     result.expel(([filter_id], error) for filter_id, error in failures)

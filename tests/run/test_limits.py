@@ -88,6 +88,19 @@ def test_one_that_raises_and_one_that_is_slow_cost_no_other():
     assert sorted({*range(16)} - {*results}) == sorted(item for item, _ in failures) == [3, 10]
 
 
+def test_only_the_plan_that_takes_too_long_has_no_results():
+    def run(items):
+        if 10 in items:
+            raise KeyError(10)
+        if {3, 5} & {*items}:
+            raise TooSlowError("Too slow.")
+        return list(items)
+
+    results, failures = isolate(run, range(16), lambda item: item in (3, 5, 7))
+    assert sorted(item for item, _ in failures) == [3, 5, 7, 10]
+    assert sorted(results) == sorted({*range(16)} - {3, 5, 7, 10})
+
+
 @pytest.mark.parametrize(
     ("raised", "failed"),
     [(AnalysisException, PlanFailedError), (SparkRuntimeException, StatementFailedError)],

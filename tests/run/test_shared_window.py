@@ -1,5 +1,6 @@
 """Enrolled filters deliver in the shared window what each would deliver in its own."""
 
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -18,6 +19,7 @@ from support.work import counted
 from tapestry.core.clock import BEGINNING, DAY, SECOND
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
+from tapestry.plan.engine import TooSlowError
 from tapestry.predicate_index import store
 from tapestry.predicate_index.store import index_entries
 from tapestry.query.context import Context
@@ -250,6 +252,53 @@ def test_what_the_index_cannot_choose_is_evaluated_without_it(text, broken, monk
     module = NaiveLookup if broken == "candidate_groups" else shared_window_module
     monkeypatch.setattr(module, broken, fails)
     assert delivered([world]) == [filter_laws.expected(world)]
+
+
+class LimitedEngine(SqliteEngine):
+    """Knows the limit of the statement that it runs."""
+
+    seconds = None
+
+    @contextmanager
+    def limit(self, seconds):
+        self.seconds = seconds
+        yield
+        self.seconds = None
+
+
+def test_a_slow_question_about_t0_costs_the_filters_of_its_plan_alone(monkeypatch):
+    rows = [
+        {"msgid": "m0", "audience": "public", "ts": 1},
+        {
+            "msgid": "m1",
+            "subject": "why",
+            "size": 9,
+            "inreplyto": "m0",
+            "audience": "public",
+            "ts": 4,
+        },
+    ]
+    data = {"messages": rows, "annotations": []}
+    engine, lookup, store = LimitedEngine(data), NaiveLookup({"public"}), Store({}, set())
+    for number, condition in enumerate(("r.subject HAS 'why'", "r.size > 2", "r.size > 3")):
+        text = f"EXISTS (r: r.inreplyto = m.msgid AND {condition})"
+        due = DueFilter(number, text, "terry", (), ("public",), 3, 2)
+        lookup.add(*index_entries(due, compile_filter(text, Context("terry"))))
+        store.due[number] = due
+    asked_of = shared_window_module.matched_at_start
+
+    def matched_at_start(within, subscription, pairs):
+        assert engine.seconds == 20
+        if 0 in {filter_id for filter_id, _ in pairs}:
+            raise TooSlowError("It takes more than 20 seconds.")
+        return asked_of(within, subscription, pairs)
+
+    monkeypatch.setattr(shared_window_module, "matched_at_start", matched_at_start)
+    result = run_shared_window(
+        lambda: engine, DictRows(data), lookup, store, 3, 5, history_complete=True, seconds=20
+    )
+    assert set(result.expelled) == {0}
+    assert [(match.filter_id, match.msgid) for match in result.matches] == [(1, "m0"), (2, "m0")]
 
 
 ANSWERED = "EXISTS (r: r.inreplyto = m.msgid AND r.sender = 'joe@x.org')"
