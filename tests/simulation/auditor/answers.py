@@ -46,6 +46,7 @@ from simulation.auditor.parts import (
     is_set,
     key_of,
     linear,
+    once,
     one_of,
 )
 from simulation.auditor.ranks import Counted, ranked, segments
@@ -137,11 +138,11 @@ class _Compiler:
                 return one_of([self.condition(arg) for arg in args])
             case Exists(bindings, condition):
                 rows = self.rows(bindings, condition)
-                return lambda env: sure(union_all(spans for _, spans in rows(env)))
+                return once(node, lambda env: sure(union_all(spans for _, spans in rows(env))))
             case InQuery():
-                return self.in_query(node)
+                return once(node, self.in_query(node))
             case Threshold():
-                return self.threshold(node)
+                return once(node, self.threshold(node))
             case Top():
                 return self.top(node)
             case InFilter(var, owner, name):

@@ -49,6 +49,22 @@ def one_of(tests: list[Test]) -> Test:
     return test
 
 
+def once(node: Node, test: Test) -> Test:
+    """Have a condition on one row at most be tested once for that row, within whatever it is."""
+    if len(free(node)) > 1:
+        return test
+    name = next(iter(free(node)), None)
+    memo: dict[int | None, Truth3] = {}
+
+    def tested(env: Env) -> Truth3:
+        key = id(env[name]) if name else None
+        if key not in memo:
+            memo[key] = test(env)
+        return memo[key]
+
+    return tested
+
+
 def linear(a: Value, b: Value, op: str, env: Env) -> Truth3:
     """Solve a comparison with ``now()``: its sides are lines, through their values at 0 and 1."""
     left, right = a(env, 0), b(env, 0)
