@@ -178,6 +178,10 @@ class _Work:
                 self._note(report)
         except _RevokedError:
             self.complete = False
+        # What nobody foresaw in one folder is said when the others have had their turn.
+        if unforeseen := next(filter(is_unforeseen, self.errors), None):
+            self._note_quiet()
+            raise unforeseen
 
     def succeed(self) -> None:
         """Store a success, with the first error of a folder if there is one."""

@@ -25,7 +25,7 @@ from filters.sources.schedule import due
 from filters.sources.sync_state import StoredSyncStates
 from filters.upkeep.forgetting import forget
 from tapestry.core.clock import MINUTE, wall_clock
-from tapestry.core.errors import TapestryError
+from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.ingest import ingest_batch
 from tapestry.ingest import pull as pull_account
 from tapestry.ingest.pull import FolderReport
@@ -312,6 +312,18 @@ def test_an_error_that_nobody_foresaw_undoes_nothing_that_was_edited_meanwhile(
     pull(source)
     assert source.due_at == 7
     assert bool(source.error) == stays_due, "only the account that failed has its error"
+
+
+def test_an_error_that_nobody_foresaw_in_a_folder_is_set_aside_and_the_others_are_pulled(
+    news: FakeNews, alice: User, monkeypatch: pytest.MonkeyPatch, set_asides: Planted
+) -> None:
+    reports = [FolderReport("one", error=OwnFaultError("Ours.")), FolderReport("two")]
+    monkeypatch.setattr(pulling, "pull_account", lambda *_args, **_named: iter(reports))
+    errors = set_asides.expect()
+    source = source_at(news, alice)
+    pull(source)
+    assert len(errors) == source.failures == 1 and SetAside.objects.count() == 1
+    assert set(Folder.objects.values_list("name", "error")) == {("one", "Ours."), ("two", "")}
 
 
 def test_a_pull_is_one_line_of_the_log_with_counts_and_no_names(
