@@ -265,11 +265,13 @@ def store_settings(destination: Destination, settings: Mapping[str, Any]) -> boo
 def give_back(claimed: Claim, seconds: float) -> None:
     """Let go of a claim of which nothing was tried; it is due again after so many seconds.
 
-    Its range is open again, if this claim has set its end: what comes until then is in it.
+    Its range is open again, if this claim has set its end: what comes until then is in it.  If it
+    has become due since it was claimed, it is due.
     """
     rows = Destination.objects.filter(pk=claimed.destination.pk, holder=claimed.name)
     end = None if claimed.sealed_now else claimed.destination.claimed_until
-    rows.update(holder="", claimed_until=end, due_at=wall_clock() + int(seconds * SECOND))
+    later = Value(wall_clock() + int(seconds * SECOND))
+    rows.update(holder="", claimed_until=end, due_at=Coalesce(F("due_at"), later))
 
 
 def let_go(name: str) -> None:

@@ -20,7 +20,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.signals import post_save, pre_save
 
 from filters.accounts import people
-from filters.models import Filter, Profile, SharedWindow
+from filters.models import Destination, Filter, Profile, SharedWindow
 from filters.models import Match as StoredMatch
 from filters.runtime.batching import by_key, in_batches
 from filters.store.message_states import hidden_match
@@ -137,7 +137,7 @@ def replan(filters: QuerySet[Filter]) -> int:
 
 
 def connect_signals() -> None:
-    """Plan anew whenever a profile is saved with other choices, on whatever page."""
+    """Plan anew, and deliver, whenever a profile is saved with other choices, on whatever page."""
     pre_save.connect(_profile_changes, sender=Profile, dispatch_uid="choices")
     post_save.connect(_profile_changed, sender=Profile, dispatch_uid="choices saved")
 
@@ -184,3 +184,13 @@ def _profile_changes(instance: Profile, **_: Any) -> None:
 def _profile_changed(instance: Profile, **_: Any) -> None:
     if instance.__dict__.pop(_OTHER_CHOICES, False):
         replan(Filter.objects.filter(owner=instance.user_id))
+        _make_due(instance.user_id)
+
+
+def _make_due(user_id: int) -> None:
+    """Have the deliveries of a person that wait be due: they may have to wait no longer.
+
+    So those that are being claimed just now, though what they were read with is older.
+    """
+    waiting = Q(due_at__isnull=False) | ~Q(holder="")
+    Destination.objects.filter(waiting, owner=user_id).update(due_at=wall_clock())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -101,7 +102,28 @@ def test_a_time_within_quiet_hours_comes_when_they_end(
     turn()
     assert way.batches == []
     assert "your quiet hours or your holiday end then" in status_of(fresh(digest)).sentence
-    Profile.objects.update(holiday_until=None)
-    due_again()
+    profile = Profile.objects.get()
+    profile.holiday_until = None
+    profile.save()
+    turn()
+    assert way.delivered == [("insert", "one")], "a holiday that is cancelled is over"
+
+
+def test_a_holiday_that_is_cancelled_as_it_is_read_is_over(
+    alice: User, digest: Destination, jones: Filter, store: Store, way: Recorder, monkeypatch: Any
+) -> None:
+    store(jones, "one")
+    Match.objects.update(shown_at=wall_clock() - 25 * HOUR)
+    Profile.objects.update(holiday_until="7999-01-01")
+    read = throttle.waits
+
+    def waits(destinations: Any) -> Any:
+        found = read(destinations)
+        profile = Profile.objects.get()
+        profile.holiday_until = None
+        profile.save()
+        return found
+
+    monkeypatch.setattr(throttle, "waits", waits)
     turn()
     assert way.delivered == [("insert", "one")]
