@@ -129,8 +129,8 @@ def run_own_lane() -> None:
         if until is None:
             return
         run = run_proven(services.engine_on, tables, store, until, settings.BUDGETS)
-        if run.matches or run.changes or run.failed or not run.committed:
-            _refresh_cards(tables, enrolled=False)
+        # So too what became stale in a filter that is not run: deliveries wait for it.
+        _refresh_cards(tables, enrolled=False)
         index, budgets = PredicateIndex(tables.root), settings.BUDGETS
         join_shared(services.engine_on, index, tables, store, run, _shared_lane, budgets)
         canary.check_spark(addresses.PROVEN, services.engine_on, tables)

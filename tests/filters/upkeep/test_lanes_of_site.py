@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from filters.annotations.outbox import annotate
 from filters.authoring import lifecycle
 from filters.lists import listing
-from filters.models import Filter, Heartbeat, SharedWindow
+from filters.models import Filter, Heartbeat, Match, SharedWindow
 from filters.runtime import services
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.store.shared_window import stored_window
@@ -104,6 +104,19 @@ def test_another_text_is_run_at_once_though_nothing_else_is_new(mail: Tables, ca
     assert not rounds.run_shared_lane()
     while rounds.run_unproven_lane(Turns()):
         pass
+    assert listed(carol) == ["reply@example.org"]
+
+
+def test_what_became_stale_in_a_filter_that_is_not_run_is_made_anew(
+    mail: Tables, carol: User
+) -> None:
+    lifecycle.install(carol, "replies by Smith", name="smith")
+    rounds.run_shared_lane()
+    assert rounds.run_unproven_lane(Turns())
+    Filter.objects.update(active=False)
+    Match.objects.update(card=None, refreshed_at=None)
+    rounds.run_shared_lane()
+    rounds.run_own_lane()
     assert listed(carol) == ["reply@example.org"]
 
 
