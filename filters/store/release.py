@@ -68,6 +68,18 @@ def release() -> int:
         return released
 
 
+def begin_anew() -> None:
+    """Give positions from now on that no match can have had: after a backup was restored.
+
+    A delivery is known to its receivers by the positions of its range, as a webhook by its id: what
+    they have had under one is not taken for what comes under it now.
+    """
+    with transaction.atomic():
+        counter = ReleaseCounter.lock()
+        counter.last = max(counter.last, wall_clock())
+        counter.save(update_fields=["last"])
+
+
 def why_not(filter_: Filter) -> str:
     """Return why what a filter finds is not shown for now, for its owner; "" if it is."""
     return set_aside.reason_of(FILTER, f"{filter_.pk}/{PART}")

@@ -228,9 +228,11 @@ def back_up(target: str) -> None:
 
 def restore(source: str) -> None:
     """Bring a backup back into an empty directory."""
+    from filters.store.release import begin_anew
     from filters.upkeep import backup
 
     backup.restore(Path(source))
+    begin_anew()
 
 
 def be_small() -> None:

@@ -24,11 +24,13 @@ class Command(TapestryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Restore, and end with 1 if a check finds anything damaged."""
+        from filters.store.release import begin_anew
         from filters.upkeep.backup import restore
 
         with claimed(services.data()):
             backup = restore(options["backup"])
             make_database_ready()
+            begin_anew()
         self.stdout.write(f"Restored into {services.data()} what was stored on {backup.made}.")
         call_command("check_data", stdout=self.stdout)
         self.stdout.write(f"Go on with: manage.py up --data {services.data()}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import signal
+import sqlite3
 import time
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from support import backed_up
 from support.stored_world import BATCH, ended, expected, run, told
 
 from filters.upkeep.backup import DRAFT
+from tapestry.core.clock import HOUR, wall_clock
 
 pytestmark = pytest.mark.sqlite
 
@@ -58,6 +60,9 @@ def test_what_was_backed_up_is_restored_and_nothing_else(backup: Path, tmp_path:
     printed = ended(run(copy, "restore", backup))
     assert f"manage.py up --data {copy}" in printed
     assert sorted(told(copy)["matches"]) == expected(3 * BATCH)
+    with sqlite3.connect(copy / "db.sqlite3") as database:
+        (last,) = database.execute("SELECT last FROM filters_releasecounter").fetchone()
+    assert last > wall_clock() - HOUR, "no position is given twice"
     assert "Something is stored" in refused(copy, "restore", backup)
 
 
