@@ -45,13 +45,14 @@ def install(
     start: int | None = None,
     end: int | None = None,
     destinations: Collection[Destination] = (),
+    active: bool = True,
 ) -> Filter:
     """Install a filter, with existing mail or from now on; call it by its phrase if need be.
 
     The name is made of the title, and the title of the name, where only one is given.
     Not with existing mail, it may begin at an instant ``start`` that is past, as one did elsewhere.
     What matches after the instant ``end`` is not kept; None has no end.  What it finds is sent to
-    the ``destinations``, and to those that take all filters.
+    the ``destinations``, and to those that take all filters.  Unless ``active``, it is paused.
     Raises TapestryError where the text is not a filter, ValidationError for a bad name.
     """
     if owner.filters.count() >= settings.MOST_FILTERS:
@@ -71,6 +72,7 @@ def install(
         visibility=visibility,
         mode=mode or Filter.Mode.KEEP,
         end=end,
+        active=active,
     )
     made.full_clean(exclude=["text"])
     # The clock is asked only if needed: that takes as long as all the rest.

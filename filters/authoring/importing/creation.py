@@ -49,14 +49,12 @@ def _create(user: User, entry: Entry) -> Filter:
     if not form.is_valid():
         raise TapestryError(form_problem(form))
     given = form.cleaned_data
-    made = lifecycle.install(
+    return lifecycle.install(
         user,
         given["text"],
         existing=given["mail"] == "existing",
         start=period.start,
         end=period.end,
+        active=not is_set(options, "paused"),
         **{name: given[name] for name in OPTIONS},
     )
-    if is_set(options, "paused"):
-        lifecycle.pause(made)
-    return made

@@ -152,6 +152,23 @@ def test_a_filter_that_has_ended_is_not_paused(owner: User) -> None:
     assert made.has_ended
 
 
+def test_no_lane_runs_a_paused_filter_as_it_is_created(
+    owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (entry,) = read_file(b'[[filter]]\ntext = "from x"\npaused = "yes"\n')
+
+    activities: list[bool] = []
+    save = Filter.save
+
+    def saved(made: Filter, **options: Any) -> None:
+        activities.append(made.active)
+        save(made, **options)
+
+    monkeypatch.setattr(Filter, "save", saved)
+    (made,), _ = create_all(owner, [entry])
+    assert activities == [False] and not Filter.objects.get(pk=made.pk).active
+
+
 def test_a_filter_from_now_on_begins_where_it_began(owner: User) -> None:
     began, later = wall_clock() - 9 * DAY, wall_clock() + 9 * DAY
     for start, expected in ((began, began), (later, None)):
