@@ -14,6 +14,9 @@ from django.db.models import Q, QuerySet
 from filters.appraisal import upkeep as appraisals
 from filters.models import (
     Card,
+    Delivery,
+    Destination,
+    Export,
     Filter,
     KeptMail,
     Match,
@@ -21,6 +24,7 @@ from filters.models import (
     OutboxAnnotation,
     OutgoingMessage,
     RetiredName,
+    SetAside,
     TriageStep,
     TriageStepPart,
 )
@@ -91,7 +95,17 @@ def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> i
         appraisals.count_again(_members(audience))
     if before is None:
         RetiredName.objects.filter(name=audience, is_kept=False).delete()
+        _forget_quotations(audience)
     return matches
+
+
+def _forget_quotations(audience: str) -> None:
+    """Remove what may quote mail that is gone, here and there, and is kept for days at most."""
+    members = _members(audience)
+    Export.objects.filter(owner__in=members).delete()  # the file goes with the next upkeep
+    mailboxes = Destination.objects.filter(owner__in=members, kind=Destination.Kind.MAILBOX)
+    Delivery.objects.filter(destination__in=mailboxes).update(answer="")
+    SetAside.objects.update(traceback="")
 
 
 def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) -> int:

@@ -20,6 +20,9 @@ from filters.models import (
     Appraisal,
     AppraiserRule,
     Card,
+    Delivery,
+    Destination,
+    Export,
     Filter,
     KeptMail,
     Match,
@@ -104,6 +107,21 @@ def test_what_is_left_names_it_nowhere(delivered: Tables) -> None:
     assert match.evidence_rows == [{"what": "r", "audience": "public"}]
     assert message(delivered, "plan@example.org", EVERYBODY) is not None
     assert message(delivered, "parc@example.org", EVERYBODY) is not None
+
+
+def test_what_may_quote_it_goes_with_it(delivered: Tables, alice: User, bob: User) -> None:
+    subject = "“The plan”: it is too large"
+    for owner in (alice, bob):
+        Export.objects.create(owner=owner, asked_at=1, ended_at=1)
+        box = Destination.objects.create(owner=owner, kind="mailbox", name="m")
+        Delivery.objects.create(destination=box, key=owner.username, at=1, answer=subject)
+    times = dict.fromkeys(("first_at", "last_at", "try_again_at"), 1)
+    SetAside.objects.create(kind="step", key="x", traceback="KeyError: 'The plan'", **times)
+    forget("user:alice")
+    assert [export.owner for export in Export.objects.all()] == [bob]
+    answers = Delivery.objects.values_list("destination__owner__username", "answer")
+    assert dict(answers) == {"alice": "", "bob": subject}
+    assert SetAside.objects.get().traceback == ""
 
 
 def test_what_the_database_missed_is_made_good_by_the_next_call(
