@@ -82,6 +82,7 @@ def run_shared_lane() -> bool:
 
     tables, clock, store = services.tables(), DjangoClock(), DjangoFilterStore()
     if _is_quiet(tables):
+        _refresh_cards(tables, enrolled=True)  # of what was forgotten, or may not be seen any more
         return False
     index, moved = PredicateIndex(tables.root), False
     while True:

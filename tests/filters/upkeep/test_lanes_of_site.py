@@ -107,13 +107,14 @@ def test_another_text_is_run_at_once_though_nothing_else_is_new(mail: Tables, ca
     assert listed(carol) == ["reply@example.org"]
 
 
-def test_what_became_stale_in_a_filter_that_is_not_run_is_made_anew(
-    mail: Tables, carol: User
+@pytest.mark.parametrize("enrolled", [False, True])
+def test_what_became_stale_is_made_anew_though_nothing_is_run(
+    mail: Tables, carol: User, enrolled: bool
 ) -> None:
     lifecycle.install(carol, "replies by Smith", name="smith")
     rounds.run_shared_lane()
     assert rounds.run_unproven_lane(Turns())
-    Filter.objects.update(active=False)
+    Filter.objects.update(active=enrolled, enrolled=enrolled)
     Match.objects.update(card=None, refreshed_at=None)
     rounds.run_shared_lane()
     rounds.run_own_lane()

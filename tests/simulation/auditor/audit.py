@@ -17,6 +17,7 @@ from simulation.auditor.lives import Lives
 from simulation.auditor.matching import judge_matches
 from simulation.auditor.opinions import Opinions
 from simulation.auditor.phrases import judge_phrases
+from simulation.auditor.put_off import judge_put_off
 from simulation.auditor.releases import Releases
 from simulation.auditor.shelves import Desks
 from simulation.auditor.story import Entry, Known, Point, audiences_of, points
@@ -66,6 +67,11 @@ class Auditor:
         yield from self.deliveries.judge(point, self.lives.lives, could_see)
         yield from self.boxes.judge(point, self.lives.lives, could_see)
         yield from self.releases.judge(point, self.lives.lives, self.deliveries)
+        sent_to = [
+            *(route.entry for route in self.deliveries.routes.values()),
+            *(place.entry for place in self.boxes.places.values()),
+        ]
+        yield from judge_put_off(point, self.known, sent_to, self.releases.latest)
         yield from self.opinions.judge(point, self.known)
         yield from self.importance.judge(point, self.lives.lives, self.desks)
         yield from self.asides.judge(point)

@@ -1,0 +1,40 @@
+"""Deliveries that are put off: for their owner's rest, for failures, for an hour of many; no more.
+
+What waits for another instant waits for ever, should nothing make it due again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from simulation.auditor.findings import Finding, when
+from simulation.auditor.story import Entry, Known, Point
+from simulation.auditor.timing import MINUTE, is_resting, shown_at
+
+LAW = "put off"
+
+LIMITED = ("digest", "push")
+"""Kinds of which so many are sent in an hour, and no more."""
+
+
+def judge_put_off(
+    point: Point, known: Known, destinations: Iterable[Entry], latest: int
+) -> Iterator[Finding]:
+    """Judge until when deliveries wait, unless the clock was set back from ``latest``."""
+    if point.now < latest:
+        return
+    states = {row["key"]: row for row in point.rows("destinations") or []}
+    for entry in destinations:
+        state = states.get(entry["key"])
+        person, end = known.people.get(entry["person"]), point.now
+        if state is None or person is None or not state["active"]:
+            continue
+        if state["failures"] or state["error"]:
+            continue
+        if is_resting(person, end):
+            end = shown_at("at once", person, end)
+        if entry["kind"] in LIMITED:
+            end = max(end, point.now + 60 * MINUTE)
+        if (state["due_at"] or 0) > end:
+            said = f"the {entry['kind']} {entry['key']} waits until {when(state['due_at'])}"
+            yield Finding(LAW, f"{said}, for no reason after {when(end)}", point.step)
