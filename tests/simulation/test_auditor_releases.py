@@ -6,6 +6,8 @@ from simulation.auditor import judge
 from simulation.auditor.findings import Finding
 from simulation.stories import Story
 
+HOUR = 3_600_000_000
+
 
 def findings(story: Story, law: str) -> list[Finding]:
     return [finding for finding in judge(story.entries) if finding.law == law]
@@ -82,3 +84,26 @@ def test_what_is_said_in_private_is_for_nobody_else() -> None:
     said(story, "1", 1.0, audience="user:alice", private="vote")
     story.settle(20)
     assert not findings(story, "opinions")
+
+
+def test_a_delivery_waits_for_a_reason_alone() -> None:
+    story = matched("a")
+    story.destination(5, "alice", "webhook")
+    story.settle(20)
+    (look,) = (entry for entry in story.entries if entry.get("kind") == "destinations")
+    (state,) = look["rows"]
+    state["due_at"] = HOUR
+    assert findings(story, "put off")
+    state["failures"] = 1
+    assert not findings(story, "put off")
+
+
+def test_a_delivery_waits_until_its_owners_rest_is_over() -> None:
+    for until, is_wrong in ((7 * HOUR, False), (9 * HOUR, True)):
+        story = matched("a")
+        story.person("alice", quiet_from=0, quiet_to=7 * 60, time_zone="UTC")
+        story.destination(5, "alice", "webhook")
+        story.settle(20)
+        (look,) = (entry for entry in story.entries if entry.get("kind") == "destinations")
+        look["rows"][0]["due_at"] = until
+        assert bool(findings(story, "put off")) == is_wrong

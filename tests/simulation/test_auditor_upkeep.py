@@ -104,3 +104,25 @@ def test_who_chooses_quiet_hours_rests_from_then_on():
     other.entries[0] |= {"quiet_from": 12 * 60, "quiet_to": 14 * 60}
     other.settle(15 * HOUR)
     assert any("while alice rests" in sentence for sentence in found(other))
+
+
+def test_what_a_forgetting_made_match_may_have_been_found_before_its_owner_left_a_group():
+    for is_cut in (True, False):
+        story = Story()
+        story.person("alice", "x")
+        story.filter(1, "alice", "m IN TOP 1 BY COUNT(r: r.inreplyto = m.msgid)")
+        story.mail(5, {"msgid": "a1"}, {"msgid": "a2"}, {"msgid": "r3", "inreplyto": "a2"})
+        story.mail(5, *({"msgid": msgid, "inreplyto": "a1"} for msgid in ("r1", "r2")))
+        story.match(1, "a1", 5)
+        story.settle(6)
+        if is_cut:
+            story.tell("upkeep", kind="forget", audience="public", before=3)
+        gone = ("a1", "r1", "r2")
+        rows = story.stored["messages"]
+        rows[:] = [row for row in rows if row["msgid"] not in gone]
+        story.matches.clear()
+        story.settle(8)
+        story.match(1, "a2", 12)
+        story.person("alice")
+        story.settle(20)
+        assert any("a2 is there" in sentence for sentence in found(story)) != is_cut

@@ -26,6 +26,7 @@ class Stretch:
 
     ``until`` is that of the change that ended it, as far as it is known: it lies between ``least``
     and ``most``.  ``sure``: what it had to find up to ``least`` is found, whatever came then.
+    ``cut``: mail was forgotten while it was run.
     """
 
     tql: str
@@ -35,6 +36,7 @@ class Stretch:
     least: int = 0
     most: int = 0
     sure: bool = True
+    cut: bool = False
 
 
 @dataclass(slots=True)
@@ -171,7 +173,7 @@ class Lives:
             life.older = [_unsure(stretch) for stretch in life.older]
         if not entry["live"]:
             text = entry["tql"], entry["t0"], False, audiences
-            life.older.append(Stretch(*text, least, most, sure))
+            life.older.append(Stretch(*text, least, most, sure, life.cut or life.was_cut))
 
     def _forgotten(self, entry: Entry, point: Point) -> None:
         audience, before = entry["audience"], entry.get("before")

@@ -13,7 +13,7 @@ from typing import Any
 from simulation.auditor.findings import Finding, instants, short, when
 from simulation.auditor.lives import Life
 from simulation.auditor.nodes import MESSAGES
-from simulation.auditor.spans import Spans
+from simulation.auditor.spans import NONE, Spans, holds
 from simulation.auditor.story import Known, Point
 from simulation.auditor.timelines import Timelines, first_after, since_when
 from simulation.auditor.timing import HELD
@@ -99,6 +99,8 @@ def _judge_kept(
         if before is not None:
             allowed |= {before["matched_at"]}
         at = when(row["matched_at"])
+        if row["matched_at"] not in allowed and _matches_what_is_left(life, row, known, timelines):
+            continue
         if not allowed:
             said = f"is there with matched_at {at}, and has never matched"
             yield _finding(point, life, msgid, known, said)
@@ -106,6 +108,17 @@ def _judge_kept(
             said = f"is there with matched_at {at}, and matched at {instants(allowed)}"
             yield _finding(point, life, msgid, known, said)
     yield from _come_back(point, life, found, known, timelines)
+
+
+def _matches_what_is_left(life: Life, row: Row, known: Known, timelines: Timelines) -> bool:
+    """Tell whether a message matches, at the instant of a match, for what else was forgotten."""
+    asked = [(stretch.tql, stretch.audiences) for stretch in life.older if stretch.cut]
+    if life.cut or life.was_cut:
+        asked.append((life.entry["tql"], life.audiences(known)))
+    return any(
+        holds(timelines.of(tql, audiences).get(row["msgid"], NONE), row["matched_at"])
+        for tql, audiences in asked
+    )
 
 
 def _come_back(

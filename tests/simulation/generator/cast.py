@@ -63,12 +63,16 @@ class Cast:
             self.tell_person(name)
             self.note_rules(name, "restored")
         self.note_filters("restored", set(self.filters))
-        rows = self.world.select("SELECT id FROM filters_destination")
-        for key in sorted(self.destinations.keys() - {row["id"] for row in rows}):
-            self.history.add("destination", how="deleted", key=key, uid=self.destinations.pop(key))
+        self.note_deleted()
         (row,) = self.world.select("SELECT max(id) AS last FROM filters_outboxannotation")
         self.told_outbox = row["last"] or 0
         self.steps.clear()
+
+    def note_deleted(self) -> None:
+        """Write down which destinations are there no more."""
+        rows = self.world.select("SELECT id FROM filters_destination")
+        for key in sorted(self.destinations.keys() - {row["id"] for row in rows}):
+            self.history.add("destination", how="deleted", key=key, uid=self.destinations.pop(key))
 
     @property
     def audiences(self) -> list[str]:

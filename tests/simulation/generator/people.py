@@ -57,6 +57,29 @@ def fall_asleep(cast: Cast, name: str) -> None:
     cast.note_filters("recompiled", set())
 
 
+def wake(cast: Cast, name: str) -> None:
+    """Have a person end their quiet hours and their holiday."""
+    cast.tell_person(name, quiet_from=None, quiet_to=None, holiday_until=None)
+    cast.note_filters("recompiled", set())
+
+
+_DESTINATIONS = """
+SELECT d.id AS key, d.kind, d.active, u.username AS person FROM filters_destination d
+JOIN auth_user u ON u.id = d.owner_id ORDER BY d.id"""
+
+
+def switch(cast: Cast) -> None:
+    """Have somebody turn a destination off, or on again with all that waits, or delete it."""
+    rows = cast.world.select(_DESTINATIONS)
+    if not rows:
+        return
+    row = cast.lots.choice([row for row in rows if not row["active"]] or rows)
+    hows = ("off", "off", "delete") if row["kind"] in ("webhook", "digest", "forward") else ("off",)
+    how = cast.lots.choice(hows) if row["active"] else "on"
+    cast.request(row["person"], "post", f"/delivery/{row['key']}/{how}/")
+    cast.note_deleted()
+
+
 def leave(cast: Cast) -> None:
     """Have somebody delete their account: their own mail goes with them."""
     if len(cast.names) < 3:

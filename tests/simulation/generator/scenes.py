@@ -49,7 +49,10 @@ def _sleep(cast: Cast, bring: Bring) -> None:
     people.fall_asleep(cast, person)
     _deliver(cast)
     _find(cast, bring, 1)
-    cast.world.pass_time(2 * HOUR)
+    if cast.lots.random() < 0.5:
+        people.wake(cast, person)
+    else:
+        cast.world.pass_time(2 * HOUR)
     run_task(cast.world, Task("filters.deliver_due"))
 
 

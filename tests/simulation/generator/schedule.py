@@ -99,7 +99,7 @@ def race(cast: Cast) -> None:
     other = lots.choice(others)
     world.plan_meanwhile(lambda: other(cast), lots.choice((1, 1, 1, 2, 3)))
     for name in lots.sample(tasks, len(tasks)):
-        args = ("mail",) if name == "filters.deliver" else ()
+        args = (lots.choice(scenes.QUEUES),) if name == "filters.deliver" else ()
         run_task(world, Task(name, args))
     world.meanwhile = None
 
@@ -201,6 +201,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (1, pieces.retag),
     (1, pieces.stumble),
     (2, people.rest),
+    (2, people.switch),
     (2, people.regroup),
     (0.2, people.leave),
     (3, upkeep.tend),

@@ -261,4 +261,12 @@ PLANTS = (
         '_sign(">")',
         "none",
     ),
+    Plant(
+        "what is stale in a filter that is not run stays so",
+        "filters.upkeep.rounds",
+        "run_own_lane",
+        "_refresh_cards(tables, enrolled=False)",
+        "_refresh_cards(tables, enrolled=False) if run.matches else None",
+        "matches",
+    ),
 )

@@ -317,4 +317,12 @@ PLANTS = (
         "destination.cursor = destination.latest = destination.all_since = 0",
         "none",
     ),
+    Plant(
+        "a rest that ends sooner goes on for what was put off",
+        "filters.store.schedule",
+        "_profile_changed",
+        "_make_due(instance.user_id)",
+        "pass",
+        "put off",
+    ),
 )
