@@ -47,6 +47,9 @@ from tapestry.tables.read import lookup
 ROWS = 2000
 """Appraisals that are computed in one transaction."""
 
+PERSON, PART = SetAside.Kind.PERSON, "importance"
+"""A person whose messages cannot be appraised is set aside, with this part of the key."""
+
 SECONDS = 20.0
 """Seconds after which a call leaves the rest to the next one."""
 
@@ -96,15 +99,20 @@ def appraise(tables: Tables, seconds: float = SECONDS) -> bool:
     if not Appraiser.objects.exists():
         return False
     _note_new_rows(tables)
-    aside = set_aside.of(SetAside.Kind.PERSON)
+    aside = set_aside.of(PERSON)
     for appraiser in Appraiser.objects.select_related("owner").order_by("pk"):
-        key = f"{appraiser.owner_id}/importance"
+        key = f"{appraiser.owner_id}/{PART}"
         if aside.waits(key):
             continue
         with aside.guard(key):
             if _appraise_for(tables, appraiser, until):
                 return True
     return False
+
+
+def why_not(user: User) -> str:
+    """Return why the messages of a person are not put in order for now, "" if they are."""
+    return set_aside.reason_of(PERSON, f"{user.pk}/{PART}")
 
 
 def _appraise_for(tables: Tables, appraiser: Appraiser, until: float) -> bool:

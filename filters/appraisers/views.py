@@ -12,7 +12,7 @@ from filters.accounts import people
 from filters.accounts.requests import PersonRequest
 from filters.appraisal.order import is_ready
 from filters.appraisal.rules import compile_rule, rules_of
-from filters.appraisal.upkeep import rules_changed
+from filters.appraisal.upkeep import rules_changed, why_not
 from filters.appraisers.forms import RuleForm, WeightForm
 from filters.appraisers.preview import todays_first
 from filters.models import AppraiserRule
@@ -91,6 +91,7 @@ def _page(
         "heaviest": HEAVIEST,
         "lines": todays_first(request.user, compiled) if stored else [],
         "is_ready": not stored or is_ready(request.user),
+        "why_not": why_not(request.user),
     }
     return render(request, "filters/appraisers/rules.html", context, status=400 if failed else 200)
 

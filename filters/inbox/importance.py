@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from django.contrib.auth.models import User
 
 from filters.appraisal.order import ByImportance, is_ready
+from filters.appraisal.upkeep import why_not
 from filters.lists import listing
 from filters.models import AppraiserRule, Filter
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """The order that was asked for: ``by_importance``, and whether it can be given.
+    """The order that was asked for: ``by_importance``, and whether it can be given, or why not.
 
     Until all scores are computed the newest are first.
     """
@@ -22,6 +23,7 @@ class Order:
     by_importance: bool
     has_rules: bool = False
     is_ready: bool = False
+    why_not: str = ""
 
     @property
     def is_by_importance(self) -> bool:
@@ -32,7 +34,7 @@ def order_of(user: User, *, by_importance: bool) -> Order:
     if not by_importance:
         return Order(by_importance=False)
     has_rules = AppraiserRule.objects.filter(owner=user).exists()
-    return Order(by_importance, has_rules, has_rules and is_ready(user))
+    return Order(by_importance, has_rules, has_rules and is_ready(user), why_not(user))
 
 
 def ordered(user: User, filter_: Filter | None, count: int) -> ByImportance:

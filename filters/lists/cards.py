@@ -76,6 +76,13 @@ def being_made(matches: QuerySet[Match]) -> QuerySet[Match]:
     return matches.filter(refreshed_at=None).exclude(pk__in=aside)
 
 
+def cards_aside(matches: QuerySet[Match]) -> tuple[int, str]:
+    """Return how many of some matches have no card for an error of this site, and a reason."""
+    aside = set_aside.of(SetAside.Kind.MATCH).numbers_of()
+    keys = list(matches.filter(card=None, pk__in=aside).order_by("pk").values_list("pk", flat=True))
+    return len(keys), set_aside.reason_of(SetAside.Kind.MATCH, keys[0]) if keys else ""
+
+
 def ensure_cards(tables: Tables, copies: Sequence[CopyKey]) -> None:
     """Make cards of copies of messages that have none, as no filter has found them."""
     cards, _ = _read_cards(tables, copies)

@@ -29,6 +29,7 @@ from django.db.models import (
 from django.db.models.functions import Greatest
 
 from filters.accounts import people
+from filters.lists.cards import cards_aside
 from filters.lists.days import local_day, sql_day
 from filters.lists.sentences import sentences
 from filters.models import Card, Filter, Match, MessageState
@@ -248,13 +249,16 @@ class Progress:
 
     ``searching``: a run still has to look through existing mail, or what it found is not listed
     yet.  ``waiting`` counts what is to be shown later, ``until`` is when the first of it is, and
-    ``at_once`` tells whether all of it is shown then.
+    ``at_once`` tells whether all of it is shown then.  ``kept_back`` counts what cannot be listed
+    for an error of this site, and ``why_not`` says why.
     """
 
     searching: bool
     waiting: int
     until: int | None
     at_once: bool
+    kept_back: int = 0
+    why_not: str = ""
 
 
 def progress(user: User, filter_: Filter) -> Progress:
@@ -268,9 +272,10 @@ def progress(user: User, filter_: Filter) -> Progress:
         first=Min("shown_at", filter=waiting),
         last=Max("shown_at", filter=waiting),
     )
-    searching = filter_.is_searching or counts["unlisted"] > 0
+    kept_back, why_not = cards_aside(stored) if counts["unlisted"] else (0, "")
+    searching = filter_.is_searching or counts["unlisted"] > kept_back
     first, last = counts["first"], counts["last"]
-    return Progress(searching, counts["waiting"], first, at_once=first == last)
+    return Progress(searching, counts["waiting"], first, first == last, kept_back, why_not)
 
 
 def show_now(filter_: Filter) -> int:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django.test import Client
 from support.live_filters import arrive, vote
+from support.set_asides import Planted
 
 from filters.appraisal import order, upkeep
 from filters.appraisal.condition import holds
@@ -22,6 +25,8 @@ from tapestry.core.clock import DAY, WEEK, wall_clock
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.tables.delta.log import Tables
+
+SignIn = Callable[[User], Client]
 
 NOW = 1_790_000_000_000_000
 
@@ -267,3 +272,23 @@ class TestUpkeep:
         upkeep.appraise(mail)
         assert not Appraisal.objects.exists()
         assert wall_clock() > NOW - 100 * WEEK
+
+    def test_who_cannot_be_appraised_reads_why_and_costs_nobody_else(
+        self, mail: Tables, alice: User, bob: User, as_user: SignIn, set_asides: Planted,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:  # fmt: skip
+        for person in (alice, bob):
+            rule(person, 5, "from Jones")
+        errors, rules_of = set_asides.expect(), upkeep.rules_of
+
+        def fails(user: User) -> Any:
+            if user == alice:
+                raise KeyError("nobody foresaw this")
+            return rules_of(user)
+
+        monkeypatch.setattr(upkeep, "rules_of", fails)
+        upkeep.appraise(mail)
+        assert len(errors) == 1 and is_ready(bob) and not is_ready(alice)
+        for path in ("/by-importance/", "/importance/"):
+            page = as_user(alice).get(path).content.decode()
+            assert f"cannot be put in order for now. {upkeep.why_not(alice)}" in page, path

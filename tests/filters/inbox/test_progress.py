@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from support.live_filters import arrive
+from support.set_asides import Planted
 
 from filters.authoring import lifecycle, previews, tasks
-from filters.lists import listing
+from filters.lists import cards, listing
 from filters.lists.cards import refresh_cards
 from filters.models import Filter, Match
+from filters.runtime import set_aside
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.upkeep import rounds
 from tapestry.core.clock import HOUR, wall_clock
@@ -57,6 +60,27 @@ class TestFirstRun:
         assert LOOKING in page_of(as_user(alice)) and NOTHING not in page_of(as_user(alice))
         refresh_cards(mail)
         assert LOOKING not in page_of(as_user(alice))
+
+    def test_what_cannot_be_listed_is_said_and_nobody_waits_for_it(
+        self,
+        mail: Tables,
+        alice: User,
+        as_user: SignIn,
+        monkeypatch: pytest.MonkeyPatch,
+        set_asides: Planted,
+    ) -> None:
+        lifecycle.install(alice, "about plan", name="f")
+
+        def fails(*_: Any) -> None:
+            raise KeyError("nobody foresaw this")
+
+        set_asides.expect()
+        monkeypatch.setattr(cards, "_refresh", fails)
+        rounds.run_round()
+        page, number = page_of(as_user(alice)), Match.objects.count()
+        assert number and f"{number} message{'s' * (number > 1)} that it found cannot be" in page
+        assert set_aside.reason_of("match", Match.objects.earliest("pk").pk) in page
+        assert LOOKING not in page and NOTHING not in page
 
     def test_a_first_window_in_parts_is_over_when_it_reaches_the_installation(
         self, mail: Tables, alice: User
