@@ -15,6 +15,7 @@ from functools import _lru_cache_wrapper
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
+from zlib import crc32
 
 from django.db.models import Model
 
@@ -26,6 +27,26 @@ MOST = 300
 
 class PlantedError(Exception):
     """The fault that was planted."""
+
+
+class PlantedKeyError(PlantedError, KeyError):
+    """One that looks like what is missing."""
+
+
+class PlantedValueError(PlantedError, ValueError):
+    """One that looks like what cannot be read."""
+
+
+class PlantedAttributeError(PlantedError, AttributeError):
+    """One that looks like what is of another type."""
+
+
+KINDS = (PlantedError, PlantedKeyError, PlantedValueError, PlantedAttributeError)
+
+
+def error_of(code: CodeType) -> PlantedError:
+    """Return the error that is raised in a function: always the same kind, and others elsewhere."""
+    return KINDS[crc32(name_of(code).encode()) % len(KINDS)](name_of(code))
 
 
 class Victim:
@@ -104,7 +125,7 @@ def planted(victim: Victim, at: CodeType) -> Iterator[Fault]:
     def trace(frame: FrameType, event: str, _: Any) -> None:
         if frame.f_code is at and fault.active and victim.has(_arguments(frame)):
             fault.raised += 1
-            raise PlantedError(name_of(at))
+            raise error_of(at)
 
     def begin_again(frame: FrameType, event: str, _: Any) -> None:
         if sys.gettrace() is None:
