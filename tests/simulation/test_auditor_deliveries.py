@@ -199,6 +199,19 @@ def test_what_is_of_a_muted_thread_need_not_be_sent_and_all_else_must_be():
     assert all("m4 of filter 1 at 6" in sentence for sentence in lost)
 
 
+def test_a_thread_that_was_muted_by_a_copy_that_is_out_of_sight_may_be_muted():
+    story = right_story()
+    story.person("alice", "x")
+    noon = BEGIN + 12 * HOUR
+    story.mail(noon, {"msgid": "m3", "references": ["m0"], "audience": "group:x"})
+    story.tell("act", person="alice", kind="mute", msgids=["m3"], status=302, step_made=["s"])
+    story.person("alice")
+    story.mail(noon + 1, {"msgid": "m4", "references": ["m0"]})
+    story.match(1, "m4", noon + 1)
+    story.settle(BEGIN + 13 * HOUR)
+    assert not any("m4 of filter 1" in sentence for sentence in found(story))
+
+
 def test_a_filter_of_somebody_else_does_not_go_to_a_destination():
     story = right_story()
     story.filter(3, "bob", "m.size = 1")

@@ -181,7 +181,7 @@ class Desks:
                 root = root_of(self.known, entry["person"], msgid)
                 mutes = entry["kind"] == "mute"
                 if root is None or not certain:
-                    for name in _perhaps_roots(self.known, entry["person"], msgid):
+                    for name in _perhaps_roots(self.known, msgid):
                         self._mute(desk, name, UNSURE, UNSURE)
                 elif desk.muted.get(root, False) != mutes:
                     threads.setdefault(root, (desk.muted.get(root, False), desk.muted_by.get(root)))
@@ -240,13 +240,16 @@ def _either(one: State, other: State) -> State:
     return State(**{name: a if a == b else UNSURE for name, (a, b) in pairs.items()})
 
 
-def _perhaps_roots(known: Known, person: str, msgid: str) -> set[str]:
-    """Return all that may be the first message of a thread: what it answers, up to the first."""
+def _perhaps_roots(known: Known, msgid: str) -> set[str]:
+    """Return all that may be the first message of a thread: what it answers, up to the first.
+
+    By whatever copy: whoever muted it may have lost sight of that since.
+    """
     found, waiting = {msgid}, [msgid]
+    audiences = {audience for _, audience in known.rows["messages"]}
     while waiting:
         name = waiting.pop()
-        rows = (known.rows["messages"].get((name, a)) for a in known.audiences(person))
-        for row in rows:
+        for row in (known.rows["messages"].get((name, audience)) for audience in audiences):
             above = {*row["references"][:1], row["inreplyto"]} - {None} if row else set[str]()
             waiting += sorted(above - found)
             found |= above

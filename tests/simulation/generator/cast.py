@@ -133,9 +133,10 @@ class Cast:
         return [row["msgid"] for row in rows]
 
     def triage_steps(self, person: str) -> list[str]:
+        """Return a person's steps that have come to something: the first part may have failed."""
         rows = self.world.select(
             "SELECT t.id FROM filters_triagestep t JOIN auth_user u ON u.id = t.owner_id"
-            " WHERE u.username = ? ORDER BY t.at, t.id",
+            " WHERE u.username = ? AND t.count ORDER BY t.at, t.id",
             person,
         )
         return [str(UUID(row["id"])) for row in rows]

@@ -201,7 +201,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (1, pieces.retag),
     (1, pieces.stumble),
     (2, people.rest),
-    (2, people.switch),
+    (1, people.switch),
     (2, people.regroup),
     (0.2, people.leave),
     (3, upkeep.tend),
