@@ -5,8 +5,8 @@ r"""Deliver into the owner's mailbox: IMAP APPEND of the original into a folder 
 
 Nothing is deleted.  IMAP can be asked: a message is searched for before it is appended, so that an
 attempt that broke off between APPEND and confirmation repeats nothing (idempotent APPEND).  What a
-person has moved or deleted stays so: a message that was confirmed is never appended again.  A
-folder that they have renamed is followed (tapestry.deliver.imap.renamed).
+person has moved or deleted stays so; a message that leaves a live list and comes back is put in
+again.  A folder that they have renamed is followed (tapestry.deliver.imap.renamed).
 """
 
 from __future__ import annotations
