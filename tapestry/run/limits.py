@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
@@ -16,6 +16,9 @@ from tapestry.core.surroundings import is_of_surroundings, is_unforeseen
 from tapestry.plan.engine import PlanFailedError, TooMuchError, TooSlowError
 
 log = logging.getLogger(__name__)
+
+MOST_SLOW = 3
+"""Plans that take too long by themselves until no other is tried."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -87,7 +90,8 @@ def isolate(
     """Run items at once; where that raises an error, halves, down to the items that raise it.
 
     Return the results, and those items with their errors.  Where it takes too long, those of each
-    plan are run by themselves, and none of a plan that takes too long has results.
+    plan are run by themselves, and none of a plan that takes too long has results; nor have those
+    that are left after ``MOST_SLOW`` such plans, for the engine may be to blame.
     What a half has done before it failed is done again, or found done.
 
     >>> results, failures = isolate(lambda items: [6 // item for item in items], [1, 0, 3])
@@ -107,8 +111,24 @@ def isolate(
             by_plan = _by_plan(items, plan)
             if len(by_plan) == 1:
                 return [], [(item, error) for item in items]
-            return _joined(isolate(run, alike, plan) for alike in by_plan)
+            return _joined(_slow_apart(run, by_plan, error))
     return _halves(partial(isolate, plan=plan), items, run)
+
+
+def _slow_apart(
+    run: Callable[[Sequence[Item]], list[Result]],
+    by_plan: Sequence[Sequence[Item]],
+    error: Exception,
+) -> Iterator[tuple[list[Result], list[tuple[Item, Exception]]]]:
+    """Run those of each plan by themselves, until so many plans have taken too long."""
+    slow = 0
+    for alike in by_plan:
+        if slow == MOST_SLOW:
+            yield [], [(item, error) for item in alike]
+            continue
+        results, failures = isolate(run, alike)
+        slow += any(isinstance(failure, TooSlowError) for _, failure in failures)
+        yield results, failures
 
 
 def _by_plan(items: Sequence[Item], plan: Callable[[Item], Hashable]) -> list[list[Item]]:

@@ -12,7 +12,7 @@ from tapestry.plan.compile import compile_filter
 from tapestry.plan.engine import PlanFailedError, StatementFailedError, TooSlowError
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute
-from tapestry.run.limits import isolate, run_alike, run_isolated
+from tapestry.run.limits import MOST_SLOW, isolate, run_alike, run_isolated
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import LOCAL, connect
 from tapestry.tables.append import append_messages
@@ -99,6 +99,18 @@ def test_only_the_plan_that_takes_too_long_has_no_results():
     results, failures = isolate(run, range(16), lambda item: item in (3, 5, 7))
     assert sorted(item for item, _ in failures) == [3, 5, 7, 10]
     assert sorted(results) == sorted({*range(16)} - {3, 5, 7, 10})
+
+
+def test_where_all_plans_take_too_long_few_are_tried():
+    runs = []
+
+    def run(items):
+        runs.append(items)
+        raise TooSlowError("Too slow.")
+
+    results, failures = isolate(run, range(16), lambda item: item)
+    assert (results, [item for item, _ in failures]) == ([], [*range(16)])
+    assert len(runs) == 1 + MOST_SLOW
 
 
 @pytest.mark.parametrize(
