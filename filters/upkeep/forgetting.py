@@ -102,10 +102,13 @@ def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> i
 def _forget_quotations(audience: str) -> None:
     """Remove what may quote mail that is gone, here and there, and is kept for days at most."""
     members = _members(audience)
-    Export.objects.filter(owner__in=members).delete()  # the file goes with the next upkeep
-    mailboxes = Destination.objects.filter(owner__in=members, kind=Destination.Kind.MAILBOX)
-    Delivery.objects.filter(destination__in=mailboxes).update(answer="")
-    SetAside.objects.update(traceback="")
+    if members.exists():
+        Export.objects.filter(owner__in=members).delete()  # the file goes with the next upkeep
+        mailboxes = Destination.objects.filter(owner__in=members, kind=Destination.Kind.MAILBOX)
+        Delivery.objects.filter(destination__in=mailboxes).update(answer="")
+    tracebacks = SetAside.objects.exclude(traceback="")
+    if tracebacks.exists():  # an UPDATE of none would lock them too
+        tracebacks.update(traceback="")
 
 
 def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) -> int:
