@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from support.browser_watch import BrowserWatch
 
+from filters.accounts.signing_in import counts
 from filters.models import Filter
 from tapestry.celery import app
 
@@ -25,6 +26,12 @@ def pytest_runtest_call(item):
         if WATCH in item.stash:
             with suppress(Exception):  # a browser that is gone says nothing
                 item.stash[WATCH].end()
+
+
+@pytest.fixture(autouse=True)
+def no_attempts():
+    """Nobody has tried to sign in yet: the sites of this process count together."""
+    counts.forget_all()
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,6 @@ from playwright.sync_api import Page, expect
 from support.page_errors import page_errors
 
 from filters.accounts.second_factor import totp
-from filters.accounts.signing_in import counts
 from filters.membership.tasks import tend_accounts
 from filters.membership.views import data as data_views
 from filters.runtime import services
@@ -45,7 +44,6 @@ def site(live_server, transactional_db, settings, tmp_path, monkeypatch):
     settings.SITE_URL, settings.SIGN_UP = live_server.url, "invitation"
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setattr(data_views, "send", lambda *_, **__: True)
-    counts.forget_all()
     app.conf.task_always_eager = True
     yield live_server.url
     app.conf.task_always_eager = False

@@ -7,7 +7,6 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 from support.page_errors import page_errors
 
-from filters.accounts.signing_in import counts
 from filters.models import Passkey
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
@@ -32,7 +31,6 @@ def site(live_server, transactional_db, settings, tmp_path, monkeypatch):
     settings.SECRET_KEY = "of the tests"
     settings.SITE_URL = live_server.url
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    counts.forget_all()
     User.objects.create_user("terry", "terry@example.org", PASSWORD)
     return live_server.url
 

@@ -6,8 +6,6 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
-from filters.accounts.signing_in import counts
-
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
 SIZES = {"desk": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
@@ -20,7 +18,6 @@ def site(live_server, transactional_db, settings, tmp_path, monkeypatch):
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    counts.forget_all()
     User.objects.create_user("terry", "terry@example.org", OLD)
     return live_server.url
 
