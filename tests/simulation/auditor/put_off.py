@@ -36,5 +36,5 @@ def judge_put_off(
         if entry["kind"] in LIMITED:
             end = max(end, point.now + 60 * MINUTE)
         if (state["due_at"] or 0) > end:
-            said = f"the {entry['kind']} {entry['key']} waits until {when(state['due_at'])}"
-            yield Finding(LAW, f"{said}, for no reason after {when(end)}", point.step)
+            sentence = f"the {entry['kind']} {entry['key']} waits until {when(state['due_at'])}"
+            yield Finding(LAW, f"{sentence}, for no reason after {when(end)}", point.step)

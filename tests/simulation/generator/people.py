@@ -23,6 +23,10 @@ def regroup_one(cast: Cast, name: str) -> None:
     cast.note_filters("recompiled", set())
 
 
+AWAKE: dict[str, Any] = {"quiet_from": None, "quiet_to": None, "holiday_until": None}
+"""The profile of somebody who does not rest."""
+
+
 def rest(cast: Cast) -> None:
     """Have somebody choose quiet hours, a holiday, a time zone, or when all is shown."""
     rest_of(cast, cast.lots.choice(cast.names))
@@ -36,7 +40,7 @@ def rest_of(cast: Cast, name: str) -> None:
         case "quiet":
             profile = {"quiet_from": lots.choice((1320, 0, 780)), "quiet_to": lots.choice((420, 1))}
         case "loud":
-            profile = {"quiet_from": None, "quiet_to": None, "holiday_until": None}
+            profile = AWAKE
         case "holiday":
             day = to_datetime(cast.world.now) + timedelta(days=lots.choice((-1, 0, 1, 4)))
             profile = {"holiday_until": f"{day:%Y-%m-%d}"}
@@ -59,7 +63,7 @@ def fall_asleep(cast: Cast, name: str) -> None:
 
 def wake(cast: Cast, name: str) -> None:
     """Have a person end their quiet hours and their holiday."""
-    cast.tell_person(name, quiet_from=None, quiet_to=None, holiday_until=None)
+    cast.tell_person(name, **AWAKE)
     cast.note_filters("recompiled", set())
 
 
