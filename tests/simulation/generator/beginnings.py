@@ -88,10 +88,7 @@ def send_to(cast: Cast, person: str, kind: str, filters: list[int] | None) -> No
     told["name"] = f"d{cast.made}"
     key = cast.order("destination", address=address, settings=settings, **told)
     for row in cast.world.select("SELECT cursor, uid FROM filters_destination WHERE id = ?", key):
-        cast.history.add(
-            "destination", key=key, address=address, url=settings.get("url"), **told, **row
-        )
-        cast.destinations[key] = row["uid"]
+        cast.tell_destination(key=key, address=address, url=settings.get("url"), **told, **row)
 
 
 _NOTIFIED = """
@@ -110,9 +107,7 @@ def ask_to_notify(cast: Cast, person: str) -> None:
     for row in cast.world.select(_NOTIFIED, person):
         if row["uid"] in cast.browsers:
             continue
-        cast.browsers[row["uid"]], cast.destinations[row["id"]] = number, row["uid"]
+        cast.browsers[row["uid"]] = number
         told = {"person": person, "kind": "push", "name": f"d{number}", "filters": None}
-        place = {"address": "", "url": browsers.address(number)}
-        cast.history.add(
-            "destination", key=row["id"], uid=row["uid"], cursor=row["cursor"], **told, **place
-        )
+        told |= {"address": "", "url": browsers.address(number)}
+        cast.tell_destination(key=row["id"], uid=row["uid"], cursor=row["cursor"], **told)

@@ -29,6 +29,7 @@ class Cast:
         self.groups: dict[str, list[str]] = {}
         self.people: dict[str, dict[str, Any]] = {}
         self.destinations: dict[int, str] = {}
+        self.told_destinations: dict[str, dict[str, Any]] = {}
         self.browsers: dict[str, int] = {}
         self.made = self.batches = self.backups = 0
         self.told_outbox = 0
@@ -64,9 +65,18 @@ class Cast:
             self.note_rules(name, "restored")
         self.note_filters("restored", set(self.filters))
         self.note_deleted()
+        for row in self.world.select("SELECT id AS key, uid, cursor FROM filters_destination"):
+            if row["key"] not in self.destinations:
+                self.tell_destination(**{**self.told_destinations[row["uid"]], **row})
         (row,) = self.world.select("SELECT max(id) AS last FROM filters_outboxannotation")
         self.told_outbox = row["last"] or 0
         self.steps.clear()
+
+    def tell_destination(self, **told: Any) -> None:
+        """Write down a destination that was made, or is there again."""
+        self.destinations[told["key"]] = told["uid"]
+        self.told_destinations[told["uid"]] = told
+        self.history.add("destination", **told)
 
     def note_deleted(self) -> None:
         """Write down which destinations are there no more."""

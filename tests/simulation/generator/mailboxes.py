@@ -155,8 +155,7 @@ def send_to_mailbox(cast: Cast) -> None:
         "keywords": box.keywords,
     }
     for row in cast.world.select("SELECT cursor, uid FROM filters_destination WHERE id = ?", key):
-        cast.history.add("destination", key=key, url=None, **where, **told, **row)
-        cast.destinations[key] = row["uid"]
+        cast.tell_destination(key=key, url=None, **where, **told, **row)
 
 
 # At a settled point.
