@@ -21,18 +21,17 @@ from filters.lists.explanation import EvidenceRow
 from filters.lists.sentences import sentences
 from filters.models import Destination, Match
 from filters.runtime.batching import in_batches
-from tapestry.deliver.batch import Batch, DeliveredMatch
+from tapestry.deliver.batch import Batch, DeliveredMatch, LaterError
 
-
-class CardsBeingMadeError(Exception):
-    """A released match is being copied from the tables again: it can be delivered in a moment."""
+CARDS_BEING_MADE = "Its messages are being made ready. Ask again in a moment."
+"""A released match is being copied from the tables again."""
 
 
 def batches_of(claims: Sequence[Claim]) -> dict[int, Batch]:
     """Return the batch of each claim, by destination; those of digests with the votes.
 
     A batch has the matches in the claim's range that its owner may see now, in order; not those of
-    muted threads.  Raise CardsBeingMadeError if one of them is being copied from the tables again.
+    muted threads.  Raise LaterError if one of them is being copied from the tables again.
     """
     scopes = scopes_of({claim.destination: claim.until for claim in claims})
     readers: dict[int, list[Claim]] = defaultdict(list)
@@ -86,7 +85,7 @@ def delivered(
 ) -> tuple[DeliveredMatch, ...]:
     """Return released matches as a reader in these audiences is sent them, in order.
 
-    Raise CardsBeingMadeError if one of them is being copied from the tables again.
+    Raise LaterError if one of them is being copied from the tables again.
     """
     return _delivered(_rows(stored), audiences, zone)
 
@@ -142,7 +141,7 @@ def _delivered(
     visible = sorted((row for row in rows if row.audience in audiences), key=_position)
     stale = [row.pk for row in visible if row.refreshed_at is None]
     if any(being_made(batch).exists() for batch in in_batches(Match.objects.all(), stale)):
-        raise CardsBeingMadeError
+        raise LaterError(CARDS_BEING_MADE)
     message_url, acts = links.message_urls(), links.acts_of()
     with timezone.override(zone):
         return tuple(

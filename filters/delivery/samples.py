@@ -14,7 +14,7 @@ from django.db import transaction
 
 from filters.accounts import people
 from filters.delivery import sending
-from filters.delivery.batches import CardsBeingMadeError, delivered
+from filters.delivery.batches import delivered
 from filters.delivery.mail.addresses import is_usable
 from filters.delivery.ways.preview import Preview
 from filters.delivery.ways.table import WAYS
@@ -23,7 +23,7 @@ from filters.runtime import set_aside
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-from tapestry.deliver.batch import Batch, Outcome
+from tapestry.deliver.batch import Batch, LaterError, Outcome
 
 log = logging.getLogger(__name__)
 
@@ -119,8 +119,8 @@ def send_sample(key: int) -> None:
         else:
             outcome = sending.send(destination, batch)
         set_aside.clear(kind, [aside])
-    except CardsBeingMadeError:
-        outcome = Outcome("retry", "Its messages are being made ready. Ask again in a moment.")
+    except LaterError as error:
+        outcome = Outcome("retry", str(error))
     except Exception as error:
         outcome = Outcome("retry", set_aside.record(kind, aside, error, set_aside.ASK_AGAIN).reason)
     rows.update(state=outcome.state, matches=count, answer=outcome.answer[:1000])

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from filters.delivery import claims, holder, throttle
-from filters.delivery.batches import CardsBeingMadeError, batches_of
+from filters.delivery.batches import batches_of
 from filters.delivery.claims import Attempt, Claim
 from filters.delivery.ways import table as ways
 from filters.models import Destination, SetAside
@@ -19,7 +19,7 @@ from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.surroundings import is_of_surroundings, is_unforeseen
-from tapestry.deliver.batch import Batch, Outcome
+from tapestry.deliver.batch import Batch, LaterError, Outcome
 from tapestry.deliver.timing.backoff import LONGEST, next_try
 from tapestry.run.limits import isolate
 
@@ -33,7 +33,7 @@ SPREAD = 4
 """Times as many as it claims that a thread looks at."""
 
 SOON = 1.0
-"""Seconds after which a batch is composed again, whose messages are being copied again."""
+"""Seconds after which something is tried again of which a LaterError was raised."""
 
 TOGETHER = 0.1
 """Seconds within which what was sent is confirmed, with all that was sent after it.
@@ -111,7 +111,7 @@ def _deliver_all(claimed: Sequence[Claim]) -> int:
             try:
                 attempt = _deliver(claim, batch, seconds, aside)
             except Exception as error:
-                _set_aside(claim.destination.pk, claim.name, error)
+                _put_aside(claim, error)
                 continue
             if attempt is None:
                 continue
@@ -140,11 +140,16 @@ def _composed(claimed: Sequence[Claim]) -> list[tuple[Claim, Batch]]:
 
     composed, failures = isolate(compose, claimed)
     for claim, error in failures:
-        if isinstance(error, CardsBeingMadeError):
-            claims.give_back(claim, SOON)
-        else:
-            _set_aside(claim.destination.pk, claim.name, error)
+        _put_aside(claim, error)
     return composed
+
+
+def _put_aside(claim: Claim, error: Exception) -> None:
+    """Let go of a claim that raised an error: it is set aside, or due again in a moment."""
+    if isinstance(error, LaterError):
+        claims.give_back(claim, SOON)
+    else:
+        _set_aside(claim.destination.pk, claim.name, error)
 
 
 def _deliver(claim: Claim, batch: Batch, seconds: float | None, aside: Aside) -> Attempt | None:
@@ -209,7 +214,7 @@ def _log(attempt: Attempt, kept: bool) -> None:
 
 
 def send(destination: Destination, batch: Batch) -> Outcome:
-    """Send a batch by the way of a destination; what nobody foresaw is raised.
+    """Send a batch by the way of a destination; what nobody foresaw is raised, and LaterError.
 
     Any other error is an outcome to be tried again, those of the surroundings of this one too.
     """

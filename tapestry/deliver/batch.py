@@ -94,3 +94,7 @@ class Outcome:
     answer: str = ""
     retry_after: float | None = None
     until: int | None = None
+
+
+class LaterError(Exception):
+    """Nothing is wrong, and nothing was sent: it can be in a moment; the words say why."""

@@ -11,7 +11,6 @@ from django.utils.http import http_date
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.accounts.requests import PersonRequest, local_path
-from filters.delivery.batches import CardsBeingMadeError
 from filters.delivery.feeds import (
     PERSON,
     document_of,
@@ -24,6 +23,7 @@ from filters.models import Feed, Filter
 from filters.models.delivery import new_feed_token
 from filters.runtime import set_aside
 from tapestry.core.surroundings import is_unforeseen
+from tapestry.deliver.batch import LaterError
 from tapestry.deliver.ways.feed import CONTENT_TYPE
 
 CACHED = "private, max-age=60"
@@ -42,7 +42,7 @@ def feed(request: HttpRequest, token: str) -> HttpResponse:
         raise Http404("There is no such page.") from None
     try:
         return _answer(request, shown, before)
-    except CardsBeingMadeError:
+    except LaterError:
         return _later("What it found last is being made ready. Try again in a moment.", 5)
     except Exception as error:
         if not is_unforeseen(error):

@@ -6,8 +6,10 @@ after it, and what a person has deleted since is not put in again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
@@ -21,7 +23,8 @@ from filters.models import Destination, Filter, Match
 from filters.runtime import services
 from filters.runtime.encryption import decrypt
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.batch import Batch, Outcome
+from tapestry.core.file_lock import file_lock
+from tapestry.deliver.batch import Batch, LaterError, Outcome
 from tapestry.deliver.imap.folders import MailFolders
 from tapestry.deliver.imap.renamed import Place, follow, place_of
 from tapestry.deliver.one_line import one_line
@@ -68,8 +71,14 @@ def settings_of(destination: Destination) -> MailboxSettings:
 def send(destination: Destination, batch: Batch) -> Outcome:
     """Put the messages of a batch into their folders; move those that have left a live filter.
 
-    A message whose original is not kept is left out, and the answer says so.
+    A message whose original is not kept is left out, and the answer says so.  Raise LaterError
+    while another delivery puts something into this mailbox.
     """
+    with _alone(destination):
+        return _send(destination, batch)
+
+
+def _send(destination: Destination, batch: Batch) -> Outcome:
     names = _names(destination, batch)
     boxes: list[Mailbox] = []
     lost: dict[str, str] = {}
@@ -105,6 +114,20 @@ def preview(destination: Destination, batch: Batch) -> Preview:
         for folder, match in placed
     ]
     return Preview("text", "\n".join(lines) or "Nothing has been found yet.")
+
+
+@contextmanager
+def _alone(destination: Destination) -> Iterator[None]:
+    """Hold the mailbox: of two that look for a message at once, each would put it in."""
+    stored = destination.settings
+    mailbox = f"{stored.get('host', '')}/{stored.get('user', '')}".lower()
+    name = sha256(mailbox.encode(errors="surrogatepass")).hexdigest()
+    with file_lock(services.data() / "run" / "mailboxes" / f"{name}.lock") as is_free:
+        if not is_free:
+            raise LaterError(
+                "Another delivery to this mailbox is under way. Ask again in a moment."
+            )
+        yield
 
 
 def _original(msgid: str, audience: str) -> Original | None:

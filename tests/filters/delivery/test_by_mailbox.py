@@ -13,7 +13,7 @@ from support.servers.dovecot import PASSWORD, USER, Dovecot
 from filters.delivery import claims, holder, samples, sending
 from filters.delivery.batches import batches_of
 from filters.delivery.ways import mailbox as by_mailbox
-from filters.models import Delivery, Destination, Filter, Match
+from filters.models import Delivery, Destination, Filter, Match, SetAside
 from filters.runtime import services
 from filters.runtime.encryption import encrypt
 from filters.store.filter_store import DjangoClock
@@ -310,3 +310,22 @@ def test_a_preview_says_in_which_folder_each_message_would_be(
         f"{parent}/jones: About a@x.org, from Joe",
         f"{parent}/jones/{way.LEFT}: About b@x.org, from Joe",
     ]
+
+
+def test_two_destinations_of_one_mailbox_take_turns(
+    box: Destination, keep: Keep, subjects: Subjects
+) -> None:
+    other = Destination.objects.create(
+        owner=box.owner, kind=box.kind, name="other", settings=box.settings, secret=box.secret
+    )
+    keep(1)
+    with by_mailbox._alone(other):
+        turn()
+        assert subjects("jones") == ["there is no such folder"]
+    box.refresh_from_db()
+    assert box.error == "" and not box.failures and box.due_at is not None
+    assert not Delivery.objects.exists() and not SetAside.objects.exists()
+    turn()
+    turn()
+    assert subjects("jones") == ["1"]
+    assert set(Destination.objects.values_list("due_at", "failures")) == {(None, 0)}
