@@ -96,6 +96,7 @@ class _Row(NamedTuple):
     pk: int
     sequence: int
     filter_id: int
+    owner: str
     msgid: str
     audience: str
     matched_at: int
@@ -116,7 +117,8 @@ class _Row(NamedTuple):
 
 
 _FIELDS = (
-    *("pk", "sequence", "filter_id", "msgid", "audience", "matched_at", "explanation"),
+    *("pk", "sequence", "filter_id", "filter__owner__username", "msgid", "audience"),
+    *("matched_at", "explanation"),
     *("evidence_rows", "retracted_at", "refreshed_at"),
     *("card__root", "card__subject", "card__sender", "card__sender_name", "card__received"),
     *("filter__name", "filter__title", "filter__phrase", "filter__display_tql", "filter__tql"),
@@ -161,7 +163,7 @@ def _delivered(
                 matched_at=row.matched_at if row.retracted_at is None else row.retracted_at,
                 explanation=_explanation(row, audiences),
                 url=message_url(row.msgid, row.audience),
-                links=acts(row.pk) if row.retracted_at is None else (),
+                links=acts(row.pk, row.owner, row.msgid) if row.retracted_at is None else (),
             )
             for row in visible
             if row.root is not None  # it has a card

@@ -16,7 +16,7 @@ from django.core import signing
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from filters.models import Destination
+from filters.models import Destination, Match
 from filters.runtime import opaque_keys
 from tapestry.deliver.batch import Link
 
@@ -41,29 +41,43 @@ def message_urls() -> Callable[[str, str], str]:
     return lambda msgid, audience: f"{page}?{urlencode({'id': msgid, 'in': audience})}"
 
 
-def acts_of() -> Callable[[int], tuple[Link, ...]]:
-    """Return the function that gives the links that act on a match, by its primary key.
+def acts_of() -> Callable[[int, str, str], tuple[Link, ...]]:
+    """Return the function that gives the links that act on a match: its key, owner and msgid.
 
-    The key is encrypted: it would tell how many matches there are on the site.
+    The key is encrypted: it would tell how many matches there are on the site.  After a restore
+    another match may have it, so a link is bound to the other two.
     """
     sign, mark = _signer("act").sign, "token"
     pages = [(words, absolute(reverse("act", args=[act, mark]))) for act, words in ACTS.items()]
     around = [(words, *page.rsplit(mark, 1)) for words, page in pages]
 
-    def acts(match: int) -> tuple[Link, ...]:
-        token = sign(opaque_keys.encrypt(match))
+    def acts(match: int, owner: str, msgid: str) -> tuple[Link, ...]:
+        token = sign(f"{opaque_keys.encrypt(match)}.{_bound(owner, msgid)}")
         return tuple(Link(words, f"{before}{token}{after}") for words, before, after in around)
 
     return acts
 
 
-def match_of(token: str) -> int:
-    """Return the match that a token names; raise BadSignature if it is forged or has expired."""
+def match_of(token: str) -> Match | None:
+    """Return the match that a token names, with its filter, owner and card; None if it is gone.
+
+    Raise BadSignature if it is forged or has expired.
+    """
     value = _signer("act").unsign(token, max_age=EXPIRES)
+    key, _, bound = value.partition(".")
     try:
-        return opaque_keys.decrypt(value)
+        matches = Match.objects.filter(pk=opaque_keys.decrypt(key))
     except ValueError:
         raise signing.BadSignature("It names no match.") from None
+    match = matches.select_related("filter__owner", "card").first()
+    if match is None or bound != _bound(match.filter.owner.get_username(), match.msgid):
+        return None
+    return match
+
+
+def _bound(owner: str, msgid: str) -> str:
+    """Return what a link is bound to, in a form that tells nothing."""
+    return _signer("act").signature(f"{owner} {msgid}".encode(errors="surrogatepass"))[:16]
 
 
 def unsubscribe_url(destination: Destination) -> str:

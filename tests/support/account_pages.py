@@ -40,7 +40,7 @@ def pages_of_strangers(user: User) -> list[str]:
         *("/sign-in/", "/sign-up/", invite("dave@example.org")[0], "/forgot/"),
         reverse("reset-password", args=[key, token]),
         reverse("account-deleted", args=[removals.ask(leaver)]),
-        *(link.url for link in links.acts_of()(match.pk)),
+        *(link.url for link in links.acts_of()(match.pk, match.filter.owner.username, match.msgid)),
         links.confirm_url(address.pk, address.email),
         links.unsubscribe_url(destination),
     )

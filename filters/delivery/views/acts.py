@@ -124,10 +124,9 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
 def _match(token: str) -> Match | None:
     """Return the match that a token names, if its owner is active and may still see it."""
     try:
-        key = links.match_of(token)
+        found = links.match_of(token)
     except (BadSignature, ValueError):
         return None
-    found = Match.objects.filter(pk=key).select_related("filter__owner", "card").first()
     if found is None or not found.filter.owner.is_active:
         return None
     if found.audience not in people.audiences(found.filter.owner):

@@ -22,7 +22,7 @@ SignIn = Callable[[User], Client]
 def paths(match: Match) -> dict[str, str]:
     return {
         urlsplit(link.url).path.split("/")[2]: urlsplit(link.url).path
-        for link in links.acts_of()(match.pk)
+        for link in links.acts_of()(match.pk, match.filter.owner.username, match.msgid)
     }
 
 
@@ -67,6 +67,20 @@ def test_forged_expired_and_foreign_links_do_nothing(
     Match.objects.filter(pk=match.pk).update(audience="public")
     assert client.post(path).status_code == 404
     assert not OutboxAnnotation.objects.exists()
+
+
+def test_after_a_restore_a_link_does_not_act_on_another_match_of_its_key(
+    jones: Filter, store: Store, client: Client, bob: User
+) -> None:
+    match = store(jones, "m")
+    path = paths(match)["read"]
+    Match.objects.filter(pk=match.pk).update(msgid="other")
+    assert client.get(path).status_code == client.post(path).status_code == 404
+    Match.objects.filter(pk=match.pk).update(msgid="m")
+    Filter.objects.filter(pk=jones.pk).update(owner=bob)
+    assert client.get(path).status_code == client.post(path).status_code == 404
+    Filter.objects.filter(pk=jones.pk).update(owner=jones.owner)
+    assert client.post(path).status_code == 200
 
 
 def test_links_of_a_deactivated_account_only_unsubscribe(

@@ -24,7 +24,7 @@ SignIn = Callable[[User], Client]
 
 
 def link(match: Match) -> str:
-    return urlsplit(links.acts_of()(match.pk)[0].url).path
+    return urlsplit(links.acts_of()(match.pk, match.filter.owner.username, match.msgid)[0].url).path
 
 
 def votes(user: User, msgid: str = "m") -> list[float | None]:
