@@ -182,19 +182,19 @@ def _card_keys(msgids: Collection[str]) -> dict[tuple[str, str], int]:
 
 def _read_cards(
     tables: Tables, matches: Sequence[StaleMatch | CopyKey]
-) -> tuple[list[Card], dict[str, str | None]]:
-    """Return the cards of the matched messages, and the msgid of each message's parent."""
+) -> tuple[list[Card], dict[tuple[str, str], str | None]]:
+    """Return the cards of the matched copies, and the msgid of the parent of each."""
     wanted: dict[str, set[str]] = defaultdict(set)
     for match in matches:
         wanted[match.audience].add(match.msgid)
     cards: list[Card] = []
-    parents: dict[str, str | None] = {}
+    parents: dict[tuple[str, str], str | None] = {}
     files = tables.data_files(MESSAGES)
     for audience, msgids in wanted.items():
         rows = lookup(tables, MESSAGES, "msgid", msgids, [audience], COLUMNS, files)
         roots = roots_of(tables, audience, rows, files)
         for row in rows:
-            parents.setdefault(row["msgid"], row["inreplyto"])
+            parents[row["msgid"], audience] = row["inreplyto"]
             texts = {name: row[name] or "" for name in ("sender", "sender_name", "subject")}
             columns = {name: row[name] for name in ("msgid", "ts", "received", "date")}
             root = roots[row["msgid"]]

@@ -43,12 +43,14 @@ class StaleMatch:
 
 
 def evidence_rows(
-    tables: Tables, matches: Sequence[StaleMatch], parents: Mapping[str, str | None]
+    tables: Tables,
+    matches: Sequence[StaleMatch],
+    parents: Mapping[tuple[str, str], str | None],
 ) -> dict[int, list[EvidenceRow]]:
     """Return the evidence rows of each match, by its key, as far as its owner may see them.
 
-    ``parents`` maps a matched msgid to that of its parent.  Matches of one message with one
-    evidence share their rows, if their owners see the same.
+    ``parents`` maps a matched copy, its msgid and audience, to the msgid of its parent.  Matches
+    of one copy with one evidence share their rows, if their owners see the same.
     """
     showing = [match for match in matches if match.evidence not in ((), (match.msgid,))]
     keys = {key for match in showing for key in match.evidence[: MAX_ROWS + 1]}
@@ -61,9 +63,11 @@ def evidence_rows(
         if match.audiences not in visible:
             visible[match.audiences] = frozenset(present.intersection(match.audiences))
         audiences = visible[match.audiences]
-        same = (match.msgid, match.evidence, audiences)
+        copy = match.msgid, match.audience
+        same = (copy, match.evidence, audiences)
         if same not in shown:
-            shown[same] = _shown(rows, match.msgid, match.evidence, audiences, parents)
+            parent = parents.get(copy)
+            shown[same] = _shown(rows, match.msgid, match.evidence, audiences, parent)
         evidence[match.key] = shown[same]
     return evidence
 
@@ -73,14 +77,13 @@ def _shown(
     msgid: str,
     evidence: Sequence[str],
     visible: Collection[str],
-    parents: Mapping[str, str | None],
+    parent: str | None,
 ) -> list[EvidenceRow]:
     copies = (
         next((row for row in rows.get(key, ()) if row["audience"] in visible), None)
         for key in evidence
         if key != msgid
     )
-    parent = parents.get(msgid)
     seen = (_evidence_row(row, msgid, parent) for row in copies if row is not None)
     return list(islice(seen, MAX_ROWS))
 

@@ -143,7 +143,7 @@ class Reading:
         """What the reader did with it."""
         msgid = self.message.msgid
         is_listed = listing.visible(self.user).filter(msgid=msgid).exists()
-        return message_states.reading_state(self.user, msgid, is_listed=is_listed)
+        return message_states.reading_state(self.user, msgid, self._audiences, is_listed=is_listed)
 
     @cached_property
     def _audiences(self) -> tuple[str, ...]:

@@ -64,10 +64,13 @@ def states(user: User, msgids: Collection[str]) -> dict[str, MessageState]:
     return {state.msgid: state for state in rows}
 
 
-def reading_state(user: User, msgid: str, *, is_listed: bool) -> ReadingState:
-    """Return what a person did with one message."""
+def reading_state(
+    user: User, msgid: str, audiences: Collection[str], *, is_listed: bool
+) -> ReadingState:
+    """Return what a person, who sees these audiences, did with one message."""
     state = states(user, [msgid]).get(msgid)
-    roots = Card.objects.filter(msgid=msgid).exclude(root="").values("root")
+    seen = Card.objects.filter(msgid=msgid, audience__in=audiences)
+    roots = seen.exclude(root="").values("root")
     later = state is not None and (state.snoozed_until or 0) > wall_clock()
     return ReadingState(
         is_listed=is_listed,

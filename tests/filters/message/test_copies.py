@@ -9,10 +9,13 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from filters.accounts import people
 from filters.annotations.outbox import append_outbox
 from filters.authoring import lifecycle
-from filters.models import OutboxAnnotation, Source
+from filters.lists.cards import CopyKey, _read_cards
+from filters.models import Card, Mute, OutboxAnnotation, Source
 from filters.store.filter_store import DjangoClock
+from filters.store.message_states import reading_state
 from filters.upkeep import rounds
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
@@ -138,3 +141,21 @@ def test_no_source_puts_mail_where_its_owner_may_not(carol: User, as_user: SignI
     page = as_user(carol).post("/sources/new/", {**given, "audience": "user:alice"})
     assert page.status_code == 400 and "user:alice is not one of" in page.content.decode()
     assert not Source.objects.exists()
+
+
+def test_a_thread_is_muted_by_the_copies_that_one_may_see(db: None, bob: User) -> None:
+    times = {"ts": 1, "received": 1}
+    Card.objects.create(msgid="m@x", audience="user:alice", root="r@x", **times)
+    Mute.objects.create(owner=bob, root="r@x")
+    seen = people.audiences(bob)
+    assert not reading_state(bob, "m@x", seen, is_listed=True).is_muted
+    Card.objects.create(msgid="m@x", audience="user:bob", root="r@x", **times)
+    assert reading_state(bob, "m@x", seen, is_listed=True).is_muted
+
+
+def test_the_parent_of_a_copy_is_its_own(db: None, tables: Tables) -> None:
+    copies = [CopyKey("m@x", "user:alice"), CopyKey("m@x", "user:carol")]
+    for copy, parent in zip(copies, ("a@x", "c@x"), strict=True):
+        letter = Message("m@x", inreplyto=parent, audience=copy.audience)
+        append_messages(tables, DjangoClock(), [letter])
+    assert _read_cards(tables, copies)[1] == dict(zip(copies, ("a@x", "c@x"), strict=True))
