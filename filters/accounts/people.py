@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
 
 from filters.models import Filter, Profile
 from filters.runtime.batching import in_batches
@@ -22,6 +23,13 @@ def audiences(user: User | None) -> tuple[str, ...]:
     if user is None:
         return (PUBLIC,)
     return _audiences(user.get_username(), (group.name for group in user.groups.all()))
+
+
+def readers(audience: str) -> QuerySet[User]:
+    """Return those who see an audience now."""
+    kind, _, name = audience.partition(":")
+    members = {"user": Q(username=name), "group": Q(groups__name=name)}.get(kind, Q())
+    return User.objects.filter(members)
 
 
 def publishable(user: User) -> tuple[str, ...]:

@@ -191,22 +191,27 @@ def _begin(appraiser: Appraiser, rules: Sequence[Rule]) -> bool:
 
 
 def _note_new_rows(tables: Tables) -> None:
-    """Make stale what votes and replies concern that came since the last call."""
+    """Make stale what votes and replies concern that came since the last call.
+
+    That is for those who see them: for others nothing has changed.
+    """
     files = {name: tables.data_files(name) for name in (MESSAGES, ANNOTATIONS)}
     until = newest_instant(*files.values())
     since = AppraisalPosition.objects.values_list("ts", flat=True).first() or 0
     if until <= since:
         return
-    concerned: set[str] = set()
+    concerned: dict[str, set[str]] = defaultdict(set)
     if Appraisal.objects.exists():
         for table, column in ((MESSAGES, "inreplyto"), (ANNOTATIONS, "msgid")):
-            new = by_time(files[table], table, [(since, until)], [column])
-            concerned.update(() if new is None else filter(None, new[column].to_pylist()))
+            new = by_time(files[table], table, [(since, until)], [column, "audience"])
+            for row in () if new is None else new.to_pylist():
+                concerned[row["audience"]].add(row[column] or "")
     with transaction.atomic():
         position = AppraisalPosition.lock()
-        for msgids in batched(sorted(concerned)):
-            rows = Appraisal.objects.filter(card__msgid__in=msgids)
-            rows.update(**UNCOUNTED)
+        for audience, named in sorted(concerned.items()):
+            theirs = Appraisal.objects.filter(owner__in=people.readers(audience))
+            for msgids in batched(sorted(named - {""})):
+                theirs.filter(card__msgid__in=msgids).update(**UNCOUNTED)
         position.ts = until
         position.save()
 

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
+from filters.accounts import people
 from filters.appraisal import upkeep as appraisals
 from filters.models import (
     Card,
@@ -92,7 +92,7 @@ def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> i
     if gone.is_any:
         live = Q() if before is None else Q(mode=Filter.Mode.LIVE)
         _begin_again(audience, Filter.objects.filter(live))
-        appraisals.count_again(_members(audience))
+        appraisals.count_again(people.readers(audience))
     if before is None:
         RetiredName.objects.filter(name=audience, is_kept=False).delete()
         _forget_quotations(audience)
@@ -101,7 +101,7 @@ def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> i
 
 def _forget_quotations(audience: str) -> None:
     """Remove what may quote mail that is gone, here and there, and is kept for days at most."""
-    members = _members(audience)
+    members = people.readers(audience)
     if members.exists():
         Export.objects.filter(owner__in=members).delete()  # the file goes with the next upkeep
         mailboxes = Destination.objects.filter(owner__in=members, kind=Destination.Kind.MAILBOX)
@@ -126,7 +126,7 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
             match.evidence_rows = [
                 row for row in match.evidence_rows if row["audience"] != audience
             ]
-            match.refreshed_at = None if counts_them else match.refreshed_at
+            match.refreshed_at = None  # what remains is put in words anew
             match.save(update_fields=["evidence", "evidence_rows", "refreshed_at"])
     return count
 
@@ -159,12 +159,12 @@ def _forget_steps(audience: str, msgids: Collection[str] | None) -> None:
 
 def _begin_again(audience: str, which: QuerySet[Filter]) -> None:
     """Let filters that have seen an audience begin again: its removal is no event."""
-    begin_again(which.filter(owner__in=_members(audience)))
+    begin_again(which.filter(owner__in=people.readers(audience)))
 
 
 def _forget_kept_mail(audience: str, before: int | None) -> None:
     """Remove the mail that was written to those who see an audience: it may quote anything."""
-    written = KeptMail.objects.filter(owner__in=_members(audience))
+    written = KeptMail.objects.filter(owner__in=people.readers(audience))
     (written if before is None else written.filter(at__lt=before)).delete()
 
 
@@ -179,13 +179,6 @@ def _forget_written(audience: str, before: int | None) -> None:
         may_quote |= Q(owner__username=name)
     written = OutgoingMessage.objects.filter(may_quote).exclude(state=OutgoingMessage.State.QUEUED)
     (written if before is None else written.filter(changed_at__lt=before)).delete()
-
-
-def _members(audience: str) -> QuerySet[User]:
-    """Return those who see an audience."""
-    kind, _, name = audience.partition(":")
-    members = {"user": Q(username=name), "group": Q(groups__name=name)}.get(kind, Q())
-    return User.objects.filter(members)
 
 
 @contextmanager

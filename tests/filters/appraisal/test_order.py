@@ -220,6 +220,20 @@ class TestUpkeep:
         upkeep.appraise(mail)
         assert self.scores(bob)["plan"] == 2
 
+    def test_what_somebody_is_told_in_private_concerns_nobody_else(
+        self, mail: Tables, alice: User, bob: User
+    ) -> None:
+        for person in (alice, bob):
+            Filter.objects.create(owner=person, name="f", text="x", tql="m.msgid HAS 'plan'")
+            rule(person, 1, "per vote")
+        rounds.run_round()
+        upkeep.appraise(mail)
+        vote(mail, "jones", "plan", 1.0, "user:alice")
+        arrive(mail, "secret", "plan", audience="user:alice")
+        upkeep._note_new_rows(mail)
+        stale = Appraisal.objects.filter(card__msgid="plan@example.org", is_stale=True)
+        assert [row.owner for row in stale] == [alice]
+
     def test_a_message_is_listed_before_it_has_a_score(
         self, mail: Tables, bob: User, monkeypatch: pytest.MonkeyPatch
     ) -> None:

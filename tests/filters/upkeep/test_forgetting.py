@@ -64,7 +64,7 @@ def delivered(mail: Tables, alice: User) -> Tables:
             ("plan@example.org", "public"),
         )
     )
-    times = {"matched_at": 1, "stored_at": 1, "shown_at": 1}
+    times = {"matched_at": 1, "stored_at": 1, "shown_at": 1, "refreshed_at": 1}
     Match.objects.create(
         filter=found, msgid=secret.msgid, audience="user:alice", card=secret, **times
     )
@@ -105,6 +105,7 @@ def test_what_is_left_names_it_nowhere(delivered: Tables) -> None:
     match = Match.objects.get()
     assert (match.msgid, match.evidence) == ("plan@example.org", ["reply@example.org"])
     assert match.evidence_rows == [{"what": "r", "audience": "public"}]
+    assert match.refreshed_at is None, "what remains is put in words anew"
     assert message(delivered, "plan@example.org", EVERYBODY) is not None
     assert message(delivered, "parc@example.org", EVERYBODY) is not None
 
