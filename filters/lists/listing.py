@@ -29,6 +29,7 @@ from django.db.models import (
 from django.db.models.functions import Greatest
 
 from filters.accounts import people
+from filters.accounts.source_names import import_words
 from filters.lists.cards import cards_aside
 from filters.lists.days import local_day, sql_day
 from filters.lists.sentences import sentences
@@ -43,9 +44,13 @@ from tapestry.tables.read import same_message_id
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """The messages of one import in a list that matched as they came, and how many they are."""
+    """The messages of one import in a list that matched as they came, and how many they are.
+
+    ``words`` say which import it is, as far as its reader may know.
+    """
 
     name: str
+    words: str
     count: int
 
 
@@ -178,7 +183,7 @@ def rows(
     """
     page_cards: list[Any] = list(page)
     named = {(card.day, card.block) for card in page_cards if card.block}
-    blocks = _blocks(page.paginator.object_list, sorted(named))
+    blocks = _blocks(user, page.paginator.object_list, sorted(named))
     lines = rows_of(user, page_cards, filter_, retracted=retracted)
     return [
         replace(line, block=blocks.get((card.day, card.block)))
@@ -186,7 +191,9 @@ def rows(
     ]
 
 
-def _blocks(found: Any, named: Sequence[tuple[int, str]]) -> dict[tuple[int, str], Block]:
+def _blocks(
+    user: User, found: Any, named: Sequence[tuple[int, str]]
+) -> dict[tuple[int, str], Block]:
     """Return the blocks of a list that a page shows, by day and name, counted in one query."""
     if not named:
         return {}
@@ -197,7 +204,7 @@ def _blocks(found: Any, named: Sequence[tuple[int, str]]) -> dict[tuple[int, str
         }
     )
     return {
-        (day, name): Block(name, counts[f"block_{number}"])
+        (day, name): Block(name, import_words(user, name), counts[f"block_{number}"])
         for number, (day, name) in enumerate(named)
     }
 

@@ -1,7 +1,4 @@
-"""Where a copy of a message came from, and what the server that received it found out about it.
-
-The name of a source is for its owner and for staff; others learn the kind of source alone.
-"""
+"""Where a copy of a message came from, and what the server that received it found out about it."""
 
 from __future__ import annotations
 
@@ -10,13 +7,11 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from filters.models.source import Source
+from filters.accounts.source_names import source_words
 from filters.runtime import services
 from filters.runtime.authserv import server_of
 from tapestry.core.message import Message
 from tapestry.ingest.mime.authentication import authentication_of
-from tapestry.ingest.session import kind_of
-from tapestry.servers.account import Account
 from tapestry.tables.originals import original
 from tapestry.tables.read import Copy
 
@@ -37,21 +32,11 @@ class Origin:
 def origin_of(user: User, message: Message, copy: Copy) -> Origin:
     """Return where a copy of a message came from, as far as a reader may know."""
     name = message.source or ""
-    words, url = _words(user, name)
+    words, url = source_words(user, name)
     authserv_id = _trusted(name)
     stored = original(services.tables(), message.msgid, copy) if authserv_id else None
     verdicts = authentication_of(stored.raw, authserv_id) if stored else ()
     return Origin(words, url, authserv_id, verdicts)
-
-
-def _words(user: User, name: str) -> tuple[str, str]:
-    for source in Source.objects.filter(owner=user):
-        if name.startswith(f"{_address(source)}/"):
-            return str(source), source.get_absolute_url()
-    if user.is_staff or not name:
-        return name, ""
-    kind = _kind(name)
-    return (str(Source.Kind(kind).label) if kind else "an archive or directory"), ""
 
 
 def _trusted(name: str) -> str:
@@ -63,20 +48,3 @@ def _trusted(name: str) -> str:
     """
     server = server_of(name)
     return str(settings.AUTHSERV.get(server, "")) if server else ""
-
-
-def _kind(name: str) -> str | None:
-    scheme, separator, _ = name.partition("://")
-    return kind_of(scheme) if separator else None
-
-
-def _address(source: Source) -> str:
-    security: object = source.security
-    return Account(
-        source.kind,
-        source.host,
-        source.port,
-        security,  # type: ignore[arg-type]
-        source.user,
-        "",
-    ).address

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta
 from hashlib import sha256
-from urllib.parse import unquote, urlencode
+from urllib.parse import urlencode
 from zlib import crc32
 
 from django import template
@@ -14,7 +14,6 @@ from django.utils import timezone
 from tapestry.core.clock import DAY, HOUR, MINUTE, to_datetime, wall_clock
 from tapestry.core.content import message_id_of
 from tapestry.deliver.timing.schedule import HELD
-from tapestry.ingest.session import kind_of
 
 register = template.Library()
 
@@ -31,21 +30,6 @@ def moment(instant: int | None) -> datetime | None:
         return timezone.localtime(to_datetime(instant))
     except (OverflowError, ValueError):
         return None
-
-
-@register.filter
-def import_words(name: str) -> str:
-    """Say what was imported: the folder of an account, or the name of an archive.
-
-    >>> import_words("imaps://joe%40x.org@imap.x.org:993/INBOX"), import_words("old.mbox")
-    ('INBOX of joe@x.org', 'old.mbox')
-    """
-    account, is_folder, folder = name.partition("://")[2].partition("/")
-    if not is_folder or not folder or kind_of(name.partition("://")[0]) is None:
-        return name
-    user, _, server = account.rpartition("@")
-    host = server.rpartition(":")[0] or server
-    return f"{folder} of {unquote(user) or host}"
 
 
 @register.filter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from filters.templatetags.mail import age, hue, import_words, initial, moment
+from filters.templatetags.mail import age, hue, initial, moment
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, wall_clock
 
 
@@ -38,19 +38,3 @@ def test_initials(who: str, letter: str) -> None:
 def test_colours_stay() -> None:
     assert hue("Mary") == hue("mary")
     assert 0 <= hue("") < 8
-
-
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("imap://al%40x.org@127.0.0.1:1143/INBOX", "INBOX of al@x.org"),
-        ("imaps://al@[::1]:993/Lists/plans", "Lists/plans of al"),
-        ("nntps://news.x.org:563/comp.misc", "comp.misc of news.x.org"),
-        ("last-year.mbox", "last-year.mbox"),
-        ("https://x.org/a", "https://x.org/a"),
-        ("imap://x", "imap://x"),
-        ("", ""),
-    ],
-)
-def test_what_was_imported(name: str, said: str) -> None:
-    assert import_words(name) == said
