@@ -68,7 +68,7 @@ def forget(audience: str, before: int | None = None) -> Report:
 
     @contextmanager
     def alone() -> Iterator[None]:
-        with rounds.all_lanes(), appraisals.alone(FOREVER):
+        with appraisals.alone(FOREVER), rounds.all_lanes():  # the lanes wait for no appraisal
             waiting = OutboxAnnotation.objects.filter(audience=audience)
             (waiting if before is None else waiting.filter(created__lt=before)).delete()
             yield
@@ -118,17 +118,22 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
     count = drop_invisible(Match.objects.filter(of_audience & old))
     _forget_states(audience, None if before is None else cards)
     cards.delete()
-    for match in Match.objects.exclude(evidence=[], evidence_rows=[]).iterator() if keys else ():
-        tallied = [row for row in match.evidence_rows if "names" in row]
-        counts_them = audience in {row["audience"] for row in tallied}
-        if counts_them or keys.intersection(match.evidence):
-            match.evidence = [key for key in match.evidence if key not in keys]
-            match.evidence_rows = [
-                row for row in match.evidence_rows if row["audience"] != audience
-            ]
-            match.refreshed_at = None  # what remains is put in words anew
-            match.save(update_fields=["evidence", "evidence_rows", "refreshed_at"])
+    if keys:
+        _forget_evidence(audience, keys)
     return count
+
+
+def _forget_evidence(audience: str, keys: frozenset[str]) -> None:
+    """Remove the evidence that is gone from matches, which are put in words anew."""
+    found = Match.objects.exclude(evidence=[], evidence_rows=[])
+    for key, evidence, rows in found.values_list("pk", "evidence", "evidence_rows").iterator():
+        counts_them = any("names" in row and row["audience"] == audience for row in rows)
+        if counts_them or not keys.isdisjoint(evidence):
+            Match.objects.filter(pk=key).update(
+                evidence=[one for one in evidence if one not in keys],
+                evidence_rows=[row for row in rows if row["audience"] != audience],
+                refreshed_at=None,
+            )
 
 
 def _forget_states(audience: str, cards: QuerySet[Card] | None) -> None:
