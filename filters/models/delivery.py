@@ -248,7 +248,10 @@ class Mute(models.Model):
 
 
 class KeptMail(models.Model):
-    """Mail that this site wrote to a person, kept for a page: no mail server sends it."""
+    """Mail that this site wrote to a person, kept for a page: no mail server sends it.
+
+    ``audiences``, a line for each, are those that its owner saw then: it may quote mail of them.
+    """
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="kept_mail")
     message_id = models.TextField()
@@ -256,6 +259,7 @@ class KeptMail(models.Model):
     subject = models.TextField(default="", blank=True)
     raw = models.BinaryField()
     at = models.BigIntegerField()
+    audiences = models.TextField(default="", blank=True)
 
     class Meta:
         verbose_name_plural = "kept mail"

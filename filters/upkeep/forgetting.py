@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
@@ -100,11 +101,15 @@ def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> i
 
 
 def _forget_quotations(audience: str) -> None:
-    """Remove what may quote mail that is gone, here and there, and is kept for days at most."""
-    members = people.readers(audience)
-    if members.exists():
-        Export.objects.filter(owner__in=members).delete()  # the file goes with the next upkeep
-        mailboxes = Destination.objects.filter(owner__in=members, kind=Destination.Kind.MAILBOX)
+    """Remove what may quote mail that is gone, here and there, and is kept for days at most.
+
+    Who has left a group is not known: of its mail all that may quote it goes.
+    """
+    of_group = audience.startswith("group:")
+    owners = User.objects.all() if of_group else people.readers(audience)
+    if owners.exists():
+        Export.objects.filter(owner__in=owners).delete()  # the file goes with the next upkeep
+        mailboxes = Destination.objects.filter(owner__in=owners, kind=Destination.Kind.MAILBOX)
         Delivery.objects.filter(destination__in=mailboxes).update(answer="")
     tracebacks = SetAside.objects.exclude(traceback="")
     if tracebacks.exists():  # an UPDATE of none would lock them too
@@ -168,8 +173,9 @@ def _begin_again(audience: str, which: QuerySet[Filter]) -> None:
 
 
 def _forget_kept_mail(audience: str, before: int | None) -> None:
-    """Remove the mail that was written to those who see an audience: it may quote anything."""
-    written = KeptMail.objects.filter(owner__in=people.readers(audience))
+    """Remove the mail that was written to those who see an audience, or saw it then."""
+    saw = Q(owner__in=people.readers(audience)) | Q(audiences__contains=f"\n{audience}\n")
+    written = KeptMail.objects.filter(saw)
     (written if before is None else written.filter(at__lt=before)).delete()
 
 

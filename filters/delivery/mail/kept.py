@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 
+from filters.accounts import people
 from filters.delivery.mail.outgoing import WrittenMail
 from filters.delivery.mail.signed import owner_of
 from filters.models import KeptMail
@@ -54,6 +55,7 @@ def keep(raw: bytes, recipient: str, owner: User | None = None) -> bool:
             "subject": one_line(str(subject), 300),
             "raw": raw,
             "at": wall_clock(),
+            "audiences": "\n".join(["", *people.audiences(owner), ""]),
         },
     )
     return True

@@ -16,6 +16,7 @@ from support.set_asides import Planted
 from filters.annotations.outbox import annotate, append_outbox
 from filters.appraisal import upkeep as appraisals
 from filters.appraisal.upkeep import appraise, rules_changed
+from filters.delivery.mail.kept import keep
 from filters.models import (
     Appraisal,
     AppraiserRule,
@@ -344,6 +345,21 @@ def test_kept_mail_of_those_who_saw_it_is_gone(
     assert everybody.filter(at=9).count() == 2
     forget(audience)
     assert {kept.owner.username for kept in everybody} == set(left)
+
+
+@pytest.mark.usefixtures("mail")
+def test_kept_mail_of_those_who_have_left_a_group_is_gone(alice: User, bob: User) -> None:
+    """The group itself may be gone before its mail."""
+    parc = Group.objects.get_or_create(name="parc")[0]
+    bob.groups.set([parc])
+    alice.groups.clear()
+    for owner in (alice, bob):
+        assert keep(b"Message-ID: <1@x>\n\nThe plan", "a@x.org", owner)
+        Export.objects.create(owner=owner, asked_at=1, ended_at=1)
+    parc.delete()
+    forget("group:parc")
+    assert [kept.owner for kept in KeptMail.objects.all()] == [alice]
+    assert not Export.objects.exists()
 
 
 @pytest.mark.usefixtures("mail")
