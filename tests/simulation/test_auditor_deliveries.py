@@ -177,6 +177,15 @@ def test_what_has_left_a_list_and_come_back_since_was_told_of_its_first_stay():
     assert any("says insert of m1" in sentence for sentence in found(story))
 
 
+def test_what_a_filter_has_found_before_it_became_live_was_told_of_that_time():
+    story = copy.deepcopy(right_story())
+    sent = received(story)[0]
+    stored(0, matched_at=sent["now"] - 2 * HOUR)(story)
+    story.change(1, "mode", live=True)
+    story.entries.insert(story.entries.index(sent) + 1, story.entries.pop())
+    assert not any("says insert of m1" in sentence for sentence in found(story))
+
+
 def test_what_was_answered_may_come_again_after_a_crash():
     story = right_story()
     twice(1)(story)

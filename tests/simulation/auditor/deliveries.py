@@ -52,6 +52,7 @@ class Deliveries:
         self.plans = Plans(known)
         self.faults = 0
         self.forgot = False
+        self.changed = set[int]()
         self.number = 0
 
     def judge(
@@ -65,6 +66,7 @@ class Deliveries:
         if rows is None:
             return
         by_position = {row["sequence"]: row for row in rows if row["sequence"] is not None}
+        self.changed = {e["key"] for e in point.entries if e["what"] == "filter_changed"}
         for entry in point.entries:
             self.forgot |= entry["what"] == "upkeep" and entry["kind"] in ("forget", "restore")
         self.plans.follow(point, lives)
@@ -195,7 +197,8 @@ class Deliveries:
             at = row["matched_at"] if row["retracted_at"] is None else row["retracted_at"]
             op = "insert" if row["retracted_at"] is None else "delete"
             told = dict(item.fields).get("matched_at")
-            since = at > sent.entry["now"] + CLOSE  # it has come or left anew since
+            # It has come or left anew since, or its filter means something else.
+            since = at > sent.entry["now"] + CLOSE or row["filter"] in self.changed
             wrong = instant_told(told) != at or item.op != op
             if sent.kind == "webhook" and wrong and not since and not self.forgot:
                 said = (
