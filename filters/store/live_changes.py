@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from filters.models import Match
 from filters.runtime.batching import BATCH_SIZE, batched
 from filters.store.schedule import is_waiting
-from tapestry.core.clock import BEGINNING, wall_clock
+from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, DueFilter
 
 EVIDENCE_FIELDS = ("audience", "disjunct", "evidence", "explanation", "refreshed_at", "card")
@@ -69,11 +69,7 @@ def apply_changes(
     are retracted, and those that are stay read.  Runs inside the caller's transaction.
     """
     final = net_changes(changes)
-    first_windows = {
-        due.filter_id
-        for due in filters
-        if due.live and due.since == (BEGINNING if due.start is None else due.start)
-    }
+    first_windows = {due.filter_id for due in filters if due.is_live_beginning}
     for batch in batched(sorted(final), BATCH_SIZE // 2):
         _apply({pair: final[pair] for pair in batch}, first_windows, shown)
     for filter_id in first_windows:

@@ -10,7 +10,8 @@ class Budgets:
     """Seconds that a run of each lane may take, and what else bounds it.
 
     ``light``: what takes no longer is proven.  ``most_rows`` are new in one shared window;
-    ``halvings`` is how often an unproven window is halved before its filter is set aside.
+    ``halvings`` is how often an unproven window is halved, or that with which a live filter begins
+    tried again, before its filter is set aside.
     """
 
     shared: float = 40.0

@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
+from tapestry.core.clock import BEGINNING
+
 
 class LockedClock(Protocol):
     """The clock while this process, and no other, holds its lock."""
@@ -56,6 +58,11 @@ class DueFilter:
     explanation: str = ""
     proven: bool = False
     set_aside: bool = False
+
+    @property
+    def is_live_beginning(self) -> bool:
+        """Tell whether its window is a live filter's first, whose changes are its whole answer."""
+        return self.live and self.since == (BEGINNING if self.start is None else self.start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 This is admission control, with fair scheduling: owners take turns, the one who has used the least
 time first.  A turn is one run with a time limit.  If an owner's filters are too much together,
-each is run alone from then on; if one is too much alone, over a part of its window; and if that
-does not help, it is set aside in words.
+each is run alone from then on; if one is too much alone, over a part of its window, or, if it is a
+live filter that begins, over all of it again; and if that does not help, it is set aside in words.
 """
 
 from __future__ import annotations
@@ -139,16 +139,24 @@ def _run_alone(
     until: int,
     budgets: Budgets,
 ) -> Run:
-    """Run one filter over its window, or over as much of it as can be run in time."""
+    """Run one filter over its window, or over as much of it as can be run in time.
+
+    A live filter that begins is run over all of it: the answer of a part would be taken for its
+    whole answer.  It has as many tries as another has portions.
+    """
     started = time.monotonic()
     whole_end = until if due.until is None else due.until
-    end = _end(tables, due.since, whole_end, portion.halvings)
+    halvings = 0 if due.is_live_beginning else portion.halvings
+    end = _end(tables, due.since, whole_end, halvings)
     part = due if end == whole_end else replace(due, until=end)
     run = run_own_windows(engine_on, tables, store, [part], end, budgets.unproven)
     if not run.slow:
         if time.monotonic() - started < budgets.unproven / 4:
             portion.halvings = max(0, portion.halvings - 1)
         return run
+    if due.is_live_beginning:
+        is_last_try = portion.tries > budgets.halvings
+        return refuse_slow(store, run) if is_last_try else replace(run, slow=())
     if portion.halvings == budgets.halvings or _end(tables, due.since, end, 1) == end:
         return refuse_slow(store, run)
     portion.halvings += 1

@@ -186,6 +186,29 @@ def test_a_filter_too_slow_over_any_part_is_set_aside_and_no_other(mail):
     assert found(store) == [(0, "a@x"), (1, "a@x"), (1, "lunch@x")]
 
 
+def test_a_slow_live_filter_begins_with_its_whole_answer_or_not_at_all(mail):
+    for name in "bcdef":
+        append_messages(*mail, [Message(f"{name}@x", subject="slow")])
+    store = LaneStore(live=True, slow=SLOW)
+    shared(mail, store)
+    assert not any(run.filters for run in unproven(mail, store, Slow))
+    assert store.failed == {0: "It takes more than 20 seconds to run."}
+    assert store.changes == []
+
+
+def test_a_live_filter_that_has_begun_is_run_over_parts_of_its_window(mail):
+    store = LaneStore(live=True, slow=SLOW)
+    shared(mail, store)
+    unproven(mail, store)
+    for name in "bcdef":
+        append_messages(*mail, [Message(f"{name}@x", subject="slow")])
+    shared(mail, store)
+    store.prove([0], proven=False)
+    unproven(mail, store, Slow)
+    assert [change.msgid for change in store.changes] == [f"{name}@x" for name in "abcdef"]
+    assert store.failed == {}
+
+
 def test_owners_take_turns_by_the_time_they_have_used():
     turns = Turns()
     with turns.next({"ann", "bob"}) as first, turns.next({"ann", "bob"}) as second:
