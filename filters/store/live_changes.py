@@ -2,8 +2,9 @@
 
     changes, in order ─ net_changes ─> NetChange ─> rows inserted, restored, updated, retracted
 
-Of a match that leaves before it was shown nothing stays but what it had left before: one that was
-released was shown, though the clock may have been set back since.
+Of a match that leaves before it was shown nothing stays but what it had left before, be it within
+the window in which it came back: one that was released was shown, though the clock may have been
+set back since.
 """
 
 from __future__ import annotations
@@ -35,11 +36,13 @@ Pair = tuple[int, str]
 class NetChange:
     """The net change of a message in a filter over a window: its last change.
 
-    ``began`` is the instant within the window since which it matches, if there is one.
+    ``began`` is the instant within the window since which it matches, and ``left`` the first at
+    which it ceased to, if there are such.
     """
 
     last: Change
     began: int | None = None
+    left: int | None = None
 
 
 def net_changes(changes: Iterable[Change]) -> dict[Pair, NetChange]:
@@ -47,12 +50,14 @@ def net_changes(changes: Iterable[Change]) -> dict[Pair, NetChange]:
     net: dict[Pair, NetChange] = {}
     for change in changes:
         pair = (change.filter_id, change.msgid)
+        before = net.get(pair, NetChange(change))
         if change.op == "insert":
-            net[pair] = NetChange(change, change.at)
-        elif change.op == "update" and pair in net:
-            net[pair] = replace(net[pair], last=change)
+            net[pair] = replace(before, last=change, began=change.at)
+        elif change.op == "update":
+            net[pair] = replace(before, last=change)
         else:
-            net[pair] = NetChange(change)
+            left = change.at if before.left is None else before.left
+            net[pair] = NetChange(change, left=left)
     return net
 
 
@@ -96,7 +101,11 @@ def _apply(
             _set_evidence(row, net_change.last)
             updated.append(row)
         elif net_change.began is not None:
-            (inserted if row is None else restored).append(row := row or Match(filter_id=pair[0]))
+            if row is None:
+                inserted.append(row := Match(filter_id=pair[0]))
+            else:
+                _keep_left(row, net_change.left)
+                restored.append(row)
             _begin(row, net_change.began, shown[pair[0]])
             _set_evidence(row, net_change.last)
     Match.objects.bulk_create(inserted, batch_size=BATCH_SIZE // 15)
@@ -120,9 +129,21 @@ def rows_of(pairs: Iterable[Pair]) -> QuerySet[Match]:
     return Match.objects.filter(filter__in=set(filter_ids), msgid__in=set(msgids))
 
 
+def _keep_left(row: Match, at: int | None) -> None:
+    """Keep of a match that comes back what it is again if it leaves before it is shown.
+
+    That is what it was once it had left: at an instant of the window, unless before.  One that was
+    not shown yet is what it was before it came.
+    """
+    present = row.retracted_at is None
+    if present and row.sequence is None and row.shown_at > max(row.stored_at, wall_clock()):
+        return
+    row.left = {name: getattr(row, name) for name in PRESENCE_FIELDS}
+    if present:
+        row.left |= {"retracted_at": at, "sequence": None}
+
+
 def _begin(row: Match, at: int, shown_at: int) -> None:
-    left = row.retracted_at is not None
-    row.left = {name: getattr(row, name) for name in PRESENCE_FIELDS} if left else {}
     row.matched_at, row.stored_at, row.shown_at = at, wall_clock(), shown_at
     row.read_at = row.retracted_at = row.sequence = None
 

@@ -133,6 +133,31 @@ class TestLeaving:
         Match.objects.update(shown_at=wall_clock())
         assert (listed(carol), match("plan").sequence) == ({"plan"}, None)
 
+    @pytest.mark.parametrize("runs_between", [False, True])
+    def test_what_was_shown_and_leaves_unseen_as_it_has_come_back_has_left_when_it_first_did(
+        self, tables: Tables, carol: User, runs_between: bool
+    ) -> None:
+        arrive(tables, "plan")
+        vote(tables, "ann", "plan")
+        install(carol, SCORE)
+        run()
+        Match.objects.update(sequence=7)
+        Filter.objects.update(timeliness="hourly")
+        before = latest_instant()
+        for voter, number in [("bob", -1.0), ("cy", 1.0), ("dee", -1.0), ("eve", 1.0)]:
+            vote(tables, voter, "plan", number)
+            if voter == "bob":
+                first_left = latest_instant()
+            if runs_between or voter in ("cy", "eve"):
+                run()
+        assert (listed(carol), left(carol)) == (set(), set())
+        vote(tables, "flo", "plan", -1.0)
+        run()
+        assert (listed(carol), left(carol)) == (set(), {"plan"})
+        retracted_at = match("plan").retracted_at
+        assert retracted_at is not None and before < retracted_at <= first_left
+        assert match("plan").sequence is None
+
     @pytest.mark.parametrize("how", [{"stored_at": 2 * HOUR}, {"sequence": 7}])
     def test_what_was_shown_leaves_a_trace_though_the_clock_was_set_back(
         self, tables: Tables, carol: User, how: dict[str, int]

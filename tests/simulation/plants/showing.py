@@ -97,7 +97,7 @@ PLANTS = (
         "an update within a window forgets the insert",
         "filters.store.live_changes",
         "net_changes",
-        "net[pair] = replace(net[pair], last=change)",
+        "net[pair] = replace(before, last=change)",
         "net[pair] = NetChange(change)",
         "matches",
     ),
