@@ -91,13 +91,17 @@ def _rests(destinations: Collection[Destination], now: int) -> Iterator[tuple[in
 
 
 def _limits(destinations: Collection[Destination], now: int) -> Iterator[tuple[int, Wait]]:
+    """Yield when those may be served again that were served often.
+
+    What was sent at an instant to come does not count: the clock was set back since.
+    """
     limits = {
         destination.pk: MOST_AN_HOUR.get(Destination.Kind(destination.kind))
         for destination in destinations
     }
     limited = [pk for pk, most in limits.items() if most is not None]
     recent = Delivery.objects.filter(
-        destination__in=limited, state=Delivery.State.DELIVERED, at__gt=now - HOUR
+        destination__in=limited, state=Delivery.State.DELIVERED, at__gt=now - HOUR, at__lte=now
     )
     instants: dict[int, list[int]] = defaultdict(list)
     for pk, at in recent.order_by("-at").values_list("destination", "at"):

@@ -18,7 +18,7 @@ from filters.delivery.mail import outgoing
 from filters.models import Address, Delivery, Destination, Filter, KeptMail, Match
 from filters.store.filter_store import DjangoClock
 from filters.store.release import release
-from tapestry.core.clock import HOUR, wall_clock
+from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.message import Annotation, Message
 from tapestry.deliver.batch import Outcome
@@ -261,6 +261,20 @@ def test_digests_wait_when_there_were_twelve_in_an_hour(
     body = smtp.messages[-1].get_body(("plain",))
     assert body is not None
     assert all(f"About m{number}" in body.get_content() for number in range(most, most + 3))
+
+
+def test_digests_sent_before_the_clock_was_set_back_hold_up_none(
+    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
+) -> None:
+    to_alice("digest")
+    most = throttle.MOST_AN_HOUR[Destination.Kind.DIGEST]
+    for number in range(most):
+        store(jones, f"m{number}")
+        turn()
+    Delivery.objects.update(at=wall_clock() + 3 * DAY)
+    store(jones, "new")
+    turn()
+    assert len(smtp.messages) == most + 1
 
 
 def test_without_a_mail_server_mail_is_kept_for_its_reader(
