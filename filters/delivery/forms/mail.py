@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
+from django.db.models import Q
 
 from filters.accounts.recipient_field import RecipientField
 from filters.accounts.timeliness_field import AT_ONCE, TimelinessField
@@ -75,10 +76,14 @@ class DigestForm(MailForm):
         destination.settings = destination.settings | given
 
     def store(self) -> Destination:
-        """Store the digest; when what waits is to come is told anew."""
+        """Store the digest; when what waits is to come is told anew.
+
+        So if it is being claimed just now, though its times were read before.
+        """
         stored = super().store()
-        waiting = Destination.objects.filter(pk=stored.pk, failing_since=None, due_at__isnull=False)
-        waiting.update(due_at=wall_clock())
+        waiting = Q(due_at__isnull=False) | ~Q(holder="")
+        rows = Destination.objects.filter(waiting, pk=stored.pk, failing_since=None)
+        rows.update(due_at=wall_clock())
         return stored
 
 

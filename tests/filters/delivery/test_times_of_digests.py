@@ -127,3 +127,27 @@ def test_a_holiday_that_is_cancelled_as_it_is_read_is_over(
     monkeypatch.setattr(throttle, "waits", waits)
     turn()
     assert way.delivered == [("insert", "one")]
+
+
+def test_a_time_that_is_changed_as_it_is_read_counts(
+    as_user: SignIn,
+    alice: User,
+    digest: Destination,
+    jones: Filter,
+    store: Store,
+    way: Recorder,
+    monkeypatch: Any,
+) -> None:
+    client = as_user(alice)
+    store(jones, "one")
+    given = {"address": "al@example.org", "which": "all", "timeliness_how": "at once"}
+    read = throttle.waits
+
+    def waits(destinations: Any) -> Any:
+        found = read(destinations)
+        client.post(f"/delivery/{digest.pk}/edit/", given)
+        return found
+
+    monkeypatch.setattr(throttle, "waits", waits)
+    turn()
+    assert way.delivered == [("insert", "one")]
