@@ -16,7 +16,7 @@ from filters.models import Card, Match, MessageState
 from filters.triage import steps
 from filters.triage.actions import ACTIONS
 from filters.triage.steps import Target
-from tapestry.core.clock import DAY, wall_clock
+from tapestry.core.clock import DAY, HOUR, wall_clock
 
 
 def fill(user: User, chance: random.Random) -> None:
@@ -100,6 +100,21 @@ def test_the_mark_follows_whatever_changes_a_list(bob: User) -> None:
         counts._kept.clear()
         fresh = counts.sidebar(User.objects.get(pk=bob.pk))
         assert (kept.total, kept.unread) == (fresh.total, fresh.unread)
+
+
+@pytest.mark.parametrize("read_at", [None, 1])
+def test_the_mark_follows_until_when_matches_wait(bob: User, read_at: int | None) -> None:
+    fill(bob, random.Random(1))
+    now = wall_clock()
+    waiting = bob.filters.get(name="jones").matches.filter(sequence=None)
+    waiting.update(shown_at=now + HOUR, stored_at=now, read_at=read_at)
+
+    def waits_until() -> list[int | None]:
+        return [getattr(row, "waits_until", None) for row in counts.sidebar(bob).filters]
+
+    assert now + HOUR in waits_until()
+    waiting.update(shown_at=now + 2 * HOUR)
+    assert now + 2 * HOUR in waits_until()
 
 
 def test_the_mark_follows_each_batch_of_a_step(bob: User) -> None:
