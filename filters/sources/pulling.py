@@ -110,7 +110,7 @@ class _Work:
     complete: bool = True
     remaining: int = 0
     folders: int = 0
-    errors: list[TapestryError] = field(default_factory=list)
+    errors: list[Exception] = field(default_factory=list)
     quiet: list[str] = field(default_factory=list)
 
     def do(self) -> None:
@@ -127,7 +127,7 @@ class _Work:
             if isinstance(error, TapestryError):
                 self.fail(error)
                 return
-            self.fail(TapestryError(f"It failed ({error_class}); the log says why."))
+            self.fail(TapestryError(_sentence(error)))
             raise
         finally:
             event(
@@ -261,13 +261,13 @@ class _Work:
                 ignore_conflicts=True,
             )
 
-    def _end(self, failure: TapestryError | None, due_at: int, **changes: Any) -> None:
+    def _end(self, failure: Exception | None, due_at: int, **changes: Any) -> None:
         """Store the outcome; record the pull if it brought something, or failed otherwise."""
         source = self.source
         if not Source.objects.filter(pk=source.pk).exists():
             return
         error_before, error = source.error, _sentence(failure)
-        hint = storable(failure.hint or "") if failure else ""
+        hint = storable(getattr(failure, "hint", None) or "")
         _put_off(source, due_at)
         _unchanged(source).update(error=error, hint=hint, **changes)
         source.refresh_from_db()
@@ -284,5 +284,7 @@ def may_pull(source: Source) -> bool:
     return owner.is_active and source.audience in people.publishable(owner)
 
 
-def _sentence(error: TapestryError | None) -> str:
-    return storable(error.message) if error is not None else ""
+def _sentence(error: Exception | None) -> str:
+    if error is None or isinstance(error, TapestryError):
+        return storable(error.message) if error else ""
+    return f"It failed ({type(error).__name__}); the log says why."

@@ -17,6 +17,7 @@ from tapestry.core.delivery_header import nothing_is_ours
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message, width
 from tapestry.core.ports import Clock
+from tapestry.core.surroundings import is_unforeseen
 from tapestry.ingest.parallel import parse_batches
 from tapestry.ingest.stream import Batch, Item, MessageStream
 from tapestry.tables.append import Cursor, Forbidden, append_messages, never, to_nobody
@@ -167,6 +168,7 @@ def _batches(stream: MessageStream, is_ours: IsOurs) -> Iterator[Batch]:
     batch, length, start = Batch(), 0, 0.0
     try:
         for item in stream.items:
+            is_own = _is_own_delivery(item, is_ours)
             if batch and item.origin != batch.origin:
                 # A batch has one cursor, so that all its messages are of one origin.
                 yield batch
@@ -175,7 +177,7 @@ def _batches(stream: MessageStream, is_ours: IsOurs) -> Iterator[Batch]:
                 start = time.monotonic()
             batch.origin, batch.backlog = item.origin, item.backlog
             batch.cursor = item.cursor or batch.cursor
-            if _is_own_delivery(item, is_ours):
+            if is_own:
                 batch.skipped += 1
             elif item.raw is not None:
                 batch.raws.append(item.raw)
@@ -187,8 +189,8 @@ def _batches(stream: MessageStream, is_ours: IsOurs) -> Iterator[Batch]:
             if batch and (is_full or item.flush or time.monotonic() - start >= BATCH_SECONDS):
                 yield batch
                 batch, length = Batch(), 0
-    except TapestryError:
-        if batch:
+    except Exception as error:
+        if batch and (isinstance(error, TapestryError) or is_unforeseen(error)):
             yield batch
         raise
     if batch:

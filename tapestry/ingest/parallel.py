@@ -46,12 +46,12 @@ def parse_batches(
         children.append(child)
         idle.append(ours)
     under_way: deque[tuple[Connection, Batch]] = deque()
-    failure: TapestryError | None = None
+    failure: Exception | None = None
     try:
         while True:
             try:
                 following = next(batches, None) if failure is None else None
-            except TapestryError as error:
+            except Exception as error:
                 failure, following = error, None
             if under_way and (following is None or not idle):
                 pipe, before = under_way.popleft()

@@ -17,6 +17,7 @@ from functools import partial
 from tapestry.core.backoff import pause_after
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
+from tapestry.core.surroundings import is_unforeseen
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.session import MailSession, open_session
 from tapestry.ingest.stream import CursorOf
@@ -36,13 +37,14 @@ class FolderReport:
     """What came from a folder; ``complete`` unless a part of it was left for another time.
 
     Then ``reached`` of about ``total`` messages have been read, those of earlier pulls included.
-    ``error`` is set if the folder cannot be read, or if the connection was lost over it: the
-    caller can then pull another first.  ``remaining`` counts the folders still to be pulled.
+    ``error`` is set if the folder cannot be read, whether somebody foresaw why or not, or if the
+    connection was lost over it: the caller can then pull another first.  ``remaining`` counts the
+    folders still to be pulled.
     """
 
     folder: str
     tally: Tally = field(default_factory=Tally)
-    error: TapestryError | None = None
+    error: Exception | None = None
     complete: bool = True
     reached: int = 0
     total: int | None = None
@@ -64,7 +66,8 @@ def pull_account(
     ``hidden`` are parents of folders that hold our deliveries: what is in them is not pulled.
     A lost connection is opened again with exponential backoff, and reading goes on from the
     cursor.  Raises ConnectionLostError after MOST_LOSSES losses in a row, RefusedError if the
-    server refuses the account or every folder.  What was appended stays.
+    server refuses the account or every folder.  What was appended stays.  After an error that
+    nobody foresaw, the other folders are read over a connection of their own.
 
     ``seconds`` limits all of it: a server that sends a byte now and then holds nobody up.  Then
     the connection is lost.
@@ -92,8 +95,11 @@ def pull_account(
                         refusals.append(report.error)
                     yield report
                     if not report.complete or target.stop():
-                        break
-            break
+                        waiting.clear()
+                    elif report.error is not None and is_unforeseen(report.error):
+                        break  # what the server says next may still be of that folder
+            if not waiting:
+                break
         except ConnectionLostError as error:
             losses = 1 if tally.passed > passed_before else losses + 1
             # If the server was never reached, the caller tries again later.
@@ -119,11 +125,15 @@ def _pull_folder(
         stream = session.open(folder, target.audience, cursor_of, sync_states)
     except ConnectionLostError:
         raise
-    except TapestryError as error:
-        return FolderReport(folder, tally, error)
+    except Exception as error:
+        if isinstance(error, TapestryError) or is_unforeseen(error):
+            return FolderReport(folder, tally, error)
+        raise
     try:
         complete = ingest_batches(stream, target, tally)
         reached = stream.resumed.messages + tally.passed
         return FolderReport(folder, tally, None, complete, reached, stream.total())
-    except (RefusedError, UnavailableError) as error:
-        return FolderReport(folder, tally, error)
+    except Exception as error:
+        if isinstance(error, (RefusedError, UnavailableError)) or is_unforeseen(error):
+            return FolderReport(folder, tally, error)
+        raise

@@ -1,13 +1,15 @@
-"""A pull has an end, though a server sends a little now and then."""
+"""A pull has an end, and each folder its turn, whatever a server sends and whatever fails here."""
 
 from __future__ import annotations
 
+import errno
 import time
 
 import pytest
 from support.clocks import MemoryClock
 from support.servers.fake_servers import FakeImap, FakeNews, letter
 
+from tapestry.ingest import ingest_batch
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
@@ -58,3 +60,36 @@ def is_left(server, pattern, root):
     with pytest.raises(ConnectionLostError):
         list(pull_account(server.account, [pattern], target, InMemorySyncStates(), seconds=1.0))
     assert not server.ended
+
+
+def test_a_message_with_which_nobody_reckoned_costs_its_folder_and_no_other(tmp_path):
+    """What came before it, the newest, has its cursor; it is met again: nothing is passed over."""
+
+    def is_ours(raw):
+        if b"number 3" in raw:
+            raise KeyError("nobody foresaw this")
+        return False
+
+    tables, states = Tables(tmp_path), InMemorySyncStates()
+    folders = {"one": {n: letter(n) for n in range(1, 5)}, "two": {9: letter(9)}}
+    with FakeImap(folders) as server:
+        for added in (1, 0):
+            target = IngestTarget(tables, MemoryClock(), "public", is_ours=is_ours)
+            one, two = pull_account(server.account, ["one", "two"], target, states)
+            assert isinstance(one.error, KeyError) and two.error is None
+            assert (one.tally.added, two.tally.added) == (added, added)
+        target = IngestTarget(tables, MemoryClock(), "public")
+        (again,) = pull_account(server.account, ["one"], target, states)
+        assert again.tally.added == 3
+
+
+def test_what_the_surroundings_do_ends_a_pull(tmp_path, monkeypatch):
+    def full(*_arguments, **_named):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(ingest_batch, "append_messages", full)
+    target = IngestTarget(Tables(tmp_path), MemoryClock(), "public")
+    with FakeImap({"one": {1: letter(1)}, "two": {9: letter(9)}}) as server:
+        with pytest.raises(OSError, match="No space left"):
+            list(pull_account(server.account, ["one", "two"], target, InMemorySyncStates()))
+        assert not any("two" in told for told in server.log)
