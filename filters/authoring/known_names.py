@@ -26,6 +26,9 @@ SHOWN_AFTER = 2.0
 The first one after a start may not, on a large archive: its names are shown once they are read.
 """
 
+OLD = 600.0
+"""Seconds after which names are shown no more: the mail that had them may be forgotten."""
+
 KEPT = 300
 """Reads that are kept in memory, one for each set of audiences."""
 
@@ -70,7 +73,8 @@ def begin_reading(tables: Tables, audiences: Sequence[str]) -> _Reading:
             return last
         _readings.pop(key, None)
         read = _reader.submit(recent_names, tables, tuple(audiences))
-        reading = _Reading(read, now + SHOWN_AFTER, _names(last) if last else None)
+        before = None if last is None or now > last.shown_at + OLD else _names(last)
+        reading = _Reading(read, now + SHOWN_AFTER, before)
         _readings[key] = reading
         while len(_readings) > KEPT:
             del _readings[next(iter(_readings))]

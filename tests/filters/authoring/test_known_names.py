@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from filters.authoring import known_names as reading
-from filters.authoring.known_names import FRESH, KEPT, SHOWN_AFTER, begin_reading, known_names
+from filters.authoring.known_names import (
+    FRESH,
+    KEPT,
+    OLD,
+    SHOWN_AFTER,
+    begin_reading,
+    known_names,
+)
 from tapestry.core.errors import TapestryError
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.recent_names import Names
@@ -62,6 +69,12 @@ def test_the_first_are_shown_a_fixed_time_after_they_were_asked_for(
     assert known_names(tables, ("public", "user:joe")).lists == ("list 2",)
     assert clock.now == pytest.approx(1000 + 2 * SHOWN_AFTER)
     assert clock.reads == [PUBLIC, ("public", "user:joe")]
+
+
+def test_names_of_long_ago_are_not_shown_again(clock: Clock, tables: Tables) -> None:
+    known_names(tables, PUBLIC)
+    clock.now += OLD + 1
+    assert known_names(tables, PUBLIC).lists == ("list 2",)
 
 
 def test_later_nobody_waits_and_new_ones_are_shown_as_late(clock: Clock, tables: Tables) -> None:
