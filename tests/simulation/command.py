@@ -32,11 +32,14 @@ def main(arguments: Sequence[str]) -> int:
     directory = worlds_directory()
     try:
         template = prepare(directory)
-        for name in ("coverage", "generator.schedule", "judging", "site_mail", "world"):
+        for name in ("coverage", "generator.schedule", "judging", "site_mail", "twins", "world"):
             import_module(f"simulation.{name}")
+        from simulation.twins import play_twins  # it imports the product
+
         gc.collect()
         gc.freeze()  # what all worlds share is not looked at, and not copied, by each
-        play = partial(play_one, steps=options.steps, directory=directory, template=template)
+        played = play_twins if options.twins else play_one
+        play = partial(played, steps=options.steps, directory=directory, template=template)
         if options.planted:
             return _find_planted(options, play)
         with _spark(options, directory) as remote:
@@ -59,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--planted", action="store_true", help="plant faults, and say which seed finds each")
     add("--only", action="append", default=[], help="plant those with this in their names")
     add("--unfound", action="store_true", help="plant those alone that were not found yet")
+    add("--twins", action="store_true", help="play calm worlds twice, and compare them")
     add("--most", type=int, default=100, help="give a fault up after so many worlds (100)")
     add("--record", action="store_true", help="keep what was found, for README.md")
     add("--readme", action="store_true", help="write the tables of README.md from what is kept")

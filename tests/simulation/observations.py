@@ -10,12 +10,12 @@ from simulation import tables_reader
 
 LISTED = re.compile(r'data-msgid="([^"]*)"')
 
-
+MATCHES = """
+SELECT id AS key, filter_id AS filter, msgid, audience, matched_at, stored_at, shown_at,
+    retracted_at, read_at, sequence, card_id IS NOT NULL AS listed
+FROM filters_match ORDER BY id"""
 _ROWS = {
-    "matches": """
-        SELECT id AS key, filter_id AS filter, msgid, audience, matched_at, stored_at, shown_at,
-            retracted_at, read_at, sequence, card_id IS NOT NULL AS listed
-        FROM filters_match ORDER BY id""",
+    "matches": MATCHES,
     "filters": """
         SELECT f.id AS key, u.username AS owner, active, enrolled, proven, since, start, end,
             error, revision, begun_at

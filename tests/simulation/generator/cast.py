@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from typing import Any
-from uuid import UUID
 
 from simulation.generator.aims import Aims
 from simulation.generator.mail import Mail
@@ -141,15 +140,6 @@ class Cast:
             person,
         )
         return [row["msgid"] for row in rows]
-
-    def triage_steps(self, person: str) -> list[str]:
-        """Return a person's steps that have come to something: the first part may have failed."""
-        rows = self.world.select(
-            "SELECT t.id FROM filters_triagestep t JOIN auth_user u ON u.id = t.owner_id"
-            " WHERE u.username = ? AND t.count ORDER BY t.at, t.id",
-            person,
-        )
-        return [str(UUID(row["id"])) for row in rows]
 
     def rules(self, person: str) -> list[dict[str, Any]]:
         """Return a person's rules of importance, in their order."""

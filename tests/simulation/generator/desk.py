@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from uuid import UUID
 
 from simulation.generator.cast import Cast
-from simulation.world import MINUTE, SECOND
+from simulation.world import MINUTE, SECOND, World
 
 ACTIONS = (
     "done",
@@ -22,14 +23,24 @@ ACTIONS = (
 """What somebody does with messages of a list."""
 
 
+def triage_steps(world: World, person: str) -> list[str]:
+    """Return a person's steps that have come to something: the first part may have failed."""
+    rows = world.select(
+        "SELECT t.id FROM filters_triagestep t JOIN auth_user u ON u.id = t.owner_id"
+        " WHERE u.username = ? AND t.count ORDER BY t.at, t.id",
+        person,
+    )
+    return [str(UUID(row["id"])) for row in rows]
+
+
 def act(cast: Cast, person: str, action: str, msgids: Sequence[str]) -> None:
     """Have somebody do something with messages of their lists."""
     sent: dict[str, object] = {"id": list(msgids)}
     if action == "snooze":
         sent["until"] = "tomorrow"
-    before = cast.triage_steps(person)
+    before = triage_steps(cast.world, person)
     answer = cast.request(person, "post", f"/triage/do/{action}/", sent)
-    made = [step for step in cast.triage_steps(person) if step not in before]
+    made = [step for step in triage_steps(cast.world, person) if step not in before]
     for step in made:
         cast.steps.setdefault(person, []).append(step)
     status = answer and answer["status"]
