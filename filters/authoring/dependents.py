@@ -3,7 +3,8 @@
 A filter runs as it was last compiled (``Filter.tql``).  When a filter that it refers to changes,
 it is compiled again in the transaction of that change: from that instant on it has the new
 meaning, and what its older text still has to run is left as a ``PendingWindow`` for the next
-run.  A live filter begins again instead: only its present answer matters.
+run.  A live filter begins again instead: only its present answer matters.  If it has ended, it
+does so once it is set going again: its list is that of its end.
 """
 
 from __future__ import annotations
@@ -83,8 +84,11 @@ def recompile(filter_: Filter, at: int) -> None:
 
 
 def _mean(filter_: Filter, tql: str, error: str, at: int) -> None:
-    """Have a filter mean something else from ``at`` on, or nothing, for an error."""
-    if tql != filter_.tql:
+    """Have a filter mean something else from ``at`` on, or nothing, for an error.
+
+    A live filter that has ended stays what it was at its end until it is set going again.
+    """
+    if tql != filter_.tql and not (filter_.is_live and filter_.has_ended):
         if filter_.is_live:
             filter_.begin(filter_.start)
         else:

@@ -115,8 +115,9 @@ def change(
     has not been run over.  With ``forget`` it starts as if it were new: nothing that it has
     delivered stays.  A live filter is as if it had always had the new text: the next run
     retracts what no longer matches; if its mode becomes KEEP, all that was retracted returns.
-    Given another ``end``, a filter that has stopped at its end goes on from there.  Given another
-    ``timeliness``, or ``while_unread``, what waits is planned anew; "" is the owner's default.
+    Given another ``end``, a filter that has stopped at its end goes on from there; a live one that
+    means something else since then begins again.  Given another ``timeliness``, or
+    ``while_unread``, what waits is planned anew; "" is the owner's default.
     Raises TapestryError where the text is not a filter.
     """
     context, references = track_references(people.context(changed.owner, name or changed.name))
@@ -130,7 +131,10 @@ def change(
         before = (full_name(detached), detached.text, detached.visibility)
         modes = {detached.mode, mode or detached.mode}
         has_ended = detached.has_ended
+        new_end = detached.end if end == "as before" else end
+        goes_on = has_ended and new_end != detached.end
         restarts = existing is not None or text != detached.text or len(modes) > 1
+        restarts |= goes_on and detached.is_live and understood.tql != detached.tql
         if restarts or forget or detached.error:
             start = _restart(detached, existing, at, live=Filter.Mode.LIVE in modes)
             if forget:
@@ -154,9 +158,8 @@ def change(
         if while_unread is not None:
             detached.while_unread = while_unread
         detached.visibility = visibility or detached.visibility
-        if end != "as before" and end != detached.end:
-            detached.active |= has_ended
-            detached.end = end
+        detached.active |= goes_on
+        detached.end = new_end
         detached.save()
         if choices != (detached.timeliness, detached.while_unread):
             replan(Filter.objects.filter(pk=detached.pk))

@@ -101,6 +101,23 @@ class TestChangingIt:
         run()
         assert (listed(carol), left(carol)) == ({"tennis"}, {"golf"})
 
+    def test_ended_it_holds_what_it_held_until_it_is_set_going_again(
+        self, tables: Tables, bob: User, carol: User
+    ) -> None:
+        sport = lifecycle.install(bob, "about golf", name="sport", visibility="shared")
+        for name in ("golf", "tennis"):
+            arrive(tables, name)
+        made = install(carol, "in bob's sport and with no reply", end=latest_instant())
+        run()
+        lifecycle.change(sport, "about tennis")
+        run()
+        made.refresh_from_db()
+        assert made.has_ended
+        assert (listed(carol), left(carol)) == ({"golf"}, set())
+        lifecycle.change(made, made.text, end=None)
+        run()
+        assert (listed(carol), left(carol)) == ({"tennis"}, {"golf"})
+
     def test_paused_it_holds_what_it_held_and_then_catches_up(
         self, tables: Tables, carol: User
     ) -> None:
