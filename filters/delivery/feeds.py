@@ -20,6 +20,7 @@ from filters.accounts import people
 from filters.delivery import links
 from filters.delivery.batches import delivered
 from filters.delivery.excerpts import excerpts_of
+from filters.delivery.ways.composing import Matches, composed, left_out_words
 from filters.models import Feed, Filter, Match, Mute, SetAside
 from filters.runtime import opaque_keys, set_aside
 from filters.runtime.opaque_keys import keyed_digest
@@ -82,11 +83,12 @@ def state_of(feed: Feed, before: int | None = None) -> FeedState:
     return FeedState(f'"{digest[:32]}"', updated // SECOND if is_settled else None, updated)
 
 
-def document_of(feed: Feed, state: FeedState, before: int | None = None) -> bytes:
+def document_of(feed: Feed, state: FeedState, before: int | None = None) -> tuple[bytes, int]:
     """Return an Atom document of a feed: its newest matches, as its owner may see them now.
 
-    With ``before`` it is the page of the newest before a position of the release sequence.  A match
-    keeps its position, so who follows the links gets each once, whatever comes meanwhile.
+    A match that cannot be written is set aside; return how many these are.  With ``before`` it is
+    the page of the newest before a position of the release sequence.  A match keeps its position,
+    so who follows the links gets each once, whatever comes meanwhile.
     """
     owner = feed.owner
     audiences = people.audiences(owner)
@@ -99,16 +101,23 @@ def document_of(feed: Feed, state: FeedState, before: int | None = None) -> byte
     entries = delivered(matches, audiences, people.time_zone(owner))
     url = links.absolute(feed.get_absolute_url())
     page = reverse("inbox") if feed.filter is None else feed.filter.get_absolute_url()
-    return atom_feed(
-        map(_opaque, entries),
-        feed_id=feed.uid.urn,
-        title=title_of(feed),
-        feed_url=_page(url, before),
-        next_url=_page(url, last[0]) if len(sequences) > MOST else "",
-        excerpts=excerpts_of(entries),
-        page_url=links.absolute(page),
-        updated=state.updated,
-    )
+    excerpts = excerpts_of(entries)
+
+    def written(matches: Matches, left_out: int) -> bytes:
+        return atom_feed(
+            map(_opaque, matches),
+            feed_id=feed.uid.urn,
+            title=title_of(feed),
+            subtitle=left_out_words(left_out),
+            feed_url=_page(url, before),
+            next_url=_page(url, last[0]) if len(sequences) > MOST else "",
+            excerpts=excerpts,
+            page_url=links.absolute(page),
+            updated=state.updated,
+        )
+
+    document, shown_matches = composed(entries, "feed", written)
+    return document, len(entries) - len(shown_matches)
 
 
 def _page(url: str, before: int | None) -> str:

@@ -56,16 +56,18 @@ def _later(reason: str, seconds: int) -> HttpResponse:
 
 
 def _answer(request: HttpRequest, shown: Feed, before: int | None) -> HttpResponse:
-    state = state_of(shown, before)
+    state, left_out = state_of(shown, before), 0
     response = get_conditional_response(request, state.etag, state.last_modified)
     if response is None:
-        response = HttpResponse(document_of(shown, state, before), content_type=CONTENT_TYPE)
+        document, left_out = document_of(shown, state, before)
+        response = HttpResponse(document, content_type=CONTENT_TYPE)
         set_aside.clear(PERSON, [key_of(shown)])
-    response.headers["ETag"] = state.etag
+    if not left_out:  # else a reader would keep the document that lacks something
+        response.headers["ETag"] = state.etag
     response.headers["Cache-Control"] = CACHED
     response.headers["Referrer-Policy"] = "no-referrer"
     response.headers["X-Robots-Tag"] = "noindex"
-    if state.last_modified is not None:
+    if state.last_modified is not None and not left_out:
         response.headers["Last-Modified"] = http_date(state.last_modified)
     return response
 

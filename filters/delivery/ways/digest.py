@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from email import policy
 from email.parser import BytesParser
 
@@ -9,6 +10,7 @@ from filters.delivery.excerpts import excerpts_of
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.addresses import set_problem
 from filters.delivery.mail.outgoing import RecipientRefusedError, WrittenMail
+from filters.delivery.ways.composing import Matches, composed, left_out_words
 from filters.delivery.ways.preview import Preview
 from filters.models import Address, Destination
 from tapestry.core.errors import TapestryError
@@ -53,11 +55,20 @@ def _send(destination: Destination, address: Address, batch: Batch) -> Outcome:
 
 
 def write(destination: Destination, address: Address, batch: Batch) -> bytes | None:
-    """Return the bytes of a digest; None if nothing is new.  What has left is told beside it."""
+    """Return the bytes of a digest; None if nothing is new.  What has left is told beside it.
+
+    A match that cannot be shown is set aside, and a note counts it.
+    """
     if not (batch.entered() or batch.note):
         return None
-    message = compose(batch, outgoing.envelope(destination, address, batch), excerpts_of)
-    return None if message is None else message.as_bytes()
+    envelope = outgoing.envelope(destination, address, batch)
+
+    def written(matches: Matches, left_out: int) -> bytes | None:
+        note = f"{batch.note} {left_out_words(left_out)}".strip()
+        message = compose(replace(batch, matches=matches, note=note), envelope, excerpts_of)
+        return None if message is None else message.as_bytes()
+
+    return composed(batch.matches, "digest", written)[0]
 
 
 def preview(destination: Destination, batch: Batch) -> Preview:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -16,6 +17,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from filters.delivery import links
+from filters.delivery.ways.composing import Matches, composed, with_left_out
 from filters.delivery.ways.preview import Preview
 from filters.delivery.ways.vapid import vapid_keys
 from filters.inbox.counts import unread_of
@@ -32,26 +34,44 @@ MOST_BROWSERS = 20
 
 
 def send(destination: Destination, batch: Batch) -> Outcome:
-    """Send a notification of a batch to the browser of a destination."""
-    return push.send(
-        batch,
+    """Send a notification of a batch to the browser of a destination.
+
+    A match that cannot be written is set aside, and the answer counts it.
+    """
+    unread = unread_of(destination.owner) if batch.entered() else 0
+    sent = _writable(batch, unread)
+    outcome = push.send(
+        sent,
         subscription_of(destination),
         vapid_keys(),
         wall_clock(),
-        page_url=_page_url(batch),
-        unread=unread_of(destination.owner) if batch.entered() else 0,
+        page_url=_page_url(sent),
+        unread=unread,
         allowed=settings.PRIVATE_HOSTS,
     )
+    return with_left_out(outcome, len(batch.matches) - len(sent.matches))
 
 
 def preview(destination: Destination, batch: Batch) -> Preview:
     """Return the notification of a batch as JSON; it is encrypted when it is sent."""
-    if not batch.entered():
+    unread = unread_of(destination.owner)
+    shown = _writable(batch, unread)
+    if not shown.entered():
         return Preview("json", "")
-    document = push.payload(batch, _page_url(batch), unread_of(destination.owner))
+    document = push.payload(shown, _page_url(shown), unread)
     notification = json.loads(document)
     content = json.dumps(notification, indent=2, ensure_ascii=False)
     return Preview("json", content, tuple(push.headers_of(batch.key).items()))
+
+
+def _writable(batch: Batch, unread: int) -> Batch:
+    """Return a batch without the matches of which no notification can be written."""
+
+    def written(matches: Matches, _left_out: int) -> bytes:
+        some = replace(batch, matches=matches)
+        return push.payload(some, _page_url(some), unread) if some.entered() else b""
+
+    return replace(batch, matches=composed(batch.matches, "push", written)[1])
 
 
 def subscribe(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from django.conf import settings
 
+from filters.delivery.ways.composing import Matches, composed, with_left_out
 from filters.delivery.ways.preview import Preview
 from filters.models import Destination
 from filters.runtime import encryption, services
@@ -24,16 +25,21 @@ MOST = 100
 def send(destination: Destination, batch: Batch) -> Outcome:
     """Send a batch to the address of a webhook, signed with its secret.
 
-    Raise TapestryError if there is no secret to sign with.
+    A match that cannot be written is set aside, and the answer counts it.  Raise TapestryError if
+    there is no secret to sign with.
     """
-    return webhook.send(
-        _named(batch),
+    sent, left_out = _writable(destination, batch)
+    if not sent.matches:
+        return with_left_out(Outcome("delivered"), left_out)
+    outcome = webhook.send(
+        sent,
         destination.settings["url"],
         _secret_of(destination),
         wall_clock(),
         destination=destination.name,
         allowed=settings.PRIVATE_HOSTS,
     )
+    return with_left_out(outcome, left_out)
 
 
 def preview(destination: Destination, batch: Batch) -> Preview:
@@ -41,7 +47,7 @@ def preview(destination: Destination, batch: Batch) -> Preview:
 
     The signature is that of the body as it is sent, in one line.
     """
-    named = _named(batch)
+    named, _ = _writable(destination, batch)
     body = webhook.body_of(named, destination.name)
     signed = webhook.headers_of(named.key, body, _secret_of(destination), wall_clock())
     headers = {"Host": read_target(destination.settings["url"]).authority} | signed
@@ -55,6 +61,17 @@ def renew_secret(destination: Destination) -> str:
     ciphertext = encryption.encrypt(secret, services.data())
     Destination.objects.filter(pk=destination.pk).update(secret=ciphertext)
     return secret
+
+
+def _writable(destination: Destination, batch: Batch) -> tuple[Batch, int]:
+    """Return a batch that can be sent, and how many of its matches were left out."""
+    named = _named(batch)
+
+    def written(matches: Matches, _left_out: int) -> bytes:
+        return webhook.body_of(replace(named, matches=matches), destination.name)
+
+    _, matches = composed(batch.matches, "webhook", written)
+    return replace(named, matches=matches), len(batch.matches) - len(matches)
 
 
 def _named(batch: Batch) -> Batch:

@@ -30,6 +30,7 @@ def atom_feed(
     feed_url: str,
     page_url: str,
     updated: int,
+    subtitle: str = "",
     next_url: str = "",
     excerpts: Excerpts | None = None,
 ) -> bytes:
@@ -44,6 +45,8 @@ def atom_feed(
     feed = ET.Element("feed", {"xmlns": _ATOM})
     _add(feed, "id", feed_id)
     _add(feed, "title", title)
+    if subtitle:
+        _add(feed, "subtitle", subtitle)
     _add(feed, "updated", format_instant(updated))
     _add(feed, "generator", "Tapestry")
     ET.SubElement(feed, "link", {"rel": "self", "href": xml_text(feed_url)})
