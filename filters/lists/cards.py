@@ -97,10 +97,14 @@ def _stale_after(key: int, enrolled: bool | None) -> list[_Row]:
     stale = Match.objects.filter(Q(card=None) | Q(refreshed_at=None), pk__gt=key)
     if enrolled is not None:
         stale = stale.filter(filter__enrolled=enrolled)
+    return list(_rows(stale)[:STALE_MATCHES])
+
+
+def _rows(matches: QuerySet[Match]) -> QuerySet[Match, _Row]:
     as_text = Cast("evidence", TextField())  # many are alike: each text is decoded once
     keys = ("pk", "filter_id", "filter__owner_id", "msgid", "audience")
     fields = (*keys, "matched_at", "disjunct", "explanation")
-    return list(stale.order_by("pk").values_list(*fields, as_text)[:STALE_MATCHES])
+    return matches.order_by("pk").values_list(*fields, as_text)
 
 
 def _stale_matches(rows: Sequence[_Row]) -> list[StaleMatch]:
@@ -138,9 +142,9 @@ def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
         )
         keys = _card_keys({match.msgid for match in matches})
         now = wall_clock()
+        matches = _as_read(matches)
         _mark_imported_read(matches, cards, now)
         found = [match for match in matches if (match.msgid, match.audience) in keys]
-        # Those that are gone meanwhile stay gone: an UPDATE brings nothing back.
         update_rows(
             Match,
             ("card", "evidence_rows", "refreshed_at"),
@@ -155,6 +159,19 @@ def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
         for batch in batched(missing):
             Match.objects.filter(pk__in=batch, refreshed_at=None).update(refreshed_at=now)
     return len(found)
+
+
+def _as_read(matches: Sequence[StaleMatch]) -> list[StaleMatch]:
+    """Return, locked, those matches that are still stored as they were read.
+
+    The others are gone, or a window has changed them: they are stale again, or another worker has
+    refreshed them.
+    """
+    stored = set[StaleMatch]()
+    locked = Match.objects.select_for_update(of=("self",), no_key=True)
+    for batch in batched(sorted(match.key for match in matches)):
+        stored.update(_stale_matches(list(_rows(locked.filter(pk__in=batch)))))
+    return [match for match in matches if match in stored]
 
 
 def _mark_imported_read(matches: Sequence[StaleMatch], cards: Sequence[Card], now: int) -> None:
