@@ -24,17 +24,25 @@ from support.servers.smtp import SmtpServer
 from support.set_asides import Planted
 
 from filters.annotations import tasks as annotation_tasks
-from filters.annotations.outbox import annotate
+from filters.annotations.outbox import annotate, append_outbox
+from filters.appraisal import tasks as appraisal_tasks
+from filters.appraisal import upkeep as appraisal_upkeep
+from filters.appraisal.order import is_ready
 from filters.compose import outbox
 from filters.compose import tasks as compose_tasks
+from filters.lists.cards import refresh_cards
 from filters.membership import tasks as membership_tasks
 from filters.membership.export import exports
 from filters.membership.removal import removals
 from filters.models import (
     Address,
+    Appraisal,
+    AppraiserRule,
     Delivery,
     Destination,
     Export,
+    Filter,
+    Match,
     OutgoingMessage,
     Removal,
 )
@@ -215,7 +223,40 @@ def accounts(people: tuple[User, User]) -> PlantedLane:
     return PlantedLane(Victim(WORD, KEYS), tend, wrong, lambda: None, [tables], stages)
 
 
+@pytest.fixture
+def appraisals(people: tuple[User, User]) -> PlantedLane:
+    """A message of each of two people, on which they have voted, and a rule."""
+    for owner in people:
+        msgid, audience = f"1.{owner.username}@x.org", f"user:{owner.username}"
+        append_messages(services.tables(), DjangoClock(), [Message(msgid, audience=audience)])
+        annotate(owner, msgid, audience, "vote", number=1.0)
+        keys = (key_for(owner, number) for number in range(10, 20))
+        filter_ = Filter.objects.create(pk=next(keys), owner=owner, name="f", text="x")
+        times = {"matched_at": 1, "stored_at": 1, "shown_at": 1}
+        Match.objects.create(pk=next(keys), filter=filter_, msgid=msgid, audience=audience, **times)
+        for weight, text in ((1, "per vote"), (2, "about nothing"), (5, "one week old")):
+            AppraiserRule.objects.create(pk=next(keys), owner=owner, weight=weight, text=text)
+        appraisal_upkeep.rules_changed(owner)
+    append_outbox(services.tables())
+    refresh_cards(services.tables())
+
+    def run() -> None:
+        appraisal_tasks.appraise()
+
+    def wrong(everybody: bool) -> list[str]:
+        differ = []
+        for owner in people if everybody else people[1:]:
+            scores = [*Appraisal.objects.filter(owner=owner).values_list("score", flat=True)]
+            if scores != [1] or not is_ready(owner):
+                differ.append(f"{owner}: {scores}")
+        return differ
+
+    stages = {"filters/accounts/people.py:readers": "a condition of the database on who sees what"}
+    return PlantedLane(Victim(WORD, KEYS), run, wrong, lambda: None, stages=stages)
+
+
 LANES = {
+    "appraisals": 6,
     "pulls": 24,
     "letters": 24,
     "annotations": 6,
