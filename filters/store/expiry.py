@@ -1,11 +1,14 @@
-"""Expiry: what matches after the end of a filter is dropped; run to its end, a filter stops."""
+"""Expiry: what matches after the end of a filter is dropped; run to its end, a filter stops.
+
+Mail before its end that was set aside is tried again all the same.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 
-from django.db.models import BigIntegerField, QuerySet, Value
+from django.db.models import BigIntegerField, F, Q, QuerySet, Value
 from django.db.models.functions import Greatest
 
 from filters.models import Filter
@@ -45,3 +48,9 @@ def stop_ended(run: QuerySet[Filter], since: int, until: int) -> None:
     run.filter(end__lte=until).update(
         active=False, enrolled=False, since=reached, ran_at=wall_clock()
     )
+
+
+def has_ended(path: str = "") -> Q:
+    """Return the condition that a filter, by this path of relations, has stopped at its end."""
+    stopped = Q(**{f"{path}active": False, f"{path}end__isnull": False})
+    return stopped & Q(**{f"{path}since__gte": F(f"{path}end")})

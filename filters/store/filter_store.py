@@ -54,19 +54,22 @@ class DjangoFilterStore:
     def due(self, now: int) -> Sequence[DueFilter]:
         """Return every active filter with its own window that has not been run to ``now``.
 
-        Pending windows of older texts come first, one a run.  Timeliness decides when matches
-        are shown, and not when they are stored.
+        Pending windows of older texts come first, one a run; those that were set aside are tried
+        again although their filter has ended.  Timeliness decides when matches are shown, and not
+        when they are stored.
         """
         aside = set_aside.of(SetAside.Kind.FILTER)
         again, windows_again = asides.to_be_tried(aside)
-        detached = Filter.objects.filter(active=True, enrolled=False, owner__is_active=True)
+        detached = Filter.objects.filter(enrolled=False, owner__is_active=True)
         detached = detached.defer("text").order_by()
-        pending = PendingWindow.objects.filter(Q(error="") | Q(pk__in=windows_again))
-        behind = detached.filter(Q(error="") | Q(pk__in=again), since__lt=now)
+        running = Q(filter__active=True)
+        left = Q(pk__in=windows_again) & (running | expiry.has_ended("filter__"))
+        pending = PendingWindow.objects.filter((Q(error="") & running) | left)
+        behind = detached.filter(Q(error="") | Q(pk__in=again), active=True, since__lt=now)
         superseded = detached.filter(pk__in=pending.values("filter"))
         filters = {filter_.pk: filter_ for filter_ in (*behind, *superseded)}
         windows: dict[int, PendingWindow] = {}
-        for window in pending.filter(filter__active=True).order_by("pk"):
+        for window in pending.order_by("pk"):
             windows.setdefault(window.filter_id, window)
         # Such a window may end later than all that runs now: then it waits, and the filter with it.
         run = {key for key, window in windows.items() if window.since >= now}
@@ -206,9 +209,8 @@ def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
         if due.pending_window is None:
             positions[due.since, due.revision].append(due.filter_id)
         else:
-            window = PendingWindow.objects.filter(
-                pk=due.pending_window, since=due.since, filter__active=True
-            )
+            runs = Q(filter__active=True) | expiry.has_ended("filter__")
+            window = PendingWindow.objects.filter(runs, pk=due.pending_window, since=due.since)
             done = window.filter(until__lte=until).delete()[0] or window.update(since=until)
             yield done == 1
     for (since, revision), filter_ids in sorted(positions.items()):

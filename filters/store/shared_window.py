@@ -14,11 +14,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.db.models.functions import Coalesce
 
 from filters.models import Filter, PendingWindow, SharedWindow
 from filters.runtime.batching import by_key, in_batches
+from filters.store import expiry
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import DueFilter
 
@@ -53,8 +54,7 @@ def run_again(filters: QuerySet[Filter]) -> None:
 def begin_again(filters: QuerySet[Filter]) -> None:
     """Let filters begin again, except those that have ended: they may find other mail now."""
     run_again(filters)
-    ended = Q(active=False, end__isnull=False, since__gte=F("end"))
-    filters.exclude(ended).update(since=Coalesce(F("start"), BEGINNING), proven=False)
+    filters.exclude(expiry.has_ended()).update(since=Coalesce(F("start"), BEGINNING), proven=False)
 
 
 def show_position(filters: Iterable[Filter]) -> None:

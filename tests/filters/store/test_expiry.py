@@ -11,11 +11,13 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from support.set_asides import Planted
 
 from filters.authoring import lifecycle
 from filters.authoring.dependents import present
 from filters.models import Filter, SharedWindow
 from filters.models import Match as StoredMatch
+from filters.runtime import set_aside
 from filters.store.expiry import last_instant
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.upkeep import rounds
@@ -81,6 +83,31 @@ class TestOwnWindow:
         assert [(row.msgid, row.retracted_at) for row in StoredMatch.objects.all()] == [
             ("a@x", None)
         ]
+
+    def test_mail_that_was_set_aside_is_tried_again_after_its_end(
+        self, alice: User, set_asides: Planted
+    ) -> None:
+        set_asides.expect()
+        expiring = ending(alice)
+        STORE.postpone(STORE.due(150)[0], 80, KeyError())
+        assert STORE.commit(STORE.due(150), 150, [])
+        assert state(expiring) == (False, False, END)
+        assert STORE.due(200) == []
+        set_aside.try_now()
+        [due] = STORE.due(200)
+        assert (due.since, due.until) == (50, 80)
+        assert STORE.commit([due], 80, found_in(expiring, 60))
+        assert (stored(), STORE.due(200)) == ({60}, [])
+        assert state(expiring) == (False, False, END)
+
+    def test_what_an_older_text_has_left_after_its_end_waits_for_a_later_one(
+        self, alice: User
+    ) -> None:
+        ended = ending(alice, active=False, since=END)
+        ended.pending_windows.create(tql="t", since=END, until=150)
+        assert STORE.due(200) == []
+        Filter.objects.update(active=True, end=None)
+        assert [due.until for due in STORE.due(200)] == [150]
 
 
 class TestSharedWindow:
