@@ -126,7 +126,8 @@ def protocol_explained(
     """Raise errors of the connection and of the protocol as TapestryError, without the secret.
 
     What a library cannot read is the server's fault (ConnectionLostError).  What this program
-    raises itself is its own (OwnFaultError), unless it is within ``reading_reply``.
+    raises itself is its own (OwnFaultError), unless it is within ``reading_reply``.  Of both the
+    log has the traceback: a library may have been given what is wrong.
     """
     try:
         yield
@@ -139,22 +140,31 @@ def protocol_explained(
         if not _is_of_reply(error):
             raise own_fault(error, account.secret) from cause_without_secret(error, account.secret)
         protocol, name = account.kind.upper(), type(error).__name__
+        number = _logged(logging.WARNING, "malformed reply", name, error)
         raise ConnectionLostError(
             f"{account.where} answers with what is not {protocol} ({name}).",
-            hint=f"Check that host and port are those of {server}.",
+            hint=f"Check that host and port are those of {server}; the log has more under "
+            f"{number}.",
         ) from cause_without_secret(error, account.secret)
 
 
 def own_fault(error: Exception, secret: str) -> OwnFaultError:
     """Log the traceback of an error of this program, and return what is said of it."""
-    number = token_hex(4)
-    trace = "".join(format_tb(error.__traceback__))
     said = f"{type(error).__name__}: {quoted_reply(error, secret)}"
-    log.error("fault %s: %s\n%s", number, said, trace)
+    number = _logged(logging.ERROR, "fault", said, error)
     return OwnFaultError(
         f"It failed here, by a fault of this site and not of the server (number {number}).",
         hint="Tell those who run this site the number: the log has more under it.",
     )
+
+
+def _logged(level: int, what: str, said: str, error: Exception) -> str:
+    """Log the traceback of an error under a number, and return that."""
+    number = token_hex(4)
+    raised = error.__cause__ if isinstance(error, MalformedReplyError) else error
+    trace = "".join(format_tb(raised.__traceback__ if raised else None))
+    log.log(level, "%s %s: %s\n%s", what, number, said, trace)
+    return number
 
 
 @contextmanager

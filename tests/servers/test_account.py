@@ -4,7 +4,10 @@ import imaplib
 import re
 
 import pytest
+from support.servers.fake_servers import FakeImap, letter
 
+from tapestry.ingest.imap.session import open_imap
+from tapestry.servers import imap
 from tapestry.servers.account import (
     Account,
     ConnectionLostError,
@@ -50,14 +53,37 @@ def test_an_error_of_our_own_is_said_as_one_and_its_traceback_is_logged(error, c
     assert "our_own_function" in caplog.text and "s3cret" not in caplog.text
 
 
-def test_what_a_library_cannot_read_is_the_servers_fault(caplog):
-    with pytest.raises(ConnectionLostError, match="answers with what is not IMAP"), explained():
-        imaplib.Time2Internaldate("Monday")
-    assert caplog.text == ""
+class Odd(FakeImap):
+    """Numbers messages in words."""
+
+    def hook(self, say, command, argument, place):
+        if command != "UID SEARCH":
+            return None
+        say("* SEARCH s3cret", "TAG OK done")
+        return True
+
+
+def test_what_a_library_cannot_read_is_the_servers_fault_and_its_traceback_is_logged(caplog):
+    with (
+        Odd({"INBOX": {1: letter(1)}}) as server,
+        pytest.raises(ConnectionLostError, match="answers with what is not IMAP") as told,
+        open_imap(server.account) as session,
+        imap.explained(server.account),
+    ):
+        session.examine("INBOX")
+        session.client.search("ALL")
+    is_logged(told.value, caplog, "parse_message_list")
+
+
+def is_logged(error, caplog, frame):
+    number = re.search(r"under (\w+)", error.hint)[1]
+    assert number in caplog.text
+    assert frame in caplog.text and "s3cret" not in caplog.text
 
 
 def test_what_we_cannot_read_of_a_reply_is_the_servers_fault(caplog):
     words = "answers with what is not IMAP"
-    with pytest.raises(ConnectionLostError, match=words), explained(), reading_reply():
-        int({b"UIDVALIDITY": b"s3cret"}[b"UIDVALIDITY"])
-    assert caplog.text == ""
+    response = {b"UIDVALIDITY": JOE.secret.encode()}
+    with pytest.raises(ConnectionLostError, match=words) as told, explained(), reading_reply():
+        int(response[b"UIDVALIDITY"])
+    is_logged(told.value, caplog, "int(response")
