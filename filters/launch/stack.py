@@ -20,6 +20,7 @@ from pathlib import Path
 from types import FrameType
 
 from django.core.management import call_command
+from django.db import close_old_connections
 
 from filters.launch import processes, redis_server
 from filters.launch.claim import claimed, publish
@@ -88,11 +89,18 @@ class Stack:
             time.sleep(0.4)
 
     def watch(self, turn: Callable[[], None]) -> None:
-        """Stay for ever; start again what has ended, and call ``turn``, about twice a second."""
+        """Stay for ever; start again what has ended, and call ``turn``, about twice a second.
+
+        An error of ``turn`` is logged, and stops nothing.
+        """
         while True:
             self.parts.tend()
             self._tell()
-            turn()
+            try:
+                turn()
+            except Exception:
+                log.exception("The parts go on, though what is done beside them failed.")
+                close_old_connections()
             time.sleep(0.5)
 
     def _tell(self) -> None:

@@ -73,11 +73,11 @@ class Demo:
         order_digest()
 
     def trickle(self) -> None:
-        """Let something happen if a few seconds have passed since something did."""
+        """Let something happen if a few seconds have passed since something did, or failed."""
         if time.monotonic() < self._due:
             return
         now = wall_clock()
         if self._trickle is None:
             self._trickle = Trickle(self._events, now, now)
-        deliver(self._trickle.happen(now), self._directory, services.tables(), DjangoClock())
         self._due = time.monotonic() + self._trickle.pause()
+        deliver(self._trickle.happen(now), self._directory, services.tables(), DjangoClock())
