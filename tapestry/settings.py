@@ -38,11 +38,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import dj_database_url
 from django.utils.functional import SimpleLazyObject
 
 from filters.accounts.signing_up import read_mode
 from filters.runtime.authserv import trusted_servers
+from filters.runtime.database_url import database_settings
 from filters.runtime.email_url import email_settings
 from filters.runtime.numbers import read_retention, seconds, whole_number
 from filters.runtime.proxies import number_of_proxies
@@ -139,9 +139,7 @@ TEMPLATES = [
 ]
 
 if os.environ.get("DATABASE_URL"):
-    DATABASES: dict[str, Any] = {
-        "default": dj_database_url.config(conn_max_age=60, conn_health_checks=True)
-    }
+    DATABASES: dict[str, Any] = {"default": database_settings(os.environ["DATABASE_URL"])}
 else:
     # IMMEDIATE: a transaction waits for the lock when it begins, where waiting works, and
     # not at its first write, where SQLite would refuse at once.  FULL: what is committed is on

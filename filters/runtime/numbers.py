@@ -12,6 +12,9 @@ from tapestry.core.message import check_audience
 RETENTION = "TAPESTRY_RETENTION"
 """How many days mail is kept, by audience: ``user:terry=365 group:Human%20Resources=90``."""
 
+LONGEST = 18
+"""Digits of a number, at most: a database stores what has no more."""
+
 MOST_DAYS = 36_500
 """A larger number is taken for a typing error."""
 
@@ -44,12 +47,17 @@ def whole_number(name: str, default: int) -> int:
     3
     """
     text = os.environ.get(name, "").strip() or str(default)
-    if not (text.isascii() and text.isdecimal()):
+    if not _is_whole(text):
         raise TapestryError(
-            f"{name} is “{text}”, which is no whole number.",
-            hint=f"Write digits alone; without it, it is {default}.",
+            f"{name} is “{text[:LONGEST]}”, which is no whole number.",
+            hint=f"Write at most {LONGEST} digits; without it, it is {default}.",
         )
     return int(text)
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether a text is digits alone, and not more than any number here has."""
+    return text.isascii() and text.isdecimal() and len(text) <= LONGEST
 
 
 def read_retention(text: str) -> dict[str, int]:
@@ -63,9 +71,9 @@ def read_retention(text: str) -> dict[str, int]:
     kept: dict[str, int] = {}
     for rule in text.split():
         name, _, days = rule.rpartition("=")
-        if not (days.isascii() and days.isdecimal() and 1 <= int(days) <= MOST_DAYS):
+        if not (_is_whole(days) and 1 <= int(days) <= MOST_DAYS):
             raise TapestryError(
-                f"{RETENTION} holds “{rule}”, which says no number of days.",
+                f"{RETENTION} holds “{rule[:100]}”, which says no number of days.",
                 hint="Write user:terry=365 public=3650; %20 for a blank in a name.",
             )
         audience = unquote(name)

@@ -16,7 +16,8 @@ def number_of_proxies(text: str) -> int:
     """
     if not text:
         return 0
-    if not (text.isascii() and text.isdigit() and int(text) <= MOST):
+    # Few digits: Python reads no more than some thousands.
+    if not (text.isascii() and text.isdigit() and len(text) < 9 and int(text) <= MOST):
         raise TapestryError(
             "TAPESTRY_PROXIES is not a number of proxies.",
             hint=f"Write how many stand in front of the site, from 0 to {MOST}.",

@@ -18,6 +18,7 @@ from tapestry.core.errors import TapestryError
     [
         ("TAPESTRY_TICK", "5s"),
         ("TAPESTRY_DISK_RESERVE", "1G"),
+        ("DATABASE_URL", "postgres://h:abc/x"),
         ("TAPESTRY_RETENTION", "user:terry=soon"),
         ("TAPESTRY_SIGN_UP", "maybe"),
     ],
@@ -32,7 +33,8 @@ def test_no_command_begins_with_a_malformed_setting(name: str, text: str) -> Non
         check=False,
     )
     assert done.returncode == 1
-    assert done.stderr.startswith(f"error: {name} ") and text in done.stderr
+    assert done.stderr.startswith(f"error: {name} ")
+    assert text in done.stderr or name == "DATABASE_URL"
     assert "Traceback" not in done.stderr
 
 
@@ -43,7 +45,7 @@ def test_what_is_no_number_of_seconds_is_refused(text: str, monkeypatch) -> None
         seconds("TAPESTRY_TICK", 5)
 
 
-@pytest.mark.parametrize("text", ["-1", "1.5", "²", "many"])
+@pytest.mark.parametrize("text", ["-1", "1.5", "²", "many", "9" * 5_000])
 def test_what_is_no_whole_number_is_refused(text: str, monkeypatch) -> None:
     monkeypatch.setenv("TAPESTRY_MOST_FILTERS", text)
     with pytest.raises(TapestryError, match="which is no whole number"):
@@ -51,7 +53,11 @@ def test_what_is_no_whole_number_is_refused(text: str, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["public", "public=", "public=soon", "public=²", "public=0", "public=99999", "nobody=3"]
+    "text",
+    [
+        *("public", "public=", "public=soon", "public=²", "public=0", "public=99999", "nobody=3"),
+        "public=" + "9" * 5_000,
+    ],
 )
 def test_a_retention_that_says_nothing_is_refused(text: str) -> None:
     with pytest.raises(TapestryError, match="TAPESTRY_RETENTION"):
