@@ -16,9 +16,9 @@ from django.db.models import Q, QuerySet
 
 from filters.accounts import people
 from filters.authoring.understanding import FilterName, track_references, understand
-from filters.models import Filter, PendingWindow, Reference, SetAside, SharedWindow
+from filters.models import Clock, Filter, PendingWindow, Reference, SetAside, SharedWindow
 from filters.runtime import services, set_aside
-from filters.store.filter_store import DjangoClock, latest_instant
+from filters.store.filter_store import DjangoClock
 from filters.store.shared_window import detach
 from tapestry.core.errors import TapestryError
 from tapestry.tables.append import advance_watermark
@@ -140,7 +140,7 @@ def _recompile(which: Q, at: int | None, *, changed_only: bool = False) -> None:
     if not keys:
         return
     detach(Filter.objects.filter(pk__in=keys))
-    at = latest_instant() if at is None else at
+    at = Clock.instant() if at is None else at  # all that comes has a later one
     for dependent in Filter.objects.select_for_update().filter(pk__in=keys).order_by("pk"):
         try:
             with transaction.atomic():
