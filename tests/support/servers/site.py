@@ -2,13 +2,16 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import pytest
 from support.paths import ROOT
 
 from tapestry.core.child_process import free_port
@@ -82,12 +85,32 @@ def wait_ready(site: Site, seconds: float = 150) -> str:
     return log.read_text()
 
 
-def end(site: Site) -> int:
-    """Stop it as Ctrl-C does and return its exit code."""
+def end(site: Site, *, sets_aside: bool = False) -> int:
+    """Stop it as Ctrl-C does and return its exit code.
+
+    Fail if something is set aside in it, unless the test says that it plants what ``sets_aside``.
+    Faults of the surroundings (a kill, a full disk, a Spark that is gone) set nothing aside.
+    """
     if site.process.poll() is None:
         site.process.send_signal(signal.SIGINT)
     try:
-        return site.process.wait(90)
+        code = site.process.wait(90)
     except subprocess.TimeoutExpired:
         os.killpg(site.process.pid, signal.SIGKILL)
         raise
+    if code == 0 and not sets_aside:
+        for kind, key, trace in set_asides_in(site.data):
+            pytest.fail(f"The {kind} {key} was set aside in the site:\n{trace}", pytrace=False)
+    return code
+
+
+def set_asides_in(data: Path) -> list[tuple[str, str, str]]:
+    """Return kind, key and traceback of all that is set aside in a site that has ended well.
+
+    A site on PostgreSQL is not asked.
+    """
+    path = data / "db.sqlite3"
+    if not path.exists():
+        return []
+    with closing(sqlite3.connect(path, timeout=30)) as database:
+        return database.execute("SELECT kind, key, traceback FROM filters_setaside").fetchall()
