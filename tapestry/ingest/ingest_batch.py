@@ -7,8 +7,8 @@ that is killed and started again ingests every message exactly once.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple, dataclass, replace
 from functools import partial
 from operator import add
 
@@ -20,7 +20,15 @@ from tapestry.core.ports import Clock
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.ingest.parallel import parse_batches
 from tapestry.ingest.stream import Batch, Item, MessageStream
-from tapestry.tables.append import Cursor, Forbidden, append_messages, never, to_nobody
+from tapestry.tables.append import (
+    Cursor,
+    Forbidden,
+    Receipt,
+    append_messages,
+    joined,
+    never,
+    to_nobody,
+)
 from tapestry.tables.compact import compact_small_files
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import Original
@@ -31,6 +39,9 @@ BATCH = 2000
 BATCH_BYTES = 32 * 1024 * 1024
 BATCH_SECONDS = 5.0
 """Seconds after which a batch is appended, however small it is."""
+
+MOST_GUILTY = 20
+"""Messages of a batch that are put aside; where more cannot be appended, none is to blame."""
 
 Progress = Callable[[int, int | None], None]
 """Take the number of messages read so far, resumed ones too, and their total (None: unknown)."""
@@ -96,25 +107,34 @@ class IngestTarget:
 def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) -> bool:
     """Append the messages of a stream, counting them in ``tally``; return whether it ended.
 
-    If the stream raises an error, what came before it is appended first.
+    If the stream raises an error, what came before it is appended first.  A message that cannot be
+    appended, for a reason that nobody foresaw, is put aside where the stream can do that; the
+    error is raised after the others.
     """
+    faults: list[Exception] = []
+    complete = _ingest(stream, target, tally, faults)
+    if faults:
+        raise faults[0]
+    return complete
+
+
+def _ingest(
+    stream: MessageStream, target: IngestTarget, tally: Tally, faults: list[Exception]
+) -> bool:
     progress = target.progress
     total = stream.total() if progress else None
     for batch in parsed_batches(stream, target):
-        receipt = append_messages(
-            target.tables,
-            target.clock,
-            batch.messages,
-            batch.cursor,
-            target.now,
-            originals=batch.originals,
-            forbidden=target.forbidden,
-            announce=partial(target.imported, stream.name) if batch.backlog else to_nobody,
-        )
+        try:
+            receipt, put_aside = _append(stream, target, batch), 0
+        except Exception as error:
+            if stream.put_aside is None or not is_unforeseen(error):
+                raise
+            receipt, put_aside = _append_apart(stream, stream.put_aside, target, batch)
+            faults.append(error)
         if receipt.refused:
             return False
         compact_small_files(target.tables)
-        tally.read += len(batch.messages)
+        tally.read += len(batch.messages) - put_aside
         tally.added += receipt.added
         tally.duplicates += receipt.duplicates
         tally.broken += batch.broken
@@ -128,11 +148,59 @@ def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) ->
     return True
 
 
+def _append(stream: MessageStream, target: IngestTarget, batch: ParsedBatch) -> Receipt:
+    return append_messages(
+        target.tables,
+        target.clock,
+        batch.messages,
+        batch.cursor,
+        target.now,
+        originals=batch.originals,
+        forbidden=target.forbidden,
+        announce=partial(target.imported, stream.name) if batch.backlog else to_nobody,
+    )
+
+
+def _append_apart(
+    stream: MessageStream,
+    put_aside: Callable[[int], None],
+    target: IngestTarget,
+    batch: ParsedBatch,
+) -> tuple[Receipt, int]:
+    """Append what can be of a batch that raised an error, and put the other messages aside.
+
+    The cursor follows last: whoever dies before passes over nothing.  Return also how many were
+    put aside; raise an error where they are too many, or without numbers.
+    """
+    guilty: list[int] = []
+
+    def by_halves(places: Sequence[int]) -> list[Receipt]:
+        try:
+            return [_append(stream, target, batch.part(places))]
+        except Exception as error:
+            if not places or not is_unforeseen(error):
+                raise
+            if len(places) == 1:
+                if batch.numbers[places[0]] is None or len(guilty) == MOST_GUILTY:
+                    raise
+                guilty.append(places[0])
+                return []
+        middle = len(places) // 2
+        return by_halves(places[:middle]) + by_halves(places[middle:])
+
+    receipts = by_halves(range(len(batch.messages)))
+    if not any(receipt.refused for receipt in receipts):
+        for place in guilty:
+            put_aside(batch.numbers[place] or 0)
+        receipts.append(_append(stream, target, replace(batch.part(()), cursor=batch.cursor)))
+    return joined(receipts), len(guilty)
+
+
 @dataclass(frozen=True, slots=True)
 class ParsedBatch:
     """The messages of an append and their originals, with the cursor after them.
 
-    ``skipped`` own deliveries were left out.
+    ``skipped`` own deliveries were left out.  ``numbers`` are what the stream calls the messages.
     """
 
     messages: list[Message]
@@ -140,6 +208,13 @@ class ParsedBatch:
     cursor: Cursor | None
     backlog: bool
     skipped: int = 0
+    numbers: Sequence[int | None] = ()
+
+    def part(self, places: Sequence[int]) -> ParsedBatch:
+        """Return the messages at some places, without a cursor."""
+        messages = [self.messages[place] for place in places]
+        originals = [self.originals[place] for place in places]
+        return ParsedBatch(messages, originals, None, self.backlog)
 
     @property
     def broken(self) -> int:
@@ -161,7 +236,9 @@ def parsed_batches(stream: MessageStream, target: IngestTarget) -> Iterator[Pars
             )
         ]
         mail = [parsed.message for parsed in messages]
-        yield ParsedBatch(mail, originals, batch.cursor, batch.backlog, batch.skipped)
+        yield ParsedBatch(
+            mail, originals, batch.cursor, batch.backlog, batch.skipped, batch.numbers
+        )
 
 
 def _batches(stream: MessageStream, is_ours: IsOurs) -> Iterator[Batch]:
@@ -184,6 +261,7 @@ def _batches(stream: MessageStream, is_ours: IsOurs) -> Iterator[Batch]:
                 batch.internal_dates.append(item.internal_date)
                 batch.sizes.append(item.size)
                 batch.flags.append(item.flags)
+                batch.numbers.append(item.number)
                 length += len(item.raw)
             is_full = len(batch.raws) >= BATCH or length >= BATCH_BYTES
             if batch and (is_full or item.flush or time.monotonic() - start >= BATCH_SECONDS):

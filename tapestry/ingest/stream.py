@@ -24,7 +24,8 @@ class Item:
     IMAP server received it.  Messages of the ``backlog`` were there at the first look.  Those that
     were ``delivered`` have the keyword of what Tapestry itself put into a mailbox.  ``size`` is
     that of a message too large, of which ``raw`` is the beginning (tapestry.ingest.large_message).
-    ``flags`` are those that copies of it keep (tapestry.servers.imap_flags).
+    ``flags`` are those that copies of it keep (tapestry.servers.imap_flags).  ``number`` is what
+    its stream calls it.
     """
 
     raw: bytes | None
@@ -36,6 +37,7 @@ class Item:
     delivered: bool = False
     size: int | None = None
     flags: tuple[str, ...] = ()
+    number: int | None = None
 
 
 @dataclass(slots=True)
@@ -49,6 +51,7 @@ class Batch:
     internal_dates: list[int | None] = field(default_factory=list)
     sizes: list[int | None] = field(default_factory=list)
     flags: list[tuple[str, ...]] = field(default_factory=list)
+    numbers: list[int | None] = field(default_factory=list)
     origin: str = ""
     cursor: Cursor | None = None
     backlog: bool = False
@@ -69,13 +72,15 @@ class Resumed:
 class MessageStream:
     """An opened source of mail; ``total`` returns the number of its items, None if unknown.
 
-    Those ``resumed`` count in the total, and are not among the items.
+    Those ``resumed`` count in the total, and are not among the items.  ``put_aside`` takes the
+    number of a message that cannot be appended: it comes again later, and the cursor may pass it.
     """
 
     name: str
     items: Iterator[Item]
     total: Callable[[], int | None]
     resumed: Resumed = field(default_factory=Resumed)
+    put_aside: Callable[[int], None] | None = None
 
 
 def read_within(guard: AbstractContextManager[None], items: Iterator[Item]) -> Iterator[Item]:

@@ -2,7 +2,8 @@
 
 Some servers answer NO (RFC 5530: UNAVAILABLE), or drop the connection, whenever a message that
 they cannot read is fetched.  It would block all messages after it.  So it is put aside, the
-cursor goes on, and it is fetched again later with exponential backoff.
+cursor goes on, and it is fetched again later with exponential backoff.  So is a message that this
+program cannot append.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ class UnavailableMessages:
     any time: ``trouble``, the first and last number that were fetched when it was lost, and the
     number of losses if that was one message; ``missing``, for each number how often it was
     fetched and when it is due again; ``in_a_row``, how many were put aside since a message came
-    or one was fetched again.
+    or one was fetched again.  ``came_in_vain`` are those that could not be appended.
 
     Sync states that are not durable cannot have them fetched again.  With those the cursor
     stays before the first missing message, and ``through`` is the last number of this process.
@@ -107,6 +108,7 @@ class UnavailableMessages:
     missing: dict[str, list[float]] = field(default_factory=dict, init=False)
     in_a_row: int = field(default=0, init=False)
     through: int = field(default=0, init=False)
+    came_in_vain: set[int] = field(default_factory=set, init=False)
 
     def __post_init__(self) -> None:
         stored = self.sync_states.load(self.folder).get(STATE, {})
@@ -181,8 +183,9 @@ class UnavailableMessages:
                     delivered=result.delivered,
                     size=result.size,
                     flags=result.flags,
+                    number=number,
                 )
-            if not result.unavailable:
+            if not result.unavailable and number not in self.came_in_vain:
                 self.settle(number)
 
     def note(self, result: FetchResult) -> None:
@@ -205,6 +208,23 @@ class UnavailableMessages:
             self.in_a_row = 0
             self._save()
 
+    @property
+    def putting_aside(self) -> Callable[[int], None] | None:
+        """What puts a message aside that came in vain; None if it would not be fetched again."""
+        return self._came_in_vain if self.sync_states.durable else None
+
+    def _came_in_vain(self, number: int) -> None:
+        self.came_in_vain.add(number)
+        if number in self:
+            return  # it was fetched again, and is due later
+        if len(self.missing) >= MOST:
+            raise UnavailableError(
+                f"Too much of {self.folder} cannot be taken in: {len(self.missing)} messages.",
+                hint="It is tried again later, from there; nothing is left out.",
+            )
+        self.missing[str(number)] = [1, time.time() + ASK_AGAIN]
+        self._save()
+
     def settle(self, number: int) -> None:
         """Remove a message that came, or that is gone from the server."""
         del self.missing[str(number)]
@@ -220,6 +240,7 @@ class UnavailableMessages:
             delivered=result.delivered,
             size=result.size,
             flags=result.flags,
+            number=result.number,
         )
 
     def item(self, number: int, *, flush: bool = False, cursor: Cursor | None = None) -> Item:

@@ -69,6 +69,20 @@ class Receipt:
     refused: bool = False
 
 
+def joined(receipts: Sequence[Receipt]) -> Receipt:
+    """Return what some appends did together; the last ``ts``.
+
+    >>> joined([Receipt(7, 2, 0), Receipt(None, 0, 1)])
+    Receipt(ts=7, added=2, duplicates=1, refused=False)
+    """
+    return Receipt(
+        max((receipt.ts for receipt in receipts if receipt.ts is not None), default=None),
+        sum(receipt.added for receipt in receipts),
+        sum(receipt.duplicates for receipt in receipts),
+        any(receipt.refused for receipt in receipts),
+    )
+
+
 def never() -> bool:
     """Return False: nothing forbids the append."""
     return False

@@ -7,6 +7,7 @@ import time
 
 import pytest
 from support.clocks import MemoryClock
+from support.kept_memory import KeptMemory
 from support.servers.fake_servers import FakeImap, FakeNews, letter
 
 from tapestry.ingest import ingest_batch
@@ -93,3 +94,51 @@ def test_what_the_surroundings_do_ends_a_pull(tmp_path, monkeypatch):
         with pytest.raises(OSError, match="No space left"):
             list(pull_account(server.account, ["one", "two"], target, InMemorySyncStates()))
         assert not any("two" in told for told in server.log)
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """Have appends of the third message raise what nobody foresaw, until it is undone."""
+    append = ingest_batch.append_messages
+
+    def fails(tables, clock, messages, *arguments, **named):
+        if any(message.msgid == "3@x.org" for message in messages):
+            raise KeyError("nobody foresaw this")
+        return append(tables, clock, messages, *arguments, **named)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ingest_batch, "append_messages", fails)
+        yield patched
+
+
+def test_a_message_that_cannot_be_appended_is_put_aside_and_comes_later(tmp_path, broken):
+    target, states = IngestTarget(Tables(tmp_path), MemoryClock(), "public"), KeptMemory()
+    with FakeImap({"one": {n: letter(n) for n in range(1, 6)}}) as server:
+
+        def pulled():
+            (report,) = pull_account(server.account, ["one"], target, states)
+            return type(report.error), report.tally.read, report.tally.added
+
+        assert pulled() == (KeyError, 4, 4)
+        assert pulled() == (type(None), 0, 0), "its time has not come"
+        states.make_due("one")
+        assert pulled() == (KeyError, 0, 0)
+        broken.undo()
+        states.make_due("one")
+        assert pulled() == (type(None), 1, 1)
+        assert pulled() == (type(None), 0, 0)
+
+
+@pytest.mark.parametrize("states", [KeptMemory(), InMemorySyncStates()])
+def test_where_too_many_cannot_be_appended_none_is_passed_over(tmp_path, broken, states):
+    broken.setattr(ingest_batch, "MOST_GUILTY", 0)
+    tables = Tables(tmp_path)
+    target = IngestTarget(tables, MemoryClock(), "public")
+    with FakeImap({"one": {n: letter(n) for n in range(1, 6)}}) as server:
+        (report,) = pull_account(server.account, ["one"], target, states)
+        assert isinstance(report.error, KeyError)
+        broken.undo()
+        (report,) = pull_account(server.account, ["one"], target, states)
+    assert (report.error, report.tally.read) == (None, 5)
+    msgids = tables.open("messages").to_pyarrow_table(columns=["msgid"])["msgid"].to_pylist()
+    assert sorted(msgids) == [f"{n}@x.org" for n in range(1, 6)]

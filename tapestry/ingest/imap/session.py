@@ -92,7 +92,13 @@ class ImapSession:
         new = status.at_most_after(last)
         older = look.at_most_left(status.messages - new) if look else 0
         resumed = Resumed(status.messages - new - older if older else 0)
-        return MessageStream(address, guarded, lambda: resumed.messages + new + older, resumed)
+        return MessageStream(
+            address,
+            guarded,
+            lambda: resumed.messages + new + older,
+            resumed,
+            unavailable.putting_aside,
+        )
 
     def _newest(self, status: MailboxStatus) -> int:
         return (status.uidnext or uid_after_last(self.client, status.messages)) - 1

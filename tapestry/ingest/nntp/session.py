@@ -106,7 +106,13 @@ class NntpSession:
         new = group.at_most_after(last)
         older = max(0, look.below - group.low) if look else 0
         resumed = Resumed(max(0, look.newest + 1 - look.below) if look and older else 0)
-        return MessageStream(address, items, lambda: resumed.messages + new + older, resumed)
+        return MessageStream(
+            address,
+            items,
+            lambda: resumed.messages + new + older,
+            resumed,
+            unavailable.putting_aside,
+        )
 
     def _enter_group(self, name: str) -> NewsgroupStatus:
         check_pattern(name)
