@@ -277,7 +277,7 @@ def prune() -> int:
         keys = {
             key: int(number)
             for key in Row.objects.filter(kind=kind).values_list("key", flat=True)
-            if (number := key.partition("/")[part])
+            if (number := key.partition("/")[part]).isdecimal()
         }
         there = set(by_key(model._default_manager.all(), keys.values(), "pk"))
         missing = [key for key, number in keys.items() if number not in there]

@@ -124,6 +124,15 @@ def test_what_is_gone_is_forgotten(alice: User, monkeypatch: pytest.MonkeyPatch)
     assert set(SetAside.objects.values_list("key", flat=True)) == kept
 
 
+@pytest.mark.parametrize("part", ["release", "meaning"])
+def test_what_else_of_a_filter_is_set_aside_is_forgotten_with_it(alice: User, part: str) -> None:
+    there = Filter.objects.create(owner=alice, name="there", text="x")
+    for key in (there.pk, there.pk + 1):
+        set_aside.add(SetAside.Kind.FILTER, f"{key}/{part}", KeyError())
+    assert set_aside.prune() == 1
+    assert SetAside.objects.get().key == f"{there.pk}/{part}"
+
+
 def test_the_operator_sees_the_count_and_the_traceback(
     alice: User, as_user: Callable[[User], Client]
 ) -> None:
