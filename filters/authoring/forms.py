@@ -86,6 +86,8 @@ class FilterForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
+    shown_destinations = forms.CharField(required=False, widget=forms.HiddenInput)
+    """The primary keys of those that were ticked when the page was made; a script leaves it out."""
 
     def __init__(
         self,
@@ -105,6 +107,7 @@ class FilterForm(forms.Form):
             initial |= {"mail": mail, "until": self.last_day}
             subscribed = changed.subscriptions.values_list("destination", flat=True)
             initial["destinations"] = list(subscribed)
+            initial["shown_destinations"] = " ".join(map(str, subscribed))
         super().__init__(data, initial=initial | dict(written or {}))
         self.owner, self.changed = owner, changed
         offered: Any = self.fields["destinations"]
@@ -136,7 +139,8 @@ class FilterForm(forms.Form):
             forget=given["found"] == "forget",
             **options,
         )
-        choose_destinations(changed, destinations)
+        shown = given["shown_destinations"].split() if "shown_destinations" in self.data else None
+        choose_destinations(changed, destinations, shown)
         return changed
 
     def delivered_before(self) -> int:

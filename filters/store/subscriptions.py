@@ -54,15 +54,26 @@ def choose_filters(destination: Destination, filters: Collection[Filter] | None)
 
 
 @transaction.atomic
-def choose_destinations(filter_: Filter, destinations: Collection[Destination]) -> None:
-    """Send a filter to these destinations of its owner, besides those that take all filters."""
+def choose_destinations(
+    filter_: Filter,
+    destinations: Collection[Destination],
+    shown: Collection[str] | None = None,
+) -> None:
+    """Send a filter to these destinations of its owner, besides those that take all filters.
+
+    ``shown`` are the primary keys of those to which it went when these were chosen: what differs
+    is added and removed, and the others stay as they are.  None is those to which it goes now.
+    """
     position = ReleaseCounter.lock().last
     of_owner = Destination.objects.filter(owner=filter_.owner_id, all_filters=False)
-    chosen = of_owner.filter(pk__in={destination.pk for destination in destinations})
-    subscribed = Subscription.objects.filter(filter=filter_)
-    subscribed.filter(destination__in=of_owner).exclude(destination__in=chosen).delete()
-    _skip_what_does_not_concern(chosen, position)
-    keys = list(chosen.values_list("pk", flat=True))
+    subscribed = Subscription.objects.filter(filter=filter_, destination__in=of_owner)
+    before = set(subscribed.values_list("destination", flat=True))
+    then = before if shown is None else {key for key in before if str(key) in shown}
+    chosen = {destination.pk for destination in destinations}
+    subscribed.filter(destination__in=then - chosen).delete()
+    added = of_owner.filter(pk__in=[key for key in chosen if str(key) not in (shown or ())])
+    _skip_what_does_not_concern(added, position)
+    keys = list(added.values_list("pk", flat=True))
     _subscribe(((key, filter_.pk) for key in keys), position)
 
 

@@ -1,0 +1,72 @@
+"""What is saved on a page that was left open changes what was changed on it, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from filters.authoring import lifecycle
+from filters.models import Destination, Filter
+from filters.store import subscriptions
+
+pytestmark = pytest.mark.usefixtures("tables")
+
+SignIn = Callable[[User], Client]
+
+
+@pytest.fixture
+def jones(alice: User) -> Filter:
+    return lifecycle.install(alice, "by Jones", name="jones")
+
+
+def hook(owner: User, filters: list[Filter] | None) -> Destination:
+    made = Destination(owner=owner, kind=Destination.Kind.WEBHOOK, name="hook")
+    subscriptions.add_destination(made, filters)
+    return made
+
+
+def opened(client: Client) -> dict[str, Any]:
+    """Return what the open page of a filter sends when it is saved."""
+    response = client.get("/filter/jones/edit/")
+    shown = re.findall(r'name="(shown_\w+)"(?: value="([^"]*)")?', response.content.decode())
+    form = response.context["form"]
+    names = ("text", "title", "name", "mail", "mode", "visibility", "timeliness", "destinations")
+    return {name: form[name].value() for name in names} | dict(shown)
+
+
+def save(client: Client, page: dict[str, Any], **changes: Any) -> None:
+    assert client.post("/filter/jones/edit/", page | changes).status_code == 302
+
+
+def went_to(filter_: Filter) -> set[int]:
+    return set(filter_.subscriptions.values_list("destination", flat=True))
+
+
+def test_destinations_chosen_elsewhere_meanwhile_stay(
+    alice: User, jones: Filter, as_user: SignIn
+) -> None:
+    of_all, of_none, of_it = hook(alice, None), hook(alice, []), hook(alice, [jones])
+    client = as_user(alice)
+    page = opened(client)
+    subscriptions.choose_filters(of_all, [jones])
+    subscriptions.choose_filters(of_none, [jones])
+    subscriptions.choose_filters(of_it, [])
+    save(client, page, title="Mail of Jones")
+    assert went_to(jones) == {of_all.pk, of_none.pk}
+
+
+def test_destinations_ticked_on_the_page_are_added_and_the_others_removed(
+    alice: User, jones: Filter, as_user: SignIn
+) -> None:
+    of_none, of_it = hook(alice, []), hook(alice, [jones])
+    assert went_to(jones) == {of_it.pk}
+    client = as_user(alice)
+    save(client, opened(client), destinations=[of_none.pk])
+    assert went_to(jones) == {of_none.pk}
+    save(client, opened(client), destinations=[])
+    assert went_to(jones) == set()
