@@ -86,8 +86,10 @@ class FilterForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
+    shown_mail = forms.CharField(required=False, widget=forms.HiddenInput)
+    """What ``mail`` was when the page was made; a script leaves it out."""
     shown_destinations = forms.CharField(required=False, widget=forms.HiddenInput)
-    """The primary keys of those that were ticked when the page was made; a script leaves it out."""
+    """The primary keys of those that were ticked then."""
 
     def __init__(
         self,
@@ -104,7 +106,7 @@ class FilterForm(forms.Form):
         if changed:
             mail = "existing" if changed.start is None else "new"
             initial = model_to_dict(changed, ["text", *OPTIONS])
-            initial |= {"mail": mail, "until": self.last_day}
+            initial |= {"mail": mail, "shown_mail": mail, "until": self.last_day}
             subscribed = changed.subscriptions.values_list("destination", flat=True)
             initial["destinations"] = list(subscribed)
             initial["shown_destinations"] = " ".join(map(str, subscribed))
@@ -118,6 +120,7 @@ class FilterForm(forms.Form):
     def store(self) -> Filter:
         """Create the filter, or change it; another text, mail or mode starts it again.
 
+        Mail and destinations that are left as the page showed them stay as they are by now.
         Raises TapestryError where the text is not a filter.
         """
         given, changed = self.cleaned_data, self.changed
@@ -129,7 +132,8 @@ class FilterForm(forms.Form):
         if changed is None:
             options["destinations"] = destinations
             return install(self.owner, given["text"], existing=existing, end=end, **options)
-        same = given["text"] == changed.text and existing == (changed.start is None)
+        mail = given["shown_mail"] or ("existing" if changed.start is None else "new")
+        same = given["text"] == changed.text and given["mail"] == mail
         same &= given["mode"] in ("", changed.mode)
         change(
             changed,

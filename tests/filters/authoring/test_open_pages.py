@@ -13,10 +13,14 @@ from django.test import Client
 from filters.authoring import lifecycle
 from filters.models import Destination, Filter
 from filters.store import subscriptions
+from tapestry.core.clock import BEGINNING, DAY
 
 pytestmark = pytest.mark.usefixtures("tables")
 
 SignIn = Callable[[User], Client]
+
+
+LATER = 7 * DAY
 
 
 @pytest.fixture
@@ -70,3 +74,17 @@ def test_destinations_ticked_on_the_page_are_added_and_the_others_removed(
     assert went_to(jones) == {of_none.pk}
     save(client, opened(client), destinations=[])
     assert went_to(jones) == set()
+
+
+def test_a_filter_that_means_something_else_meanwhile_is_not_begun_with_existing_mail(
+    alice: User, jones: Filter, as_user: SignIn
+) -> None:
+    client = as_user(alice)
+    page = opened(client)
+    Filter.objects.update(start=LATER, since=LATER)
+    save(client, page, title="Mail of Jones")
+    jones.refresh_from_db()
+    assert (jones.title, jones.start, jones.since) == ("Mail of Jones", LATER, LATER)
+    save(client, opened(client), mail="existing")
+    jones.refresh_from_db()
+    assert (jones.start, jones.since) == (None, BEGINNING)
