@@ -16,6 +16,7 @@ from filters.delivery import links
 from filters.delivery.claims import Claim
 from filters.delivery.scope import matches_in, scopes_of
 from filters.delivery.votes import balance, votes_on
+from filters.delivery.ways.originals import message_fault
 from filters.lists.cards import being_made
 from filters.lists.explanation import EvidenceRow
 from filters.lists.sentences import sentences
@@ -131,10 +132,17 @@ def _rows(stored: QuerySet[Match]) -> Iterator[_Row]:
 
 
 def _explanation(row: _Row, audiences: Collection[str]) -> str:
-    """Return why a match is one; what it was found by is not shown once it may be another."""
+    """Return why a match is one; what it was found by is not shown once it may be another.
+
+    A message of which that cannot be said in full is set aside, and comes with less.
+    """
     if row.refreshed_at is None:
         return row.explanation
-    return "; ".join(sentences(row.evidence, audiences)) or row.explanation
+    try:
+        return "; ".join(sentences(row.evidence, audiences)) or row.explanation
+    except Exception as error:
+        message_fault(row.msgid, "explanation", error)
+        return row.explanation
 
 
 def _delivered(

@@ -8,14 +8,15 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from support.delivery_turn import fresh, turn
-from support.recorded_way import Store
+from support.recorded_way import Recorder, Store
 from support.servers.http_recorder import LOOPBACK, Reply, recording_server
 from support.set_asides import Planted
 
+from filters.delivery import batches
 from filters.delivery.ways import digest as by_digest
 from filters.delivery.ways import push as by_push
 from filters.delivery.ways.composing import composed
-from filters.models import Address, Delivery, Destination, Feed, Filter, SetAside
+from filters.models import Address, Delivery, Destination, Feed, Filter, Match, SetAside
 from filters.runtime import encryption, services
 from filters.store.release import release
 from tapestry.deliver.batch import Batch, DeliveredMatch
@@ -63,6 +64,26 @@ def test_a_webhook_is_sent_the_others_once_and_its_answer_counts(
     assert (fresh(hook).error, hook.due_at) == ("", None)
     row = SetAside.objects.get()
     assert (row.kind, row.key) == ("message", "bad/webhook")
+
+
+def test_a_match_whose_reason_cannot_be_said_comes_without_it(
+    jones: Filter, hook: Destination, store: Store, way: Recorder,
+    set_asides: Planted, monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    set_asides.expect()
+    said = batches.sentences
+
+    def broken(evidence: Any, audiences: Any) -> Any:
+        return {}["nobody foresaw this"] if evidence else said(evidence, audiences)
+
+    monkeypatch.setattr(batches, "sentences", broken)
+    store(jones, "one")
+    bad = store(jones, "bad")
+    Match.objects.filter(pk=bad.pk).update(evidence_rows=[["x"]], explanation="It is new.")
+    turn()
+    assert way.delivered == [("insert", "one"), ("insert", "bad")]
+    assert way.batches[0].matches[1].explanation == "It is new."
+    assert SetAside.objects.get().key == "bad/explanation"
 
 
 def test_a_digest_shows_the_others_and_says_how_many_it_does_not(
