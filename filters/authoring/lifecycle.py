@@ -116,8 +116,9 @@ def change(
     delivered stays.  A live filter is as if it had always had the new text: the next run
     retracts what no longer matches; if its mode becomes KEEP, all that was retracted returns.
     Given another ``end``, a filter that has stopped at its end goes on from there; a live one that
-    means something else since then begins again.  Given another ``timeliness``, or
-    ``while_unread``, what waits is planned anew; "" is the owner's default.
+    means something else since then begins again.  One that failed, and does not start again, is
+    tried again from its watermark.  Given another ``timeliness``, or ``while_unread``, what waits
+    is planned anew; "" is the owner's default.
     Raises TapestryError where the text is not a filter.
     """
     context, references = track_references(people.context(changed.owner, name or changed.name))
@@ -135,7 +136,8 @@ def change(
         goes_on = has_ended and new_end != detached.end
         restarts = existing is not None or text != detached.text or len(modes) > 1
         restarts |= goes_on and detached.is_live and understood.tql != detached.tql
-        if restarts or forget or detached.error:
+        detached.name = name or detached.name
+        if restarts or forget:
             start = _restart(detached, existing, at, live=Filter.Mode.LIVE in modes)
             if forget:
                 detached.matches.all().delete()
@@ -150,7 +152,8 @@ def change(
             _begin(detached, understood, start)
             detached.mode = mode or detached.mode
             detached.revision += 1
-        detached.name = name or detached.name
+        elif detached.error:
+            _try_again(detached, at)
         detached.title = title or detached.title
         choices = (detached.timeliness, detached.while_unread)
         if timeliness is not None:
@@ -183,8 +186,7 @@ def resume(paused: Filter) -> None:
     with transaction.atomic():
         detached = _lock_detached(paused)
         detached.active = True
-        recompile(detached, at)
-        detached.pending_windows.update(error="")
+        _try_again(detached, at)
 
 
 def delete(doomed: Filter) -> None:
@@ -230,6 +232,12 @@ def _lock_detached(changing: Filter) -> Filter:
     """Detach a filter that is about to change from the shared window, lock it and read it."""
     detach(Filter.objects.filter(pk=changing.pk))
     return Filter.objects.select_for_update().get(pk=changing.pk)
+
+
+def _try_again(filter_: Filter, at: int) -> None:
+    """Have a filter that failed run from its watermark, and what its older texts left to run."""
+    recompile(filter_, at)
+    filter_.pending_windows.update(error="")
 
 
 def _restart(filter_: Filter, existing: bool | None, at: int, *, live: bool) -> int | None:

@@ -16,6 +16,7 @@ from filters.models import Clock, Filter, Match, PendingWindow, Profile, SetAsid
 from filters.runtime import set_aside
 from filters.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
 from filters.upkeep import rounds
+from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.surroundings import NobodysFaultError
@@ -206,6 +207,20 @@ def test_a_change_of_options_alone_does_not_start_a_filter_again(mail: Tables, c
     lifecycle.change(made, made.text, name="g", timeliness="hourly", visibility="shared")
     assert (made.since, made.name) == (since, "g")
     assert not PendingWindow.objects.exists()
+
+
+def test_nor_does_it_lose_what_a_filter_that_failed_has_still_to_find(
+    mail: Tables, carol: User
+) -> None:
+    made = lifecycle.install(carol, "about cricket", name="f", existing=False)
+    arrive(mail, "cricket one")
+    [due] = DjangoFilterStore().due(wall_clock())
+    DjangoFilterStore().fail(due, "Spark could not run it.")
+    arrive(mail, "cricket two")
+    lifecycle.change(made, made.text, name="g", title="Cricket")
+    assert (state(made).error, made.start) == ("", made.since)
+    rounds.run_round()
+    assert matched(carol, "g") == {"cricket-one@example.org", "cricket-two@example.org"}
 
 
 @pytest.mark.parametrize("which", ["alias", "address"])
