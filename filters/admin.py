@@ -19,10 +19,12 @@ from filters import models
 from filters.accounts.emails import trust
 from filters.accounts.forms import LAST_YEAR, ProfileForm
 from filters.accounts.retired_names import check_available
+from filters.accounts.sessions.record import sign_out
 from filters.accounts.signing_in.forms import AdminSignInForm
 from filters.authoring.dependents import present, recompile_all_of, recompile_dependents
 from filters.authoring.lifecycle import full_name, resume
 from filters.delivery.mail import bounces
+from filters.delivery.ways import push
 from filters.membership.notices import known_address, tell
 from filters.models import Filter
 from filters.runtime.batching import batched
@@ -232,10 +234,12 @@ class NewGroupForm(NewGroup):
 
 
 class NewPasswordForm(NewPassword):
-    """Another password of an account: its person is told."""
+    """Another password of an account: its person is told, and signed out everywhere."""
 
     def save(self, commit: bool = True) -> User:
         user = super().save(commit)
+        sign_out(user)
+        push.forget_others(user, "")
         what = "changed" if user.has_usable_password() else "turned off"
         transaction.on_commit(lambda: tell(user, f"An administrator {what} your password."))
         return user

@@ -1,4 +1,7 @@
-"""`manage.py changepassword NAME`: a new password of an account; its person is told by mail."""
+"""`manage.py changepassword NAME`: a new password of an account; its person is told by mail.
+
+They are signed out in all browsers, and none notifies them.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,8 @@ from typing import Any
 from django.contrib.auth.management.commands import changepassword
 from django.contrib.auth.models import User
 
+from filters.accounts.sessions.record import sign_out
+from filters.delivery.ways import push
 from filters.management.base import TapestryCommand
 from filters.membership.notices import tell
 
@@ -16,9 +21,11 @@ class Command(TapestryCommand, changepassword.Command):
     """Ask for a new password of an account, and have a mail tell its person."""
 
     def handle(self, *args: Any, **options: Any) -> str | None:
-        """Change the password; nothing is told where that fails."""
+        """Change the password; nothing else is done where that fails."""
         result = super().handle(*args, **options)
         name = options["username"] or getpass.getuser()
         for user in User.objects.using(options["database"]).filter(username=name):
+            sign_out(user)
+            push.forget_others(user, "")
             tell(user, "An administrator changed your password.")
         return result

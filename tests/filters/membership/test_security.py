@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.management import call_command
 from django.test import Client
 from fido2.utils import websafe_encode
 from support.second_factors import (
@@ -274,3 +275,25 @@ def test_links_alone_sign_nobody_out(here: Client, alice: User, address: str) ->
     strict = Client(enforce_csrf_checks=True)
     strict.force_login(alice)
     assert strict.post(address).status_code == 403
+
+
+@pytest.mark.parametrize("how", ["page", "command"])
+def test_a_password_that_an_operator_changes_ends_all_browsers_of_its_person(
+    alice: User, bob: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    new = "three quiet lamps"
+    asks_for_notifications(as_user(alice), "of-alice")
+    asks_for_notifications(as_user(bob), "of-bob")
+    of_bob = notified()[1]
+    if how == "page":
+        root = as_user(User.objects.create_superuser("root", "root@example.org", PASSWORD))
+        given = {"password1": new, "password2": new, "usable_password": "true"}
+        for person in (alice, User.objects.get(username="root")):
+            root.post(f"/admin/auth/user/{person.pk}/password/", given)
+        assert root.get("/admin/").status_code == 200, "who changes their own stays"
+    else:
+        monkeypatch.setattr("getpass.getpass", lambda prompt: new)
+        call_command("changepassword", "alice")
+    assert notified() == [of_bob]
+    assert not BrowserSession.objects.filter(owner=alice).exists()
+    assert BrowserSession.objects.filter(owner=bob).exists()
