@@ -97,7 +97,8 @@ def _to_be_saved(
 
 
 def _retire(instance: User | Group, **_: Any) -> None:
+    """Keep the name that an account or group had until now: it is that of the last who had it."""
     kind, field, _called = _KINDS[type(instance)]
-    RetiredName.objects.get_or_create(
+    RetiredName.objects.update_or_create(
         name=f"{kind}:{getattr(instance, field)}", defaults={"key": instance.pk}
     )

@@ -58,6 +58,20 @@ def test_one_may_have_ones_own_old_name_again(mail: Tables, alice: User) -> None
     assert User.objects.get(pk=alice.pk).username == "alice"
 
 
+def test_an_old_name_is_that_of_the_last_who_had_it(tables: Tables, alice: User) -> None:
+    alice.username = "alicia"
+    alice.save()
+    second = User.objects.create_user("alice")
+    append_messages(tables, DjangoClock(), [Message("second@x", audience="user:alice")])
+    second.username = "second"
+    second.save()
+    alice.username = second.username = "alice"
+    with pytest.raises(ValidationError, match="forget --audience user:alice"):
+        alice.save()
+    second.save()
+    assert reading.read(second, "second@x")
+
+
 def test_a_name_that_no_mail_goes_by_is_free(mail: Tables, alice: User) -> None:
     alice.username = "alicia"
     alice.save()
