@@ -18,6 +18,7 @@ from filters.models import OutboxAnnotation, SetAside
 from filters.runtime import set_aside
 from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import DAY, wall_clock
+from tapestry.core.errors import TapestryError
 from tapestry.core.message import Annotation
 from tapestry.core.schema import RETRACTION
 from tapestry.deliver.annotations import annotation_audience
@@ -108,20 +109,35 @@ def said_of(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Anno
     return [*(row.annotation for row in annotations_on(tables, [msgid], audiences)), *waits]
 
 
-def append_outbox(tables: Tables) -> int:
+def append_outbox(tables: Tables, early: Collection[int] = ()) -> int:
     """Append the annotations that wait, oldest first; return how many rows were added.
 
+    Those with the primary keys ``early`` are tried although they are set aside.
     Idempotent: after a crash the next call appends them again, and the table knows their annids.
     An annotation that is deleted meanwhile is not appended.  One that raises an error is set aside.
     """
     added = 0
     aside = set_aside.of(MESSAGE)
-    left_out = aside.waiting_for(PART)
+    left_out = aside.waiting_for(PART) - set(early)
     while rows := list(waiting().exclude(pk__in=left_out).select_related("owner")[:BATCH]):
         counts, failed = aside.apart(partial(_append, tables), rows, attrgetter("pk"), PART)
         added += sum(counts)
         left_out.update(row.pk for row in failed)
     return added
+
+
+def append_all_of(tables: Tables, owners: QuerySet[User]) -> None:
+    """Append all that people who are to be deleted have said or taken back.
+
+    Raises TapestryError if any of it still waits: it would go with them.
+    """
+    theirs = waiting().filter(owner__in=owners)
+    append_outbox(tables, early=list(theirs.values_list("pk", flat=True)))
+    if theirs.exists():
+        raise TapestryError(
+            "Something that was said of a message, or taken back, cannot be stored yet.",
+            hint="The operator's page says why, and it is tried again by itself.",
+        )
 
 
 def waiting() -> QuerySet[OutboxAnnotation]:

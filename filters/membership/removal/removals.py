@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from filters.accounts.sessions.record import sign_out
-from filters.annotations.outbox import append_outbox
+from filters.annotations.outbox import append_all_of
 from filters.authoring.dependents import present, recompile_all_of
 from filters.membership.export import exports
 from filters.membership.removal.consequences import is_last_administrator
@@ -75,9 +75,10 @@ def forget_old() -> None:
 
 def _finish(removal: Removal) -> None:
     audience = f"user:{removal.name}"
-    append_outbox(services.tables())  # what they said to others, or took back, stays so
+    user = User.objects.filter(pk=removal.user_id)
+    append_all_of(services.tables(), user)  # what they said to others, or took back, stays so
     with transaction.atomic():
-        User.objects.filter(pk=removal.user_id).delete()
+        user.delete()
         RetiredName.objects.update_or_create(
             name=audience,
             defaults={"is_kept": True},

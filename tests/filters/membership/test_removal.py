@@ -16,15 +16,24 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from support.second_factors import PASSWORD, code, give_app
+from support.set_asides import Planted
 
-from filters.annotations.outbox import annotate
+from filters.annotations.outbox import annotate, append_outbox
 from filters.authoring import lifecycle
 from filters.membership import invitations
 from filters.membership.removal import removals
 from filters.membership.removal.consequences import is_last_administrator
 from filters.membership.views import data as data_views
 from filters.message import reading
-from filters.models import Filter, Reference, Removal, RetiredName, Source
+from filters.models import (
+    Filter,
+    OutboxAnnotation,
+    Reference,
+    Removal,
+    RetiredName,
+    SetAside,
+    Source,
+)
 from filters.store.filter_store import DjangoClock
 from filters.upkeep.forgetting import forget
 from tapestry.core.message import PUBLIC, Annotation
@@ -75,6 +84,35 @@ def test_what_they_said_last_is_heard(mail: Tables, alice: User, as_user: SignIn
     delete(as_user(alice))
     found = annotations_on(mail, ["parc@example.org"], ["public", "user:alice"])
     assert {row.annotation.kind for row in found} == {"tag", "vote", "retraction"}
+
+
+def test_nobody_goes_before_what_they_took_back_is_heard(
+    mail: Tables, alice: User, monkeypatch: pytest.MonkeyPatch, set_asides: Planted
+) -> None:
+    errors = set_asides.expect()
+    append_annotations(
+        mail, DjangoClock(), [Annotation("a-1", "parc@example.org", "alice", "note", "hot")]
+    )
+    annotate(alice, "parc@example.org", PUBLIC, "retraction", value="a-1")
+    removals.ask(alice)
+
+    def fails(_: OutboxAnnotation) -> Annotation:
+        raise KeyError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(OutboxAnnotation, "as_annotation", fails)
+        append_outbox(mail)
+        removals.finish_waiting()
+    removal = Removal.objects.get()
+    assert [kind for kind, _, _ in errors] == ["message", "message", "step"]
+    assert "cannot be stored yet" in removals.why_not(removal)
+    assert User.objects.filter(username="alice").exists()
+    SetAside.objects.filter(kind="step").update(try_again_at=0)
+    removals.finish_waiting()
+    assert not User.objects.filter(username="alice").exists()
+    found = annotations_on(mail, ["parc@example.org"], ["public"])
+    assert {row.annotation.kind for row in found} == {"note", "retraction"}
+    assert not SetAside.objects.exists()
 
 
 def test_the_name_is_never_given_to_another(mail: Tables, alice: User, as_user: SignIn) -> None:
