@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import admin
+from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.forms import AdminPasswordChangeForm, AdminUserCreationForm
 from django.contrib.auth.models import Group, User
@@ -18,15 +19,17 @@ from django.http import HttpRequest, HttpResponse
 from filters import models
 from filters.accounts.emails import trust
 from filters.accounts.forms import LAST_YEAR, ProfileForm
-from filters.accounts.retired_names import check_available
+from filters.accounts.retired_names import check_available, keep_names
 from filters.accounts.sessions.record import sign_out
 from filters.accounts.signing_in.forms import AdminSignInForm
+from filters.annotations.outbox import append_all_of
 from filters.authoring.dependents import present, recompile_all_of, recompile_dependents
 from filters.authoring.lifecycle import full_name, resume
 from filters.delivery.mail import bounces
 from filters.delivery.ways import push
 from filters.membership.notices import known_address, tell
 from filters.models import Filter
+from filters.runtime import services
 from filters.runtime.batching import batched
 from filters.store import shared_window, subscriptions
 from filters.store.schedule import replan
@@ -263,12 +266,28 @@ class AccountAdmin(AccountPages):
             what = "An administrator changed the e-mail address of your account."
             transaction.on_commit(lambda: tell(obj, what, former))
 
+    def delete_view(
+        self, request: HttpRequest, object_id: str, extra_context: Any = None
+    ) -> HttpResponse:
+        """Delete an account; what its person has said is appended before the transaction begins."""
+        user = self.get_object(request, unquote(object_id))
+        if user and request.method == "POST" and self.has_delete_permission(request, user):
+            append_all_of(services.tables(), User.objects.filter(pk=user.pk))
+        return super().delete_view(request, object_id, extra_context)
+
     def delete_model(self, request: HttpRequest, obj: User) -> None:
-        self.delete_queryset(request, User.objects.filter(pk=obj.pk))
+        self._delete(request, User.objects.filter(pk=obj.pk))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        append_all_of(services.tables(), queryset)
+        self._delete(request, queryset)
+
+    @transaction.atomic
+    def _delete(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
+        """Delete accounts; nobody else gets their names, for what they said stays under these."""
         names = [user.get_username() for user in queryset]
         super().delete_queryset(request, queryset)
+        keep_names(names)
 
         def recompile() -> None:
             at = present()

@@ -1,12 +1,13 @@
 """Names of accounts and groups: none is given to anybody while mail of its audience is here.
 
 Mail goes by these names (``user:terry``, ``group:parc``), so whoever takes one could read it.
+That of a person who has left is given to nobody: what they said stays under it.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.contrib.auth.models import Group, User
@@ -17,6 +18,7 @@ from filters.accounts.account_names import check_name
 from filters.accounts.folded_names import folded
 from filters.models import RetiredName
 from filters.runtime import services
+from filters.runtime.batching import batched
 from tapestry.tables.audience_markers import has_rows
 
 _KINDS = {User: ("user", "username", "account"), Group: ("group", "name", "group")}
@@ -64,6 +66,12 @@ def check_available(model: type[User] | type[Group], name: str, key: int = 0) ->
         names = others.values_list("username", flat=True)
         if any(folded(other) == folded(name) for other in names):
             raise ValidationError(f"There is an account of a name like {name}; choose another.")
+
+
+def keep_names(names: Iterable[str]) -> None:
+    """Give the names of accounts that are deleted to nobody, ever."""
+    for batch in batched(f"user:{name}" for name in names):
+        RetiredName.objects.filter(name__in=batch).update(is_kept=True)
 
 
 def _retired_like(model: type[User] | type[Group], name: str) -> list[RetiredName]:

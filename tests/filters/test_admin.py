@@ -7,14 +7,34 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
+from support.set_asides import Planted
 
+from filters.annotations.outbox import annotate
 from filters.authoring import lifecycle
-from filters.models import Filter, Match
+from filters.models import Filter, Match, OutboxAnnotation
+from filters.store.filter_store import DjangoClock
 from tapestry.core.clock import HOUR, wall_clock
+from tapestry.core.message import Annotation
+from tapestry.tables.append import append_annotations
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.read import annotations_on
 
 Capture = Callable[..., Any]
+
+HOW = ("on its page", "in the list")
+
+
+def delete(browser: Client, model: str, key: int, how: str) -> Any:
+    """Delete something on its own page, or among others in the list."""
+    if how == "on its page":
+        address, given = reverse(f"admin:{model}_delete", args=[key]), {}
+    else:
+        address = reverse(f"admin:{model}_changelist")
+        given = {"action": "delete_selected", "_selected_action": key}
+    return browser.post(address, {**given, "post": "yes"})
 
 
 @pytest.fixture
@@ -76,7 +96,7 @@ def test_what_waits_is_planned_anew_when_an_administrator_changes_when_it_is_sho
 
 
 @pytest.mark.parametrize("model", ["filters_filter", "auth_user"])
-@pytest.mark.parametrize("how", ["on its page", "in the list"])
+@pytest.mark.parametrize("how", HOW)
 def test_what_is_deleted_can_be_used_by_no_other_filter_any_more(
     browser: Client,
     shared: Filter,
@@ -87,12 +107,37 @@ def test_what_is_deleted_can_be_used_by_no_other_filter_any_more(
 ) -> None:
     key = shared.pk if model == "filters_filter" else shared.owner_id
     with django_capture_on_commit_callbacks(execute=True):
-        if how == "on its page":
-            address, given = reverse(f"admin:{model}_delete", args=[key]), {}
-        else:
-            address = reverse(f"admin:{model}_changelist")
-            given = {"action": "delete_selected", "_selected_action": key}
-        page = browser.post(address, {**given, "post": "yes"})
+        page = delete(browser, model, key, how)
     assert page.status_code == 302 and not Filter.objects.filter(pk=shared.pk).exists()
     dependent.refresh_from_db()
     assert (dependent.tql, "sport" in dependent.error) == ("", True)
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_who_is_deleted_is_heard_and_their_name_is_given_to_nobody(
+    browser: Client, tables: Tables, carol: User, how: str
+) -> None:
+    append_annotations(tables, DjangoClock(), [Annotation("a-1", "a@x", "carol", "note", "hot")])
+    annotate(carol, "a@x", "public", "retraction", value="a-1")
+    assert delete(browser, "auth_user", carol.pk, how).status_code == 302
+    found = annotations_on(tables, ["a@x"], ["public"])
+    assert {row.annotation.kind for row in found} == {"note", "retraction"}
+    with pytest.raises(ValidationError, match="someone who has left"):
+        User.objects.create_user("carol")
+
+
+@pytest.mark.parametrize("how", HOW)
+def test_nobody_is_deleted_before_they_are_heard(
+    browser: Client, tables: Tables, carol: User, how: str,
+    monkeypatch: pytest.MonkeyPatch, set_asides: Planted,
+) -> None:  # fmt: skip
+    set_asides.expect()
+    annotate(carol, "a@x", "public", "retraction", value="a-1")
+
+    def fails(_: OutboxAnnotation) -> Annotation:
+        raise KeyError
+
+    monkeypatch.setattr(OutboxAnnotation, "as_annotation", fails)
+    page = delete(browser, "auth_user", carol.pk, how)
+    assert page.status_code == 503 and "cannot be stored yet" in page.content.decode()
+    assert User.objects.filter(pk=carol.pk).exists()
