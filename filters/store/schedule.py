@@ -16,11 +16,12 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Cast
 from django.db.models.signals import post_save, pre_save
 
 from filters.accounts import people
-from filters.models import Destination, Filter, Profile, SharedWindow
+from filters.models import Destination, Filter, Profile, SetAside, SharedWindow
 from filters.models import Match as StoredMatch
 from filters.runtime.batching import by_key, in_batches
 from filters.store.message_states import hidden_match
@@ -172,7 +173,17 @@ def _with_unread(filter_ids: Iterable[int]) -> set[int]:
 
 def _has_unread() -> Exists:
     unread = StoredMatch.objects.filter(is_due(), ~hidden_match(), read_at=None, retracted_at=None)
-    return Exists(unread.filter(filter=OuterRef("pk")))
+    return Exists(unread.filter(_is_listed_or_will_be(), filter=OuterRef("pk")))
+
+
+def _is_listed_or_will_be() -> Q:
+    """Return the condition that its owner can read a match, or will be able to in a moment.
+
+    Not one without a card that is set aside, or whose rows are nowhere to be found.
+    """
+    key = Cast(OuterRef("pk"), CharField())
+    aside = Exists(SetAside.objects.filter(kind=SetAside.Kind.MATCH, key=key))
+    return Q(card__isnull=False) | (Q(refreshed_at=None) & ~Q(aside))
 
 
 def _profile_changes(instance: Profile, **_: Any) -> None:

@@ -14,11 +14,13 @@ from django.core.exceptions import ValidationError
 from support.live_filters import arrive, listed, run
 from support.live_filters import install as install_live
 from support.races import race
+from support.set_asides import Planted
 from support.set_clock import SetClock
 
 from filters.lists import listing
-from filters.models import Card, Filter, Profile
+from filters.models import Card, Filter, Profile, SetAside
 from filters.models import Match as StoredMatch
+from filters.runtime import set_aside
 from filters.store import schedule
 from filters.store.filter_store import DjangoFilterStore
 from filters.store.release import release
@@ -169,6 +171,20 @@ class TestHeld:
     ) -> None:
         assert drop_invisible(StoredMatch.objects.filter(msgid="a")) == 1
         assert shown(filter_).keys() == {"b"} and shown(filter_)["b"] != "held"
+
+    @pytest.mark.parametrize("is_aside", [True, False])
+    def test_what_cannot_be_listed_holds_back_nothing(
+        self, filter_: Filter, clock: SetClock, is_aside: bool, set_asides: Planted
+    ) -> None:
+        set_asides.expect()
+        unlisted = StoredMatch.objects.filter(msgid="a")
+        unlisted.update(card=None)
+        assert plan_held() == 0, "its card is being made"
+        if is_aside:
+            set_aside.add(SetAside.Kind.MATCH, unlisted.get().pk, ValueError())
+        else:
+            unlisted.update(refreshed_at=clock.now)
+        assert plan_held() == 1
 
     def test_the_periodic_call_finds_what_was_read_while_it_was_stored(
         self, bob: User, carol: User, filter_: Filter, clock: SetClock
