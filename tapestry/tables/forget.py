@@ -41,6 +41,7 @@ from tapestry.tables.delta.log_check import drop_history, make_checkpoint
 from tapestry.tables.delta.parquet_file import read_parquet
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.rows import ORIGINALS
+from tapestry.tables.staging import drop_audience
 from tapestry.tables.tombstones import add_tombstones, delete_tombstones, mark_history_incomplete
 
 TABLES = (ORIGINALS, MESSAGES, ANNOTATIONS)
@@ -79,8 +80,8 @@ def forget(
     """Remove the rows of an audience, or only those older than ``before``.
 
     Waits for a compaction.  Without ``before`` the old files are deleted at once, and a run that
-    reads them fails and is repeated.  With it they stay for a day, as after a compaction, and
-    tombstones prevent the messages from being ingested again.
+    reads them fails and is repeated; what is staged goes too.  With it the files stay for a day,
+    as after a compaction, and tombstones prevent the messages from being ingested again.
 
     The files are rewritten while others go on.  Within ``alone`` what was appended meanwhile is
     rewritten too, the rows go in one commit of each table, and ``then`` is told which: no run of
@@ -89,6 +90,9 @@ def forget(
     """
     start = time.perf_counter()
     with file_lock(tables.root / "compact.lock", wait=FOREVER):
+        if before is None:
+            with clock.lock():  # what an import has published before is seen below
+                drop_audience(tables, audience)
         with ExitStack() as stack:
             all_removals = [
                 _Removal(

@@ -28,7 +28,6 @@ from tapestry.tables.append import (
     Announce,
     Receipt,
     append_rows,
-    never,
     to_nobody,
     transactions_of,
 )
@@ -71,7 +70,8 @@ def publish(
     """Make all that is staged visible, with its cursors, and clear the staging.
 
     Messages that are in the tables already are left out.  Raises TapestryError if the rows
-    cannot be written, or if others append the same mail all the time; then all stays staged.
+    cannot be written, or if others append the same mail all the time; then all stays staged.  So
+    it does if the audience was forgotten meanwhile; then nothing of it becomes visible.
     """
     start = time.perf_counter()
     receipt = _Publication(staging, clock, now, pause, announce).run()
@@ -117,17 +117,19 @@ class _Publication:
     def _append(self) -> Receipt:
         """Append the only batch as any other: it is small enough to hold the lock for."""
         messages, originals = read_batch(self.staging.batches()[0])
-        return append_rows(
+        receipt = append_rows(
             self.staging.tables,
             self.clock,
             MESSAGES,
             messages,
             next(iter(self.staging.cursors.values()), None),
             self.now,
-            never,
+            self.staging.is_dropped,
             originals,
             self.announce,
         )
+        self.staging.check_is_there()
+        return receipt
 
     def _attempt(self, lead: float) -> Receipt | None:
         """Write and commit what is staged, ``lead`` seconds from now; None if that was too soon."""
@@ -178,6 +180,7 @@ class _NewFiles:
     def commit(self, clock: Clock, announce: Announce) -> Receipt | None:
         """Commit the files; None if it is too late for their ``ts``, or the tables have changed."""
         with clock.lock() as locked:
+            self.staging.check_is_there()
             if max(locked.last, _newest(self.tables)) >= self.ts or self._is_outdated():
                 return None
             transactions = transactions_of(self.tables, self.staging.cursors.values())

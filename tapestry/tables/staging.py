@@ -4,7 +4,8 @@
 
 A batch and its cursor are one file (Arrow IPC), whole or not there: an import that was killed
 goes on from the newest staged cursor of each origin.  ``tables/publish`` makes the rows visible.
-Where a batch is damaged, all that the import staged is dropped, and it is read again.
+Where a batch is damaged, all that the import staged is dropped, and it is read again.  What is
+staged for an audience that is forgotten is dropped too, and its import fails if it is running.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
@@ -108,8 +109,9 @@ class Staging:
     ) -> None:
         """Stage a batch; when this returns, it is on the disk.
 
-        Raises DiskFullError before the disk is full.
+        Raises DiskFullError before the disk is full, TapestryError if the import was dropped.
         """
+        self.check_is_there()
         require_room(self.directory)
         rows = to_arrow(MESSAGES, messages)
         raw = originals_to_arrow(rows, originals)
@@ -130,6 +132,18 @@ class Staging:
         unfinished.replace(self.directory / f"{number:06}-{checksum(unfinished):08x}.arrow")
         sync_directory(self.directory)
         self._note(cursor)
+
+    def is_dropped(self) -> bool:
+        """Return whether the audience was forgotten meanwhile."""
+        return not self.directory.exists()
+
+    def check_is_there(self) -> None:
+        """Raise TapestryError if the audience was forgotten meanwhile."""
+        if self.is_dropped():
+            raise TapestryError(
+                f"The mail of {self.audience} was forgotten while it was taken in.",
+                hint="Nothing of it is kept; if it is wanted, take it in again.",
+            )
 
     def clear(self) -> None:
         """Delete what is staged: it is in the tables, or not wanted."""
@@ -176,6 +190,29 @@ def drop_abandoned(tables: Tables, hours: float) -> None:
         with file_lock(directory.with_suffix(".lock")) as acquired:
             if acquired and time.time() - directory.stat().st_mtime > hours * 3600:
                 shutil.rmtree(directory, ignore_errors=True)
+
+
+def drop_audience(tables: Tables, audience: str) -> None:
+    """Delete what is staged for an audience, by a running import too, under the clock's lock.
+
+    What an ended import left without a whole batch, from which its audience would be known, goes
+    too: it is read again in any case.
+    """
+    for directory in (tables.root / _DIRECTORY).glob("*/"):
+        with file_lock(directory.with_suffix(".lock")) as acquired:
+            staged = _audience_of(directory)
+            if staged == audience or (acquired and staged is None):
+                shutil.rmtree(directory, ignore_errors=True)
+
+
+def _audience_of(directory: Path) -> str | None:
+    """Return the audience of all that is staged in a directory, None if no whole batch says it."""
+    for path in sorted(directory.glob("*.arrow")):
+        with suppress(DamagedFileError, FileNotFoundError, pa.ArrowInvalid):
+            audiences: list[str] = read_keys(path)["audience"][:1].to_pylist()
+            if audiences:
+                return audiences[0]
+    return None
 
 
 def _metadata(path: Path) -> dict[str, Any]:

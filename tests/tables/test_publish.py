@@ -222,6 +222,38 @@ def test_what_nobody_went_on_with_is_dropped(tables):
         assert not staging.batches()
 
 
+def test_what_is_staged_for_an_audience_goes_as_it_is_forgotten(tables):
+    for audience in ("user:joe", "public"):
+        with Staging.opened(tables, "box", audience) as staging:
+            staging.add(
+                [Message("a@x", body="a secret", audience=audience)], [Original(b"a")], None
+            )
+    forget(tables, MemoryClock(), "user:joe")
+    with Staging.opened(tables, "box", "user:joe") as staging:
+        assert not staging.batches()
+    with staged(tables) as staging:
+        assert len(staging.batches()) == 1
+
+
+@pytest.mark.parametrize("batches", [1, 2])
+def test_an_import_publishes_nothing_once_its_audience_is_forgotten(tables, monkeypatch, batches):
+    clock, append_rows = MemoryClock(), publishing.append_rows
+
+    def append_late(*arguments):
+        forget(tables, clock, "public")
+        return append_rows(*arguments)
+
+    monkeypatch.setattr(publishing, "append_rows", append_late)
+    with staged(tables) as staging:
+        for n in range(batches):
+            stage(staging, n, n + 1)
+        with pytest.raises(TapestryError, match="was forgotten"):
+            publish(staging, clock, pause=lambda _: forget(tables, clock, "public"))
+        with pytest.raises(TapestryError, match="was forgotten"):
+            stage(staging, 2, 3)
+    assert not visible(tables) and cursor_of(tables, "box") is None
+
+
 STEPS = {
     "staged": (staging_files.Staging, "add"),
     "written": (publishing, "write_rows"),
