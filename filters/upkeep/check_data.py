@@ -98,15 +98,20 @@ def _check_database(report: Report) -> Hashes | None:
         report.read(DATABASE, "tables", len(connection.introspection.table_names()))
         _check_instants(report)
         _check_keys(report)
-        pairs = Match.objects.values_list("msgid", "audience").iterator(chunk_size=_BATCH)
-        hashes = [hash_texts(map("\0".join, batch)) for batch in batched(pairs, _BATCH)]
-        matched = np.unique(np.concatenate([np.empty(0, dtype="<u8"), *hashes]))
+        matched = _matched()
         report.read(DATABASE, "matched messages", len(matched))
     except DatabaseError as error:
         meaning = "people, filters and matches are in it"
         report.damaged(DATABASE, path, str(error).partition("\n")[0], meaning, _BACKUP)
         return None
     return matched
+
+
+def _matched() -> Hashes:
+    """Return a sorted hash of the Message-ID and the audience of each match."""
+    pairs = Match.objects.values_list("msgid", "audience").iterator(chunk_size=_BATCH)
+    hashes = [hash_texts(map("\0".join, batch)) for batch in batched(pairs, _BATCH)]
+    return np.unique(np.concatenate([np.empty(0, dtype="<u8"), *hashes]))
 
 
 def _check_instants(report: Report) -> None:
@@ -151,15 +156,30 @@ def _check_keys(report: Report) -> None:
 
 def _check_matches(matched: Hashes, paths: list[Path], report: Report) -> None:
     try:
-        stored = message_keys([path for path in paths if path.exists()])
+        missing = _still_missing(_missing(matched, paths))
     except (DamagedFileError, FileNotFoundError):
         return  # the file is reported
-    missing = int((~contains(stored, matched)).sum()) if len(stored) else len(matched)
-    if missing:
+    if len(missing):
         report.damaged(
             DATABASE,
             connection.settings_dict["NAME"],
-            f"{missing} messages that filters found are not in the tables",
+            f"{len(missing)} messages that filters found are not in the tables",
             "lists show their line, and their pages cannot be opened",
             "have their sources read again, or restore a backup of the data directory",
         )
+
+
+def _missing(matched: Hashes, paths: list[Path]) -> Hashes:
+    """Return those of the matched messages that are in none of the files that are still there."""
+    stored = message_keys([path for path in paths if path.exists()])
+    return matched[~contains(stored, matched)] if len(stored) else matched
+
+
+def _still_missing(missing: Hashes) -> Hashes:
+    """Return those that are matched and missing now: mail is removed with its matches meanwhile."""
+    if not len(missing):
+        return missing
+    tables = services.tables()
+    with file_lock(tables.root / "compact.lock", wait=FOREVER):  # whoever removes has it throughout
+        matched = np.intersect1d(missing, _matched())
+        return _missing(matched, [Path(file.path) for file in tables.data_files(MESSAGES)])

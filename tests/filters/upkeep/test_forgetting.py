@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,12 +39,13 @@ from filters.store.filter_store import DjangoClock
 from filters.triage import steps
 from filters.triage.actions import ACTIONS
 from filters.triage.steps import Target
-from filters.upkeep import forgetting, rounds, tasks
+from filters.upkeep import check_data, forgetting, rounds, tasks
 from filters.upkeep.forgetting import forget, forget_old
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables import forget as forgetting_of_rows
 from tapestry.tables.append import Receipt, append_annotations, append_messages
+from tapestry.tables.check.report import Report
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.forget import Forgotten
 from tapestry.tables.forget import forget as forget_rows
@@ -90,6 +92,27 @@ def delivered(mail: Tables, alice: User) -> Tables:
         active=True,
     )  # fmt: skip
     return mail
+
+
+@pytest.mark.parametrize("all_goes", [True, False])
+@pytest.mark.parametrize("part", ["check_tables", "check_predicate_index"])
+def test_what_is_removed_while_all_is_checked_is_not_reported_as_lost(
+    delivered: Tables, monkeypatch: pytest.MonkeyPatch, part: str, all_goes: bool
+) -> None:
+    check_part = getattr(check_data, part)
+
+    def check_late(root: Path, report: Report) -> Any:
+        forget("user:alice", None if all_goes else wall_clock() + DAY)
+        return check_part(root, report)
+
+    monkeypatch.setattr(check_data, part, check_late)
+    assert [str(damage) for damage in check_data.check().damages] == []
+
+
+def test_what_is_gone_from_the_tables_alone_is_reported_as_lost(delivered: Tables) -> None:
+    forget_rows(delivered, DjangoClock(), "user:alice")
+    (damage,) = check_data.check().damages
+    assert "1 messages that filters found are not in the tables" in str(damage)
 
 
 def test_private_mail_is_gone_with_all_that_was_delivered_of_it(delivered: Tables) -> None:
