@@ -61,7 +61,7 @@ def acts_of() -> Callable[[int, str, str], tuple[Link, ...]]:
 def match_of(token: str) -> Match | None:
     """Return the match that a token names, with its filter, owner and card; None if it is gone.
 
-    Raise BadSignature if it is forged or has expired.
+    Raise BadSignature if it is forged or has expired.  One of an older version is bound to nothing.
     """
     value = _signer("act").unsign(token, max_age=EXPIRES)
     key, _, bound = value.partition(".")
@@ -70,8 +70,9 @@ def match_of(token: str) -> Match | None:
     except ValueError:
         raise signing.BadSignature("It names no match.") from None
     match = matches.select_related("filter__owner", "card").first()
-    if match is None or bound != _bound(match.filter.owner.get_username(), match.msgid):
-        return None
+    if match is not None and bound:
+        is_same = bound == _bound(match.filter.owner.get_username(), match.msgid)
+        return match if is_same else None
     return match
 
 

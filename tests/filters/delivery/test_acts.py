@@ -15,6 +15,7 @@ from support.recorded_way import Store
 
 from filters.delivery import links
 from filters.models import Address, Destination, Filter, Match, Mute, OutboxAnnotation
+from filters.runtime import opaque_keys
 
 SignIn = Callable[[User], Client]
 
@@ -81,6 +82,8 @@ def test_after_a_restore_a_link_does_not_act_on_another_match_of_its_key(
     assert client.get(path).status_code == client.post(path).status_code == 404
     Filter.objects.filter(pk=jones.pk).update(owner=jones.owner)
     assert client.post(path).status_code == 200
+    old = links._signer("act").sign(opaque_keys.encrypt(match.pk))
+    assert client.post(path.replace(path.split("/")[3], old)).status_code == 200, "of last month"
 
 
 def test_links_of_a_deactivated_account_only_unsubscribe(
