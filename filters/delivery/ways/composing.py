@@ -25,8 +25,8 @@ def composed(
     """Return what is written of matches, and of which: others raise what nobody foresaw.
 
     Each of those is set aside as a message.  ``compose`` takes matches, and how many were left
-    out; it sends nothing.  Where none of several can be written, or all can by themselves, it is
-    not for a message that they cannot: the error is raised.
+    out; it sends nothing.  Where none can be written, or all can by themselves, the error is
+    raised: it may be no message's, and one that is left out does not come again.
     """
     try:
         return compose(matches, 0), matches
@@ -38,7 +38,7 @@ def composed(
             return [compose(tuple(some), 0)]
 
         _, failures = isolate(written, matches)
-        if not failures or len(failures) == len(matches) > 1:
+        if len(failures) in (0, len(matches)):
             raise
     guilty = {match.sequence for match, _ in failures}
     others = tuple(match for match in matches if match.sequence not in guilty)
