@@ -107,7 +107,8 @@ class FilterForm(forms.Form):
             mail = "existing" if changed.start is None else "new"
             initial = model_to_dict(changed, ["text", *OPTIONS])
             initial |= {"mail": mail, "shown_mail": mail, "until": self.last_day}
-            subscribed = changed.subscriptions.values_list("destination", flat=True)
+            chosen = changed.subscriptions.filter(destination__all_filters=False)
+            subscribed = chosen.values_list("destination", flat=True)
             initial["destinations"] = list(subscribed)
             initial["shown_destinations"] = " ".join(map(str, subscribed))
         super().__init__(data, initial=initial | dict(written or {}))
@@ -133,12 +134,10 @@ class FilterForm(forms.Form):
             options["destinations"] = destinations
             return install(self.owner, given["text"], existing=existing, end=end, **options)
         mail = given["shown_mail"] or ("existing" if changed.start is None else "new")
-        same = given["text"] == changed.text and given["mail"] == mail
-        same &= given["mode"] in ("", changed.mode)
         change(
             changed,
             given["text"],
-            existing=None if same else existing,
+            existing=None if given["mail"] == mail else existing,
             end="as before" if given["until"] == self.last_day else end,
             forget=given["found"] == "forget",
             **options,

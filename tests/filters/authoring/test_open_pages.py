@@ -55,13 +55,16 @@ def test_destinations_chosen_elsewhere_meanwhile_stay(
     alice: User, jones: Filter, as_user: SignIn
 ) -> None:
     of_all, of_none, of_it = hook(alice, None), hook(alice, []), hook(alice, [jones])
+    had_it = hook(alice, [jones])
+    subscriptions.choose_filters(had_it, None)
     client = as_user(alice)
     page = opened(client)
+    subscriptions.choose_filters(had_it, [jones])
     subscriptions.choose_filters(of_all, [jones])
     subscriptions.choose_filters(of_none, [jones])
     subscriptions.choose_filters(of_it, [])
     save(client, page, title="Mail of Jones")
-    assert went_to(jones) == {of_all.pk, of_none.pk}
+    assert went_to(jones) == {of_all.pk, of_none.pk, had_it.pk}
 
 
 def test_destinations_ticked_on_the_page_are_added_and_the_others_removed(
@@ -85,6 +88,9 @@ def test_a_filter_that_means_something_else_meanwhile_is_not_begun_with_existing
     save(client, page, title="Mail of Jones")
     jones.refresh_from_db()
     assert (jones.title, jones.start, jones.since) == ("Mail of Jones", LATER, LATER)
+    save(client, page, text="by Joe")
+    jones.refresh_from_db()
+    assert jones.start is not None
     save(client, opened(client), mail="existing")
     jones.refresh_from_db()
     assert (jones.start, jones.since) == (None, BEGINNING)
