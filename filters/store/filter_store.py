@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import F, Q
 
 from filters.models import Clock, Filter, PendingWindow, SetAside, SharedWindow
 from filters.models import Match as StoredMatch
@@ -54,17 +54,17 @@ class DjangoFilterStore:
     def due(self, now: int) -> Sequence[DueFilter]:
         """Return every active filter with its own window that has not been run to ``now``.
 
-        Pending windows of older texts come first, one a run; those that were set aside are tried
-        again although their filter has ended.  Timeliness decides when matches are shown, and not
-        when they are stored.
+        Pending windows of older texts come first, one a run; those before the end of a filter that
+        has ended too: they were set aside as it ended.  Timeliness decides when matches are shown,
+        and not when they are stored.
         """
         aside = set_aside.of(SetAside.Kind.FILTER)
         again, windows_again = asides.to_be_tried(aside)
         detached = Filter.objects.filter(enrolled=False, owner__is_active=True)
         detached = detached.defer("text").order_by()
-        running = Q(filter__active=True)
-        left = Q(pk__in=windows_again) & (running | expiry.has_ended("filter__"))
-        pending = PendingWindow.objects.filter((Q(error="") & running) | left)
+        left = expiry.has_ended("filter__") & Q(since__lt=F("filter__end"))
+        pending = PendingWindow.objects.filter(Q(error="") | Q(pk__in=windows_again))
+        pending = pending.filter(Q(filter__active=True) | left)
         behind = detached.filter(Q(error="") | Q(pk__in=again), active=True, since__lt=now)
         superseded = detached.filter(pk__in=pending.values("filter"))
         filters = {filter_.pk: filter_ for filter_ in (*behind, *superseded)}

@@ -96,8 +96,11 @@ class TestOwnWindow:
         set_aside.try_now()
         [due] = STORE.due(200)
         assert (due.since, due.until) == (50, 80)
-        assert STORE.commit([due], 80, found_in(expiring, 60))
-        assert (stored(), STORE.due(200)) == ({60}, [])
+        assert STORE.commit([due], 60, found_in(expiring, 60))
+        [rest] = STORE.due(200)
+        assert (rest.since, rest.until) == (60, 80), "a part was run, and is no fault any more"
+        assert STORE.commit([rest], 80, found_in(expiring, 70))
+        assert (stored(), STORE.due(200)) == ({60, 70}, [])
         assert state(expiring) == (False, False, END)
 
     def test_what_an_older_text_has_left_after_its_end_waits_for_a_later_one(
