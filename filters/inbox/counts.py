@@ -72,8 +72,7 @@ class Sidebar:
 _SEEKS = ("sequence", "refreshed_at", "retracted_at")
 """Fields of a match of which one grows whenever it is listed, shown, refreshed or leaves."""
 
-_LISTED = Q(retracted_at=None, card__isnull=False)
-_UNREAD = Q(read_at=None) & _LISTED
+_UNREAD = Q(read_at=None, retracted_at=None, card__isnull=False)
 
 _kept: OrderedDict[int, Sidebar] = OrderedDict()
 _lock = Lock()
@@ -99,7 +98,8 @@ def sidebar(user: User) -> Sidebar:
 def mark_of(user: User) -> str:
     """Return a text that changes whenever a list of this person does, or what is said of it.
 
-    Each part is a seek in an index for every filter, or reads what is unread or waits.
+    Each part is a seek in an index for every filter, or counts what is unread.  A filter of which
+    something is planned anew is updated.
     """
     filters = Filter.objects.filter(owner=user).order_by()
     last = {f"last_{name}": _last(name) for name in _SEEKS}
@@ -113,14 +113,10 @@ def mark_of(user: User) -> str:
         searching=Sum("pk", filter=Q(enrolled=False, since__lt=F("begun_at"))),
     )
     unread = Match.objects.filter(_UNREAD, is_due(), filter__in=filters.values("pk"))
-    # All that waits to be shown is unreleased: an index finds it by that.
-    unreleased = Match.objects.filter(_LISTED, sequence=None, filter__in=filters.values("pk"))
-    waits = unreleased.filter(is_waiting()).values_list("filter").annotate(Min("shown_at"))
     back = MessageState.objects.filter(owner=user, snoozed_until__lte=wall_clock())
     state = (
         of_filters,
         unread.aggregate(Count("pk"), Sum("pk")),
-        list(waits.order_by("filter")),
         TriageStep.objects.filter(owner=user).aggregate(Count("parts"), Max("at")),
         Mute.objects.filter(owner=user).aggregate(Count("pk"), Max("pk")),
         back.aggregate(Max("snoozed_until")),

@@ -19,6 +19,7 @@ from django.db import transaction
 from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet
 from django.db.models.functions import Cast
 from django.db.models.signals import post_save, pre_save
+from django.utils import timezone
 
 from filters.accounts import people
 from filters.models import Destination, Filter, Profile, SetAside, SharedWindow
@@ -131,10 +132,11 @@ def replan(filters: QuerySet[Filter]) -> int:
     locked = filters.select_for_update(of=("self",)).order_by("pk")
     filter_ids = list(locked.values_list("pk", flat=True))
     waiting = StoredMatch.objects.filter(is_waiting(), sequence=None)
-    return sum(
-        waiting.filter(filter__in=some).update(shown_at=instant)
-        for instant, some in _by_instant(filter_ids, wall_clock())
-    )
+    count = 0
+    for instant, some in _by_instant(filter_ids, wall_clock()):
+        count += waiting.filter(filter__in=some).update(shown_at=instant)
+        some.update(updated=timezone.now())  # pages say until when it waits
+    return count
 
 
 def connect_signals() -> None:

@@ -13,6 +13,7 @@ from support.listed_mail import installed
 from filters.inbox import counts, pages
 from filters.lists import listing
 from filters.models import Card, Match, MessageState
+from filters.store.schedule import replan
 from filters.triage import steps
 from filters.triage.actions import ACTIONS
 from filters.triage.steps import Target
@@ -113,8 +114,9 @@ def test_the_mark_follows_until_when_matches_wait(bob: User, read_at: int | None
         return [getattr(row, "waits_until", None) for row in counts.sidebar(bob).filters]
 
     assert now + HOUR in waits_until()
-    waiting.update(shown_at=now + 2 * HOUR)
-    assert now + 2 * HOUR in waits_until()
+    bob.filters.filter(name="jones").update(timeliness="weekly on Monday at 08:00")
+    assert replan(bob.filters.filter(name="jones"))
+    assert waiting.values_list("shown_at", flat=True)[0] in waits_until()
 
 
 def test_the_mark_follows_each_batch_of_a_step(bob: User) -> None:
