@@ -12,7 +12,8 @@ from operator import attrgetter
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Concat
 
 from filters.models import OutboxAnnotation, SetAside
 from filters.runtime import set_aside
@@ -129,11 +130,12 @@ def append_outbox(tables: Tables, early: Collection[int] = ()) -> int:
 def append_all_of(tables: Tables, owners: QuerySet[User]) -> None:
     """Append all that people who are to be deleted have said or taken back.
 
-    Raises TapestryError if any of it still waits: it would go with them.
+    Raises TapestryError if any of it still waits: it would go with them.  What they have said to
+    themselves is to go.
     """
     theirs = waiting().filter(owner__in=owners)
     append_outbox(tables, early=list(theirs.values_list("pk", flat=True)))
-    if theirs.exists():
+    if theirs.exclude(audience=Concat(Value("user:"), "owner__username")).exists():
         raise TapestryError(
             "Something that was said of a message, or taken back, cannot be stored yet.",
             hint="The operator's page says why, and it is tried again by itself.",

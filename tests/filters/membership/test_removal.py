@@ -115,6 +115,21 @@ def test_nobody_goes_before_what_they_took_back_is_heard(
     assert not SetAside.objects.exists()
 
 
+def test_a_private_note_that_cannot_be_stored_keeps_nobody(
+    mail: Tables, alice: User, monkeypatch: pytest.MonkeyPatch, set_asides: Planted
+) -> None:
+    set_asides.expect()
+    annotate(alice, "parc@example.org", PUBLIC, "note", value="hm", private=True)
+    removals.ask(alice)
+
+    def fails(_: OutboxAnnotation) -> Annotation:
+        raise KeyError
+
+    monkeypatch.setattr(OutboxAnnotation, "as_annotation", fails)
+    removals.finish_waiting()
+    assert not User.objects.filter(username="alice").exists()
+
+
 def test_the_name_is_never_given_to_another(mail: Tables, alice: User, as_user: SignIn) -> None:
     delete(as_user(alice))
     forget("user:alice")
