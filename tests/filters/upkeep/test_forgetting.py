@@ -361,7 +361,9 @@ def test_kept_mail_of_those_who_saw_it_is_gone(
     alice.groups.clear()
     for owner in (alice, bob):
         for at in (5, 9):
-            KeptMail.objects.create(owner=owner, message_id=f"<{at}@x>", raw=b"The plan", at=at)
+            KeptMail.objects.create(
+                owner=owner, message_id=f"<{at}@x>", raw=b"The plan", at=at, audiences="\npublic\n"
+            )
     everybody = KeptMail.objects.order_by("pk")
     forget(audience, before=9)
     assert {kept.owner.username for kept in everybody.filter(at=5)} == set(left)
@@ -379,6 +381,7 @@ def test_kept_mail_of_those_who_have_left_a_group_is_gone(alice: User, bob: User
     for owner in (alice, bob):
         assert keep(b"Message-ID: <1@x>\n\nThe plan", "a@x.org", owner)
         Export.objects.create(owner=owner, asked_at=1, ended_at=1)
+    KeptMail.objects.create(owner=alice, message_id="<old@x>", raw=b"The plan", at=1)
     parc.delete()
     forget("group:parc")
     assert [kept.owner for kept in KeptMail.objects.all()] == [alice]
