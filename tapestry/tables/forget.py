@@ -41,7 +41,7 @@ from tapestry.tables.delta.log_check import drop_history, make_checkpoint
 from tapestry.tables.delta.parquet_file import read_parquet
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.rows import ORIGINALS
-from tapestry.tables.staging import drop_audience
+from tapestry.tables.staging import set_aside_audience
 from tapestry.tables.tombstones import add_tombstones, delete_tombstones, mark_history_incomplete
 
 TABLES = (ORIGINALS, MESSAGES, ANNOTATIONS)
@@ -92,7 +92,9 @@ def forget(
     with file_lock(tables.root / "compact.lock", wait=FOREVER):
         if before is None:
             with clock.lock():  # what an import has published before is seen below
-                drop_audience(tables, audience)
+                staged = set_aside_audience(tables, audience)
+            for directory in staged:
+                shutil.rmtree(directory, ignore_errors=True)
         with ExitStack() as stack:
             all_removals = [
                 _Removal(

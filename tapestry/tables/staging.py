@@ -19,6 +19,7 @@ from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 
@@ -41,6 +42,8 @@ _ORIGINAL = ("problems", "raw", "flags")
 """The columns of originals that messages do not have."""
 
 _DIRECTORY = "staging"
+_AUDIENCE = "audience"
+"""The file that says for whom all is that an import stages."""
 
 
 class Staging:
@@ -89,7 +92,9 @@ class Staging:
                     "The same mail is being taken in by another process.",
                     hint="Wait until it is done.",
                 )
-            yield cls(tables, directory, audience)
+            staging = cls(tables, directory, audience)
+            (directory / _AUDIENCE).write_text(audience)
+            yield staging
 
     def cursor_of(self, source: str) -> Cursor | None:
         """Return how far a source has been staged or appended."""
@@ -192,22 +197,23 @@ def drop_abandoned(tables: Tables, hours: float) -> None:
                 shutil.rmtree(directory, ignore_errors=True)
 
 
-def drop_audience(tables: Tables, audience: str) -> None:
-    """Delete what is staged for an audience, by a running import too, under the clock's lock.
+def set_aside_audience(tables: Tables, audience: str) -> list[Path]:
+    """Move away what is staged for an audience, by a running import too; return where it is now.
 
-    What an ended import left without a whole batch, from which its audience would be known, goes
-    too: it is read again in any case.
+    Called under the clock's lock, and short: the caller deletes the directories after that.
     """
+    moved = []
     for directory in (tables.root / _DIRECTORY).glob("*/"):
-        with file_lock(directory.with_suffix(".lock")) as acquired:
-            staged = _audience_of(directory)
-            if staged == audience or (acquired and staged is None):
-                shutil.rmtree(directory, ignore_errors=True)
+        if _audience_of(directory) == audience:
+            moved.append(directory.replace(directory.with_name(f"{uuid4().hex}.forgotten")))
+    return moved
 
 
 def _audience_of(directory: Path) -> str | None:
-    """Return the audience of all that is staged in a directory, None if no whole batch says it."""
-    for path in sorted(directory.glob("*.arrow")):
+    """Return the audience of all that is staged in a directory, None if nothing there says it."""
+    with suppress(FileNotFoundError):
+        return (directory / _AUDIENCE).read_text()
+    for path in sorted(directory.glob("*.arrow")):  # of an older version
         with suppress(DamagedFileError, FileNotFoundError, pa.ArrowInvalid):
             audiences: list[str] = read_keys(path)["audience"][:1].to_pylist()
             if audiences:

@@ -254,6 +254,14 @@ def test_an_import_publishes_nothing_once_its_audience_is_forgotten(tables, monk
     assert not visible(tables) and cursor_of(tables, "box") is None
 
 
+def test_an_import_that_has_staged_nothing_yet_ends_as_its_audience_is_forgotten(tables):
+    with staged(tables) as staging:
+        forget(tables, MemoryClock(), "public")
+        with pytest.raises(TapestryError, match="was forgotten"):
+            stage(staging, 0, 1)
+    assert not [*staging.directory.parent.glob("*/")]
+
+
 STEPS = {
     "staged": (staging_files.Staging, "add"),
     "written": (publishing, "write_rows"),
