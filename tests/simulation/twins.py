@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import re
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -112,8 +113,9 @@ def play_twins(
     """Play a calm world and its twin; what one person is shown or sent may not differ."""
     started = time.perf_counter()
     result = Result(seed, steps)
-    first = _Recorded(seed, directory / f"world-{seed}", template, plant)
-    second = World(seed, directory / f"twin-{seed}", template, plant)
+    places = [directory / f"{name}-{seed}-{id(plant):x}" for name in ("world", "twin")]
+    first = _Recorded(seed, places[0], template, plant)
+    second = World(seed, places[1], template, plant)
     try:
         cast = _play(first, steps)
         person = cast.names[seed % len(cast.names)]
@@ -127,6 +129,8 @@ def play_twins(
         ]
         result.reached = [entry["name"] for entry in entries if entry["what"] == "reached"]
         result.counts = {"orders": len(first.orders), "hidden": twin.hidden, "read": twin.read}
+    except Exception:
+        result.findings.append(f"the twins failed: {traceback.format_exc()}")
     finally:
         first.close()
         second.close()

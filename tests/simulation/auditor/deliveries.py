@@ -23,6 +23,9 @@ from simulation.auditor.transmissions import Transmission, instant_told, read_tr
 RESTORED = 1 << 62
 """The position of what was sent, while nobody knows what a backup has brought back."""
 
+MEANS_ANEW = ("edit", "mode", "mail", "recompiled")
+"""Changes of a filter after which what it has found may be of another instant."""
+
 Row = dict[str, Any]
 
 
@@ -66,7 +69,11 @@ class Deliveries:
         if rows is None:
             return
         by_position = {row["sequence"]: row for row in rows if row["sequence"] is not None}
-        self.changed = {e["key"] for e in point.entries if e["what"] == "filter_changed"}
+        self.changed = {
+            entry["key"]
+            for entry in point.entries
+            if entry["what"] == "filter_changed" and entry["how"] in MEANS_ANEW
+        }
         for entry in point.entries:
             self.forgot |= entry["what"] == "upkeep" and entry["kind"] in ("forget", "restore")
         self.plans.follow(point, lives)

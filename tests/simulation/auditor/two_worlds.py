@@ -9,6 +9,7 @@ from the next.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -48,7 +49,7 @@ class _Eyes:
         self.uids: dict[str, str] = {}
 
     def view(self, point: Point) -> View:
-        sent: list[Any] = []
+        sent: dict[str, list[Any]] = {}
         for entry in point.entries:
             mine = self.person in (entry.get("owner"), entry.get("person"))
             if entry["what"] == "filter" and mine:
@@ -58,8 +59,9 @@ class _Eyes:
             elif entry["what"] == "received" and entry.get("accepted", True):
                 delivery = read_transmission(entry)
                 if delivery is not None and delivery.uid in self.uids:
-                    name = self.uids[delivery.uid]
-                    sent += [(name, delivery.kind, item.msgid, item.op) for item in delivery.items]
+                    items = [(delivery.kind, item.msgid, item.op) for item in delivery.items]
+                    told = sent.setdefault(self.uids[delivery.uid], [])
+                    told += [*items, _said(entry["payload"])]
         matches = [
             (self.filters[row["filter"]], *(row[name] for name in _OF_MATCH))
             for row in point.rows("matches") or []
@@ -72,6 +74,16 @@ class _Eyes:
         }
         key = ("matches", sorted(matches, key=str)), ("what was sent", sent)
         return dict(key) | {"pages": pages}
+
+
+def _said(payload: Entry) -> Any:
+    """Return the words of what was sent; its links name keys."""
+    if "matches" in payload:
+        return [
+            [match.get(name) for name in ("why", "title", "op")] for match in payload["matches"]
+        ]
+    words = [str(payload.get(name, "")) for name in ("title", "body", "text")]
+    return re.sub(r"https?://\S+", "", "\n".join(words))
 
 
 def _alike(one: Any, other: Any) -> bool:
