@@ -66,7 +66,7 @@ def addresses(mail: Tables, alice: User) -> dict[str, str]:
         "kept-mail.pk": str(KeptMail.objects.get().pk),
         "kept-mail-html.pk": str(KeptMail.objects.get().pk),
         "act.act": "vote",
-        "act.token": token(links.acts_of()(1, "alice", "m")[0].url),
+        "act.token": token(links.acts_of()(1, "alice", card.msgid)[0].url),
         "unsubscribe.token": token(links.unsubscribe_url(hook)),
         "confirm.token": token(links.confirm_url(1, "al@example.org")),
         "bounces.token": token(post_url()),
