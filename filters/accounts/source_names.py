@@ -39,8 +39,8 @@ def import_words(user: User, name: str) -> str:
 
 def _own(user: User, name: str) -> Source | None:
     """Return the reader's own source of this name."""
-    theirs = Source.objects.filter(owner=user)
-    return next((one for one in theirs if name.startswith(f"{_address(one)}/")), None)
+    sources = Source.objects.filter(owner=user)
+    return next((source for source in sources if name.startswith(f"{_address(source)}/")), None)
 
 
 def _kind(name: str) -> str | None:

@@ -70,9 +70,8 @@ def match_of(token: str) -> Match | None:
     except ValueError:
         raise signing.BadSignature("It names no match.") from None
     match = matches.select_related("filter__owner", "card").first()
-    if match is not None and bound:
-        is_same = bound == _bound(match.filter.owner.get_username(), match.msgid)
-        return match if is_same else None
+    if match and bound and bound != _bound(match.filter.owner.get_username(), match.msgid):
+        return None
     return match
 
 

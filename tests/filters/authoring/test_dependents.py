@@ -209,7 +209,7 @@ def test_a_change_of_options_alone_does_not_start_a_filter_again(mail: Tables, c
     assert not PendingWindow.objects.exists()
 
 
-def test_nor_does_it_lose_what_a_filter_that_failed_has_still_to_find(
+def test_a_new_title_loses_nothing_that_a_failed_filter_has_still_to_find(
     mail: Tables, carol: User
 ) -> None:
     made = lifecycle.install(carol, "about cricket", name="f", existing=False)

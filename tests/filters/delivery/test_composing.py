@@ -71,10 +71,10 @@ def test_a_match_whose_reason_cannot_be_said_comes_without_it(
     set_asides: Planted, monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     set_asides.expect()
-    said = batches.sentences
+    sentences = batches.sentences
 
     def broken(evidence: Any, audiences: Any) -> Any:
-        return {}["nobody foresaw this"] if evidence else said(evidence, audiences)
+        return {}["nobody foresaw this"] if evidence else sentences(evidence, audiences)
 
     monkeypatch.setattr(batches, "sentences", broken)
     store(jones, "one")

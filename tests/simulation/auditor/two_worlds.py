@@ -60,8 +60,8 @@ class _Eyes:
                 delivery = read_transmission(entry)
                 if delivery is not None and delivery.uid in self.uids:
                     items = [(delivery.kind, item.msgid, item.op) for item in delivery.items]
-                    told = sent.setdefault(self.uids[delivery.uid], [])
-                    told += [*items, _said(entry["payload"])]
+                    deliveries = sent.setdefault(self.uids[delivery.uid], [])
+                    deliveries += [*items, _said(entry["payload"])]
         matches = [
             (self.filters[row["filter"]], *(row[name] for name in _OF_MATCH))
             for row in point.rows("matches") or []
