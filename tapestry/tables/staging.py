@@ -1,6 +1,7 @@
 """A staging area: batches of an import that no reader sees before all of it is there.
 
-    batches ─> staging/<import>/000000-CHECKSUM.arrow, … ─ publish ─> one commit, one ``ts``
+    batches ─> staging/<audience>-<import>/000000-CHECKSUM.arrow, …
+            ─ publish ─> one commit, one ``ts``
 
 A batch and its cursor are one file (Arrow IPC), whole or not there: an import that was killed
 goes on from the newest staged cursor of each origin.  ``tables/publish`` makes the rows visible.
@@ -42,8 +43,6 @@ _ORIGINAL = ("problems", "raw", "flags")
 """The columns of originals that messages do not have."""
 
 _DIRECTORY = "staging"
-_AUDIENCE = "audience"
-"""The file that says for whom all is that an import stages."""
 
 
 class Staging:
@@ -80,7 +79,7 @@ class Staging:
 
         Raises TapestryError if another process has it.
         """
-        key = blake2b(f"{name}@{audience}".encode(), digest_size=12).hexdigest()
+        key = f"{_key(audience)}-{_key(f'{name}@{audience}')}"
         directory = tables.root / _DIRECTORY / key
         hint = "Make room on the disk, or make the directory yours to write; then run it again."
         with (
@@ -92,9 +91,7 @@ class Staging:
                     "The same mail is being taken in by another process.",
                     hint="Wait until it is done.",
                 )
-            staging = cls(tables, directory, audience)
-            (directory / _AUDIENCE).write_text(audience)
-            yield staging
+            yield cls(tables, directory, audience)
 
     def cursor_of(self, source: str) -> Cursor | None:
         """Return how far a source has been staged or appended."""
@@ -204,21 +201,24 @@ def set_aside_audience(tables: Tables, audience: str) -> list[Path]:
     """
     moved = []
     for directory in (tables.root / _DIRECTORY).glob("*/"):
-        if _audience_of(directory) == audience:
+        if _is_staged_for(directory, audience):
             moved.append(directory.replace(directory.with_name(f"{uuid4().hex}.forgotten")))
     return moved
 
 
-def _audience_of(directory: Path) -> str | None:
-    """Return the audience of all that is staged in a directory, None if nothing there says it."""
-    with suppress(FileNotFoundError):
-        return (directory / _AUDIENCE).read_text()
+def _key(name: str) -> str:
+    return blake2b(name.encode(), digest_size=12).hexdigest()
+
+
+def _is_staged_for(directory: Path, audience: str) -> bool:
+    key, dash, _ = directory.name.partition("-")
+    if dash:
+        return key == _key(audience)
     for path in sorted(directory.glob("*.arrow")):  # of an older version
         with suppress(DamagedFileError, FileNotFoundError, pa.ArrowInvalid):
-            audiences: list[str] = read_keys(path)["audience"][:1].to_pylist()
-            if audiences:
-                return audiences[0]
-    return None
+            if audience in read_keys(path)["audience"].to_pylist():
+                return True
+    return False
 
 
 def _metadata(path: Path) -> dict[str, Any]:
