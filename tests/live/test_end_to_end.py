@@ -42,7 +42,7 @@ def letter(name, subject, parent=None):
     if parent is not None:
         message["In-Reply-To"] = parent["Message-ID"]
         message["References"] = parent["Message-ID"]
-    message.set_content(f"This is what {name} has to say.\n")
+    message.set_content(f"This is what {name} has to say of {subject}.\n")
     return message
 
 
@@ -156,7 +156,7 @@ def a_reply_arrives_and_a_vote_for_it_reaches_another(people, site, question, tm
     assert messages.get_by_role("listitem").count() == 3
     arrived.click()
     reading = terry.get_by_role("region", name="Message", exact=True)
-    reading.get_by_text("This is what Mary Jones has to say.").wait_for()
+    reading.get_by_text("This is what Mary Jones has to say of Re: News of the index.").wait_for()
     reading.get_by_role("button", name="Vote for").click()
     reading.locator("#vote-for[aria-pressed=true]").wait_for()
     terry.screenshot(path=pictures / "voted.png")
