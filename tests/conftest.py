@@ -18,7 +18,8 @@ LOOPBACK = ["127.0.0.0/8", "::1/128"]
 def pytest_configure():
     """Allow loopback, in this process and in those that it starts; time no example.
 
-    Passwords are hashed in no time in this process.
+    Passwords are hashed in no time in this process, and static files looked for as they are asked
+    for: not all of them with each client.
 
     Celery reads its settings once: here, where there is no Redis.
     """
@@ -33,6 +34,7 @@ def pytest_configure():
     hypothesis.settings.register_profile("untimed", deadline=None)
     hypothesis.settings.load_profile("untimed")
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+    settings.WHITENOISE_AUTOREFRESH = True
     settings.PRIVATE_HOSTS = LOOPBACK
     os.environ["TAPESTRY_PRIVATE_HOSTS"] = ",".join(LOOPBACK)
 
