@@ -344,7 +344,9 @@ def _row(
             match.matched_at if match.retracted_at is None else match.retracted_at
             for match in matches
         ]
-        moved_at = max([*instants, returned_at or BEGINNING])
+        if returned_at is not None:
+            instants.append(returned_at)
+        moved_at = max(instants, default=card.ts)  # its matches left since the page was read
     first = matches[0] if matches else None
     return Row(
         card,

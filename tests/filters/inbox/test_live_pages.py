@@ -6,12 +6,16 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django.core.paginator import Paginator
 from django.test import Client
 from support.live_filters import SCORE, arrive, install, left, listed, run
 
 from filters.annotations.outbox import annotate
+from filters.lists import listing
 from filters.lists.cards import refresh_cards
+from filters.models import Match
 from filters.store.filter_store import DjangoClock
+from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
@@ -144,6 +148,17 @@ class TestPages:
         install(carol, "with no reply")
         run()
         assert "Nothing matches now" in as_user(carol).get("/in/f/").content.decode()
+
+    def test_what_leaves_while_its_page_is_made_is_shown_once_more(
+        self, mail: Tables, bob: User
+    ) -> None:
+        install(bob, "starting a thread")
+        run()
+        page = Paginator(listing.cards(bob), 50).get_page(1)
+        page.object_list = [*page]
+        Match.objects.update(retracted_at=wall_clock())
+        rows = listing.rows(bob, page)
+        assert [row.moved_at for row in rows] == [card.ts for card in page.object_list] != []
 
 
 def test_cards_are_given_once(tables: Tables, carol: User) -> None:
