@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
@@ -21,6 +22,9 @@ from filters.accounts import people
 from filters.accounts.requests import local_path
 from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
+from tapestry.core.log import line
+
+log = logging.getLogger(__name__)
 
 Page = Callable[[HttpRequest], HttpResponse]
 
@@ -106,8 +110,8 @@ def no_store(page: Page) -> Page:
 
 
 class ErrorPages:
-    """Answer with a clear sentence where a part of the product cannot be reached (503), or the
-    disk is full (507, RFC 4918).
+    """Answer with a clear sentence where a part of the product cannot be reached, or a file was
+    deleted while it was read (503), or the disk is full (507, RFC 4918).
     """
 
     def __init__(self, page: Page) -> None:
@@ -127,6 +131,9 @@ class ErrorPages:
             sentence, hint, status = "No text has the character NUL.", "Leave it out.", 400
         elif _is_too_large(error):
             sentence, hint, status = "A number is too large for anything here.", GO_BACK, 400
+        elif isinstance(error, FileNotFoundError):  # merged, or forgotten
+            log.warning("%s", line("file gone", path=request.path), exc_info=error)
+            sentence, hint, status = "A file was deleted while it was read.", RETRY, 503
         elif isinstance(error, TapestryError):
             sentence, hint, status = error.message, error.hint or "", 503
         else:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.content import message_id_of
@@ -147,15 +148,24 @@ def lookup(
 ) -> list[dict[str, Any]]:
     """Return the rows whose ``column`` is among ``values``, seen by ``audiences``, oldest first.
 
-    ``data_files`` are those of a snapshot, by default of the newest; ``with_copies`` as in
+    ``data_files`` are those of a snapshot, by default of the newest: if one of these was deleted
+    since, with what was forgotten, the rows are looked up again.  ``with_copies`` as in
     ``tapestry.tables.find``.
     """
-    files = tables.data_files(table) if data_files is None else data_files
-    names = list(columns)
+    names, keys = list(columns), set(values)
     wanted = list(dict.fromkeys([*names, "ts", "audience"]))
-    visible = by_key(
-        files, tables.root, table, column, set(values), wanted, audiences, with_copies=with_copies
-    )
+
+    def read(files: Iterable[DataFile]) -> pa.Table:
+        return by_key(
+            files, tables.root, table, column, keys, wanted, audiences, with_copies=with_copies
+        )
+
+    try:
+        visible = read(tables.data_files(table) if data_files is None else data_files)
+    except FileNotFoundError:
+        if data_files is not None:
+            raise
+        visible = read(tables.data_files(table))
     rows = sorted(visible.to_pylist(), key=itemgetter("ts", "audience"))
     return [{name: row[name] for name in names} for row in rows]
 

@@ -13,6 +13,7 @@ from tapestry.tables import find
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.find import by_key
+from tapestry.tables.forget import forget
 from tapestry.tables.hash_runs import (
     BY_AUDIENCE,
     extend_index,
@@ -124,6 +125,19 @@ def test_rows_of_others_are_not_even_read(tmp_path, monkeypatch, column):
     assert len(lookup(tables, "messages", column, [value], joe, ["msgid"])) == 1
     monkeypatch.setattr(find, "_read", None)
     assert lookup(tables, "messages", column, [value], bob, ["msgid"]) == []
+
+
+def test_rows_are_found_while_the_mail_of_others_is_forgotten(tmp_path, monkeypatch):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    append_messages(tables, clock, [Message("mine"), Message("theirs", audience="user:joe")])
+
+    def late(files, *arguments, **options):
+        monkeypatch.undo()
+        forget(tables, clock, "user:joe")
+        return by_key(files, *arguments, **options)
+
+    monkeypatch.setattr("tapestry.tables.read.by_key", late)
+    assert len(lookup(tables, "messages", "msgid", ["mine"], PUBLIC, ["msgid"])) == 1
 
 
 def test_rows_are_found_where_the_index_by_audience_is_older(tmp_path):

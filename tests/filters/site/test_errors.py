@@ -36,6 +36,19 @@ def test_a_defect_shows_no_traceback(
     assert "secret of the house" not in page and "Traceback" not in page
 
 
+def test_a_file_that_was_deleted_meanwhile_is_no_defect(
+    alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(user: User) -> None:
+        raise FileNotFoundError("/data/tables/part-1.parquet")
+
+    monkeypatch.setattr("filters.inbox.counts.sidebar", gone)
+    response = as_user(alice).get("/")
+    assert response.status_code == 503
+    page = response.content.decode()
+    assert "A file was deleted while it was read." in page and "part-1" not in page
+
+
 def test_a_broken_table_is_one_clear_sentence(mail: Tables, alice: User, as_user: SignIn) -> None:
     for entry in (mail.root / "messages" / "_delta_log").iterdir():
         entry.write_text("nonsense")
