@@ -65,23 +65,23 @@ def sample(destination: Destination, key: str) -> Batch:
 def preview(destination: Destination) -> Preview | None:
     """Return what a destination would send of its newest matches; None if there are none.
 
-    Raise TapestryError if its way cannot show it.
+    Raise TapestryError if its way cannot show it, or a message is being made ready.
     """
-    batch = sample(destination, new_key())
+    batch = _new_sample(destination)
     return WAYS[destination.kind].preview(destination, batch) if batch.matches else None
 
 
 def request_sample(destination: Destination) -> Delivery:
     """Store that a sample is to be sent, and return its row.
 
-    Raise TapestryError if there is nothing to send, nowhere to, or one was sent a moment ago.
+    Raise TapestryError if there is nothing to send yet, nowhere to, or one was sent a moment ago.
     """
     if not is_usable(destination.address):
         raise TapestryError(
             f"Nothing is sent to {destination.address} before you confirm that it is yours.",
             hint="Open the link that we sent there.",
         )
-    batch = sample(destination, new_key())
+    batch = _new_sample(destination)
     if not batch.matches:
         raise TapestryError(
             "There is nothing to send yet.", hint="Wait until one of its filters finds a message."
@@ -100,6 +100,14 @@ def request_sample(destination: Destination) -> Delivery:
             state=Delivery.State.SENDING,
             matches=len(batch.matches),
         )
+
+
+def _new_sample(destination: Destination) -> Batch:
+    """Return a sample; raise TapestryError if one of its messages is being made ready."""
+    try:
+        return sample(destination, new_key())
+    except LaterError as error:
+        raise TapestryError(str(error)) from error
 
 
 def send_sample(key: int) -> None:

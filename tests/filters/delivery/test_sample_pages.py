@@ -11,6 +11,7 @@ from django.test import Client
 from support.recorded_way import Recorder, Store
 
 from filters.delivery import samples, tasks
+from filters.delivery.batches import CARDS_BEING_MADE
 from filters.delivery.ways import table as ways
 from filters.delivery.ways.preview import Preview
 from filters.models import Address, Delivery, Destination, Filter, Match, Mute, Subscription
@@ -206,3 +207,13 @@ def test_a_sample_that_no_worker_took_up_says_so(
     assert "being sent" in text(client.get(hook.get_absolute_url()))
     Delivery.objects.update(at=1)
     assert "no worker took it up" in text(client.get(hook.get_absolute_url()))
+
+
+def test_messages_that_are_being_made_ready_are_waited_for(
+    client: Client, hook: Destination, way: Recorder, found: list[Match]
+) -> None:
+    Match.objects.filter(msgid="m6").update(refreshed_at=None)
+    assert CARDS_BEING_MADE in text(client.get(f"/delivery/{hook.pk}/preview/"))
+    assert client.get(f"/delivery/{hook.pk}/preview/html/").status_code == 404
+    assert CARDS_BEING_MADE in send(client, hook)
+    assert not Delivery.objects.exists()
