@@ -56,7 +56,7 @@ def sample(destination: Destination, key: str) -> Batch:
     most = min(MOST, WAYS[destination.kind].most or MOST)
     newest = list(stored.order_by("-sequence").values_list("pk", "sequence")[:most])
     matches = delivered(
-        Match.objects.filter(pk__in=[pk for pk, _ in newest]), audiences, people.time_zone(owner)
+        stored.filter(pk__in=[pk for pk, _ in newest]), audiences, people.time_zone(owner)
     )
     positions = [match.sequence for match in matches]
     return Batch(key, min(positions, default=1) - 1, max(positions, default=0), matches)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.test import Client
 from support.recorded_way import Recorder, Store
 
@@ -217,3 +218,16 @@ def test_messages_that_are_being_made_ready_are_waited_for(
     assert client.get(f"/delivery/{hook.pk}/preview/html/").status_code == 404
     assert CARDS_BEING_MADE in send(client, hook)
     assert not Delivery.objects.exists()
+
+
+def test_a_match_that_leaves_as_a_sample_is_made_is_left_out(
+    hook: Destination, way: Recorder, found: list[Match], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = samples.delivered
+
+    def delivered(stored: QuerySet[Match], *given: Any) -> Any:
+        Match.objects.filter(msgid="m5").update(sequence=None)
+        return made(stored, *given)
+
+    monkeypatch.setattr(samples, "delivered", delivered)
+    assert [match.msgid for match in samples.sample(hook, "x").matches] == ["m4", "m6"]
