@@ -89,7 +89,8 @@ def request_sample(destination: Destination) -> Delivery:
     now = wall_clock()
     with transaction.atomic():
         # Of two requests at one time the second sees what the first has stored.
-        Destination.objects.select_for_update().get(pk=destination.pk)
+        if Destination.objects.select_for_update().filter(pk=destination.pk).first() is None:
+            raise TapestryError("It was deleted meanwhile.")
         samples = destination.deliveries.filter(key__startswith=KEY)
         if samples.filter(at__gt=now - EVERY, at__lte=now).exists():
             raise TapestryError("One was sent within this minute.", hint="Wait a little.")

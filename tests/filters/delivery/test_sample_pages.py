@@ -19,7 +19,7 @@ from filters.models import Address, Delivery, Destination, Filter, Match, Mute, 
 from filters.store.release import release
 from tapestry.core.clock import MINUTE
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.batch import Outcome
+from tapestry.deliver.batch import Batch, Outcome
 
 SignIn = Callable[[User], Client]
 
@@ -231,3 +231,21 @@ def test_a_match_that_leaves_as_a_sample_is_made_is_left_out(
 
     monkeypatch.setattr(samples, "delivered", delivered)
     assert [match.msgid for match in samples.sample(hook, "x").matches] == ["m4", "m6"]
+
+
+def test_nothing_is_sent_to_what_is_deleted_as_a_sample_is_made(
+    client: Client, hook: Destination, way: Recorder, found: list[Match],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    made = samples.sample
+
+    def sample(destination: Destination, key: str) -> Batch:
+        batch = made(destination, key)
+        Destination.objects.all().delete()
+        return batch
+
+    monkeypatch.setattr(samples, "sample", sample)
+    response = client.post(f"/delivery/{hook.pk}/send/")
+    assert response["Location"] == hook.get_absolute_url()
+    assert "It was deleted meanwhile." in text(client.get("/delivery/"))
+    assert not Delivery.objects.exists()
