@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.contrib import messages
+from django.db.models import Prefetch, prefetch_related_objects
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -18,7 +20,7 @@ from filters.delivery.mail.kept import is_kept_only
 from filters.delivery.status import Status, status_of
 from filters.delivery.views.muted import muted_threads
 from filters.delivery.ways.table import WAYS
-from filters.models import Delivery, Destination, KeptMail
+from filters.models import Delivery, Destination, KeptMail, Subscription
 from filters.store import subscriptions
 from tapestry.core.errors import TapestryError
 
@@ -37,9 +39,8 @@ class Listed:
 def destinations(request: PersonRequest) -> HttpResponse:
     """List the destinations of the person, and the kinds that can be added."""
     rows = Destination.objects.filter(owner=request.user).select_related("address__owner")
-    rows = rows.prefetch_related("subscriptions__filter")
     context = {
-        "destinations": [_listed(row) for row in rows],
+        "destinations": _listed(rows),
         "kinds": kinds(),
         "has_kept_mail": KeptMail.objects.filter(owner=request.user).exists(),
         "muted": muted_threads(request.user),
@@ -55,7 +56,7 @@ def destination(request: PersonRequest, pk: int) -> HttpResponse:
     rows = last(shown)
     context = {
         "destination": shown,
-        "listed": _listed(shown),
+        "listed": _listed([shown])[0],
         "sendable": shown.kind in WAYS,
         "deliveries": [(row, row.key.startswith(samples.KEY), _state(row)) for row in rows],
         "is_sending_sample": any(map(samples.is_being_sent, rows)),
@@ -130,10 +131,17 @@ def last(of: Destination) -> list[Delivery]:
     return list(of.deliveries.all()[:SHOWN])
 
 
-def _listed(row: Destination) -> Listed:
+def _listed(rows: Iterable[Destination]) -> list[Listed]:
+    shown = list(rows)
+    # In one query: a filter may be deleted between two.
+    chosen = Prefetch("subscriptions", Subscription.objects.select_related("filter"))
+    prefetch_related_objects(shown, chosen)
+    return [Listed(row, where(row), _names(row), status_of(row)) for row in shown]
+
+
+def _names(row: Destination) -> tuple[str, ...]:
     chosen = () if row.all_filters else row.subscriptions.all()
-    names = tuple(sorted(subscription.filter.display_name for subscription in chosen))
-    return Listed(row, where(row), names, status_of(row))
+    return tuple(sorted(subscription.filter.display_name for subscription in chosen))
 
 
 def _state(row: Delivery) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from django.test import Client
 from support.unusable_addresses import UNUSABLE
 
@@ -302,3 +303,23 @@ def test_a_filter_says_where_it_is_sent(client: Client, alice: User, digest: Des
 def test_installed_filters_need_no_destination(alice: User, tables: object) -> None:
     lifecycle.install(alice, "by smith")
     assert not Subscription.objects.exists()
+
+
+@pytest.mark.parametrize("page", ["list", "destination"])
+def test_a_filter_that_is_deleted_as_a_page_is_made_ends_no_page(
+    client: Client, hook: Destination, jones: Filter, page: str
+) -> None:
+    Destination.objects.update(all_filters=False)
+    Subscription.objects.create(destination=hook, filter=jones)
+
+    def delete_before(execute: Any, sql: str, *given: Any) -> Any:
+        if sql.startswith('SELECT "filters_filter"."id"') and not deleted:
+            deleted.append(jones.pk)
+            jones.delete()
+        return execute(sql, *given)
+
+    deleted: list[int] = []
+    with connection.execute_wrapper(delete_before):
+        path = "/delivery/" if page == "list" else hook.get_absolute_url()
+        assert client.get(path).status_code == 200
+    assert deleted
