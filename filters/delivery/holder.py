@@ -12,7 +12,7 @@ import os
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filters.runtime import services
@@ -64,8 +64,9 @@ def is_alive(claim: str) -> bool:
 def remove_ended() -> None:
     """Delete the files of processes that ended long ago."""
     for path in _directory().glob("*.lock"):
-        if path.stat().st_mtime < time.time() - OLD and not is_held(path):
-            path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another process deletes them too
+            if path.stat().st_mtime < time.time() - OLD and not is_held(path):
+                path.unlink()
 
 
 def _directory() -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -189,3 +190,23 @@ def test_one_person_has_few_destinations_served_at_a_time(
     Destination.objects.filter(pk=hook.pk).update(holder="somebody:1")
     assert len(claims.due(["webhook"], 9, 2)) == 4
     assert claims.due(["webhook"], 9, 1) == [theirs.pk]
+
+
+def test_files_of_ended_processes_are_deleted_by_several_at_once(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = data / "run" / "deliveries"
+    directory.mkdir(parents=True, exist_ok=True)
+    ended = [directory / f"{name}.lock" for name in ("one", "two")]
+    for path in ended:
+        path.touch()
+        os.utime(path, (1, 1))
+
+    def is_held(_: Path) -> bool:
+        for path in ended:
+            path.unlink(missing_ok=True)
+        return False
+
+    monkeypatch.setattr(holder, "is_held", is_held)
+    holder.remove_ended()
+    assert not any(path.exists() for path in ended)
