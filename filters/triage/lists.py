@@ -116,9 +116,10 @@ def select(user: User, cards: QuerySet[Card]) -> Selection:
 def select_keys(user: User, keys: Sequence[int]) -> Selection:
     """Keep messages, by the keys of their cards; forget selections of yesterday."""
     now = wall_clock()
-    kept = Selection.objects.filter(owner=user, at__gte=now - KEPT).order_by("-at", "pk")
-    newest = list(kept.values_list("pk", flat=True)[: MOST_SELECTIONS - 1])
-    Selection.objects.filter(owner=user).exclude(pk__in=newest).delete()
+    own = Selection.objects.filter(owner=user)
+    newest = own.order_by("-at", "pk").values_list("pk", flat=True)
+    others = list(newest[MOST_SELECTIONS - 1 :])  # not one that another tab makes now
+    own.filter(Q(at__lt=now - KEPT) | Q(pk__in=others)).delete()
     selection = Selection.objects.create(owner=user, at=now, count=len(keys))
     SelectionPart.objects.bulk_create(
         SelectionPart(selection=selection, cards=batch)

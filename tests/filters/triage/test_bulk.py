@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.test import Client
 from support.listed_mail import find, installed, letters
 
@@ -204,3 +205,19 @@ def stored(owner: User, msgids: list[str]) -> dict[str, Any]:
         for msgid in msgids
         for row in [rows.get(msgid)]
     }
+
+
+def test_selections_of_two_tabs_at_once_are_both_kept(
+    client: Client, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = QuerySet.delete
+    others: list[Selection] = []
+
+    def delete(rows: QuerySet[Selection]) -> Any:
+        monkeypatch.setattr(QuerySet, "delete", real)
+        others.append(lists.select_keys(alice, [1]))
+        return real(rows)
+
+    monkeypatch.setattr(QuerySet, "delete", delete)
+    own = lists.select_keys(alice, [2])
+    assert set(Selection.objects.all()) == {own, *others} and others
