@@ -18,6 +18,8 @@ from filters.triage.actions import Action
 from filters.triage.steps import Target
 from tapestry.core.errors import TapestryError
 
+_NOT_THERE = "There is no such message, or you may not see it."
+
 
 def named_targets(user: User, action: Action, msgids: Sequence[str]) -> list[Target]:
     """Return the messages of these msgids, each the copy that the person sees in their lists.
@@ -108,11 +110,13 @@ def _unlisted(user: User, msgid: str) -> CopyKey:
     """Return the copy that a person sees of a message that no filter of theirs has found."""
     copies = reading.find(user, msgid)
     if not copies:
-        raise Http404("There is no such message, or you may not see it.")
+        raise Http404(_NOT_THERE)
     return CopyKey(msgid, copies[0].audience)
 
 
 def _with_card(copy: CopyKey) -> Target:
     ensure_cards(services.tables(), [copy])
-    card = Card.objects.get(msgid=copy.msgid, audience=copy.audience)
+    card = Card.objects.filter(msgid=copy.msgid, audience=copy.audience).first()
+    if card is None:  # it was deleted meanwhile
+        raise Http404(_NOT_THERE)
     return Target(card.msgid, card.audience, card.root)

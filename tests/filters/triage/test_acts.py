@@ -11,9 +11,9 @@ from django.test import Client
 from support.listed_mail import find, installed, letters
 
 from filters.lists import listing
-from filters.models import Match, MessageState, Mute, TriageStep
+from filters.models import Card, Match, MessageState, Mute, TriageStep
 from filters.runtime.batching import KEYS
-from filters.triage import steps
+from filters.triage import steps, targets
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.deliver.timing.schedule import HELD
 from tapestry.tables.delta.log import Tables
@@ -236,6 +236,21 @@ def test_what_no_filter_found_can_be_starred_and_nothing_else(
     (row,) = client.get("/starred/").context["rows"]
     assert row.card.subject == "About found-by-search" and row.is_starred
     assert "Mark unread" not in client.get("/message/?id=found-by-search").content.decode()
+
+
+def test_a_message_that_is_deleted_as_it_is_starred_is_not_there(
+    client: Client, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    letters(tables, "found-by-search")
+    make = targets.ensure_cards
+
+    def ensure_cards(*given: Any) -> None:
+        make(*given)
+        Card.objects.filter(msgid="found-by-search").delete()
+
+    monkeypatch.setattr(targets, "ensure_cards", ensure_cards)
+    assert do(client, "star", "found-by-search").status_code == 404
+    assert not MessageState.objects.exists()
 
 
 def test_bad_input_is_told_in_words(client: Client) -> None:
