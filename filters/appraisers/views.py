@@ -43,8 +43,7 @@ def weigh(request: PersonRequest, pk: int) -> HttpResponse:
     form = WeightForm(request.POST)
     if not form.is_valid():
         return _page(request, RuleForm(None, owner=request.user), rule.pk, form)
-    rule.weight = form.cleaned_data["weight"]
-    rule.save(update_fields=["weight"])
+    AppraiserRule.objects.filter(pk=rule.pk).update(weight=form.cleaned_data["weight"])
     rules_changed(request.user)
     return _changed()
 
@@ -55,8 +54,9 @@ def move(request: PersonRequest, pk: int) -> HttpResponse:
     rule = _rule_of(request, pk)
     with transaction.atomic():
         own = list(AppraiserRule.objects.select_for_update().filter(owner=request.user))
-        place = next((at for at, other in enumerate(own) if other.pk == rule.pk), 0)
-        own.insert(place - 1 if place else len(own), own.pop(place))
+        place = next((at for at, other in enumerate(own) if other.pk == rule.pk), None)
+        if place is not None:  # it was not removed meanwhile
+            own.insert(place - 1 if place else len(own), own.pop(place))
         for at, other in enumerate(own):
             other.place = at
         AppraiserRule.objects.bulk_update(own, ["place"])

@@ -12,9 +12,10 @@ from django.db import OperationalError
 from django.test import Client
 from support.live_filters import vote
 
+from filters.accounts.requests import PersonRequest
 from filters.appraisal import upkeep
 from filters.appraisal.rules import MOST_RULES
-from filters.appraisers import forms
+from filters.appraisers import forms, views
 from filters.authoring import lifecycle
 from filters.models import Appraiser, AppraiserRule
 from filters.upkeep import rounds
@@ -119,6 +120,25 @@ def test_rules_are_their_owners_alone(alice: User, carol: User, as_user: SignIn,
     assert as_user(alice).get(path).status_code == 405
     assert rules(alice) == [(1, "from Jones")]
     assert "from Jones</span>" not in as_user(carol).get("/importance/").content.decode()
+
+
+@pytest.mark.parametrize("act", ["weigh", "move", "remove"])
+def test_a_rule_that_is_removed_meanwhile_is_gone(
+    alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch, act: str
+) -> None:
+    client = as_user(alice)
+    add(client, 1, "from Jones")
+    read = views._rule_of
+
+    def removed(request: PersonRequest, pk: int) -> AppraiserRule:
+        rule = read(request, pk)
+        AppraiserRule.objects.filter(pk=pk).delete()
+        return rule
+
+    monkeypatch.setattr(views, "_rule_of", removed)
+    key = AppraiserRule.objects.get().pk
+    assert client.post(f"/importance/{key}/{act}/", {"weight": "3"}).status_code == 302
+    assert not rules(alice)
 
 
 @pytest.mark.usefixtures("engine")
