@@ -95,7 +95,7 @@ def seal(draft: OutgoingMessage) -> Sealed:
         files,
     )
     raw = _check("", lambda: to_bytes(written))
-    if draft.unanswered_at is not None and is_same_version(bytes(draft.raw or b""), raw):
+    if draft.unanswered_at is not None and is_same_version(stored_raw(draft), raw):
         written = replace(written, message_id=draft.message_id)
         raw = to_bytes(written)
     if len(raw) > LARGEST:
@@ -103,6 +103,12 @@ def seal(draft: OutgoingMessage) -> Sealed:
         words = f"The message is {size} MiB with its files; the limit is {most} MiB."
         raise FieldError("", TapestryError(words, hint="Remove a file, or send it in parts."))
     return Sealed(written.message_id, raw, _envelope(everybody), source)
+
+
+def stored_raw(row: OutgoingMessage) -> bytes:
+    """Return a letter as it was sealed before; empty if there is none, or it was deleted."""
+    stored = OutgoingMessage.objects.filter(pk=row.pk).values_list("raw", flat=True)
+    return bytes(stored.first() or b"")
 
 
 def attached_name(draft: OutgoingMessage) -> str:

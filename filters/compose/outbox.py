@@ -19,7 +19,7 @@ from django.db import transaction
 from django.db.models import Count, F
 
 from filters.compose.drafts import ChangedElsewhereError
-from filters.compose.letters import seal
+from filters.compose.letters import seal, stored_raw
 from filters.compose.limits import count_message
 from filters.compose.servers import post_news, send_mail
 from filters.compose.storing import file, store
@@ -99,7 +99,7 @@ def send_again(row: OutgoingMessage) -> bool:
     It counts as a message: raises TapestryError if there were too many of late.
     """
     again = [*row.pending, *(address for address in row.refused if address not in row.pending)]
-    if not row.raw or not (row.state == State.REFUSED or row.refused):
+    if not stored_raw(row) or not (row.state == State.REFUSED or row.refused):
         return False
     count_message(row.owner)
     rows = OutgoingMessage.objects.filter(pk=row.pk, state=row.state, holder="")

@@ -13,6 +13,7 @@ from support.servers.smtp import SmtpServer
 from support.set_asides import Planted
 
 from filters.compose import limits, outbox, servers, storing, tasks
+from filters.compose.drafts import ChangedElsewhereError
 from filters.models import OutgoingMessage, SetAside
 from filters.runtime import set_aside
 from tapestry.compose.transmission import Transmission
@@ -408,6 +409,16 @@ def test_a_slow_server_of_one_person_takes_few_workers(
     monkeypatch.setattr(outbox, "send_mail", slow)
     outbox.send(keys[0])
     assert max(depths) == outbox.MOST_OF_ONE and len(depths) == len(keys)
+
+
+def test_what_is_deleted_as_it_is_sent_off_is_not_sent(browser: Client) -> None:
+    browser.post("/compose/", typed())
+    OutgoingMessage.objects.update(state="refused", unanswered_at=1)
+    row = OutgoingMessage.objects.defer("raw").get()
+    OutgoingMessage.objects.all().delete()
+    assert not outbox.send_again(row)
+    with pytest.raises(ChangedElsewhereError):
+        outbox.queue(row)
 
 
 def test_old_rows_leave_the_list_and_drafts_stay(browser: Client, smtp: SmtpServer) -> None:
