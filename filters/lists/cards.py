@@ -123,6 +123,7 @@ def _stale_matches(rows: Sequence[_Row]) -> list[StaleMatch]:
             decoded[text],
         )
         for key, filter_id, owner, msgid, audience, at, disjunct, words, text in rows
+        if owner in owners  # the others were deleted meanwhile
     ]
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from support.listed_mail import find, installed, letters
 
+from filters.accounts.people import Owner
 from filters.lists import cards
-from filters.models import Match
+from filters.models import Card, Match
 from tapestry.tables.delta.log import Tables
 
 
@@ -34,3 +36,22 @@ def test_evidence_that_changes_as_a_card_is_made_is_what_is_shown(
     assert cards.refresh_cards(tables) == 0
     [shown] = matches.get().evidence_rows
     assert shown["msgid"] == "second"
+
+
+def test_an_account_that_is_deleted_as_cards_are_made_sets_nothing_aside(
+    tables: Tables, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    letters(tables, "a")
+    for owner in (alice, bob):
+        find(tables, installed(owner, "jones"), "a")
+    Match.objects.update(card=None)
+    Card.objects.all().delete()
+    read = cards.people.owners_by_key
+
+    def owners_by_key(keys: Iterable[int]) -> dict[int, Owner]:
+        User.objects.filter(pk=bob.pk).delete()
+        return read(keys)
+
+    monkeypatch.setattr(cards.people, "owners_by_key", owners_by_key)
+    assert cards.refresh_cards(tables) == 1
+    assert Match.objects.get().card is not None
