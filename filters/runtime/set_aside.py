@@ -180,8 +180,8 @@ def each(kind: str, works: Mapping[str, Callable[[], object]]) -> None:
         raise ExceptionGroup("Not done for want of the surroundings", faults) from faults[0]
 
 
-def add(kind: str, key: Key, error: Exception, reason: str = "") -> int:
-    """Set something aside for an error; return its number.
+def add(kind: str, key: Key, error: Exception, reason: str = "") -> Row:
+    """Set something aside for an error; return how it stands.
 
     ``reason`` is a sentence for its owner, with its ``{number}``; by default it says that the site
     is at fault.
@@ -211,14 +211,14 @@ def add(kind: str, key: Key, error: Exception, reason: str = "") -> int:
         attempts=row.attempts,
         seconds=pause / SECOND,
     )
-    return row.pk
+    return row
 
 
 def record(kind: str, key: Key, error: Exception, reason: str = "") -> Row:
     """Set something aside, and return how it stands; raise a fault of the surroundings."""
     if is_of_surroundings(error):
         raise error
-    return Row.objects.get(pk=add(kind, key, error, reason))
+    return add(kind, key, error, reason)
 
 
 def wake(kind: str, rows: QuerySet[Any], part: str = "") -> None:

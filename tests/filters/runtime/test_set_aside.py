@@ -110,6 +110,17 @@ def test_a_statement_that_cannot_be_is_a_fault_of_its_own() -> None:
         assert SetAside.objects.get().error_class.endswith("OperationalError")
 
 
+def test_what_is_done_elsewhere_as_it_is_set_aside_is_still_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def clear(*_: object, **__: object) -> None:
+        SetAside.objects.all().delete()
+
+    monkeypatch.setattr(set_aside, "event", clear)
+    row = set_aside.record(KIND, 1, LookupError())
+    assert f"(number {row.pk})" in row.reason and not SetAside.objects.exists()
+
+
 def test_what_is_gone_is_forgotten(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
     there = Filter.objects.create(owner=alice, name="there", text="x")
     window = PendingWindow.objects.create(filter=there, tql="x", since=1, until=2)
@@ -140,7 +151,7 @@ def test_the_operator_sees_the_count_and_the_traceback(
     try:
         raise KeyError("divorce")
     except KeyError as error:
-        number = set_aside.add(SetAside.Kind.FILTER, filter_.pk, error)
+        number = set_aside.add(SetAside.Kind.FILTER, filter_.pk, error).pk
     part = Client().get("/healthz").json()["parts"]["set_aside"]
     assert part == {"ok": True, "says": "1 set aside; the operator's page says why"}
     staff = as_user(User.objects.create_superuser("root", "root@example.org", "secret"))
