@@ -8,9 +8,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from filters.inbox import counts
 from filters.lists.cards import refresh_cards
 from filters.models import Filter, Match
 from filters.store.filter_store import DjangoFilterStore
+from filters.templatetags.sidebar import sidebar_entries
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.ports import Match as Found
 from tapestry.tables.delta.log import Tables
@@ -256,3 +258,13 @@ def test_a_filters_list_has_its_own_marks_and_reasons_alone(
     assert (plans.unread, plans.explanation) == (True, "Bill replied")
     [row] = client.get("/").context["rows"]
     assert (row.unread, row.explanation) == (True, "Bill replied")
+
+
+def test_the_text_of_a_filter_that_is_deleted_as_the_sidebar_is_made_ends_no_page(
+    alice: User,
+) -> None:
+    """It is what is shown of one that cannot be compiled."""
+    Filter.objects.create(owner=alice, name="bare", text="from nobody")
+    shown = counts.sidebar(alice)
+    Filter.objects.all().delete()
+    assert "from nobody" in sidebar_entries(shown.filters, "")
