@@ -15,7 +15,7 @@ from django.utils import timezone
 from filters.accounts import people
 from filters.accounts.forms import LAST_YEAR
 from filters.accounts.timeliness_field import TimelinessField
-from filters.authoring.lifecycle import change, install
+from filters.authoring.lifecycle import NAME_TAKEN, change, install
 from filters.models import LONGEST_TITLE, Destination, Filter, filter_name, filter_title
 from filters.store.expiry import last_instant
 from filters.store.subscriptions import choose_destinations
@@ -162,7 +162,7 @@ class FilterForm(forms.Form):
         name: str = self.cleaned_data["name"]
         others = self.owner.filters.exclude(pk=self.changed.pk if self.changed else 0)
         if others.filter(name=name).exists():
-            raise ValidationError("You already have a filter of that short name; choose another.")
+            raise ValidationError(NAME_TAKEN)
         return name
 
     def clean_title(self) -> str:

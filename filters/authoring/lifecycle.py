@@ -29,6 +29,11 @@ from filters.store.subscriptions import choose_destinations
 from tapestry.core.errors import TapestryError
 
 LONGEST_NAME = 60
+NAME_TAKEN = "You already have a filter of that short name; choose another."
+
+
+class NameTakenError(TapestryError):
+    """Its owner has another filter of a name, perhaps since a moment ago."""
 
 
 def install(
@@ -53,7 +58,8 @@ def install(
     Not with existing mail, it may begin at an instant ``start`` that is past, as one did elsewhere.
     What matches after the instant ``end`` is not kept; None has no end.  What it finds is sent to
     the ``destinations``, and to those that take all filters.  Unless ``active``, it is paused.
-    Raises TapestryError where the text is not a filter, ValidationError for a bad name.
+    Raises TapestryError where the text is not a filter, or the name (NameTakenError) that of
+    another; ValidationError for a bad name.
     """
     if owner.filters.count() >= settings.MOST_FILTERS:
         raise TapestryError(
@@ -74,12 +80,14 @@ def install(
         end=end,
         active=active,
     )
-    made.full_clean(exclude=["text"])
+    made.full_clean(exclude=["text"], validate_unique=False, validate_constraints=False)
     # The clock is asked only if needed: that takes as long as all the rest.
     at = present() if not existing or has_dependents(full_name(made)) else None
     with transaction.atomic():
-        if references:  # they may have changed meanwhile; from here on they cannot
-            SharedWindow.lock()
+        SharedWindow.lock()  # nobody else gives or changes a name, or a text, from here on
+        made.name = name or free_name(owner, title)
+        _require_free_name(made)
+        if references:  # they may have changed meanwhile
             understood = understand(text, context)
         _begin(made, understood, None if existing else at)
         if at is not None and not existing and start is not None:
@@ -226,6 +234,12 @@ def free_name(owner: User, title: str) -> str:
 def full_name(of: Filter) -> FilterName:
     """Return the owner and the name by which a filter is referred to."""
     return of.owner.get_username().lower(), of.name
+
+
+def _require_free_name(named: Filter) -> None:
+    """Raise NameTakenError if another filter of its owner has the name of this one."""
+    if named.owner.filters.filter(name=named.name).exclude(pk=named.pk).exists():
+        raise NameTakenError(NAME_TAKEN)
 
 
 def _lock_detached(changing: Filter) -> Filter:

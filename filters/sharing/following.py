@@ -64,11 +64,14 @@ def follow(user: User, followed: Filter) -> Filter:
     Raises TapestryError if they have as many filters as they may have.
     """
     text = reference_text(followed)
+    name = lifecycle.free_name(user, followed.name)  # if it is made meanwhile, this is taken
     own = Filter.objects.filter(owner=user, text=text).order_by("pk").first()
     if own is not None:
         return own
-    name = lifecycle.free_name(user, followed.name)
-    return lifecycle.install(user, text, name=name, title=followed.title)
+    try:
+        return lifecycle.install(user, text, name=name, title=followed.title)
+    except lifecycle.NameTakenError:
+        return follow(user, followed)
 
 
 def followed_by(filter_: Filter) -> Followed | None:

@@ -80,6 +80,21 @@ def test_who_follows_finds_what_they_themselves_may_see(
     assert f"alice’s {name} finds: about plan or parc" in page_of(client, f"/in/{name}/")
 
 
+def test_who_follows_twice_at_one_time_has_one_filter(
+    alice: User, carol: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    share(alice, "about plan", "plans")
+
+    def has_dependents(_name: object) -> bool:
+        monkeypatch.undo()
+        lifecycle.install(carol, "in alice's plans", name="plans")
+        return False
+
+    monkeypatch.setattr(lifecycle, "has_dependents", has_dependents)
+    assert follow(as_user(carol), "alice", "plans")["Location"] == "/in/plans/"
+    assert Filter.objects.get(owner=carol).text == "in alice's plans"
+
+
 def test_it_is_called_as_its_owner_calls_it(
     alice: User, bob: User, carol: User, as_user: SignIn
 ) -> None:
