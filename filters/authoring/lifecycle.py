@@ -127,7 +127,7 @@ def change(
     means something else since then begins again.  One that failed, and does not start again, is
     tried again from its watermark.  Given another ``timeliness``, or ``while_unread``, what waits
     is planned anew; "" is the owner's default.
-    Raises TapestryError where the text is not a filter.
+    Raises TapestryError where the text is not a filter, or the name is that of another.
     """
     context, references = track_references(people.context(changed.owner, name or changed.name))
     understood = understand(text, context)
@@ -145,6 +145,7 @@ def change(
         restarts = existing is not None or text != detached.text or len(modes) > 1
         restarts |= goes_on and detached.is_live and understood.tql != detached.tql
         detached.name = name or detached.name
+        _require_free_name(detached)
         if restarts or forget:
             start = _restart(detached, existing, at, live=Filter.Mode.LIVE in modes)
             if forget:

@@ -12,6 +12,7 @@ from filters.authoring import lifecycle
 from filters.authoring.importing.creation import create_all
 from filters.authoring.importing.entries import Entry
 from filters.models import Filter
+from tapestry.core.clock import wall_clock
 
 pytestmark = pytest.mark.usefixtures("tables")
 
@@ -51,3 +52,25 @@ class TestCreating:
     def test_an_import_goes_on(self, alice: User) -> None:
         created, refused = create_all(alice, [Entry(name, "by Smith") for name in ("one", "two")])
         assert ([made.name for made in created], refused) == (["one-2", "two-2"], [])
+
+
+class TestChanging:
+    @pytest.fixture
+    def jones(self, alice: User) -> Filter:
+        return lifecycle.install(alice, "by Jones", name="jones")
+
+    def meanwhile(self, monkeypatch: pytest.MonkeyPatch, done: Callable[[], object]) -> None:
+        """Have another tab do something while the clock is asked."""
+
+        def present() -> int:
+            done()
+            return wall_clock()
+
+        monkeypatch.setattr(lifecycle, "present", present)
+
+    def test_a_name_that_was_taken_is_refused(
+        self, alice: User, jones: Filter, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.meanwhile(monkeypatch, lambda: take(alice, "smith"))
+        answer = as_user(alice).post("/filter/jones/edit/", {**FIELDS, "name": "smith"})
+        assert answer.status_code == 400 and lifecycle.NAME_TAKEN in answer.content.decode()
