@@ -127,13 +127,16 @@ def change(
     means something else since then begins again.  One that failed, and does not start again, is
     tried again from its watermark.  Given another ``timeliness``, or ``while_unread``, what waits
     is planned anew; "" is the owner's default.
-    Raises TapestryError where the text is not a filter, or the name is that of another.
+    Raises TapestryError where the text is not a filter, or the name is that of another, or the
+    filter was deleted meanwhile.
     """
     context, references = track_references(people.context(changed.owner, name or changed.name))
     understood = understand(text, context)
     at = present()
     with transaction.atomic():
         detached = _lock_detached(changed)
+        if detached is None:
+            raise TapestryError("The filter was deleted meanwhile.")
         if references:  # as in install
             understood = understand(text, context)
         text = understood.text
@@ -178,7 +181,7 @@ def change(
         store_references(detached, references)
         if before != (full_name(detached), detached.text, detached.visibility):
             recompile_dependents({before[0], full_name(detached)}, at)
-    changed.refresh_from_db()
+        changed.refresh_from_db()
 
 
 @transaction.atomic
@@ -190,12 +193,16 @@ def pause(running: Filter) -> None:
 
 
 def resume(paused: Filter) -> None:
-    """Run a filter again from its watermark; one that failed is compiled again."""
+    """Run a filter again from its watermark; one that failed is compiled again.
+
+    One that was deleted meanwhile stays so.
+    """
     at = present()
     with transaction.atomic():
         detached = _lock_detached(paused)
-        detached.active = True
-        _try_again(detached, at)
+        if detached is not None:
+            detached.active = True
+            _try_again(detached, at)
 
 
 def delete(doomed: Filter) -> None:
@@ -243,10 +250,13 @@ def _require_free_name(named: Filter) -> None:
         raise NameTakenError(NAME_TAKEN)
 
 
-def _lock_detached(changing: Filter) -> Filter:
-    """Detach a filter that is about to change from the shared window, lock it and read it."""
+def _lock_detached(changing: Filter) -> Filter | None:
+    """Detach a filter that is about to change from the shared window, lock it and read it.
+
+    Return None if it was deleted.
+    """
     detach(Filter.objects.filter(pk=changing.pk))
-    return Filter.objects.select_for_update().get(pk=changing.pk)
+    return Filter.objects.select_for_update().filter(pk=changing.pk).first()
 
 
 def _try_again(filter_: Filter, at: int) -> None:

@@ -74,3 +74,17 @@ class TestChanging:
         self.meanwhile(monkeypatch, lambda: take(alice, "smith"))
         answer = as_user(alice).post("/filter/jones/edit/", {**FIELDS, "name": "smith"})
         assert answer.status_code == 400 and lifecycle.NAME_TAKEN in answer.content.decode()
+
+    def test_a_filter_that_was_deleted_is_not_changed(
+        self, alice: User, jones: Filter, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.meanwhile(monkeypatch, jones.delete)
+        answer = as_user(alice).post("/filter/jones/edit/", {**FIELDS, "name": "jones"})
+        assert answer.status_code == 400 and "was deleted meanwhile" in answer.content.decode()
+
+    def test_a_filter_that_was_deleted_is_not_resumed(
+        self, alice: User, jones: Filter, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.meanwhile(monkeypatch, jones.delete)
+        assert as_user(alice).post("/filter/jones/resume/")["Location"] == "/filters/"
+        assert not Filter.objects.exists()
