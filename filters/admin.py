@@ -115,8 +115,11 @@ class FilterAdmin(Pages):
     def delete_model(self, request: HttpRequest, obj: Filter) -> None:
         self.delete_queryset(request, Filter.objects.filter(pk=obj.pk))
 
+    @transaction.atomic
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[Filter]) -> None:
-        names = [full_name(filter_) for filter_ in queryset.select_related("owner")]
+        shared_window.detach(queryset)
+        locked = queryset.select_related("owner").select_for_update(of=("self",)).order_by("pk")
+        names = [full_name(filter_) for filter_ in locked]  # what a run is storing is there by then
         super().delete_queryset(request, queryset)
 
         def recompile() -> None:

@@ -209,10 +209,11 @@ def delete(doomed: Filter) -> None:
     """Delete a filter and its matches; filters that refer to it have an error then."""
     at = present()
     with transaction.atomic():
-        detach(Filter.objects.filter(pk=doomed.pk))
-        name = full_name(doomed)
-        doomed.delete()
-        recompile_dependents([name], at)
+        locked = _lock_detached(doomed)  # what a run is storing is there by then, to be deleted
+        if locked is not None:
+            name = full_name(locked)
+            locked.delete()
+            recompile_dependents([name], at)
 
 
 def title_of(phrase: str) -> str:
