@@ -2,8 +2,9 @@
 
 A filter that is added to a destination is delivered from then on: what was released before is
 not.  A filter that is removed delivers nothing more, not even what waits.  A change is made under
-the lock of ReleaseCounter, so that no match is released meanwhile.  A range that is claimed stays
-as it is, and the cursor of a destination never goes back.
+the lock of ReleaseCounter, so that no match is released meanwhile.  Then the filters are locked,
+and then the destinations: one that was deleted since it was chosen is left out.  A range that is
+claimed stays as it is, and the cursor of a destination never goes back.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from tapestry.core.clock import wall_clock
 def add_destination(destination: Destination, filters: Collection[Filter] | None) -> None:
     """Store a new destination of these filters, None for all: it takes what comes from now on."""
     position = ReleaseCounter.lock().last
+    keys = _lock(filters or ())
     destination.cursor = destination.latest = destination.all_since = position
     destination.all_filters = filters is None
     destination.save()
-    keys = {filter_.pk for filter_ in filters or ()}
     _subscribe(((destination.pk, key) for key in keys), position)
 
 
@@ -36,6 +37,7 @@ def choose_filters(destination: Destination, filters: Collection[Filter] | None)
     A filter that it took before is taken from where it was: what waits is still delivered.
     """
     position = ReleaseCounter.lock().last
+    keys = _lock(filters or ())
     rows = Destination.objects.filter(pk=destination.pk)
     taken = rows.values_list("all_filters", "all_since").first()
     if taken is None:  # it was deleted meanwhile
@@ -43,7 +45,6 @@ def choose_filters(destination: Destination, filters: Collection[Filter] | None)
     all_before, all_since = taken
     _skip_what_does_not_concern(rows, position)
     if filters is not None:
-        keys = {filter_.pk for filter_ in filters}
         Subscription.objects.filter(destination__in=rows).exclude(filter__in=keys).delete()
         since = all_since if all_before else position
         _subscribe(((destination.pk, key) for key in keys), since)
@@ -65,6 +66,8 @@ def choose_destinations(
     is added and removed, and the others stay as they are.  None is those to which it goes now.
     """
     position = ReleaseCounter.lock().last
+    if not _lock([filter_]):
+        return
     of_owner = Destination.objects.filter(owner=filter_.owner_id, all_filters=False)
     subscribed = Subscription.objects.filter(filter=filter_, destination__in=of_owner)
     before = set(subscribed.values_list("destination", flat=True))
@@ -72,8 +75,9 @@ def choose_destinations(
     chosen = {destination.pk for destination in destinations}
     subscribed.filter(destination__in=then - chosen).delete()
     added = of_owner.filter(pk__in=[key for key in chosen if str(key) not in (shown or ())])
+    locked = added.select_for_update(no_key=True).order_by("pk")
+    keys = list(locked.values_list("pk", flat=True))
     _skip_what_does_not_concern(added, position)
-    keys = list(added.values_list("pk", flat=True))
     _subscribe(((key, filter_.pk) for key in keys), position)
 
 
@@ -92,6 +96,13 @@ def turn_on(destination: Destination) -> None:
         ),
     )
     transaction.on_commit(lambda: run_soon(DELIVER_DUE))
+
+
+def _lock(filters: Collection[Filter]) -> set[int]:
+    """Lock filters; return the keys of those that have not been deleted."""
+    rows = Filter.objects.filter(pk__in=[filter_.pk for filter_ in filters])
+    locked = rows.select_for_update(no_key=True).order_by("pk")
+    return set(locked.values_list("pk", flat=True))
 
 
 def _subscribe(pairs: Iterable[tuple[int, int]], position: int) -> None:

@@ -142,3 +142,13 @@ def test_a_destination_that_is_gone_is_left_alone(alice: User, jones: Filter) ->
     Destination.objects.all().delete()
     subscriptions.choose_filters(made, [jones])
     assert not Subscription.objects.exists()
+
+
+def test_a_filter_that_is_gone_is_left_out(alice: User, jones: Filter, smith: Filter) -> None:
+    made = new_hook(alice, [])
+    Filter.objects.filter(pk=smith.pk).delete()
+    subscriptions.choose_filters(made, [jones, smith])
+    subscriptions.choose_destinations(smith, [made])
+    new = new_hook(alice, [jones, smith])
+    pairs = set(Subscription.objects.values_list("destination", "filter"))
+    assert pairs == {(made.pk, jones.pk), (new.pk, jones.pk)}
