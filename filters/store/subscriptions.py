@@ -39,7 +39,8 @@ def choose_filters(destination: Destination, filters: Collection[Filter] | None)
     position = ReleaseCounter.lock().last
     keys = _lock(filters or ())
     rows = Destination.objects.filter(pk=destination.pk)
-    taken = rows.values_list("all_filters", "all_since").first()
+    locked = rows.select_for_update(no_key=True)
+    taken = locked.values_list("all_filters", "all_since").first()
     if taken is None:  # it was deleted meanwhile
         return
     all_before, all_since = taken

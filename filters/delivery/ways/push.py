@@ -91,7 +91,8 @@ def subscribe(
         known = Destination.objects.filter(kind=Destination.Kind.PUSH, settings__digest=digest)
         known.exclude(owner=owner).delete()
         browsers = browsers_of(owner)
-        destination = browsers.filter(settings__digest=digest).first()
+        locked = browsers.select_for_update(no_key=True)
+        destination = locked.filter(settings__digest=digest).first()
         if destination is not None:
             now = wall_clock()
             again = {"active": True, "failures": 0, "failing_since": None, "error": ""}
