@@ -21,6 +21,7 @@ from filters.delivery.status import Status, status_of
 from filters.delivery.views.muted import muted_threads
 from filters.delivery.ways.table import WAYS
 from filters.models import Delivery, Destination, KeptMail, Subscription
+from filters.runtime.deleting import delete_locked
 from filters.store import subscriptions
 from tapestry.core.errors import TapestryError
 
@@ -97,7 +98,7 @@ def delete(request: PersonRequest, pk: int) -> HttpResponse:
     doomed = destination_of(request, pk)
     if request.method == "POST":
         messages.success(request, f"Nothing is sent to {doomed} any more.")
-        doomed.delete()
+        delete_locked(doomed)
         return redirect("destinations")
     return render(request, "filters/delivery/delete.html", {"destination": doomed})
 

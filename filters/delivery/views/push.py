@@ -17,6 +17,7 @@ from filters.delivery.ways.push import browsers_of
 from filters.delivery.ways.push import subscribe as subscribe_browser
 from filters.delivery.ways.vapid import vapid_keys
 from filters.models import Destination
+from filters.runtime.deleting import delete_locked
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.http.push_keys import PushSubscription, read_subscription
 
@@ -50,7 +51,7 @@ def remove(request: PersonRequest, pk: int) -> HttpResponse:
     """Notify a browser no longer."""
     own = get_object_or_404(Destination, owner=request.user, kind=Destination.Kind.PUSH, pk=pk)
     messages.success(request, f"{own.name} no longer notifies you.")
-    own.delete()
+    delete_locked(own)
     return redirect("push")
 
 

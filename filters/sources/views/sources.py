@@ -11,6 +11,7 @@ from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.models import Filter, SetAside
 from filters.models.source import Source
 from filters.runtime import set_aside
+from filters.runtime.deleting import delete_locked
 from filters.sources import trials
 from filters.sources.forms import MOST_FOLDERS
 from filters.sources.schedule import LISTENING, make_due
@@ -84,7 +85,7 @@ def delete(request: PersonRequest, pk: int) -> HttpResponse:
     doomed = source_of(request, pk)
     if request.method == "POST":
         messages.success(request, f"{doomed} was removed. Its mail stays.")
-        doomed.delete()
+        delete_locked(doomed)
         return redirect("sources")
     return render(request, "filters/sources/delete.html", {"source": doomed})
 
