@@ -82,9 +82,10 @@ def feeds(request: PersonRequest) -> HttpResponse:
 def make(request: PersonRequest) -> HttpResponse:
     """Make the feed of a filter, or that of all filters where none is named."""
     filter_ = None
-    if name := request.POST.get("filter"):
-        filter_ = get_object_or_404(Filter, owner=request.user, name=name)
     with transaction.atomic():
+        if name := request.POST.get("filter"):
+            filters = Filter.objects.select_for_update(no_key=True)  # not deleted before the end
+            filter_ = get_object_or_404(filters, owner=request.user, name=name)
         Feed.objects.get_or_create(owner=request.user, filter=filter_)
     return _back(request)
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import feedparser
 import pytest
 from django.contrib.auth.models import Group, User
+from django.db import transaction
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 from support.recorded_way import Store
 
 from filters.delivery import feeds
+from filters.delivery.views import feeds as feed_views
 from filters.models import Card, Feed, Filter, Match, Mute
 from filters.store.release import release
 from tapestry.core.clock import MINUTE, wall_clock
@@ -269,6 +272,17 @@ def test_a_person_makes_changes_and_removes_feeds(
     assert client.post(f"/feeds/{feed.pk}/remove/").status_code == 302
     assert read(feed).status_code == 404
     assert Feed.objects.filter(filter=None).exists()
+
+
+def test_a_filter_that_is_deleted_meanwhile_is_given_no_feed(
+    as_user: SignIn, alice: User, jones: Filter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def atomic() -> object:
+        Filter.objects.all().delete()
+        return transaction.atomic()
+
+    monkeypatch.setattr(feed_views, "transaction", SimpleNamespace(atomic=atomic))
+    assert as_user(alice).post("/feeds/make/", {"filter": "jones"}).status_code == 404
 
 
 @pytest.mark.parametrize(
