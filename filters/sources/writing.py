@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.http import QueryDict
 from django.urls import reverse
 
+from filters.accounts import people
 from filters.models.source import Source
 from filters.runtime.queue import PULL_DUE, run_soon
 from filters.sources.credentials import SECRETS, account_of, keep_secret, read_secret
@@ -61,8 +62,9 @@ def write(owner: User, question: dict[str, Any]) -> Answer:
     key = question["source"]
     stored = Source(owner=owner, kind=question["kind"]) if key is None else _source(owner, key)
     form = SourceForm(QueryDict(question["data"]), source=stored)
+    changed = TapestryError("Something has changed in the meantime.", hint="Check the form again.")
     if not form.is_valid():
-        raise TapestryError("Something has changed in the meantime.", hint="Check the form again.")
+        raise changed
     given = form.cleaned_data
     for name in FIELDS:
         setattr(stored, name, given.get(name, ""))
@@ -73,6 +75,8 @@ def write(owner: User, question: dict[str, Any]) -> Answer:
     try_out(account_of(stored, edited=secret_given))
     stored.error, stored.hint, stored.failures, stored.due_at = "", "", 0, wall_clock()
     if stored.pk is None:
+        if stored.audience not in people.publishable(owner):  # the trial took a while
+            raise changed
         stored.save()
     else:  # other fields may have been changed meanwhile
         changes = {name: getattr(stored, name) for name in names}

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.test import Client
+from support.publishers import let_publish
 from support.set_asides import Planted
 
 from filters.models import SetAside, Trial
 from filters.models.source import Source
-from filters.sources import tasks, trials
+from filters.sources import tasks, trials, writing
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 
 SignIn = Callable[[User], Client]
@@ -145,6 +146,17 @@ def test_a_host_that_is_not_public_is_refused_in_trials_and_pulls(
     source.refresh_from_db()
     assert source.error == f"There is no connection with 127.0.0.1:{silent}."
     assert "must be allowed by who runs this site (TAPESTRY_PRIVATE_HOSTS)" in source.hint
+
+
+def test_a_group_that_is_deleted_during_the_trial_gets_no_source(
+    alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_publish(alice)
+    monkeypatch.setattr(writing, "try_out", lambda _account: Group.objects.all().delete())
+    page = as_user(alice).post(NEW, {**DESCRIBED, "port": 1, "audience": "group:parc"})
+    assert page.status_code == 400
+    assert "Something has changed in the meantime." in page.content.decode()
+    assert not Source.objects.exists()
 
 
 def test_a_token_endpoint_that_is_not_public_is_not_asked(
