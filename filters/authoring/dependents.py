@@ -132,7 +132,7 @@ def store_references(filter_: Filter, references: Iterable[FilterName]) -> None:
 @transaction.atomic
 def _recompile(which: Q, at: int | None, *, changed_only: bool = False) -> None:
     SharedWindow.lock()
-    filters = Filter.objects.filter(which)
+    filters = Filter.objects.filter(which).select_related("owner")
     if changed_only:
         keys = [filter_.pk for filter_ in filters if _means_something_else(filter_)]
     else:
