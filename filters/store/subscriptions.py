@@ -2,9 +2,10 @@
 
 A filter that is added to a destination is delivered from then on: what was released before is
 not.  A filter that is removed delivers nothing more, not even what waits.  A change is made under
-the lock of ReleaseCounter, so that no match is released meanwhile.  Then the filters are locked,
-and then the destinations: one that was deleted since it was chosen is left out.  A range that is
-claimed stays as it is, and the cursor of a destination never goes back.
+the lock of ReleaseCounter, so that no match is released meanwhile.  The filters are locked before
+it, as where one is changed, and the destinations after it: one that was deleted since it was chosen
+is left out.  A range that is claimed stays as it is, and the cursor of a destination never goes
+back.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from tapestry.core.clock import wall_clock
 @transaction.atomic
 def add_destination(destination: Destination, filters: Collection[Filter] | None) -> None:
     """Store a new destination of these filters, None for all: it takes what comes from now on."""
-    position = ReleaseCounter.lock().last
     keys = _lock(filters or ())
+    position = ReleaseCounter.lock().last
     destination.cursor = destination.latest = destination.all_since = position
     destination.all_filters = filters is None
     destination.save()
@@ -36,8 +37,8 @@ def choose_filters(destination: Destination, filters: Collection[Filter] | None)
 
     A filter that it took before is taken from where it was: what waits is still delivered.
     """
-    position = ReleaseCounter.lock().last
     keys = _lock(filters or ())
+    position = ReleaseCounter.lock().last
     rows = Destination.objects.filter(pk=destination.pk)
     locked = rows.select_for_update(no_key=True)
     taken = locked.values_list("all_filters", "all_since").first()
@@ -66,9 +67,9 @@ def choose_destinations(
     ``shown`` are the primary keys of those to which it went when these were chosen: what differs
     is added and removed, and the others stay as they are.  None is those to which it goes now.
     """
-    position = ReleaseCounter.lock().last
     if not _lock([filter_]):
         return
+    position = ReleaseCounter.lock().last
     of_owner = Destination.objects.filter(owner=filter_.owner_id, all_filters=False)
     subscribed = Subscription.objects.filter(filter=filter_, destination__in=of_owner)
     before = set(subscribed.values_list("destination", flat=True))
