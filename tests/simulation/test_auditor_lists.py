@@ -44,10 +44,12 @@ def right_story():
     story.settle(BEGIN + DAY)
     story.page("alice", "inbox", "", "m2")
     story.page("alice", "filter", "b", "m1")
+    story.page("alice", "muted", "", "r", "m1")
     story.tell("act", person="alice", kind="undo", of=step, status=302)
     story.settle(BEGIN + 3 * DAY)
     story.page("alice", "inbox", "", "m4", "r", "m1", "m2")
     story.page("alice", "shelf", "snoozed")
+    story.page("alice", "muted", "")
     return story
 
 
@@ -91,9 +93,11 @@ CORRUPTIONS = {
     "a shelf has what is not on it": (shows(6, "m4", "m1"), "shows m1"),
     "a muted thread is in the inbox": (shows(7, "r", "m2"), "shows r"),
     "a filter's list lacks a muted thread": (shows(8), "lacks m1"),
-    "what came back is where it was": (shows(9, "r", "m4", "m1", "m2"), "out of order"),
-    "what was unmuted is not there": (shows(9, "m4", "m1", "m2"), "lacks r"),
-    "what came back is snoozed": (shows(10, "m4"), "shows m4"),
+    "what is muted is not where it belongs": (shows(9, "m1"), "muted of alice lacks r"),
+    "what came back is where it was": (shows(10, "r", "m4", "m1", "m2"), "out of order"),
+    "what was unmuted is not there": (shows(10, "m4", "m1", "m2"), "lacks r"),
+    "what came back is snoozed": (shows(11, "m4"), "shows m4"),
+    "what was unmuted is muted": (shows(12, "r", "m1"), "muted of alice shows r"),
 }
 
 

@@ -253,6 +253,6 @@ def _settle(cast: Cast, *, at_end: bool) -> None:
     mailboxes.look(cast)
     cast.note_outbox("page")
     cast.note_filters("settled", set())
-    observations.observe(cast)
+    observations.observe(cast, at_end=at_end)
     world.endpoints.mailboxes.observe()
     looking.look_around(cast, at_end=at_end)
