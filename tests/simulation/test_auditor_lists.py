@@ -120,6 +120,37 @@ def test_what_nobody_knows_is_not_judged():
     assert found(second)
 
 
+def test_who_sees_the_same_has_done_what_they_did():
+    story = right_story()
+    act(story, "done", "m1")
+    story.person("alice", time_zone="Asia/Kolkata")
+    story.settle(BEGIN + 3 * DAY + HOUR)
+    story.page("alice", "inbox", "", "m4", "r", "m1", "m2")
+    assert "shows m1" in found(story)[0]
+    story.person("alice", "x")
+    story.settle(BEGIN + 3 * DAY + 2 * HOUR)
+    story.page("alice", "inbox", "", "m4", "r", "m1", "m2")
+    assert len(found(story)) == 1
+
+
+def test_the_rest_of_a_page_is_in_order_whatever_else_belongs_there():
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.size = 1")
+    msgids = [f"m{number}" for number in range(60)]
+    for number, msgid in enumerate(msgids):
+        story.mail(BEGIN + number, {"msgid": msgid})
+        story.match(1, msgid, BEGIN + number)
+    story.settle(BEGIN + HOUR)
+    act(story, "done", "m57", status=None)
+    story.settle(BEGIN + HOUR)
+    shown = [msgid for msgid in reversed(msgids) if msgid != "m57"][:50]
+    story.page("alice", "inbox", "", *shown)
+    assert found(story) == []
+    story.page("alice", "inbox", "", shown[1], shown[0], *shown[2:])
+    assert "is out of order: m58" in found(story)[0]
+
+
 def test_what_was_refused_was_not_done():
     story = right_story()
     act(story, "done", "m1", status=404)

@@ -168,8 +168,10 @@ def compare(
     if None in places:
         yield Finding(law, f"the {where} repeats a message: {', '.join(shown)}", point.step)
         return
+    if unsure and not whole:  # nobody can say what had to be on the page, but in which order
+        wanted = [copy for copy in wanted if copy[0] in shown]
     best = [keys[copy] for copy in wanted[: len(shown)]]
-    if places != best and (whole or not unsure):
+    if places != best:
         number = next(
             n for n, pair in enumerate(zip(places, best, strict=True)) if pair[0] != pair[1]
         )
