@@ -22,6 +22,12 @@ ACTIONS = (
 )
 """What somebody does with messages of a list."""
 
+TWICE = (
+    *(("star", "star"), ("done", "done"), ("star", "done")),
+    *(("snooze", "done"), ("done", "snooze"), ("star", "mute")),
+)
+"""What somebody does with one message, and what later: the second finds what the first has set."""
+
 
 def triage_steps(world: World, person: str) -> list[str]:
     """Return a person's steps that have come to something: the first part may have failed."""
@@ -63,6 +69,10 @@ def tidy(cast: Cast) -> None:
     listed = cast.listed(person)
     if not listed:
         return
+    if lots.random() < 0.6:
+        for actions in lots.sample(TWICE, 2):
+            _deal_twice(cast, person, lots.sample(listed, min(len(listed), 2)), actions)
+        return
     few = lots.sample(listed, min(len(listed), 3))
     for _ in range(lots.choice((3, 5, 7))):
         steps = cast.steps.get(person, [])[-4:]
@@ -73,3 +83,14 @@ def tidy(cast: Cast) -> None:
         else:
             act(cast, person, lots.choice(ACTIONS), lots.sample(few, lots.randint(1, len(few))))
         cast.world.pass_time(lots.choice((SECOND, MINUTE)))
+
+
+def _deal_twice(cast: Cast, person: str, few: Sequence[str], actions: tuple[str, str]) -> None:
+    """Have somebody do the first with a few messages, the second with one, and perhaps undo one."""
+    first, second = actions
+    for action, msgid in (*((first, msgid) for msgid in few), (second, few[0])):
+        act(cast, person, action, [msgid])
+        cast.world.pass_time(SECOND)
+    steps = cast.steps.get(person, [])[-3:]
+    if steps and cast.lots.random() < 0.8:
+        undo(cast, person, cast.lots.choice((steps[0], steps[-1])))

@@ -182,7 +182,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (3, send_badly),
     (2, mute_what_waits),
     (3, change_in_flight),
-    (4, desk.tidy),
+    (6, desk.tidy),
     (4, changes.change_much),
     (2, importance.weigh),
     (2, mailboxes.add_source),
