@@ -31,7 +31,7 @@ def forget(cast: Cast) -> None:
         return
     audience = lots.choice(sorted({*cast.audiences} - {"public"}))
     before = None
-    if lots.random() < 0.6:
+    if lots.random() < 0.4:
         audience = lots.choice((audience, "public"))
         before = world.now - lots.choice((3, 10, 30)) * DAY
     cast.note_outbox("page")  # what waits there is forgotten too
