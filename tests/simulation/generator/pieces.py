@@ -152,13 +152,18 @@ def retag(cast: Cast) -> None:
     if row is None:
         return
     tag, vote = ({"id": row["msgid"], "kind": kind} for kind in ("tag", "vote"))
-    for sent in (tag | {"value": "later"}, tag | {"value": "index"}, vote | {"number": 1}):
-        private = {"private": sent["kind"]} if lots.random() < 0.3 else {}
+    in_private = lots.choice((0, 0.3, 1))
+
+    def say(sent: dict[str, Any]) -> None:
+        private = {"private": sent["kind"]} if lots.random() < in_private else {}
         annotate(cast, person, row, sent | private)
+
+    for sent in (tag | {"value": "later"}, tag | {"value": "index"}, vote | {"number": 1}):
+        say(sent)
     if lots.random() < 0.5:
         _run(cast, "filters.append_annotations", "filters.tick")
-    annotate(cast, person, row, tag | {"take_back": "later"})
-    annotate(cast, person, row, vote | {"number": lots.choice((-1, 0))})
+    say(tag | {"take_back": "later"})
+    say(vote | {"number": lots.choice((-1, -1, 0))})
 
 
 def stumble(cast: Cast) -> None:

@@ -198,7 +198,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (2, pieces.rewrite),
     (2, pieces.ripen),
     (2, pieces.change_mind),
-    (1, pieces.retag),
+    (3, pieces.retag),
     (1, pieces.stumble),
     (2, people.rest),
     (1, people.switch),
