@@ -169,14 +169,17 @@ def retag(cast: Cast) -> None:
 def stumble(cast: Cast) -> None:
     """Have the site end or fail at a write of an append, of mail or of what was said."""
     lots, world = cast.lots, cast.world
-    kind = lots.choice(("crash", "crash", "power", "io_error", "disk_full"))
+    kind = lots.choice(("crash", "crash", "power", "io_error", "disk_full", "link_error"))
     said = lots.random() < 0.5
+    at = lots.randint(1, 7 if said else 12)
+    if kind == "link_error":
+        at = 1 if said else 2  # the originals of mail have the first
     if said:
         retag(cast)
     if kind == "power":
         world.stop()
-    world.fault = (kind, lots.randint(1, 12))
-    cast.history.add("fault", kind=kind, at=world.fault[1])
+    world.fault = (kind, at)
+    cast.history.add("fault", kind=kind, at=at)
     if said:
         _run(cast, "filters.append_annotations")
     else:

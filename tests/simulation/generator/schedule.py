@@ -199,7 +199,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (2, pieces.ripen),
     (2, pieces.change_mind),
     (3, pieces.retag),
-    (1, pieces.stumble),
+    (3, pieces.stumble),
     (2, people.rest),
     (1, people.switch),
     (2, people.regroup),
