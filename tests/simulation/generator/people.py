@@ -6,13 +6,16 @@ from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from simulation.generator import pieces
 from simulation.generator.cast import ZONES, Cast
 from simulation.generator.doings import TIMELINESS, filter_rows
 from tapestry.core.clock import to_datetime
 
 
 def regroup(cast: Cast) -> None:
-    """Have somebody join the group, or leave it."""
+    """Have somebody join the group, or leave it, and perhaps something be said there before."""
+    if cast.lots.random() < 0.5:
+        pieces.say_to(cast, "group:x")
     regroup_one(cast, cast.lots.choice(cast.names))
 
 

@@ -144,6 +144,16 @@ def change_mind(cast: Cast) -> None:
         _run(cast, "filters.tick")
 
 
+def say_to(cast: Cast, audience: str) -> None:
+    """Have strangers say something to an audience alone, of mail that others see too."""
+    public = [row for row in cast.mail.rows if row["audience"] == "public"]
+    tag, vote = {"kind": "tag", "value": "later"}, {"kind": "vote", "value": None}
+    for row in cast.lots.sample(public, min(len(public), 6)):
+        what = cast.lots.choice((tag | {"number": None}, vote | {"number": 1.0}))
+        _say(cast, {**row, "audience": audience}, what)
+    _run(cast, *SHARED, "filters.appraise")
+
+
 def retag(cast: Cast) -> None:
     """Have somebody say two things of a message, and take one back, or say another instead."""
     lots = cast.lots
