@@ -104,6 +104,20 @@ def test_a_flood_does_not_come_one_by_one_too(flooding):
     assert len(floods) == (flooding == "f1")
 
 
+@pytest.mark.parametrize(("before", "after", "rests"), [(False, True, True), (True, False, False)])
+def test_nothing_is_sent_to_somebody_who_rests_by_then(before, after, rests):
+    story = Story()
+    holiday = {"holiday_until": "2100-01-01"}
+    story.person("alice", **(holiday if before else {}))
+    story.destination(1, "alice", "webhook")
+    story.settle(TEN)
+    story.person("alice", **(holiday if after else {}))
+    story.hooked(1, 0, 1)
+    story.person("alice", **(holiday if before else {}))
+    story.settle(TEN + 1)
+    assert any("while alice rests" in said for said in found(story)) is rests
+
+
 @pytest.mark.parametrize(("shown", "right"), [(11, True), (18, False), (10, False)])
 def test_what_waits_is_shown_by_the_new_time(shown, right):
     story = matched(timeliness="daily at 20:00")

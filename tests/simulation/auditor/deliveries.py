@@ -17,7 +17,7 @@ from simulation.auditor.lives import CLOSE, Life
 from simulation.auditor.plans import LAW, Plans
 from simulation.auditor.shelves import Desks, root_of
 from simulation.auditor.story import Entry, Known, Point
-from simulation.auditor.timing import is_resting
+from simulation.auditor.timing import HELD, is_resting
 from simulation.auditor.transmissions import Transmission, instant_told, read_transmission
 
 RESTORED = 1 << 62
@@ -53,6 +53,7 @@ class Deliveries:
         self.known, self.desks = known, desks
         self.routes: dict[str, Route] = {}
         self.plans = Plans(known)
+        self.people: dict[str, Entry] = {}
         self.faults = 0
         self.forgot = False
         self.changed = set[int]()
@@ -97,6 +98,8 @@ class Deliveries:
         before: dict[str, frozenset[str]],
     ) -> Iterator[Finding]:
         match entry["what"]:
+            case "person":
+                self.people[entry["name"]] = entry
             case "destination":
                 self._destination(entry)
             case "fault" | "upkeep" | "error":
@@ -108,7 +111,7 @@ class Deliveries:
                         for key in floods:
                             del route.sent[key]
             case "filter_changed":
-                self.plans.replanned.add(entry["key"])
+                self.plans.replanned[entry["key"]] = HELD
                 for route in self.routes.values():
                     if route.entry["filters"] is not None:
                         route.unsure.add(entry["key"])
@@ -159,8 +162,7 @@ class Deliveries:
                 yield Finding(LAW, said, point.step)
             route.until = max(route.until, sent.until if sent.kind != "flood" else sent.after)
         route.sent[sent.key], route.faults[sent.key] = sent, self.faults
-        rests = is_resting(self.known.people.get(person, {}), sent.entry["now"])
-        if rests and person not in self.plans.replanned:
+        if is_resting(self.people.get(person, {}), sent.entry["now"]):
             said = f"{name} came at {when(sent.entry['now'])}, while {person} rests"
             yield Finding(LAW, said, point.step)
         may_see = self.known.audiences(person) | before.get(person, frozenset())
@@ -252,7 +254,7 @@ class Deliveries:
         person = route.entry["person"]
         mine = {key for key, life in lives.items() if life.entry["owner"] == person}
         goes = {key for key in mine if route.takes(key) or key in route.unsure}
-        if route.entry["filters"] is None or goes & self.plans.replanned or self.forgot:
+        if route.entry["filters"] is None or goes & self.plans.replanned.keys() or self.forgot:
             return
         if person in self.plans.replanned or set(route.entry["filters"]) - lives.keys():
             return

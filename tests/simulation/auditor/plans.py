@@ -20,14 +20,15 @@ Row = dict[str, Any]
 class Plans:
     """When what was stored is to be shown, followed through the entries of a history.
 
-    ``replanned`` are people and filters of which a change may have planned anew what waits.
+    ``replanned`` are people and filters of which a change may have planned anew what was stored up
+    to an instant.
     """
 
     def __init__(self, known: Known) -> None:
         self.known, self.is_set_back = known, False
         self.people: set[str] = set()
         self.stored: dict[int, Row] = {}
-        self.replanned: set[str | int] = set()
+        self.replanned: dict[str | int, int] = {}
         self.hurried: dict[int, tuple[int, int]] = {}
 
     def follow(self, point: Point, lives: dict[int, Life]) -> None:
@@ -35,7 +36,7 @@ class Plans:
         for entry in point.entries:
             if entry["what"] == "person":
                 if entry["name"] in self.people:
-                    self.replanned.add(entry["name"])
+                    self.replanned[entry["name"]] = entry["now"]
                 self.people.add(entry["name"])
             self.is_set_back |= entry.get("kind") == "clock_step" and entry["by"] < 0
         self.hurried = dict(_hurried(point.entries, lives))
@@ -61,7 +62,8 @@ class Plans:
             same = known is not None and known["stored_at"] == stored_at
             if row["filter"] in self.hurried:
                 yield from self._planned_anew(point, row, entry)
-            if {row["filter"], entry["owner"]} & self.replanned or entry.get("while_unread"):
+            replanned = stored_at <= self._replanned(row["filter"], entry["owner"])
+            if replanned or entry.get("while_unread"):
                 if shown < stored_at and shown != HELD and not self.is_set_back:
                     said = f"{row['msgid']} of filter {row['filter']} is shown before it is stored"
                     yield Finding(LAW, said, point.step)
@@ -77,6 +79,11 @@ class Plans:
                 )
                 said += f" {when(stored_at)}, is to be shown at {when(planned)}, not {when(shown)}"
                 yield Finding(LAW, said, point.step)
+
+    def _replanned(self, *changed: str | int) -> int:
+        """Return up to which instant what was stored may have been planned anew since."""
+        last = max(self.replanned.get(one, 0) for one in changed)
+        return HELD if last and self.is_set_back else last
 
     def _planned_anew(self, point: Point, row: Row, entry: Entry) -> Iterator[Finding]:
         """What waits as another time is chosen is shown at the first such time from then on."""
