@@ -104,6 +104,34 @@ def test_a_flood_does_not_come_one_by_one_too(flooding):
     assert len(floods) == (flooding == "f1")
 
 
+@pytest.mark.parametrize(("after", "right"), [(0, True), (1, False)])
+def test_a_flood_comes_as_one_digest(after, right):
+    story = matched()
+    story.destination(1, "alice", "forward")
+    come(story, TEN, "m1", "m2")
+    find(story, TEN, "m1", "m2")
+    for start in (0, after):
+        name = f"<{1:032x}-{start}-2-flood.{7:032x}@127.0.0.1>"
+        text = "2 new\r\n\r\nf1 found 2 messages, far more than usual\r\n"
+        payload = {"headers": {"Message-ID": name}, "text": text}
+        story.received(1, name, payload, answer="accept, then cut")
+    story.settle(TEN + 1)
+    assert any("of a flood that came before" in said for said in found(story)) != right
+
+
+@pytest.mark.parametrize(("listed", "right"), [(2, False), (25, True)])
+def test_a_digest_leaves_out_what_it_has_no_room_for_alone(listed, right):
+    story = matched()
+    story.destination(1, "alice", "digest")
+    msgids = [f"m{number}" for number in range(listed + 1)]
+    come(story, TEN, *msgids)
+    find(story, TEN, *msgids)
+    story.digest(1, 0, listed + 1, *msgids[:-1])
+    story.entries[-1]["payload"]["text"] += "See the rest: 1 more\r\n"
+    story.settle(TEN + 1)
+    assert any("leaves out others" in said for said in found(story)) != right
+
+
 @pytest.mark.parametrize(("before", "after", "rests"), [(False, True, True), (True, False, False)])
 def test_nothing_is_sent_to_somebody_who_rests_by_then(before, after, rests):
     story = Story()

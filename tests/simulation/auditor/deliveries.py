@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from simulation.auditor.digests import judge_digest
 from simulation.auditor.findings import Finding, when
 from simulation.auditor.lives import CLOSE, Life
 from simulation.auditor.plans import LAW, Plans
@@ -152,6 +153,8 @@ class Deliveries:
         if not place.endswith(_place(sent.entry)):
             said = f"{name} went to {_place(sent.entry)}, and not to {place}"
             yield Finding(LAW, said, point.step)
+        if sent.kind in ("digest", "flood"):
+            yield from judge_digest(sent, route.sent.values(), name, point.step)
         earlier = route.sent.get(sent.key)
         if earlier is not None:
             disturbed = self.faults > route.faults[sent.key]
