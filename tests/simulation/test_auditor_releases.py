@@ -106,6 +106,8 @@ def test_a_delivery_waits_for_a_reason_alone() -> None:
     state["due_at"] = HOUR
     assert findings(story, "put off")
     state["failures"] = 1
+    assert findings(story, "put off")
+    state["failures"] = 8
     assert not findings(story, "put off")
 
 
