@@ -104,6 +104,20 @@ def test_a_flood_does_not_come_one_by_one_too(flooding):
     assert len(floods) == (flooding == "f1")
 
 
+@pytest.mark.parametrize("flooding", ["f1", "f2"])
+def test_what_another_filter_found_is_forwarded_beside_a_flood(flooding):
+    story = matched()
+    story.destination(1, "alice", "forward")
+    come(story, TEN, "m1")
+    find(story, TEN, "m1")
+    link = "  http://127.0.0.1/message/?id=m1&in=public\r\n"
+    name = f"<{1:032x}-0-1-flood.{7:032x}@127.0.0.1>"
+    text = f"1 new\r\n\r\n{flooding} found 1 messages, far more than usual\r\n{link}"
+    story.received(1, name, {"headers": {"Message-ID": name}, "text": text})
+    story.settle(TEN + 1)
+    assert any("was never sent" in said for said in found(story)) == (flooding == "f2")
+
+
 @pytest.mark.parametrize(("after", "right"), [(0, True), (1, False)])
 def test_a_flood_comes_as_one_digest(after, right):
     story = matched()

@@ -7,12 +7,11 @@ was lost; webhooks under one key.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulation.auditor.digests import judge_digest
+from simulation.auditor.digests import is_in_flood, judge_digest
 from simulation.auditor.findings import Finding, when
 from simulation.auditor.lives import CLOSE, Life
 from simulation.auditor.plans import LAW, Plans
@@ -281,11 +280,9 @@ class Deliveries:
         row = by_position.get(sent.until)
         if row is None or row["filter"] not in lives:
             return
-        words = f"{lives[row['filter']].entry['name']} found "
+        of = lives[row["filter"]].entry["name"]
         for other in route.sent.values():
-            if other.kind != "flood" or not other.after < sent.until <= other.until:
-                continue
-            if re.search(rf"(^|\s){re.escape(words)}", other.entry["payload"]["text"]):
+            if other.after < sent.until <= other.until and is_in_flood(other, of):
                 said = f"{name} is of a flood that came as a digest, {other.key}"
                 yield Finding(LAW, said, point.step)
 
@@ -348,7 +345,7 @@ class Deliveries:
                 mine = life is not None and life.entry["owner"] == person
                 if not mine or not route.takes(row["filter"]) or row["filter"] in route.unsure:
                     continue
-                if not self._was_sent(route, row):
+                if not self._was_sent(route, row, life.entry["name"]):
                     said = f"{_name(route)} has come to position {state['cursor']}, and"
                     said += (
                         f" {row['msgid']} of filter {row['filter']} at {position} was never sent"
@@ -357,7 +354,7 @@ class Deliveries:
             before = 0 if route.judged == RESTORED else route.judged
             route.judged = max(before, state["cursor"])
 
-    def _was_sent(self, route: Route, row: Row) -> bool:
+    def _was_sent(self, route: Route, row: Row, of: str) -> bool:
         position, person = row["sequence"], route.entry["person"]
         desk = self.desks.of(person)
         if desk.muted and root_of(self.known, person, row["msgid"]) in (None, *desk.muted):
@@ -367,6 +364,8 @@ class Deliveries:
         kind, left = route.entry["kind"], row["retracted_at"] is not None
         for sent in route.sent.values():
             if not sent.after < position <= sent.until:
+                continue
+            if sent.kind == "flood" and not is_in_flood(sent, of, may_be=True):
                 continue
             if kind == "webhook" and any(item.position == position for item in sent.items):
                 return True

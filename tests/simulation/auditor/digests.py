@@ -16,6 +16,16 @@ _LEFT = re.compile(r"^- ", re.MULTILINE)
 _REST = re.compile(r"^See the rest: ", re.MULTILINE)
 
 
+def is_in_flood(sent: Transmission, name: str, *, may_be: bool = False) -> bool:
+    """Return whether what a filter found came as the digest of a flood, whose note names it.
+
+    With ``may_be`` also if the note is cut off.
+    """
+    text = sent.entry["payload"]["text"]
+    named = re.search(rf"(^|\s){re.escape(name)}\s+found\s", text)
+    return sent.kind == "flood" and (named is not None or (may_be and "…" in text))
+
+
 def judge_digest(
     sent: Transmission, earlier: Iterable[Transmission], name: str, step: int
 ) -> Iterator[Finding]:
