@@ -14,8 +14,12 @@ from simulation.auditor.timing import MINUTE, is_resting, shown_at
 LAW = "put off"
 
 FIRST, LONGEST = MINUTE // 2, 360 * MINUTE
-"""How long the first failure is waited for at most, and any: each after it twice as long."""
+"""How long the first failure is waited for at most, and any: each after it twice as long.
 
+Our own mail server is waited for as long as may be, once it has failed for days.
+"""
+
+MAIL = ("digest", "forward")
 LIMITED = ("digest", "push")
 """Kinds of which so many are sent in an hour, and no more."""
 
@@ -35,7 +39,8 @@ def judge_put_off(
             continue
         failures = state["failures"]
         if failures and entry["kind"] != "mailbox" and str(entry["key"]) not in aside:
-            end += min(LONGEST, FIRST * 2 ** (failures - 1))
+            tried = FIRST * 2 ** (failures - 1)
+            end += LONGEST if entry["kind"] in MAIL else min(LONGEST, tried)
         elif failures or state["error"]:
             continue
         if is_resting(person, end):
