@@ -246,6 +246,7 @@ def _settle(cast: Cast, *, at_end: bool) -> None:
     world = cast.world
     world.fault = ("", 0)
     world.endpoints.behave()
+    _fail_once(cast)
     if cast.lots.random() < 0.5:
         world.pass_time(cast.lots.choice((SECOND, HOUR)))
     mailboxes.tend(cast)
@@ -256,3 +257,10 @@ def _settle(cast: Cast, *, at_end: bool) -> None:
     observations.observe(cast, at_end=at_end)
     world.endpoints.mailboxes.observe()
     looking.look_around(cast, at_end=at_end)
+
+
+def _fail_once(cast: Cast) -> None:
+    """Have something fail that is sent while a world comes to rest: it is sent again."""
+    lots = cast.lots
+    for kind, after in (("smtp", lots.choice((0, 1, 2, 4))), ("http", 0), ("push", 0)):
+        cast.world.endpoints.misbehave(kind, 1, after, lots.choice(("", "hang", "refuse content")))
