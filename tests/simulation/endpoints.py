@@ -52,8 +52,8 @@ OFTEN = 0.3
 class Endpoints:
     """What all servers were sent; ``bad`` are the next requests of a kind that go wrong.
 
-    ``good`` are those before them, and ``how`` says what they are answered, if that is no matter
-    of chance.
+    ``good`` are those before them, and ``how`` says what they are answered, or in which words, if
+    that is no matter of chance.
     """
 
     def __init__(self, history: History, lots: random.Random) -> None:
@@ -81,7 +81,7 @@ class Endpoints:
 
     def _bad_answer(self, kind: str) -> dict[str, Any]:
         drawn = self.lots.choice(MISBEHAVIOURS[kind])
-        named = (one for one in MISBEHAVIOURS[kind] if one["answer"] == self.how.get(kind))
+        named = (one for one in MISBEHAVIOURS[kind] if self.how.get(kind) in one.values())
         return next(named, drawn)
 
     def answer(self, kind: str, request: dict[str, Any]) -> dict[str, Any]:

@@ -91,6 +91,17 @@ def send_to(cast: Cast, person: str, kind: str, filters: list[int] | None) -> No
         cast.tell_destination(key=key, address=address, url=settings.get("url"), **told, **row)
 
 
+_GIVEN_UP = """
+SELECT DISTINCT u.username AS person FROM filters_destination d JOIN auth_user u
+ON u.id = d.owner_id WHERE d.kind = 'push' AND NOT d.active ORDER BY u.username"""
+
+
+def ask_again(cast: Cast) -> None:
+    """Have browsers that were given up by their service ask for notifications again."""
+    for row in cast.world.select(_GIVEN_UP):
+        ask_to_notify(cast, row["person"])
+
+
 _NOTIFIED = """
 SELECT d.id, d.uid, d.cursor, d.active FROM filters_destination d JOIN auth_user u
 ON u.id = d.owner_id WHERE d.kind = 'push' AND u.username = ? ORDER BY d.id"""

@@ -56,11 +56,18 @@ def rest_of(cast: Cast, name: str) -> None:
 
 
 def fall_asleep(cast: Cast, name: str) -> None:
-    """Have a person choose quiet hours that have just begun."""
+    """Have a person choose quiet hours that are over in an hour, at most."""
     zone = ZoneInfo(str(cast.people[name].get("time_zone") or "UTC"))
     clock = to_datetime(cast.world.now).astimezone(zone)
     begin = clock.hour * 60 + clock.minute
-    cast.tell_person(name, quiet_from=begin, quiet_to=(begin + 60) % 1440)
+    cast.tell_person(name, quiet_from=(begin - 660) % 1440, quiet_to=(begin + 60) % 1440)
+    cast.note_filters("recompiled", set())
+
+
+def go_away(cast: Cast, name: str) -> None:
+    """Have a person choose a holiday of some days."""
+    day = to_datetime(cast.world.now) + timedelta(days=5)
+    cast.tell_person(name, holiday_until=f"{day:%Y-%m-%d}")
     cast.note_filters("recompiled", set())
 
 
