@@ -28,7 +28,7 @@ KINDS = ("digest", "forward", "webhook", "push")
 
 
 def begin(cast: Cast) -> None:
-    """Have everybody write a filter or two that find much, and have it sent somewhere."""
+    """Have everybody write a filter or two that find much, and have it sent in every way."""
     lots = cast.lots
     for person in cast.names:
         if lots.random() < 0.4:
@@ -39,6 +39,10 @@ def begin(cast: Cast) -> None:
         for kind in lots.sample(KINDS, lots.choice((0, 1, 1, 2))):
             some = sorted(lots.sample(mine, 1)) if mine and lots.random() < 0.4 else None
             send_to(cast, person, kind, some)
+    wanted = {told["kind"] for told in cast.told_destinations.values()}
+    for kind in KINDS:
+        if kind not in wanted:
+            send_to(cast, lots.choice(cast.names), kind, None)
     if lots.random() < 0.4:
         lend(cast)
 
