@@ -33,8 +33,8 @@ def begin(cast: Cast) -> None:
     for person in cast.names:
         if lots.random() < 0.4:
             people.rest_of(cast, person)
-        made = [_write(cast, person, lots.choice(KEPT), "keep")] if lots.random() < 0.8 else []
-        made += [_write(cast, person, lots.choice(LIVE), "live")] if lots.random() < 0.6 else []
+        made = [write(cast, person, lots.choice(KEPT), "keep")] if lots.random() < 0.8 else []
+        made += [write(cast, person, lots.choice(LIVE), "live")] if lots.random() < 0.6 else []
         mine = [key for keys in made for key in keys]
         for kind in lots.sample(KINDS, lots.choice((0, 1, 1, 2))):
             some = sorted(lots.sample(mine, 1)) if mine and lots.random() < 0.4 else None
@@ -51,12 +51,12 @@ def lend(cast: Cast) -> None:
     """Have somebody share a filter, and somebody else use it as it is."""
     lots = cast.lots
     lender, borrower = lots.sample(cast.names, 2)
-    made = _write(cast, lender, lots.choice(KEPT), "keep", visibility="shared")
+    made = write(cast, lender, lots.choice(KEPT), "keep", visibility="shared")
     for row in filter_rows(cast, f"f.id IN ({', '.join(map(str, made))})"):
-        _write(cast, borrower, f"in {lender}'s {row['name']}", lots.choice(("keep", "live")))
+        write(cast, borrower, f"in {lender}'s {row['name']}", lots.choice(("keep", "live")))
 
 
-def _write(cast: Cast, person: str, text: str, mode: str, **more: str) -> list[int]:
+def write(cast: Cast, person: str, text: str, mode: str, **more: str) -> list[int]:
     """Have somebody write a filter; return its key."""
     lots = cast.lots
     cast.made += 1

@@ -68,6 +68,31 @@ def _sleep(cast: Cast, bring: Bring) -> None:
     run_task(cast.world, Task("filters.deliver_due"))
 
 
+_FORWARDS = """
+SELECT 1 FROM filters_destination d JOIN auth_user u ON u.id = d.owner_id
+WHERE d.kind = 'forward' AND d.active AND d.all_filters AND u.username = ?"""
+
+
+def flood(cast: Cast, bring: Bring) -> None:
+    """Have a filter find far more than is usual, and what is forwarded beside it be refused."""
+    lots, world = cast.lots, cast.world
+    person = lots.choice(cast.names)
+    seen = [row for row in cast.mail.rows if row["audience"] in cast.audiences_of(person)]
+    if len(seen) < MANY // 2 or any(cast.people[person].get(name) for name in people.AWAKE):
+        return
+    if len(seen) < MANY:
+        bring(cast, MANY // 2 + 3)
+    if not world.select(_FORWARDS, person):
+        beginnings.send_to(cast, person, "forward", None)
+    for mail in ("existing", "new"):
+        beginnings.write(cast, person, "m.size > 0", "keep", mail=mail, timeliness="at once")
+    _find(cast, bring, 1)
+    world.endpoints.misbehave("smtp", 1, lots.choice((1, 2, 2)), "refuse content")
+    _deliver(cast)
+    world.pass_time(7 * MINUTE)
+    _deliver(cast)
+
+
 def mute_what_waits(cast: Cast, bring: Bring) -> None:
     """Have somebody mute a thread, or unmute it, that was released and is not sent yet."""
     lots, person = cast.lots, cast.lots.choice(cast.names)

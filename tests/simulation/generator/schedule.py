@@ -132,6 +132,10 @@ def send_badly(cast: Cast) -> None:
     scenes.send_badly(cast, bring_mail)
 
 
+def flood(cast: Cast) -> None:
+    scenes.flood(cast, bring_mail)
+
+
 def mute_what_waits(cast: Cast) -> None:
     scenes.mute_what_waits(cast, bring_mail)
 
@@ -179,7 +183,8 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (14, pass_time),
     (6, race),
     (2, send_somewhere),
-    (3, send_badly),
+    (6, send_badly),
+    (2, flood),
     (2, mute_what_waits),
     (3, change_in_flight),
     (6, desk.tidy),
