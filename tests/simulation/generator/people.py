@@ -39,13 +39,13 @@ def rest_of(cast: Cast, name: str) -> None:
     """Have a person choose one of these."""
     lots = cast.lots
     profile: dict[str, Any] = {}
-    match lots.choice(("quiet", "loud", "holiday", "zone", "timeliness")):
+    match lots.choice(("quiet", "quiet", "loud", "holiday", "zone", "timeliness")):
         case "quiet":
             profile = {"quiet_from": lots.choice((1320, 0, 780)), "quiet_to": lots.choice((420, 1))}
         case "loud":
             profile = AWAKE
         case "holiday":
-            day = to_datetime(cast.world.now) + timedelta(days=lots.choice((-1, 0, 1, 4)))
+            day = to_datetime(cast.world.now) + timedelta(days=lots.choice((0, 1, 4, 9)))
             profile = {"holiday_until": f"{day:%Y-%m-%d}"}
         case "zone":
             profile = {"time_zone": lots.choice(ZONES)}
