@@ -50,9 +50,11 @@ LIVE = (
 )
 """Live filters, which many kinds of events bring and take."""
 
-SHARED = ("filters.unproven_windows", "filters.own_windows", "filters.tick")
-"""Tasks after which a filter that keeps shares the window."""
+LANES = ("filters.unproven_windows", "filters.own_windows")
+"""A filter is run in each, once the shared window has moved on, and then shares the window."""
 
+PAUSE = 20 * SECOND
+"""Time after which the shared window moves on, though nothing is new."""
 
 FIRST = 5
 """Filters that are there before anything happens."""
@@ -76,7 +78,13 @@ def watch(cast: Cast) -> None:
     cast.request(owner, "post", "/filters/new/", sent)
     for row in filter_rows(cast, "u.username = ? AND f.name = ?", owner, sent["name"]):
         cast.note_filter(row, existing=sent["mail"] == "existing", features=["watch"])
-    _run(cast, *SHARED)
+    _enroll(cast)
+
+
+def _enroll(cast: Cast) -> None:
+    for lane in LANES:
+        cast.world.pass_time(PAUSE)
+        _run(cast, "filters.tick", lane)
 
 
 def rewrite(cast: Cast) -> None:
@@ -97,7 +105,7 @@ def rewrite(cast: Cast) -> None:
         told = {"forget": False, "features": ["watch"], "status": status}
         cast.note_filters("edit", {row["key"]}, **told)
     if lots.random() < 0.5:
-        _run(cast, *SHARED)
+        _enroll(cast)
     bring(cast)
     _run(cast, "filters.tick")
 
@@ -116,7 +124,7 @@ def ripen(cast: Cast) -> None:
     _run(cast, "filters.tick")
     for _ in range(lots.choice((1, 2))):
         world.pass_time(lots.choice((HOUR, DAY - SECOND, DAY, DAY + SECOND, 3 * DAY)))
-        _run(cast, "filters.tick", lots.choice(SHARED))
+        _run(cast, "filters.tick", lots.choice(LANES))
 
 
 def change_mind(cast: Cast) -> None:
