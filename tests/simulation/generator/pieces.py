@@ -5,6 +5,7 @@ a filter that the index has under its keys, in the shared window ─ mail, votes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from simulation.generator.cast import Cast
@@ -18,26 +19,31 @@ _LATER = "a.msgid = m.msgid AND a.kind = 'tag' AND a.value = 'later'"
 _VOTE = "a.msgid = m.msgid AND a.kind = 'vote'"
 _RECENT = "r.inreplyto = m.msgid AND r.received > now() - 1 day"
 
-KEPT = (
-    "from Joe or in rec.food or mentioning again",
-    "from Mary Jones or about index or to bill",
-    "m.subject LIKE 'RE:%' OR m.body HAS 'spark index' OR m.newsgroups = 'comp.databases'",
-    "one day old",
-    "from joe and one day old or to bill and with no reply for one day",
-    "newer than one day and replied to",
+PLAIN = (
+    "from Mary Jones or in rec.food or mentioning again",
+    "about index or to mary",
+    "m.subject LIKE 'RE:%' OR m.body HAS 'the again' OR m.newsgroups = 'comp.databases'",
     "not from joe and not about index",
+)
+AGED = (
+    "one day old",
+    "from joe and one day old or to mary and with no reply for one day",
+    "newer than one day and replied to",
+    f"EXISTS (r: r.inreplyto = m.msgid) AND NOT EXISTS (r: {_RECENT})",
+)
+SAID = (
     "replied to or tagged later",
     "voted for by Jones but not tagged later",
-    "annotated by Jones but not tagged later",
-    "with a score above 1 or voted for by more than 1 people",
-    "with a score below 0 or voted against by Jones",
+    "with a score above 1 or voted against by Jones",
+    "with a score below 0 or voted for by more than 1 people",
     f"EXISTS (a IN annotations: {_VOTE}) AND NOT EXISTS (a IN annotations: {_LATER})",
     f"COUNT(a IN annotations: {_LATER}) < 1 AND EXISTS (a IN annotations: {_VOTE})",
-    f"NOT EXISTS (r: {_RECENT})",
 )
+KEPT = PLAIN + AGED + SAID
 """Filters that keep, and are in the index under a word, a name, a beginning, an age.
 
-What an arm alone finds is missing if it has no key.
+What an arm alone finds is missing if it has no key.  A body has the words of “the again”, but not
+one after the other.
 """
 
 LIVE = (
@@ -56,29 +62,35 @@ LANES = ("filters.unproven_windows", "filters.own_windows")
 PAUSE = 20 * SECOND
 """Time after which the shared window moves on, though nothing is new."""
 
-FIRST = 5
-"""Filters that are there before anything happens."""
-
 
 def begin(cast: Cast) -> None:
     """Have some filters share the window from the first mail on."""
-    for _ in range(FIRST):
-        watch(cast)
+    for texts in (PLAIN, PLAIN, AGED, SAID, LIVE, LIVE):
+        _write(cast, texts)
+    _enroll(cast)
 
 
 def watch(cast: Cast) -> None:
     """Have somebody write a filter of which this world has had none, and have it enrolled."""
+    _watch(cast, LIVE if cast.lots.random() < 0.3 else KEPT)
+
+
+def _watch(cast: Cast, texts: Sequence[str]) -> None:
+    _write(cast, texts)
+    _enroll(cast)
+
+
+def _write(cast: Cast, texts: Sequence[str]) -> None:
     lots = cast.lots
-    live = lots.random() < 0.3
     cast.made += 1
-    sent = _form(f"f{cast.made}", _text(cast, live=live), live=live)
-    sent |= {"mail": lots.choice(("existing", "new")), "timeliness": lots.choice(("", "at once"))}
+    sent = _form(f"f{cast.made}", _text(cast, texts), live=texts is LIVE)
+    sent |= {"mail": lots.choice(("existing", "new", "new"))}
+    sent |= {"timeliness": lots.choice(("", "at once"))}
     sent["visibility"] = lots.choice(("private", "shared"))
     owner = lots.choice(cast.names)
     cast.request(owner, "post", "/filters/new/", sent)
     for row in filter_rows(cast, "u.username = ? AND f.name = ?", owner, sent["name"]):
         cast.note_filter(row, existing=sent["mail"] == "existing", features=["watch"])
-    _enroll(cast)
 
 
 def _enroll(cast: Cast) -> None:
@@ -97,14 +109,14 @@ def rewrite(cast: Cast) -> None:
     row = lots.choice(lent if lent and lots.random() < 0.6 else rows)
     for _ in range(lots.choice((1, 1, 2))):
         bring(cast)
-        sent = _form(row["name"], _text(cast, live=row["live"]), live=row["live"])
+        sent = _form(row["name"], _text(cast, LIVE if row["live"] else KEPT), live=row["live"])
         sent |= {"timeliness": row["timeliness"], "visibility": row["visibility"], "found": "keep"}
         sent["mail"] = lots.choice(("existing", "new"))
         answer = cast.request(row["owner"], "post", f"/filter/{row['name']}/edit/", sent)
         status = answer and answer["status"]
         told = {"forget": False, "features": ["watch"], "status": status}
         cast.note_filters("edit", {row["key"]}, **told)
-    if lots.random() < 0.5:
+    if lots.random() < 0.7:
         _enroll(cast)
     bring(cast)
     _run(cast, "filters.tick")
@@ -120,6 +132,7 @@ def trickle(cast: Cast) -> None:
 def ripen(cast: Cast) -> None:
     """Have mail come, and be of an age in a later window than that in which it came."""
     lots, world = cast.lots, cast.world
+    _watch(cast, AGED)
     bring(cast)
     _run(cast, "filters.tick")
     for _ in range(lots.choice((1, 2))):
@@ -134,21 +147,24 @@ def change_mind(cast: Cast) -> None:
     if row is None:
         return
     tag: dict[str, Any] = {"kind": "tag", "value": "later", "number": None}
-    against = {"kind": "vote", "value": None, "number": -1.0}
+    against: dict[str, Any] = {"kind": "vote", "value": None, "number": -1.0}
     vote = against | {"number": 1.0}
-    first = [tag, vote, lots.choice((tag, vote, against))]
-    lots.shuffle(first)
+    first, taken_back = [(tag, "terry"), (vote, "Jones"), (against, "terry")], [0, 1]
+    if lots.random() < 0.5:
+        some = (tag, vote, lots.choice((tag, vote, against)))
+        first = [(one, "") for one in lots.sample(some, 3)]
+        taken_back = lots.sample(range(3), lots.choice((1, 2, 3)))
     said = []
-    for one in first:
-        said.append(_say(cast, row, one))
+    for one, owner in first:
+        said.append(_say(cast, row, one, owner))
         if lots.random() < 0.4:
             _run(cast, "filters.tick")
-    _run(cast, "filters.tick")
+    _watch(cast, SAID)
     if lots.random() < 0.4:
         cast.world.pass_time(lots.choice((HOUR, DAY)))
-    for one in lots.sample(said, lots.choice((1, 2, 3))):
-        back = {"kind": "retraction", "value": one["annid"], "number": None}
-        _say(cast, row, back, one["owner"])
+    for number in taken_back:
+        back = {"kind": "retraction", "value": said[number]["annid"], "number": None}
+        _say(cast, row, back, said[number]["owner"])
         _run(cast, "filters.tick")
 
 
@@ -222,9 +238,8 @@ def _say(cast: Cast, row: dict[str, Any], what: dict[str, Any], owner: str = "")
     return said
 
 
-def _text(cast: Cast, *, live: bool) -> str:
-    texts = LIVE if live else KEPT
-    return rarest(cast.used, lambda: cast.lots.choice(texts), lambda text: [("watch", text, live)])
+def _text(cast: Cast, texts: Sequence[str]) -> str:
+    return rarest(cast.used, lambda: cast.lots.choice(texts), lambda text: [("watch", text)])
 
 
 def _form(name: str, text: str, *, live: bool) -> dict[str, str]:
