@@ -149,7 +149,8 @@ def change_mind(cast: Cast) -> None:
     tag: dict[str, Any] = {"kind": "tag", "value": "later", "number": None}
     against: dict[str, Any] = {"kind": "vote", "value": None, "number": -1.0}
     vote = against | {"number": 1.0}
-    first, taken_back = [(tag, "terry"), (vote, "Jones"), (against, "terry")], [0, 1]
+    first = [(tag, "terry"), *[(vote, "Jones")] * 2, *[(against, "terry")] * 2]
+    taken_back = [0, 1]
     if lots.random() < 0.5:
         some = (tag, vote, lots.choice((tag, vote, against)))
         first = [(one, "") for one in lots.sample(some, 3)]
