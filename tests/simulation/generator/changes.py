@@ -8,8 +8,14 @@ from typing import Any
 from simulation.generator import people
 from simulation.generator.cast import Cast
 from simulation.generator.doings import TIMELINESS, filter_rows
+from simulation.settling import run_task
+from simulation.tasks import Task
+from simulation.world import HOUR
 
 Row = dict[str, Any]
+
+HELD = 1 << 62
+"""When a match is shown that waits until nothing of its filter is unread."""
 
 
 def edit(cast: Cast, row: Row, how: str, **changed: str) -> None:
@@ -72,8 +78,9 @@ def keep_from_now(cast: Cast) -> None:
 
 
 def hurry(cast: Cast) -> None:
-    """Have another time be chosen for what waits to be shown."""
-    some = "shown_at > stored_at AND sequence IS NULL"
+    """Have another time be chosen for what waits to be shown, and for long."""
+    some = f"shown_at BETWEEN {cast.world.now + HOUR} AND {HELD - 1} AND sequence IS NULL"
+    some += " AND NOT f.while_unread"
     _of_some(cast, some, "timeliness", timeliness=cast.lots.choice(TIMELINESS[2:]))
 
 
@@ -81,6 +88,7 @@ def find_nothing(cast: Cast) -> None:
     """Have a live filter that has found something be one that finds nothing."""
     some = "retracted_at IS NULL AND f.mode = 'live'"
     _of_some(cast, some, "edit", text="tagged nothing and from nobody@z.org")
+    run_task(cast.world, Task("filters.unproven_windows"))
 
 
 def _of_some(cast: Cast, condition: str, how: str, **changed: str) -> None:
@@ -95,6 +103,7 @@ def _of_some(cast: Cast, condition: str, how: str, **changed: str) -> None:
 
 def change_much(cast: Cast) -> None:
     """Have one of these happen."""
-    cast.lots.choice((change_lender, change_lender, keep_from_now, hurry, hurry, find_nothing))(
-        cast
-    )
+    cast.lots.choice((change_lender, change_lender, *_OF_WHAT_WAS_FOUND))(cast)
+
+
+_OF_WHAT_WAS_FOUND = (keep_from_now, keep_from_now, hurry, hurry, find_nothing, find_nothing)
