@@ -5,9 +5,11 @@ a filter that the index has under its keys, in the shared window ─ mail, votes
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from simulation.generator.cast import Cast
+from simulation.generator.changes import edit
 from simulation.generator.doings import annotate, filter_rows
 from simulation.generator.rare import rarest
 from simulation.settling import run_task
@@ -50,6 +52,12 @@ LIVE = (
 )
 """Live filters, which many kinds of events bring and take."""
 
+LATER: dict[str, Any] = {"kind": "tag", "value": "later", "number": None}
+"""What somebody says of a message."""
+
+FLICKERING = "not tagged later"
+"""The text of a live list that each world has."""
+
 SHARED = ("filters.unproven_windows", "filters.own_windows", "filters.tick")
 """Tasks after which a filter that keeps shares the window."""
 
@@ -59,24 +67,31 @@ FIRST = 5
 
 
 def begin(cast: Cast) -> None:
-    """Have some filters share the window from the first mail on."""
+    """Have some filters share the window from the first mail on, and one live list wait."""
     for _ in range(FIRST):
         watch(cast)
+    _write(cast, cast.lots.choice(cast.names), FLICKERING, live=True, timeliness="hourly")
 
 
 def watch(cast: Cast) -> None:
     """Have somebody write a filter of which this world has had none, and have it enrolled."""
+    live = cast.lots.random() < 0.3
+    _write(cast, cast.lots.choice(cast.names), _text(cast, live=live), live=live)
+
+
+def _write(cast: Cast, owner: str, text: str, *, live: bool, **more: str) -> list[dict[str, Any]]:
+    """Have a filter be written and run; return it."""
     lots = cast.lots
-    live = lots.random() < 0.3
     cast.made += 1
-    sent = _form(f"f{cast.made}", _text(cast, live=live), live=live)
+    sent = _form(f"f{cast.made}", text, live=live)
     sent |= {"mail": lots.choice(("existing", "new")), "timeliness": lots.choice(("", "at once"))}
-    sent["visibility"] = lots.choice(("private", "shared"))
-    owner = lots.choice(cast.names)
+    sent |= {"visibility": lots.choice(("private", "shared")), **more}
     cast.request(owner, "post", "/filters/new/", sent)
-    for row in filter_rows(cast, "u.username = ? AND f.name = ?", owner, sent["name"]):
+    rows = filter_rows(cast, "u.username = ? AND f.name = ?", owner, sent["name"])
+    for row in rows:
         cast.note_filter(row, existing=sent["mail"] == "existing", features=["watch"])
     _run(cast, *SHARED)
+    return rows
 
 
 def rewrite(cast: Cast) -> None:
@@ -87,19 +102,64 @@ def rewrite(cast: Cast) -> None:
     if not rows:
         return
     row = lots.choice(lent if lent and lots.random() < 0.6 else rows)
-    for _ in range(lots.choice((1, 1, 2))):
+    texts = {SHARED: _text(cast, live=row["live"])}
+    if lots.random() < 0.5:  # what the second has not been run over ends after the shared window
+        texts = {SHARED[2:]: "m.size > 0", SHARED[:2]: texts[SHARED]}
+    for lanes, text in texts.items():
         bring(cast)
-        sent = _form(row["name"], _text(cast, live=row["live"]), live=row["live"])
+        sent = _form(row["name"], text, live=row["live"])
         sent |= {"timeliness": row["timeliness"], "visibility": row["visibility"], "found": "keep"}
         sent["mail"] = lots.choice(("existing", "new"))
         answer = cast.request(row["owner"], "post", f"/filter/{row['name']}/edit/", sent)
         status = answer and answer["status"]
         told = {"forget": False, "features": ["watch"], "status": status}
         cast.note_filters("edit", {row["key"]}, **told)
-    if lots.random() < 0.5:
-        _run(cast, *SHARED)
+        cast.world.pass_time(SECOND)
+        if lanes != SHARED or lots.random() < 0.5:
+            _run(cast, *lanes)
     bring(cast)
     _run(cast, "filters.tick")
+
+
+def overtake(cast: Cast) -> None:
+    """Have a filter forget all, as the shared window asks what it matched when it began."""
+    bring(cast, 1)
+    row = cast.mail.rows[-1]
+    owners = [name for name in cast.names if row["audience"] in cast.audiences_of(name)]
+    if not owners:
+        return
+    found = _write(cast, cast.lots.choice(owners), "tagged later", live=False, mail="new")
+    for lane in SHARED[:2]:
+        bring(cast, 1)
+        _run(cast, "filters.tick", lane)
+    _say(cast, row, LATER)
+    for filter_ in found:
+        forget = partial(edit, cast, filter_, "edit", text="from nobody@z.org", found="forget")
+        cast.world.plan_meanwhile(forget, cast.lots.choice((1, 2, 2, 2, 3)))
+        _run(cast, "filters.tick")
+        cast.world.meanwhile = None
+
+
+_LISTED = """
+SELECT m.msgid, m.audience FROM filters_match m JOIN filters_filter f ON f.id = m.filter_id
+WHERE f.active AND f.mode = 'live' AND f.text = ? AND f.timeliness NOT IN ('', 'at once')
+    AND m.sequence IS NOT NULL AND m.retracted_at IS NULL AND m.msgid NOT LIKE '% copy:%'
+ORDER BY m.id"""
+
+
+def flicker(cast: Cast) -> None:
+    """Have a message leave a live list, come back to wait there, and leave it again unseen."""
+    rows = cast.world.select(_LISTED, FLICKERING)
+    if not rows:
+        return
+    row = cast.lots.choice(rows)
+    said = _say(cast, row, LATER, "Jones")
+    for what in ({"kind": "retraction", "value": said["annid"], "number": None}, LATER):
+        _run(cast, "filters.tick", "filters.own_windows")
+        if cast.lots.random() < 0.5:
+            _run(cast, "filters.deliver_due")
+        _say(cast, row, what, "Jones")
+    _run(cast, "filters.tick", "filters.own_windows")
 
 
 def trickle(cast: Cast) -> None:
@@ -125,10 +185,9 @@ def change_mind(cast: Cast) -> None:
     row = cast.visible_message(lots.choice(cast.names))
     if row is None:
         return
-    tag: dict[str, Any] = {"kind": "tag", "value": "later", "number": None}
     against = {"kind": "vote", "value": None, "number": -1.0}
     vote = against | {"number": 1.0}
-    first = [tag, vote, lots.choice((tag, vote, against))]
+    first = [LATER, vote, lots.choice((LATER, vote, against))]
     lots.shuffle(first)
     said = []
     for one in first:

@@ -26,6 +26,7 @@ def send_badly(cast: Cast, bring: Bring) -> None:
     for kind in ("smtp", "http", "push"):
         answer = lots.choice(("", "accept, then cut"))
         world.endpoints.misbehave(kind, lots.choice((1, 2, 5)), lots.choice((0, 0, 1, 2)), answer)
+    world.endpoints.misbehave("imap", 1, lots.choice((1, 1, 2)), "append")
     if lots.random() < 0.3:
         world.fault = ("crash", lots.choice(AT))
         cast.history.add("fault", kind="crash", at=world.fault[1])
@@ -84,6 +85,8 @@ def change_in_flight(cast: Cast, bring: Bring) -> None:
     row = lots.choice(rows)
     lane = 0 if row["enrolled"] else 1 if row["proven"] else 2
     bring(cast)
+    if lane:  # it is run up to where the shared window ends
+        run_task(world, Task(LANES[0]))
     runs = lots.random() < 0.5
 
     def change() -> None:

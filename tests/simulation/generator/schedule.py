@@ -183,19 +183,21 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (2, mute_what_waits),
     (3, change_in_flight),
     (4, desk.tidy),
-    (4, changes.change_much),
+    (6, changes.change_much),
     (2, importance.weigh),
     (2, mailboxes.add_source),
     (8, mailboxes.bring_to_mailbox),
-    (2, mailboxes.change_mailbox),
+    (3, mailboxes.change_mailbox),
     (0.5, mailboxes.change_source),
     (3, mailboxes.race_pull),
     (4, mailboxes.send_to_mailbox),
-    (2, mailboxes.fail_mailboxes),
+    (3, mailboxes.fail_mailboxes),
     (2, people.borrow),
     (4, pieces.watch),
     (4, pieces.trickle),
-    (2, pieces.rewrite),
+    (3, pieces.rewrite),
+    (2, pieces.overtake),
+    (2, pieces.flicker),
     (2, pieces.ripen),
     (2, pieces.change_mind),
     (1, pieces.retag),
@@ -231,6 +233,7 @@ def play(world: World, steps: int, judge: Callable[[], None]) -> None:
     pieces.begin(cast)
     beginnings.begin(cast)
     importance.begin(cast)
+    mailboxes.begin(cast)
     weights = [weight for weight, _ in STEPS]
     for step in range(1, steps + 1):
         world.history.step = step
@@ -249,6 +252,8 @@ def _settle(cast: Cast, *, at_end: bool) -> None:
     if cast.lots.random() < 0.5:
         world.pass_time(cast.lots.choice((SECOND, HOUR)))
     mailboxes.tend(cast)
+    if cast.lots.random() < 0.5:
+        desk.read_up(cast)
     settle(cast)
     mailboxes.look(cast)
     cast.note_outbox("page")
