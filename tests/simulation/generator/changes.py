@@ -102,8 +102,11 @@ def _of_some(cast: Cast, condition: str, how: str, **changed: str) -> None:
 
 
 def change_much(cast: Cast) -> None:
-    """Have one of these happen."""
-    cast.lots.choice((change_lender, change_lender, *_OF_WHAT_WAS_FOUND))(cast)
+    """Have one of these happen that has happened least."""
+    kinds = cast.lots.sample(_KINDS, len(_KINDS))
+    kind = min(kinds, key=lambda kind: cast.used[kind])
+    cast.used[kind] += 1
+    kind(cast)
 
 
-_OF_WHAT_WAS_FOUND = (keep_from_now, keep_from_now, hurry, hurry, find_nothing, find_nothing)
+_KINDS = (change_lender, keep_from_now, hurry, find_nothing)

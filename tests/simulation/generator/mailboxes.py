@@ -82,10 +82,10 @@ def change_mailbox(cast: Cast) -> None:
     if found is None or not found[2].messages:
         return
     box, name, folder = found
-    how = lots.choice(("renumbered", "renumbered", "flags", "removed"))
+    how = lots.choice(("renumbered", "renumbered", "renumbered", "flags", "removed"))
     one = lots.choice(folder.messages)
     readers = [row for row in sources.rows(cast.world) if _reads(row, box, name)]
-    gone = [one] if how == "removed" or (how == "renumbered" and lots.random() < 0.7) else []
+    gone = [one] if how == "removed" or (how == "renumbered" and lots.random() < 0.8) else []
     for message in gone:
         folder.messages.remove(message)
     if how == "renumbered":
@@ -136,7 +136,9 @@ def fail_mailboxes(cast: Cast) -> None:
     """Have the servers of mailboxes refuse, hang and cut while much is asked of them."""
     lots, world = cast.lots, cast.world
     bring_to_mailbox(cast)
-    world.endpoints.misbehave("imap", lots.choice((2, 3, 5)), how=lots.choice(("", "fetch")))
+    world.endpoints.misbehave(
+        "imap", lots.choice((2, 3, 5)), how=lots.choice(("", "fetch", "fetch"))
+    )
     pulls = [
         Task("filters.pull_source", (row["key"],)) for row in sources.rows(world) if row["active"]
     ]

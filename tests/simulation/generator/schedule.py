@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
@@ -224,6 +225,17 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
 """What may happen, and how often against the others."""
 
 
+def shares(done: Counter[str]) -> list[float]:
+    """Return how likely each step comes next: what is behind its share, the more; so few lack.
+
+    >>> rare = [what.__name__ for _, what in STEPS].index("flicker")
+    >>> [int(shares(Counter(flicker=count))[rare] * 100) for count in (0, 1, 2)]
+    [200, 20, 2]
+    """
+    part = done.total() / sum(weight for weight, _ in STEPS)
+    return [weight * 10 ** (weight * part - done[what.__name__]) for weight, what in STEPS]
+
+
 def play(world: World, steps: int, judge: Callable[[], None]) -> None:
     """Play a world for so many steps; ``judge`` is called at each settled point and at the end."""
     cast = Cast(world)
@@ -234,10 +246,11 @@ def play(world: World, steps: int, judge: Callable[[], None]) -> None:
     beginnings.begin(cast)
     importance.begin(cast)
     mailboxes.begin(cast)
-    weights = [weight for weight, _ in STEPS]
+    done = Counter[str]()
     for step in range(1, steps + 1):
         world.history.step = step
-        ((_, what),) = cast.lots.choices(STEPS, weights)
+        ((_, what),) = cast.lots.choices(STEPS, shares(done))
+        done[what.__name__] += 1
         world.history.add("step", name=what.__name__)
         what(cast)
         if step % SETTLED == 0 or step == steps:
