@@ -42,7 +42,7 @@ def of_any_kind(cast: Cast, key: int) -> None:
     """Have a filter be edited, with what it has found or without, or see other mail, or pause."""
     lots = cast.lots
     for row in filter_rows(cast, "f.id = ?", key):
-        match lots.choice(("edit", "forget", "forget", "pause", "regroup")):
+        match lots.choice(("edit", "edit", "forget", "forget", "forget", "pause", "regroup")):
             case "edit":
                 edit(cast, row, "edit", text=lots.choice(_TEXTS))
             case "forget":

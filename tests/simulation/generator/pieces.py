@@ -70,7 +70,7 @@ def begin(cast: Cast) -> None:
     """Have some filters share the window from the first mail on, and one live list wait."""
     for _ in range(FIRST):
         watch(cast)
-    _write(cast, cast.lots.choice(cast.names), FLICKERING, live=True, timeliness="hourly")
+    _write_flickering(cast)
 
 
 def watch(cast: Cast) -> None:
@@ -92,6 +92,10 @@ def _write(cast: Cast, owner: str, text: str, *, live: bool, **more: str) -> lis
         cast.note_filter(row, existing=sent["mail"] == "existing", features=["watch"])
     _run(cast, *SHARED)
     return rows
+
+
+def _write_flickering(cast: Cast) -> None:
+    _write(cast, cast.lots.choice(cast.names), FLICKERING, live=True, timeliness="hourly")
 
 
 def rewrite(cast: Cast) -> None:
@@ -148,17 +152,25 @@ ORDER BY m.id"""
 
 
 def flicker(cast: Cast) -> None:
-    """Have a message leave a live list, come back to wait there, and leave it again unseen."""
+    """Have a message leave a live list, come back to wait there, and leave it again unseen.
+
+    The one that left it so the last time comes back.
+    """
     rows = cast.world.select(_LISTED, FLICKERING)
-    if not rows:
+    for said in cast.flickered:
+        _take_back(cast, said)
+    cast.flickered.clear()
+    if not rows:  # that list was changed, or has nothing yet
+        _write_flickering(cast)
         return
     row = cast.lots.choice(rows)
-    said = _say(cast, row, LATER, "Jones")
-    for what in ({"kind": "retraction", "value": said["annid"], "number": None}, LATER):
-        _run(cast, "filters.tick", "filters.own_windows")
-        if cast.lots.random() < 0.5:
-            _run(cast, "filters.deliver_due")
-        _say(cast, row, what, "Jones")
+    said = _say(cast, row, LATER)
+    _run(cast, "filters.tick", "filters.own_windows")
+    if cast.lots.random() < 0.5:
+        _run(cast, "filters.deliver_due")
+    _take_back(cast, said)
+    _run(cast, "filters.tick", "filters.own_windows")
+    cast.flickered.append(_say(cast, row, LATER))
     _run(cast, "filters.tick", "filters.own_windows")
 
 
@@ -198,8 +210,7 @@ def change_mind(cast: Cast) -> None:
     if lots.random() < 0.4:
         cast.world.pass_time(lots.choice((HOUR, DAY)))
     for one in lots.sample(said, lots.choice((1, 2, 3))):
-        back = {"kind": "retraction", "value": one["annid"], "number": None}
-        _say(cast, row, back, one["owner"])
+        _take_back(cast, one)
         _run(cast, "filters.tick")
 
 
@@ -253,6 +264,11 @@ def _say(cast: Cast, row: dict[str, Any], what: dict[str, Any], owner: str = "")
     cast.order("annotate", rows=[said])
     cast.history.add("submitted", table="annotations", rows=[said], origin="append")
     return said
+
+
+def _take_back(cast: Cast, said: dict[str, Any]) -> None:
+    """Have a stranger take back what they have said."""
+    _say(cast, said, {"kind": "retraction", "value": said["annid"], "number": None}, said["owner"])
 
 
 def _text(cast: Cast, *, live: bool) -> str:

@@ -82,7 +82,8 @@ def change_in_flight(cast: Cast, bring: Bring) -> None:
     rows = world.select("SELECT id, enrolled, proven FROM filters_filter WHERE active ORDER BY id")
     if not rows:
         return
-    row = lots.choice(rows)
+    own = [row for row in rows if not row["enrolled"]]
+    row = lots.choice(own if own and lots.random() < 0.7 else rows)
     lane = 0 if row["enrolled"] else 1 if row["proven"] else 2
     bring(cast)
     if lane:  # it is run up to where the shared window ends

@@ -184,7 +184,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (2, mute_what_waits),
     (3, change_in_flight),
     (4, desk.tidy),
-    (6, changes.change_much),
+    (8, changes.change_much),
     (2, importance.weigh),
     (2, mailboxes.add_source),
     (8, mailboxes.bring_to_mailbox),
@@ -198,7 +198,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (4, pieces.trickle),
     (3, pieces.rewrite),
     (2, pieces.overtake),
-    (2, pieces.flicker),
+    (3, pieces.flicker),
     (2, pieces.ripen),
     (2, pieces.change_mind),
     (1, pieces.retag),
@@ -230,7 +230,7 @@ def shares(done: Counter[str]) -> list[float]:
 
     >>> rare = [what.__name__ for _, what in STEPS].index("flicker")
     >>> [int(shares(Counter(flicker=count))[rare] * 100) for count in (0, 1, 2)]
-    [200, 20, 2]
+    [300, 30, 3]
     """
     part = done.total() / sum(weight for weight, _ in STEPS)
     return [weight * 10 ** (weight * part - done[what.__name__]) for weight, what in STEPS]
