@@ -160,20 +160,23 @@ def test_nothing_is_sent_to_somebody_who_rests_by_then(before, after, rests):
     assert any("while alice rests" in said for said in found(story)) is rests
 
 
+@pytest.mark.parametrize("is_seen", [True, False])
 @pytest.mark.parametrize(("shown", "right"), [(11, True), (18, False), (10, False)])
-def test_what_waits_is_shown_by_the_new_time(shown, right):
+def test_what_waits_is_shown_by_the_new_time(shown, right, is_seen):
     story = matched(timeliness="daily at 20:00")
+    story.settle(TEN - 1)
     come(story, TEN, "m1")
     waiting = [
         *find(story, TEN, "m1", shown_at=TEN + 10 * HOUR, sequence=None),
         *find(story, TEN, "m1", key=2, shown_at=TEN + 10 * HOUR, sequence=None),
     ]
-    story.settle(TEN + 1)
-    story.now = TEN + 1
+    if is_seen:
+        story.settle(TEN + 1)
+    story.now = TEN + 2
     story.tell("step", name="change")
     story.change(1, "timeliness", timeliness="hourly", status=302)
     waiting[0]["shown_at"] = BEGIN + shown * HOUR
-    story.settle(TEN + 2)
+    story.settle(TEN + 3)
     assert any("waited as that became hourly" in said for said in found(story)) != right
 
 

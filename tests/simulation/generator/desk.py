@@ -62,6 +62,23 @@ def undo(cast: Cast, person: str, step: str) -> None:
     cast.history.add("act", person=person, kind="undo", of=step, status=status)
 
 
+_UNREAD = """
+SELECT f.id AS key, u.username AS person, m.msgid FROM filters_match m
+JOIN filters_filter f ON f.id = m.filter_id JOIN auth_user u ON u.id = f.owner_id
+WHERE f.id IN (SELECT filter_id FROM filters_match WHERE shown_at = 1 << 62)
+    AND m.shown_at < 1 << 62 AND m.read_at IS NULL AND m.retracted_at IS NULL
+ORDER BY f.id, m.msgid"""
+
+
+def read_up(cast: Cast) -> None:
+    """Have somebody read all of a filter that holds what it finds until then."""
+    rows = cast.world.select(_UNREAD)
+    if rows:
+        one = cast.lots.choice(rows)
+        msgids = [row["msgid"] for row in rows if row["key"] == one["key"]]
+        act(cast, one["person"], "read", msgids)
+
+
 def tidy(cast: Cast) -> None:
     """Have somebody deal with the same few messages again and again, and undo any of it."""
     lots = cast.lots

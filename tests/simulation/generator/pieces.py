@@ -6,9 +6,11 @@ a filter that the index has under its keys, in the shared window ─ mail, votes
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from simulation.generator.cast import Cast
+from simulation.generator.changes import edit
 from simulation.generator.doings import annotate, filter_rows
 from simulation.generator.rare import rarest
 from simulation.settling import run_task
@@ -56,6 +58,12 @@ LIVE = (
 )
 """Live filters, which many kinds of events bring and take."""
 
+LATER: dict[str, Any] = {"kind": "tag", "value": "later", "number": None}
+"""What somebody says of a message."""
+
+FLICKERING = "not tagged later"
+"""The text of a live list that each world has."""
+
 LANES = ("filters.unproven_windows", "filters.own_windows")
 """A filter is run in each, once the shared window has moved on, and then shares the window."""
 
@@ -64,9 +72,10 @@ PAUSE = 20 * SECOND
 
 
 def begin(cast: Cast) -> None:
-    """Have some filters share the window from the first mail on."""
+    """Have some filters share the window from the first mail on, and one live list wait."""
     for texts in (PLAIN, PLAIN, AGED, SAID, LIVE, LIVE):
         _write(cast, texts)
+    _write_flickering(cast)
     _enroll(cast)
 
 
@@ -80,17 +89,24 @@ def _watch(cast: Cast, texts: Sequence[str]) -> None:
     _enroll(cast)
 
 
-def _write(cast: Cast, texts: Sequence[str]) -> None:
+def _write(cast: Cast, texts: Sequence[str], owner: str = "", **more: str) -> list[dict[str, Any]]:
+    """Have a filter of one of these texts be written, which are live ones or not; return it."""
     lots = cast.lots
     cast.made += 1
     sent = _form(f"f{cast.made}", _text(cast, texts), live=texts is LIVE)
     sent |= {"mail": lots.choice(("existing", "new", "new"))}
     sent |= {"timeliness": lots.choice(("", "at once"))}
-    sent["visibility"] = lots.choice(("private", "shared"))
-    owner = lots.choice(cast.names)
+    sent |= {"visibility": lots.choice(("private", "shared")), **more}
+    owner = owner or lots.choice(cast.names)
     cast.request(owner, "post", "/filters/new/", sent)
-    for row in filter_rows(cast, "u.username = ? AND f.name = ?", owner, sent["name"]):
+    rows = filter_rows(cast, "u.username = ? AND f.name = ?", owner, sent["name"])
+    for row in rows:
         cast.note_filter(row, existing=sent["mail"] == "existing", features=["watch"])
+    return rows
+
+
+def _write_flickering(cast: Cast) -> None:
+    _write(cast, (FLICKERING,), mode="live", timeliness="hourly")
 
 
 def _enroll(cast: Cast) -> None:
@@ -107,19 +123,74 @@ def rewrite(cast: Cast) -> None:
     if not rows:
         return
     row = lots.choice(lent if lent and lots.random() < 0.6 else rows)
-    for _ in range(lots.choice((1, 1, 2))):
+    last, lasts = _text(cast, LIVE if row["live"] else KEPT), lots.random() < 0.5
+    parts: list[tuple[str, tuple[str, ...]]] = [(last, ())]
+    if not lasts:  # what the second has not been run over ends after the shared window
+        parts = [("m.size > 0", ("filters.tick",)), (last, LANES)]
+    for text, lanes in parts:
         bring(cast)
-        sent = _form(row["name"], _text(cast, LIVE if row["live"] else KEPT), live=row["live"])
+        sent = _form(row["name"], text, live=row["live"])
         sent |= {"timeliness": row["timeliness"], "visibility": row["visibility"], "found": "keep"}
         sent["mail"] = lots.choice(("existing", "new"))
         answer = cast.request(row["owner"], "post", f"/filter/{row['name']}/edit/", sent)
         status = answer and answer["status"]
         told = {"forget": False, "features": ["watch"], "status": status}
         cast.note_filters("edit", {row["key"]}, **told)
-    if lots.random() < 0.7:
+        cast.world.pass_time(SECOND)
+        _run(cast, *lanes)
+    if lasts and lots.random() < 0.7:
         _enroll(cast)
     bring(cast)
     _run(cast, "filters.tick")
+
+
+def overtake(cast: Cast) -> None:
+    """Have a filter forget all, as the shared window asks what it matched when it began."""
+    bring(cast, 1)
+    row = cast.mail.rows[-1]
+    owners = [name for name in cast.names if row["audience"] in cast.audiences_of(name)]
+    if not owners:
+        return
+    found = _write(cast, ("tagged later",), cast.lots.choice(owners), mail="new")
+    for lane in LANES:
+        bring(cast, 1)
+        _run(cast, "filters.tick", lane)
+    _say(cast, row, LATER)
+    for filter_ in found:
+        forget = partial(edit, cast, filter_, "edit", text="from nobody@z.org", found="forget")
+        cast.world.plan_meanwhile(forget, cast.lots.choice((1, 2, 2, 2, 3)))
+        _run(cast, "filters.tick")
+        cast.world.meanwhile = None
+
+
+_LISTED = """
+SELECT m.msgid, m.audience FROM filters_match m JOIN filters_filter f ON f.id = m.filter_id
+WHERE f.active AND f.mode = 'live' AND f.text = ? AND f.timeliness NOT IN ('', 'at once')
+    AND m.sequence IS NOT NULL AND m.retracted_at IS NULL AND m.msgid NOT LIKE '% copy:%'
+ORDER BY m.id"""
+
+
+def flicker(cast: Cast) -> None:
+    """Have a message leave a live list, come back to wait there, and leave it again unseen.
+
+    The one that left it so the last time comes back.
+    """
+    rows = cast.world.select(_LISTED, FLICKERING)
+    for said in cast.flickered:
+        _take_back(cast, said)
+    cast.flickered.clear()
+    if not rows:  # that list was changed, or has nothing yet
+        _write_flickering(cast)
+        return
+    row = cast.lots.choice(rows)
+    said = _say(cast, row, LATER)
+    _run(cast, "filters.tick", "filters.own_windows")
+    if cast.lots.random() < 0.5:
+        _run(cast, "filters.deliver_due")
+    _take_back(cast, said)
+    _run(cast, "filters.tick", "filters.own_windows")
+    cast.flickered.append(_say(cast, row, LATER))
+    _run(cast, "filters.tick", "filters.own_windows")
 
 
 def trickle(cast: Cast) -> None:
@@ -146,13 +217,12 @@ def change_mind(cast: Cast) -> None:
     row = cast.visible_message(lots.choice(cast.names))
     if row is None:
         return
-    tag: dict[str, Any] = {"kind": "tag", "value": "later", "number": None}
     against: dict[str, Any] = {"kind": "vote", "value": None, "number": -1.0}
     vote = against | {"number": 1.0}
-    first = [(tag, "terry"), *[(vote, "Jones")] * 2, *[(against, "terry")] * 2]
+    first = [(LATER, "terry"), *[(vote, "Jones")] * 2, *[(against, "terry")] * 2]
     taken_back = [0, 1]
     if lots.random() < 0.5:
-        some = (tag, vote, lots.choice((tag, vote, against)))
+        some = (LATER, vote, lots.choice((LATER, vote, against)))
         first = [(one, "") for one in lots.sample(some, 3)]
         taken_back = lots.sample(range(3), lots.choice((1, 2, 3)))
     said = []
@@ -164,8 +234,7 @@ def change_mind(cast: Cast) -> None:
     if lots.random() < 0.4:
         cast.world.pass_time(lots.choice((HOUR, DAY)))
     for number in taken_back:
-        back = {"kind": "retraction", "value": said[number]["annid"], "number": None}
-        _say(cast, row, back, said[number]["owner"])
+        _take_back(cast, said[number])
         _run(cast, "filters.tick")
 
 
@@ -176,7 +245,7 @@ def say_to(cast: Cast, audience: str) -> None:
     for row in cast.lots.sample(public, min(len(public), 6)):
         what = cast.lots.choice((tag | {"number": None}, vote | {"number": 1.0}))
         _say(cast, {**row, "audience": audience}, what)
-    _run(cast, *SHARED, "filters.appraise")
+    _run(cast, *LANES, "filters.tick", "filters.appraise")
 
 
 def retag(cast: Cast) -> None:
@@ -237,6 +306,11 @@ def _say(cast: Cast, row: dict[str, Any], what: dict[str, Any], owner: str = "")
     cast.order("annotate", rows=[said])
     cast.history.add("submitted", table="annotations", rows=[said], origin="append")
     return said
+
+
+def _take_back(cast: Cast, said: dict[str, Any]) -> None:
+    """Have a stranger take back what they have said."""
+    _say(cast, said, {"kind": "retraction", "value": said["annid"], "number": None}, said["owner"])
 
 
 def _text(cast: Cast, texts: Sequence[str]) -> str:

@@ -32,6 +32,7 @@ def send_badly(cast: Cast, bring: Bring) -> None:
         answer = CUT if sleeps else lots.choice(("", "hang", "gone", CUT))
         after = 0 if sleeps else lots.choice((0, 0, 2, 4))
         world.endpoints.misbehave(kind, lots.choice((1, 2, 5)), after, answer)
+    world.endpoints.misbehave("imap", 1, lots.choice((1, 1, 2)), "append")
     if not sleeps and lots.random() < 0.4:
         world.fault = ("crash", lots.choice(AT))
         cast.history.add("fault", kind="crash", at=world.fault[1])
@@ -118,9 +119,12 @@ def change_in_flight(cast: Cast, bring: Bring) -> None:
     rows = world.select("SELECT id, enrolled, proven FROM filters_filter WHERE active ORDER BY id")
     if not rows:
         return
-    row = lots.choice(rows)
+    own = [row for row in rows if not row["enrolled"]]
+    row = lots.choice(own if own and lots.random() < 0.7 else rows)
     lane = 0 if row["enrolled"] else 1 if row["proven"] else 2
     bring(cast)
+    if lane:  # it is run up to where the shared window ends
+        run_task(world, Task(LANES[0]))
     runs = lots.random() < 0.5
 
     def change() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
@@ -188,19 +189,21 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (2, mute_what_waits),
     (3, change_in_flight),
     (6, desk.tidy),
-    (4, changes.change_much),
+    (8, changes.change_much),
     (2, importance.weigh),
     (2, mailboxes.add_source),
     (8, mailboxes.bring_to_mailbox),
-    (2, mailboxes.change_mailbox),
+    (3, mailboxes.change_mailbox),
     (0.5, mailboxes.change_source),
     (3, mailboxes.race_pull),
     (4, mailboxes.send_to_mailbox),
-    (2, mailboxes.fail_mailboxes),
+    (3, mailboxes.fail_mailboxes),
     (2, people.borrow),
     (2, pieces.watch),
     (4, pieces.trickle),
-    (2, pieces.rewrite),
+    (3, pieces.rewrite),
+    (2, pieces.overtake),
+    (3, pieces.flicker),
     (2, pieces.ripen),
     (3, pieces.change_mind),
     (3, pieces.retag),
@@ -227,6 +230,17 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
 """What may happen, and how often against the others."""
 
 
+def shares(done: Counter[str]) -> list[float]:
+    """Return how likely each step comes next: what is behind its share, the more; so few lack.
+
+    >>> rare = [what.__name__ for _, what in STEPS].index("flicker")
+    >>> [int(shares(Counter(flicker=count))[rare] * 100) for count in (0, 1, 2)]
+    [300, 30, 3]
+    """
+    part = done.total() / sum(weight for weight, _ in STEPS)
+    return [weight * 10 ** (weight * part - done[what.__name__]) for weight, what in STEPS]
+
+
 def play(world: World, steps: int, judge: Callable[[], None]) -> None:
     """Play a world for so many steps; ``judge`` is called at each settled point and at the end."""
     cast = Cast(world)
@@ -236,10 +250,12 @@ def play(world: World, steps: int, judge: Callable[[], None]) -> None:
     pieces.begin(cast)
     beginnings.begin(cast)
     importance.begin(cast)
-    weights = [weight for weight, _ in STEPS]
+    mailboxes.begin(cast)
+    done = Counter[str]()
     for step in range(1, steps + 1):
         world.history.step = step
-        ((_, what),) = cast.lots.choices(STEPS, weights)
+        ((_, what),) = cast.lots.choices(STEPS, shares(done))
+        done[what.__name__] += 1
         world.history.add("step", name=what.__name__)
         what(cast)
         if step % SETTLED == 0 or step == steps:
@@ -255,6 +271,8 @@ def _settle(cast: Cast, *, at_end: bool) -> None:
     if cast.lots.random() < 0.5:
         world.pass_time(cast.lots.choice((SECOND, HOUR)))
     mailboxes.tend(cast)
+    if cast.lots.random() < 0.5:
+        desk.read_up(cast)
     settle(cast)
     mailboxes.look(cast)
     cast.note_outbox("page")
