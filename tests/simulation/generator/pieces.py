@@ -36,7 +36,7 @@ AGED = (
 SAID = (
     "replied to or tagged later",
     "voted for by Jones but not tagged later",
-    "with a score above 1 or voted against by Jones",
+    "with a score above 2 or voted for by more than 1 people",
     "with a score below 0 or voted for by more than 1 people",
     f"EXISTS (a IN annotations: {_VOTE}) AND NOT EXISTS (a IN annotations: {_LATER})",
     f"COUNT(a IN annotations: {_LATER}) < 1 AND EXISTS (a IN annotations: {_VOTE})",
