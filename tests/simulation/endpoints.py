@@ -45,6 +45,9 @@ MISBEHAVIOURS: dict[str, tuple[dict[str, Any], ...]] = {
     ),
 }
 
+REFUSALS = 2
+"""How many of those of a mailbox, the first, are refusals."""
+
 OFTEN = 0.3
 """How many requests of a mailbox go wrong, while some are to: else no login ever went well."""
 
@@ -52,8 +55,8 @@ OFTEN = 0.3
 class Endpoints:
     """What all servers were sent; ``bad`` are the next requests of a kind that go wrong.
 
-    ``good`` are those before them, and ``how`` says what they are answered, if that is no matter
-    of chance.
+    ``good`` are those before them, and ``how`` says what they are answered, or in which words, if
+    that is no matter of chance; of a mailbox it says which requests are refused.
     """
 
     def __init__(self, history: History, lots: random.Random) -> None:
@@ -81,7 +84,7 @@ class Endpoints:
 
     def _bad_answer(self, kind: str) -> dict[str, Any]:
         drawn = self.lots.choice(MISBEHAVIOURS[kind])
-        named = (one for one in MISBEHAVIOURS[kind] if one["answer"] == self.how.get(kind))
+        named = (one for one in MISBEHAVIOURS[kind] if self.how.get(kind) in one.values())
         return next(named, drawn)
 
     def answer(self, kind: str, request: dict[str, Any]) -> dict[str, Any]:
@@ -89,7 +92,7 @@ class Endpoints:
         if request.get("do") == "open":
             return GOOD
         if kind == "imap":
-            return self.mailboxes.answer(request, self._fault_of_mailbox())
+            return self.mailboxes.answer(request, self._fault_of_mailbox(request["do"]))
         if kind == "http" and request["path"].startswith(browsers.PLACE):
             kind = "push"
         answer = GOOD if kind == "smtp" else {"answer": "status", "status": 200, "text": "ok"}
@@ -102,11 +105,13 @@ class Endpoints:
             return {**answer, "answer": "cut"}
         return answer
 
-    def _fault_of_mailbox(self) -> dict[str, Any] | None:
-        if self.bad["imap"] <= 0 or self.lots.random() > OFTEN:
+    def _fault_of_mailbox(self, do: str) -> dict[str, Any] | None:
+        wanted = self.how.get("imap")
+        if self.bad["imap"] <= 0 or (do != wanted if wanted else self.lots.random() > OFTEN):
             return None
-        self.bad["imap"] -= 1
-        return self.lots.choice(MISBEHAVIOURS["imap"])
+        if not self._is_bad("imap"):
+            return None
+        return self.lots.choice(MISBEHAVIOURS["imap"][: REFUSALS if wanted else None])
 
 
 def _content(kind: str, request: dict[str, Any]) -> dict[str, Any]:

@@ -32,8 +32,8 @@ _CLOCK = """
         (SELECT max(since) FROM filters_sharedwindow) AS shared_since"""
 
 
-def observe(cast: Any) -> None:
-    """Write down what is stored and what pages show."""
+def observe(cast: Any, *, at_end: bool = False) -> None:
+    """Write down what is stored and what pages show; at the end the list of every filter."""
     world, history = cast.world, cast.history
     for table in ("messages", "annotations"):
         rows = tables_reader.rows_of(world.data / "tables" / table)
@@ -42,23 +42,22 @@ def observe(cast: Any) -> None:
         history.add("seen", kind=kind, rows=world.select(query))
     history.add("seen", kind="clock", **world.select(_CLOCK)[0])
     for person in cast.names:
-        _pages(cast, person)
+        _pages(cast, person, every=at_end)
 
 
-def _pages(cast: Any, person: str) -> None:
-    """Write down what a person's pages list: the inbox, and one filter or shelf by lot.
+def _pages(cast: Any, person: str, *, every: bool) -> None:
+    """Write down what a person's pages list: the inbox, the shelves, and filters.
 
     The lists of one who has rules of importance are looked at in that order too.
     """
     pages = [("inbox", "", "/")]
     mine = [row["name"] for row in cast.filters.values() if row["owner"] == person]
-    if mine:
-        name = cast.lots.choice(mine)
-        pages.append(("filter", name, f"/in/{name}/"))
+    names = mine if every else cast.lots.sample(mine, min(len(mine), 1))
+    pages += [("filter", name, f"/in/{name}/") for name in names]
     if cast.rules(person):
         pages += [("importance", name, f"{address}by-importance/") for _, name, address in pages]
-    shelf = cast.lots.choice(("done", "starred", "snoozed"))
-    pages.append(("shelf", shelf, f"/{shelf}/"))
+    pages += [("shelf", shelf, f"/{shelf}/") for shelf in ("done", "starred", "snoozed")]
+    pages.append(("muted", "", "/muted/"))
     for page, name, address in pages:
         answer = cast.request(person, "get", address)
         if answer is not None:

@@ -180,3 +180,14 @@ def test_what_a_source_may_not_bring_any_more_may_be_missing():
     pulled = next(entry for entry in story.entries if entry.get("origin") == "mailbox")
     pulled["receipt"] = None
     assert not any("came with" in sentence for sentence in found(story))
+
+
+@pytest.mark.parametrize(("filters", "goes"), [(None, True), ([1, 2], False)])
+def test_what_a_changed_filter_finds_goes_where_all_goes(filters, goes):
+    story = right_story()
+    story.destinations[1]["filters"] = filters
+    lacks("Tapestry/f1", 1)(story)
+    place = story.entries.index(puts(story)[0])
+    changed = {"what": "filter_changed", "how": "timeliness", "step": 1, "now": NINE + 3}
+    story.entries.insert(place, {**story.filters[1], **changed})
+    assert any("m2 of filter 1 at 2 does not lie in" in said for said in found(story)) == goes

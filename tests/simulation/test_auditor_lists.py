@@ -44,10 +44,12 @@ def right_story():
     story.settle(BEGIN + DAY)
     story.page("alice", "inbox", "", "m2")
     story.page("alice", "filter", "b", "m1")
+    story.page("alice", "muted", "", "r", "m1")
     story.tell("act", person="alice", kind="undo", of=step, status=302)
     story.settle(BEGIN + 3 * DAY)
     story.page("alice", "inbox", "", "m4", "r", "m1", "m2")
     story.page("alice", "shelf", "snoozed")
+    story.page("alice", "muted", "")
     return story
 
 
@@ -91,9 +93,11 @@ CORRUPTIONS = {
     "a shelf has what is not on it": (shows(6, "m4", "m1"), "shows m1"),
     "a muted thread is in the inbox": (shows(7, "r", "m2"), "shows r"),
     "a filter's list lacks a muted thread": (shows(8), "lacks m1"),
-    "what came back is where it was": (shows(9, "r", "m4", "m1", "m2"), "out of order"),
-    "what was unmuted is not there": (shows(9, "m4", "m1", "m2"), "lacks r"),
-    "what came back is snoozed": (shows(10, "m4"), "shows m4"),
+    "what is muted is not where it belongs": (shows(9, "m1"), "muted of alice lacks r"),
+    "what came back is where it was": (shows(10, "r", "m4", "m1", "m2"), "out of order"),
+    "what was unmuted is not there": (shows(10, "m4", "m1", "m2"), "lacks r"),
+    "what came back is snoozed": (shows(11, "m4"), "shows m4"),
+    "what was unmuted is muted": (shows(12, "r", "m1"), "muted of alice shows r"),
 }
 
 
@@ -114,6 +118,37 @@ def test_what_nobody_knows_is_not_judged():
     assert found(first) == found(second) == []
     second.page("alice", "inbox", "", "m4", "r")
     assert found(second)
+
+
+def test_who_sees_the_same_has_done_what_they_did():
+    story = right_story()
+    act(story, "done", "m1")
+    story.person("alice", time_zone="Asia/Kolkata")
+    story.settle(BEGIN + 3 * DAY + HOUR)
+    story.page("alice", "inbox", "", "m4", "r", "m1", "m2")
+    assert "shows m1" in found(story)[0]
+    story.person("alice", "x")
+    story.settle(BEGIN + 3 * DAY + 2 * HOUR)
+    story.page("alice", "inbox", "", "m4", "r", "m1", "m2")
+    assert len(found(story)) == 1
+
+
+def test_the_rest_of_a_page_is_in_order_whatever_else_belongs_there():
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.size = 1")
+    msgids = [f"m{number}" for number in range(60)]
+    for number, msgid in enumerate(msgids):
+        story.mail(BEGIN + number, {"msgid": msgid})
+        story.match(1, msgid, BEGIN + number)
+    story.settle(BEGIN + HOUR)
+    act(story, "done", "m57", status=None)
+    story.settle(BEGIN + HOUR)
+    shown = [msgid for msgid in reversed(msgids) if msgid != "m57"][:50]
+    story.page("alice", "inbox", "", *shown)
+    assert found(story) == []
+    story.page("alice", "inbox", "", shown[1], shown[0], *shown[2:])
+    assert "is out of order: m58" in found(story)[0]
 
 
 def test_what_was_refused_was_not_done():

@@ -86,6 +86,17 @@ def test_what_is_said_in_private_is_for_nobody_else() -> None:
     assert not findings(story, "opinions")
 
 
+def test_what_is_taken_back_is_so_for_those_to_whom_it_was_said() -> None:
+    for audience, is_wrong in (("user:alice", False), ("public", True)):
+        story = matched("a")
+        said(story, "1", 1.0, audience="user:alice", private="vote")
+        row = {"annid": "2", "msgid": "a", "owner": "alice", "kind": "retraction"}
+        row |= {"value": "1", "number": None, "audience": audience}
+        story.tell("submitted", table="annotations", rows=[row], origin="page")
+        story.settle(20)
+        assert bool(findings(story, "opinions")) == is_wrong
+
+
 def test_a_delivery_waits_for_a_reason_alone() -> None:
     story = matched("a")
     story.destination(5, "alice", "webhook")
@@ -95,6 +106,8 @@ def test_a_delivery_waits_for_a_reason_alone() -> None:
     state["due_at"] = HOUR
     assert findings(story, "put off")
     state["failures"] = 1
+    assert findings(story, "put off")
+    state["failures"] = 8
     assert not findings(story, "put off")
 
 

@@ -104,20 +104,79 @@ def test_a_flood_does_not_come_one_by_one_too(flooding):
     assert len(floods) == (flooding == "f1")
 
 
+@pytest.mark.parametrize("flooding", ["f1", "f2"])
+def test_what_another_filter_found_is_forwarded_beside_a_flood(flooding):
+    story = matched()
+    story.destination(1, "alice", "forward")
+    come(story, TEN, "m1")
+    find(story, TEN, "m1")
+    link = "  http://127.0.0.1/message/?id=m1&in=public\r\n"
+    name = f"<{1:032x}-0-1-flood.{7:032x}@127.0.0.1>"
+    text = f"1 new\r\n\r\n{flooding} found 1 messages, far more than usual\r\n{link}"
+    story.received(1, name, {"headers": {"Message-ID": name}, "text": text})
+    story.settle(TEN + 1)
+    assert any("was never sent" in said for said in found(story)) == (flooding == "f2")
+
+
+@pytest.mark.parametrize(("after", "right"), [(0, True), (1, False)])
+def test_a_flood_comes_as_one_digest(after, right):
+    story = matched()
+    story.destination(1, "alice", "forward")
+    come(story, TEN, "m1", "m2")
+    find(story, TEN, "m1", "m2")
+    for start in (0, after):
+        name = f"<{1:032x}-{start}-2-flood.{7:032x}@127.0.0.1>"
+        text = "2 new\r\n\r\nf1 found 2 messages, far more than usual\r\n"
+        payload = {"headers": {"Message-ID": name}, "text": text}
+        story.received(1, name, payload, answer="accept, then cut")
+    story.settle(TEN + 1)
+    assert any("of a flood that came before" in said for said in found(story)) != right
+
+
+@pytest.mark.parametrize(("listed", "right"), [(2, False), (25, True)])
+def test_a_digest_leaves_out_what_it_has_no_room_for_alone(listed, right):
+    story = matched()
+    story.destination(1, "alice", "digest")
+    msgids = [f"m{number}" for number in range(listed + 1)]
+    come(story, TEN, *msgids)
+    find(story, TEN, *msgids)
+    story.digest(1, 0, listed + 1, *msgids[:-1])
+    story.entries[-1]["payload"]["text"] += "See the rest: 1 more\r\n"
+    story.settle(TEN + 1)
+    assert any("leaves out others" in said for said in found(story)) != right
+
+
+@pytest.mark.parametrize(("before", "after", "rests"), [(False, True, True), (True, False, False)])
+def test_nothing_is_sent_to_somebody_who_rests_by_then(before, after, rests):
+    story = Story()
+    holiday = {"holiday_until": "2100-01-01"}
+    story.person("alice", **(holiday if before else {}))
+    story.destination(1, "alice", "webhook")
+    story.settle(TEN)
+    story.person("alice", **(holiday if after else {}))
+    story.hooked(1, 0, 1)
+    story.person("alice", **(holiday if before else {}))
+    story.settle(TEN + 1)
+    assert any("while alice rests" in said for said in found(story)) is rests
+
+
+@pytest.mark.parametrize("is_seen", [True, False])
 @pytest.mark.parametrize(("shown", "right"), [(11, True), (18, False), (10, False)])
-def test_what_waits_is_shown_by_the_new_time(shown, right):
+def test_what_waits_is_shown_by_the_new_time(shown, right, is_seen):
     story = matched(timeliness="daily at 20:00")
+    story.settle(TEN - 1)
     come(story, TEN, "m1")
     waiting = [
         *find(story, TEN, "m1", shown_at=TEN + 10 * HOUR, sequence=None),
         *find(story, TEN, "m1", key=2, shown_at=TEN + 10 * HOUR, sequence=None),
     ]
-    story.settle(TEN + 1)
-    story.now = TEN + 1
+    if is_seen:
+        story.settle(TEN + 1)
+    story.now = TEN + 2
     story.tell("step", name="change")
     story.change(1, "timeliness", timeliness="hourly", status=302)
     waiting[0]["shown_at"] = BEGIN + shown * HOUR
-    story.settle(TEN + 2)
+    story.settle(TEN + 3)
     assert any("waited as that became hourly" in said for said in found(story)) != right
 
 

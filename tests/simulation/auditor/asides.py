@@ -14,7 +14,7 @@ from simulation.auditor.story import Point
 
 LAW = "set aside"
 PLANNED = "fired broken"
-WRITES = {"fired io_error", "fired disk_full"}
+WRITES = {"fired io_error", "fired disk_full", "fired link_error"}
 
 
 class Asides:

@@ -39,7 +39,7 @@ def copy_of(row: Row) -> Copy:
 
 @dataclass(slots=True)
 class Place:
-    """A destination that is a mailbox; ``unsure`` are filters that it may have got or lost."""
+    """A destination that is a mailbox; ``unsure`` are filters that one of some has got or lost."""
 
     entry: Entry
     start: int
@@ -100,7 +100,8 @@ class Boxes:
                     self.flags[entry["owner"], copy_of(message)] |= {*message["flags"]}
             case "filter_changed":
                 for place in self.places.values():
-                    place.unsure.add(entry["key"])
+                    if place.entry["filters"] is not None:
+                        place.unsure.add(entry["key"])
             case "destination" if entry.get("kind") == "mailbox":
                 self.places[entry["uid"]] = Place(entry, entry["cursor"])
             case "upkeep" if entry["kind"] == "restore":

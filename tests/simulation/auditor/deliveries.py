@@ -7,17 +7,17 @@ was lost; webhooks under one key.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from simulation.auditor.digests import is_in_flood, judge_digest
 from simulation.auditor.findings import Finding, when
 from simulation.auditor.lives import CLOSE, Life
 from simulation.auditor.plans import LAW, Plans
 from simulation.auditor.shelves import Desks, root_of
 from simulation.auditor.story import Entry, Known, Point
-from simulation.auditor.timing import is_resting
+from simulation.auditor.timing import HELD, is_resting
 from simulation.auditor.transmissions import Transmission, instant_told, read_transmission
 
 RESTORED = 1 << 62
@@ -53,6 +53,7 @@ class Deliveries:
         self.known, self.desks = known, desks
         self.routes: dict[str, Route] = {}
         self.plans = Plans(known)
+        self.people: dict[str, Entry] = {}
         self.faults = 0
         self.forgot = False
         self.changed = set[int]()
@@ -97,6 +98,8 @@ class Deliveries:
         before: dict[str, frozenset[str]],
     ) -> Iterator[Finding]:
         match entry["what"]:
+            case "person":
+                self.people[entry["name"]] = entry
             case "destination":
                 self._destination(entry)
             case "fault" | "upkeep" | "error":
@@ -108,7 +111,7 @@ class Deliveries:
                         for key in floods:
                             del route.sent[key]
             case "filter_changed":
-                self.plans.replanned.add(entry["key"])
+                self.plans.replanned[entry["key"]] = HELD
                 for route in self.routes.values():
                     if route.entry["filters"] is not None:
                         route.unsure.add(entry["key"])
@@ -149,6 +152,8 @@ class Deliveries:
         if not place.endswith(_place(sent.entry)):
             said = f"{name} went to {_place(sent.entry)}, and not to {place}"
             yield Finding(LAW, said, point.step)
+        if sent.kind in ("digest", "flood"):
+            yield from judge_digest(sent, route.sent.values(), name, point.step)
         earlier = route.sent.get(sent.key)
         if earlier is not None:
             disturbed = self.faults > route.faults[sent.key]
@@ -159,8 +164,7 @@ class Deliveries:
                 yield Finding(LAW, said, point.step)
             route.until = max(route.until, sent.until if sent.kind != "flood" else sent.after)
         route.sent[sent.key], route.faults[sent.key] = sent, self.faults
-        rests = is_resting(self.known.people.get(person, {}), sent.entry["now"])
-        if rests and person not in self.plans.replanned:
+        if is_resting(self.people.get(person, {}), sent.entry["now"]):
             said = f"{name} came at {when(sent.entry['now'])}, while {person} rests"
             yield Finding(LAW, said, point.step)
         may_see = self.known.audiences(person) | before.get(person, frozenset())
@@ -252,7 +256,7 @@ class Deliveries:
         person = route.entry["person"]
         mine = {key for key, life in lives.items() if life.entry["owner"] == person}
         goes = {key for key in mine if route.takes(key) or key in route.unsure}
-        if route.entry["filters"] is None or goes & self.plans.replanned or self.forgot:
+        if route.entry["filters"] is None or goes & self.plans.replanned.keys() or self.forgot:
             return
         if person in self.plans.replanned or set(route.entry["filters"]) - lives.keys():
             return
@@ -276,11 +280,9 @@ class Deliveries:
         row = by_position.get(sent.until)
         if row is None or row["filter"] not in lives:
             return
-        words = f"{lives[row['filter']].entry['name']} found "
+        of = lives[row["filter"]].entry["name"]
         for other in route.sent.values():
-            if other.kind != "flood" or not other.after < sent.until <= other.until:
-                continue
-            if re.search(rf"(^|\s){re.escape(words)}", other.entry["payload"]["text"]):
+            if other.after < sent.until <= other.until and is_in_flood(other, of):
                 said = f"{name} is of a flood that came as a digest, {other.key}"
                 yield Finding(LAW, said, point.step)
 
@@ -343,7 +345,7 @@ class Deliveries:
                 mine = life is not None and life.entry["owner"] == person
                 if not mine or not route.takes(row["filter"]) or row["filter"] in route.unsure:
                     continue
-                if not self._was_sent(route, row):
+                if not self._was_sent(route, row, life.entry["name"]):
                     said = f"{_name(route)} has come to position {state['cursor']}, and"
                     said += (
                         f" {row['msgid']} of filter {row['filter']} at {position} was never sent"
@@ -352,7 +354,7 @@ class Deliveries:
             before = 0 if route.judged == RESTORED else route.judged
             route.judged = max(before, state["cursor"])
 
-    def _was_sent(self, route: Route, row: Row) -> bool:
+    def _was_sent(self, route: Route, row: Row, of: str) -> bool:
         position, person = row["sequence"], route.entry["person"]
         desk = self.desks.of(person)
         if desk.muted and root_of(self.known, person, row["msgid"]) in (None, *desk.muted):
@@ -362,6 +364,8 @@ class Deliveries:
         kind, left = route.entry["kind"], row["retracted_at"] is not None
         for sent in route.sent.values():
             if not sent.after < position <= sent.until:
+                continue
+            if sent.kind == "flood" and not is_in_flood(sent, of, may_be=True):
                 continue
             if kind == "webhook" and any(item.position == position for item in sent.items):
                 return True

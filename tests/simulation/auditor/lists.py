@@ -1,7 +1,7 @@
 """What people see: the inbox, the lists of their filters, and their shelves.
 
 matches of a person ─ visible, shown, not retracted, not done or snoozed ─> a filter's list
-                    └ nor of a muted thread ─> the inbox
+                    └ nor of a muted thread ─> the inbox; of one ─> the list of what is muted
 by the day on which they matched, in a day by when they were received, the newest first; what is
 old and matched as it was imported stands behind the others of its day; what a source has brought
 was imported if it was there at first sight, which nobody outside can say
@@ -43,7 +43,7 @@ def judge_lists(
     for look in point.seen.get("page", []):
         if rows is None or look.get("status", 200) != 200:
             continue
-        if look["page"] in ("inbox", "filter"):
+        if look["page"] in ("inbox", "filter", "muted"):
             yield from _judge_list(point, look, rows, lives, known, desks)
         elif look["page"] == "shelf" and look["name"] in FIELDS:
             yield from _judge_shelf(point, look, known, desks)
@@ -75,7 +75,7 @@ def listed(
 ) -> tuple[dict[Copy, list[Entry]], set[str]]:
     """Return what has to be in a list, with its matches, and messages of which nobody can say.
 
-    The list is that of the filter of the look's name, or the inbox if it has none.
+    The list is that of the filter of the look's name; without one the inbox, or what is muted.
     """
     person, name, now = look["person"], look["name"], look["now"]
     mine = {
@@ -96,7 +96,7 @@ def listed(
         muted = False if name else is_muted(desk, known, person, msgid)
         if hidden is None or muted is None:
             unsure.add(msgid)
-        if hidden is not False or muted is not False:
+        if hidden is not False or muted is not (look["page"] == "muted"):
             del found[msgid, audience]
     return found, unsure
 
@@ -168,8 +168,10 @@ def compare(
     if None in places:
         yield Finding(law, f"the {where} repeats a message: {', '.join(shown)}", point.step)
         return
+    if unsure and not whole:  # nobody can say what had to be on the page, but in which order
+        wanted = [copy for copy in wanted if copy[0] in shown]
     best = [keys[copy] for copy in wanted[: len(shown)]]
-    if places != best and (whole or not unsure):
+    if places != best:
         number = next(
             n for n, pair in enumerate(zip(places, best, strict=True)) if pair[0] != pair[1]
         )

@@ -1,8 +1,8 @@
 """What people say on pages: one vote of each stands, and what is private is theirs.
 
 Of a message each person has one vote and one priority to one audience: another takes back what
-they had.  Who takes back one thing takes back nothing else.  Where an answer was lost nobody can
-say what was kept.
+they had.  Who takes back one thing takes back nothing else, and does so before those to whom it was
+said.  Where an answer was lost nobody can say what was kept.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Opinions:
                     of_page = entry["rows"] if entry["origin"] == "page" else []
                     self.said |= {row["annid"]: row for row in of_page}
                     new += of_page
+                    yield from self._of_whom(point, of_page)
                 case "act" if "sent" in entry:
                     yield from self._act(point, entry, new[len(new) - entry["kept"] :])
         yield from self._standing(point, known)
@@ -65,6 +66,13 @@ class Opinions:
                     f"{about[0]} took back {named} of {about[1]}, and {one['value']} went with it"
                 )
                 yield Finding(LAW, said, point.step)
+
+    def _of_whom(self, point: Point, rows: list[Row]) -> Iterator[Finding]:
+        for row in rows:
+            one = self.said.get(row["value"]) if row["kind"] == "retraction" else None
+            if one is not None and one["audience"] != row["audience"]:
+                said = f"{row['owner']} said {one['annid']} to {one['audience']}, and takes it back"
+                yield Finding(LAW, f"{said} for {row['audience']}", point.step)
 
     def _standing(self, point: Point, known: Known) -> Iterator[Finding]:
         rows = known.rows[ANNOTATIONS].values()

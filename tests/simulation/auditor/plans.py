@@ -20,22 +20,25 @@ Row = dict[str, Any]
 class Plans:
     """When what was stored is to be shown, followed through the entries of a history.
 
-    ``replanned`` are people and filters of which a change may have planned anew what waits.
+    ``replanned`` are people and filters of which a change may have planned anew what was stored up
+    to an instant.  ``choices`` are those of filters at the last point, which was at ``last``.
     """
 
     def __init__(self, known: Known) -> None:
         self.known, self.is_set_back = known, False
         self.people: set[str] = set()
         self.stored: dict[int, Row] = {}
-        self.replanned: set[str | int] = set()
+        self.replanned: dict[str | int, int] = {}
         self.hurried: dict[int, tuple[int, int]] = {}
+        self.choices: dict[int, str] = {}
+        self.last = 0
 
     def follow(self, point: Point, lives: dict[int, Life]) -> None:
         """Take in what people have changed up to a point."""
         for entry in point.entries:
             if entry["what"] == "person":
                 if entry["name"] in self.people:
-                    self.replanned.add(entry["name"])
+                    self.replanned[entry["name"]] = entry["now"]
                 self.people.add(entry["name"])
             self.is_set_back |= entry.get("kind") == "clock_step" and entry["by"] < 0
         self.hurried = dict(_hurried(point.entries, lives))
@@ -45,6 +48,8 @@ class Plans:
         yield from self._held(point, rows, lives)
         yield from self._shown(point, rows, lives)
         self.stored = {row["key"]: row for row in rows}
+        self.choices = {key: life.entry["timeliness"] for key, life in lives.items()}
+        self.last = point.now
         self.replanned.clear()
 
     def _shown(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
@@ -61,7 +66,8 @@ class Plans:
             same = known is not None and known["stored_at"] == stored_at
             if row["filter"] in self.hurried:
                 yield from self._planned_anew(point, row, entry)
-            if {row["filter"], entry["owner"]} & self.replanned or entry.get("while_unread"):
+            replanned = stored_at <= self._replanned(row["filter"], entry["owner"])
+            if replanned or entry.get("while_unread"):
                 if shown < stored_at and shown != HELD and not self.is_set_back:
                     said = f"{row['msgid']} of filter {row['filter']} is shown before it is stored"
                     yield Finding(LAW, said, point.step)
@@ -78,16 +84,25 @@ class Plans:
                 said += f" {when(stored_at)}, is to be shown at {when(planned)}, not {when(shown)}"
                 yield Finding(LAW, said, point.step)
 
+    def _replanned(self, *changed: str | int) -> int:
+        """Return up to which instant what was stored may have been planned anew since."""
+        last = max(self.replanned.get(one, 0) for one in changed)
+        return HELD if last and self.is_set_back else last
+
     def _planned_anew(self, point: Point, row: Row, entry: Entry) -> Iterator[Finding]:
         """What waits as another time is chosen is shown at the first such time from then on."""
         least, most = self.hurried[row["filter"]]
-        known = self.stored.get(row["key"])
-        if known is None or known["stored_at"] != row["stored_at"] or self.is_set_back:
-            return
-        waits = known["shown_at"] > max(most, known["stored_at"]) and known["sequence"] is None
-        if not waits or HELD in (known["shown_at"], row["shown_at"]):
-            return
+        known, stored_at = self.stored.get(row["key"]), row["stored_at"]
         person = self.known.people.get(entry["owner"], {})
+        if known is not None and known["stored_at"] == stored_at:
+            planned = known["shown_at"] if known["sequence"] is None else 0
+        elif self.last < stored_at < least and row["filter"] in self.choices:
+            planned = shown_at(self.choices[row["filter"]], person, stored_at)
+        else:
+            return
+        waits = planned > max(most, stored_at)
+        if not waits or self.is_set_back or HELD in (planned, row["shown_at"]):
+            return
         first = shown_at(entry["timeliness"], person, least)
         last = shown_at(entry["timeliness"], person, most)
         if not first <= row["shown_at"] <= last:

@@ -13,6 +13,13 @@ from simulation.auditor.timing import MINUTE, is_resting, shown_at
 
 LAW = "put off"
 
+FIRST, LONGEST = MINUTE // 2, 360 * MINUTE
+"""How long the first failure is waited for at most, and any: each after it twice as long.
+
+Our own mail server is waited for as long as may be, once it has failed for days.
+"""
+
+MAIL = ("digest", "forward")
 LIMITED = ("digest", "push")
 """Kinds of which so many are sent in an hour, and no more."""
 
@@ -24,12 +31,17 @@ def judge_put_off(
     if point.now < latest:
         return
     states = {row["key"]: row for row in point.rows("destinations") or []}
+    aside = {row["key"] for row in point.rows("asides") or [] if row["kind"] == "destination"}
     for entry in destinations:
         state = states.get(entry["key"])
         person, end = known.people.get(entry["person"]), point.now
         if state is None or person is None or not state["active"]:
             continue
-        if state["failures"] or state["error"]:
+        failures = state["failures"]
+        if failures and entry["kind"] != "mailbox" and str(entry["key"]) not in aside:
+            tried = FIRST * 2 ** (failures - 1)
+            end += LONGEST if entry["kind"] in MAIL else min(LONGEST, tried)
+        elif failures or state["error"]:
             continue
         if is_resting(person, end):
             end = shown_at("at once", person, end)

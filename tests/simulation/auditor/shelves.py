@@ -12,7 +12,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from simulation.auditor.findings import EPOCH
-from simulation.auditor.story import Entry, Known, Point
+from simulation.auditor.story import Entry, Known, Point, audiences_of
 
 
 class _Unsure:
@@ -102,6 +102,7 @@ class Desks:
     def __init__(self, known: Known) -> None:
         self.known = known
         self.desks: dict[str, Desk] = {}
+        self.people: dict[str, Entry] = {}
         self.sure: dict[str, set[str]] = {}
         self.number, self.is_meanwhile = 0, False
         self.later: list[tuple[Desk, str]] = []
@@ -126,10 +127,17 @@ class Desks:
                         for root in desk.muted:
                             desk.mute(root, UNSURE, UNSURE, self.number)
                 case "person":
-                    self.of(entry["name"]).doubt()
+                    self._person(entry)
                 case "filter_changed" if entry["how"] == "delete" or entry.get("forget"):
                     self.sure.clear()
         self._end_meanwhile()
+
+    def _person(self, entry: Entry) -> None:
+        """Who joins or leaves a group may have acted on what they do not see any more."""
+        name = entry["name"]
+        before, self.people[name] = self.people.get(name), entry
+        if audiences_of(before, name) != audiences_of(entry, name):
+            self.of(name).doubt()
 
     def _end_meanwhile(self) -> None:
         """What was muted while something was sent is muted for sure once that is over."""
@@ -202,7 +210,7 @@ class Desks:
 
     def _tomorrow(self, entry: Entry) -> int:
         """Return 08:00 of the next day, where the person is."""
-        person = self.known.people.get(entry["person"], {})
+        person = self.people.get(entry["person"], {})
         zone = ZoneInfo(person.get("time_zone") or "UTC")
         today = (EPOCH + timedelta(microseconds=entry["now"])).astimezone(zone).date()
         morning = datetime.combine(today + timedelta(days=1), time(8), zone)

@@ -28,17 +28,21 @@ KINDS = ("digest", "forward", "webhook", "push")
 
 
 def begin(cast: Cast) -> None:
-    """Have everybody write a filter or two that find much, and have it sent somewhere."""
+    """Have everybody write a filter or two that find much, and have it sent in every way."""
     lots = cast.lots
     for person in cast.names:
         if lots.random() < 0.4:
             people.rest_of(cast, person)
-        made = [_write(cast, person, lots.choice(KEPT), "keep")] if lots.random() < 0.8 else []
-        made += [_write(cast, person, lots.choice(LIVE), "live")] if lots.random() < 0.6 else []
+        made = [write(cast, person, lots.choice(KEPT), "keep")] if lots.random() < 0.8 else []
+        made += [write(cast, person, lots.choice(LIVE), "live")] if lots.random() < 0.6 else []
         mine = [key for keys in made for key in keys]
         for kind in lots.sample(KINDS, lots.choice((0, 1, 1, 2))):
             some = sorted(lots.sample(mine, 1)) if mine and lots.random() < 0.4 else None
             send_to(cast, person, kind, some)
+    wanted = {told["kind"] for told in cast.told_destinations.values()}
+    for kind in KINDS:
+        if kind not in wanted:
+            send_to(cast, lots.choice(cast.names), kind, None)
     if lots.random() < 0.4:
         lend(cast)
 
@@ -47,12 +51,12 @@ def lend(cast: Cast) -> None:
     """Have somebody share a filter, and somebody else use it as it is."""
     lots = cast.lots
     lender, borrower = lots.sample(cast.names, 2)
-    made = _write(cast, lender, lots.choice(KEPT), "keep", visibility="shared")
+    made = write(cast, lender, lots.choice(KEPT), "keep", visibility="shared")
     for row in filter_rows(cast, f"f.id IN ({', '.join(map(str, made))})"):
-        _write(cast, borrower, f"in {lender}'s {row['name']}", lots.choice(("keep", "live")))
+        write(cast, borrower, f"in {lender}'s {row['name']}", lots.choice(("keep", "live")))
 
 
-def _write(cast: Cast, person: str, text: str, mode: str, **more: str) -> list[int]:
+def write(cast: Cast, person: str, text: str, mode: str, **more: str) -> list[int]:
     """Have somebody write a filter; return its key."""
     lots = cast.lots
     cast.made += 1
@@ -89,6 +93,17 @@ def send_to(cast: Cast, person: str, kind: str, filters: list[int] | None) -> No
     key = cast.order("destination", address=address, settings=settings, **told)
     for row in cast.world.select("SELECT cursor, uid FROM filters_destination WHERE id = ?", key):
         cast.tell_destination(key=key, address=address, url=settings.get("url"), **told, **row)
+
+
+_GIVEN_UP = """
+SELECT DISTINCT u.username AS person FROM filters_destination d JOIN auth_user u
+ON u.id = d.owner_id WHERE d.kind = 'push' AND NOT d.active ORDER BY u.username"""
+
+
+def ask_again(cast: Cast) -> None:
+    """Have browsers that were given up by their service ask for notifications again."""
+    for row in cast.world.select(_GIVEN_UP):
+        ask_to_notify(cast, row["person"])
 
 
 _NOTIFIED = """

@@ -33,6 +33,7 @@ class Cast:
         self.made = self.batches = self.backups = 0
         self.told_outbox = 0
         self.said: list[dict[str, Any]] = []
+        self.flickered: list[dict[str, Any]] = []
         self.filters: dict[int, dict[str, Any]] = {}
         self.steps: dict[str, list[str]] = {}
         self.features: dict[str, list[str]] = {}

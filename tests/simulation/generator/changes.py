@@ -8,8 +8,14 @@ from typing import Any
 from simulation.generator import people
 from simulation.generator.cast import Cast
 from simulation.generator.doings import TIMELINESS, filter_rows
+from simulation.settling import run_task
+from simulation.tasks import Task
+from simulation.world import HOUR
 
 Row = dict[str, Any]
+
+HELD = 1 << 62
+"""When a match is shown that waits until nothing of its filter is unread."""
 
 
 def edit(cast: Cast, row: Row, how: str, **changed: str) -> None:
@@ -36,7 +42,7 @@ def of_any_kind(cast: Cast, key: int) -> None:
     """Have a filter be edited, with what it has found or without, or see other mail, or pause."""
     lots = cast.lots
     for row in filter_rows(cast, "f.id = ?", key):
-        match lots.choice(("edit", "forget", "forget", "pause", "regroup")):
+        match lots.choice(("edit", "edit", "forget", "forget", "forget", "pause", "regroup")):
             case "edit":
                 edit(cast, row, "edit", text=lots.choice(_TEXTS))
             case "forget":
@@ -72,8 +78,9 @@ def keep_from_now(cast: Cast) -> None:
 
 
 def hurry(cast: Cast) -> None:
-    """Have another time be chosen for what waits to be shown."""
-    some = "shown_at > stored_at AND sequence IS NULL"
+    """Have another time be chosen for what waits to be shown, and for long."""
+    some = f"shown_at BETWEEN {cast.world.now + HOUR} AND {HELD - 1} AND sequence IS NULL"
+    some += " AND NOT f.while_unread"
     _of_some(cast, some, "timeliness", timeliness=cast.lots.choice(TIMELINESS[2:]))
 
 
@@ -81,6 +88,7 @@ def find_nothing(cast: Cast) -> None:
     """Have a live filter that has found something be one that finds nothing."""
     some = "retracted_at IS NULL AND f.mode = 'live'"
     _of_some(cast, some, "edit", text="tagged nothing and from nobody@z.org")
+    run_task(cast.world, Task("filters.unproven_windows"))
 
 
 def _of_some(cast: Cast, condition: str, how: str, **changed: str) -> None:
@@ -94,7 +102,11 @@ def _of_some(cast: Cast, condition: str, how: str, **changed: str) -> None:
 
 
 def change_much(cast: Cast) -> None:
-    """Have one of these happen."""
-    cast.lots.choice((change_lender, change_lender, keep_from_now, hurry, hurry, find_nothing))(
-        cast
-    )
+    """Have one of these happen that has happened least."""
+    kinds = cast.lots.sample(_KINDS, len(_KINDS))
+    kind = min(kinds, key=lambda kind: cast.used[kind])
+    cast.used[kind] += 1
+    kind(cast)
+
+
+_KINDS = (change_lender, keep_from_now, hurry, find_nothing)

@@ -22,6 +22,12 @@ ACTIONS = (
 )
 """What somebody does with messages of a list."""
 
+TWICE = (
+    *(("star", "star"), ("done", "done"), ("star", "done")),
+    *(("snooze", "done"), ("done", "snooze"), ("star", "mute")),
+)
+"""What somebody does with one message, and what later: the second finds what the first has set."""
+
 
 def triage_steps(world: World, person: str) -> list[str]:
     """Return a person's steps that have come to something: the first part may have failed."""
@@ -56,12 +62,33 @@ def undo(cast: Cast, person: str, step: str) -> None:
     cast.history.add("act", person=person, kind="undo", of=step, status=status)
 
 
+_UNREAD = """
+SELECT f.id AS key, u.username AS person, m.msgid FROM filters_match m
+JOIN filters_filter f ON f.id = m.filter_id JOIN auth_user u ON u.id = f.owner_id
+WHERE f.id IN (SELECT filter_id FROM filters_match WHERE shown_at = 1 << 62)
+    AND m.shown_at < 1 << 62 AND m.read_at IS NULL AND m.retracted_at IS NULL
+ORDER BY f.id, m.msgid"""
+
+
+def read_up(cast: Cast) -> None:
+    """Have somebody read all of a filter that holds what it finds until then."""
+    rows = cast.world.select(_UNREAD)
+    if rows:
+        one = cast.lots.choice(rows)
+        msgids = [row["msgid"] for row in rows if row["key"] == one["key"]]
+        act(cast, one["person"], "read", msgids)
+
+
 def tidy(cast: Cast) -> None:
     """Have somebody deal with the same few messages again and again, and undo any of it."""
     lots = cast.lots
     person = lots.choice(cast.names)
     listed = cast.listed(person)
     if not listed:
+        return
+    if lots.random() < 0.6:
+        for actions in lots.sample(TWICE, 2):
+            _deal_twice(cast, person, lots.sample(listed, min(len(listed), 2)), actions)
         return
     few = lots.sample(listed, min(len(listed), 3))
     for _ in range(lots.choice((3, 5, 7))):
@@ -73,3 +100,14 @@ def tidy(cast: Cast) -> None:
         else:
             act(cast, person, lots.choice(ACTIONS), lots.sample(few, lots.randint(1, len(few))))
         cast.world.pass_time(lots.choice((SECOND, MINUTE)))
+
+
+def _deal_twice(cast: Cast, person: str, few: Sequence[str], actions: tuple[str, str]) -> None:
+    """Have somebody do the first with a few messages, the second with one, and perhaps undo one."""
+    first, second = actions
+    for action, msgid in (*((first, msgid) for msgid in few), (second, few[0])):
+        act(cast, person, action, [msgid])
+        cast.world.pass_time(SECOND)
+    steps = cast.steps.get(person, [])[-3:]
+    if steps and cast.lots.random() < 0.8:
+        undo(cast, person, cast.lots.choice((steps[0], steps[-1])))

@@ -18,10 +18,10 @@ TIMELINESS = (
     "",
     "",
     "at once",
-    "every 30 minutes",
+    "every 45 minutes",
     "hourly",
     "daily at 08:00",
-    "weekly on Monday at 08:00",
+    "weekly on Saturday at 08:00",
 )
 OFTEN, RARE = 0.7, 8
 """How often a text is of what was used least: its phrases, of so many kinds."""

@@ -18,6 +18,12 @@ MOST = 4
 """Sources, and mailboxes that matches are put into, that a world has at a time."""
 
 
+def begin(cast: Cast) -> None:
+    """Have somebody want their matches in their own mailbox from the first on, mostly."""
+    if cast.lots.random() < 0.6:
+        send_to_mailbox(cast)
+
+
 def add_source(cast: Cast) -> None:
     """Have somebody ask for the mail of a mailbox, for themselves or for others."""
     lots = cast.lots
@@ -48,12 +54,12 @@ def add_source(cast: Cast) -> None:
                 _tell(cast, row, name, folder, [one.raw for one in folder.messages])
 
 
-def bring_to_mailbox(cast: Cast) -> None:
+def bring_to_mailbox(cast: Cast, found: tuple[Mailbox, str, Folder] | None = None) -> None:
     """Have mail come to a mailbox: copies, forged ones, replies before their parents as well."""
     lots, world = cast.lots, cast.world
     if not sources.rows(world):
         add_source(cast)
-    found = _somewhere(cast)
+    found = found or _somewhere(cast)
     if found is None:
         return
     box, name, folder = found
@@ -70,27 +76,30 @@ def bring_to_mailbox(cast: Cast) -> None:
 
 
 def change_mailbox(cast: Cast) -> None:
-    """Have a folder get other UIDs, a message other flags, or be removed."""
+    """Have a folder get other UIDs, with or without its messages, a message other flags, or go."""
     lots = cast.lots
     found = _somewhere(cast)
     if found is None or not found[2].messages:
         return
     box, name, folder = found
-    how = lots.choice(("renumbered", "renumbered", "flags", "removed"))
+    how = lots.choice(("renumbered", "renumbered", "renumbered", "flags", "removed"))
     one = lots.choice(folder.messages)
     readers = [row for row in sources.rows(cast.world) if _reads(row, box, name)]
+    gone = [one] if how == "removed" or (how == "renumbered" and lots.random() < 0.8) else []
+    for message in gone:
+        folder.messages.remove(message)
     if how == "renumbered":
         folder.renumber(cast.world.endpoints.mailboxes.new_validity())
     elif how == "flags":
         one.flags ^= {"\\Flagged"}
-    else:
-        folder.messages.remove(one)
     folder.changes += 1
-    raws = [other.raw for other in folder.messages] if how == "renumbered" else [one.raw]
     for source in readers:
-        if how == "removed" or (how == "renumbered" and _was_forgotten(cast, source["audience"])):
-            _tell(cast, source, name, folder, raws, doubt=True)
+        again = how == "renumbered" and _was_forgotten(cast, source["audience"])
+        raws = [other.raw for other in (*gone, *(folder.messages if again else ()))]
+        _tell(cast, source, name, folder, raws, doubt=True)
     _note(cast, how, box, name, [one])
+    if how == "renumbered":
+        bring_to_mailbox(cast, found)
 
 
 def change_source(cast: Cast) -> None:
@@ -126,7 +135,10 @@ def race_pull(cast: Cast) -> None:
 def fail_mailboxes(cast: Cast) -> None:
     """Have the servers of mailboxes refuse, hang and cut while much is asked of them."""
     lots, world = cast.lots, cast.world
-    world.endpoints.misbehave("imap", lots.choice((1, 2, 5)))
+    bring_to_mailbox(cast)
+    world.endpoints.misbehave(
+        "imap", lots.choice((2, 3, 5)), how=lots.choice(("", "fetch", "fetch"))
+    )
     pulls = [
         Task("filters.pull_source", (row["key"],)) for row in sources.rows(world) if row["active"]
     ]

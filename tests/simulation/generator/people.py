@@ -6,13 +6,16 @@ from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from simulation.generator import pieces
 from simulation.generator.cast import ZONES, Cast
 from simulation.generator.doings import TIMELINESS, filter_rows
 from tapestry.core.clock import to_datetime
 
 
 def regroup(cast: Cast) -> None:
-    """Have somebody join the group, or leave it."""
+    """Have somebody join the group, or leave it, and perhaps something be said there before."""
+    if cast.lots.random() < 0.5:
+        pieces.say_to(cast, "group:x")
     regroup_one(cast, cast.lots.choice(cast.names))
 
 
@@ -36,13 +39,13 @@ def rest_of(cast: Cast, name: str) -> None:
     """Have a person choose one of these."""
     lots = cast.lots
     profile: dict[str, Any] = {}
-    match lots.choice(("quiet", "loud", "holiday", "zone", "timeliness")):
+    match lots.choice(("quiet", "quiet", "loud", "holiday", "zone", "timeliness")):
         case "quiet":
             profile = {"quiet_from": lots.choice((1320, 0, 780)), "quiet_to": lots.choice((420, 1))}
         case "loud":
             profile = AWAKE
         case "holiday":
-            day = to_datetime(cast.world.now) + timedelta(days=lots.choice((-1, 0, 1, 4)))
+            day = to_datetime(cast.world.now) + timedelta(days=lots.choice((0, 1, 4, 9)))
             profile = {"holiday_until": f"{day:%Y-%m-%d}"}
         case "zone":
             profile = {"time_zone": lots.choice(ZONES)}
@@ -53,11 +56,18 @@ def rest_of(cast: Cast, name: str) -> None:
 
 
 def fall_asleep(cast: Cast, name: str) -> None:
-    """Have a person choose quiet hours that have just begun."""
+    """Have a person choose quiet hours that are over in an hour, at most."""
     zone = ZoneInfo(str(cast.people[name].get("time_zone") or "UTC"))
     clock = to_datetime(cast.world.now).astimezone(zone)
     begin = clock.hour * 60 + clock.minute
-    cast.tell_person(name, quiet_from=begin, quiet_to=(begin + 60) % 1440)
+    cast.tell_person(name, quiet_from=(begin - 660) % 1440, quiet_to=(begin + 60) % 1440)
+    cast.note_filters("recompiled", set())
+
+
+def go_away(cast: Cast, name: str) -> None:
+    """Have a person choose a holiday of some days."""
+    day = to_datetime(cast.world.now) + timedelta(days=5)
+    cast.tell_person(name, holiday_until=f"{day:%Y-%m-%d}")
     cast.note_filters("recompiled", set())
 
 

@@ -5,9 +5,12 @@ a filter that the index has under its keys, in the shared window ─ mail, votes
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from simulation.generator.cast import Cast
+from simulation.generator.changes import edit
 from simulation.generator.doings import annotate, filter_rows
 from simulation.generator.rare import rarest
 from simulation.settling import run_task
@@ -18,26 +21,31 @@ _LATER = "a.msgid = m.msgid AND a.kind = 'tag' AND a.value = 'later'"
 _VOTE = "a.msgid = m.msgid AND a.kind = 'vote'"
 _RECENT = "r.inreplyto = m.msgid AND r.received > now() - 1 day"
 
-KEPT = (
-    "from Joe or in rec.food or mentioning again",
-    "from Mary Jones or about index or to bill",
-    "m.subject LIKE 'RE:%' OR m.body HAS 'spark index' OR m.newsgroups = 'comp.databases'",
-    "one day old",
-    "from joe and one day old or to bill and with no reply for one day",
-    "newer than one day and replied to",
+PLAIN = (
+    "from Mary Jones or in rec.food or mentioning again",
+    "about index or to mary",
+    "m.subject LIKE 'RE:%' OR m.body HAS 'the again' OR m.newsgroups = 'comp.databases'",
     "not from joe and not about index",
+)
+AGED = (
+    "one day old",
+    "from joe and one day old or to mary and with no reply for one day",
+    "newer than one day and replied to",
+    f"EXISTS (r: r.inreplyto = m.msgid) AND NOT EXISTS (r: {_RECENT})",
+)
+SAID = (
     "replied to or tagged later",
     "voted for by Jones but not tagged later",
-    "annotated by Jones but not tagged later",
-    "with a score above 1 or voted for by more than 1 people",
-    "with a score below 0 or voted against by Jones",
+    "with a score above 2 or voted for by more than 1 people",
+    "with a score below 0 or voted for by more than 1 people",
     f"EXISTS (a IN annotations: {_VOTE}) AND NOT EXISTS (a IN annotations: {_LATER})",
     f"COUNT(a IN annotations: {_LATER}) < 1 AND EXISTS (a IN annotations: {_VOTE})",
-    f"NOT EXISTS (r: {_RECENT})",
 )
+KEPT = PLAIN + AGED + SAID
 """Filters that keep, and are in the index under a word, a name, a beginning, an age.
 
-What an arm alone finds is missing if it has no key.
+What an arm alone finds is missing if it has no key.  A body has the words of “the again”, but not
+one after the other.
 """
 
 LIVE = (
@@ -50,33 +58,61 @@ LIVE = (
 )
 """Live filters, which many kinds of events bring and take."""
 
-SHARED = ("filters.unproven_windows", "filters.own_windows", "filters.tick")
-"""Tasks after which a filter that keeps shares the window."""
+LATER: dict[str, Any] = {"kind": "tag", "value": "later", "number": None}
+"""What somebody says of a message."""
 
+FLICKERING = "not tagged later"
+"""The text of a live list that each world has."""
 
-FIRST = 5
-"""Filters that are there before anything happens."""
+LANES = ("filters.unproven_windows", "filters.own_windows")
+"""A filter is run in each, once the shared window has moved on, and then shares the window."""
+
+PAUSE = 20 * SECOND
+"""Time after which the shared window moves on, though nothing is new."""
 
 
 def begin(cast: Cast) -> None:
-    """Have some filters share the window from the first mail on."""
-    for _ in range(FIRST):
-        watch(cast)
+    """Have some filters share the window from the first mail on, and one live list wait."""
+    for texts in (PLAIN, PLAIN, AGED, SAID, LIVE, LIVE):
+        _write(cast, texts)
+    _write_flickering(cast)
+    _enroll(cast)
 
 
 def watch(cast: Cast) -> None:
     """Have somebody write a filter of which this world has had none, and have it enrolled."""
+    _watch(cast, LIVE if cast.lots.random() < 0.3 else KEPT)
+
+
+def _watch(cast: Cast, texts: Sequence[str]) -> None:
+    _write(cast, texts)
+    _enroll(cast)
+
+
+def _write(cast: Cast, texts: Sequence[str], owner: str = "", **more: str) -> list[dict[str, Any]]:
+    """Have a filter of one of these texts be written, which are live ones or not; return it."""
     lots = cast.lots
-    live = lots.random() < 0.3
     cast.made += 1
-    sent = _form(f"f{cast.made}", _text(cast, live=live), live=live)
-    sent |= {"mail": lots.choice(("existing", "new")), "timeliness": lots.choice(("", "at once"))}
-    sent["visibility"] = lots.choice(("private", "shared"))
-    owner = lots.choice(cast.names)
+    sent = _form(f"f{cast.made}", _text(cast, texts), live=texts is LIVE)
+    sent |= {"mail": lots.choice(("existing", "new", "new"))}
+    sent |= {"timeliness": lots.choice(("", "at once"))}
+    sent |= {"visibility": lots.choice(("private", "shared")), **more}
+    owner = owner or lots.choice(cast.names)
     cast.request(owner, "post", "/filters/new/", sent)
-    for row in filter_rows(cast, "u.username = ? AND f.name = ?", owner, sent["name"]):
+    rows = filter_rows(cast, "u.username = ? AND f.name = ?", owner, sent["name"])
+    for row in rows:
         cast.note_filter(row, existing=sent["mail"] == "existing", features=["watch"])
-    _run(cast, *SHARED)
+    return rows
+
+
+def _write_flickering(cast: Cast) -> None:
+    _write(cast, (FLICKERING,), mode="live", timeliness="hourly")
+
+
+def _enroll(cast: Cast) -> None:
+    for lane in LANES:
+        cast.world.pass_time(PAUSE)
+        _run(cast, "filters.tick", lane)
 
 
 def rewrite(cast: Cast) -> None:
@@ -87,19 +123,74 @@ def rewrite(cast: Cast) -> None:
     if not rows:
         return
     row = lots.choice(lent if lent and lots.random() < 0.6 else rows)
-    for _ in range(lots.choice((1, 1, 2))):
+    last, lasts = _text(cast, LIVE if row["live"] else KEPT), lots.random() < 0.5
+    parts: list[tuple[str, tuple[str, ...]]] = [(last, ())]
+    if not lasts:  # what the second has not been run over ends after the shared window
+        parts = [("m.size > 0", ("filters.tick",)), (last, LANES)]
+    for text, lanes in parts:
         bring(cast)
-        sent = _form(row["name"], _text(cast, live=row["live"]), live=row["live"])
+        sent = _form(row["name"], text, live=row["live"])
         sent |= {"timeliness": row["timeliness"], "visibility": row["visibility"], "found": "keep"}
         sent["mail"] = lots.choice(("existing", "new"))
         answer = cast.request(row["owner"], "post", f"/filter/{row['name']}/edit/", sent)
         status = answer and answer["status"]
         told = {"forget": False, "features": ["watch"], "status": status}
         cast.note_filters("edit", {row["key"]}, **told)
-    if lots.random() < 0.5:
-        _run(cast, *SHARED)
+        cast.world.pass_time(SECOND)
+        _run(cast, *lanes)
+    if lasts and lots.random() < 0.7:
+        _enroll(cast)
     bring(cast)
     _run(cast, "filters.tick")
+
+
+def overtake(cast: Cast) -> None:
+    """Have a filter forget all, as the shared window asks what it matched when it began."""
+    bring(cast, 1)
+    row = cast.mail.rows[-1]
+    owners = [name for name in cast.names if row["audience"] in cast.audiences_of(name)]
+    if not owners:
+        return
+    found = _write(cast, ("tagged later",), cast.lots.choice(owners), mail="new")
+    for lane in LANES:
+        bring(cast, 1)
+        _run(cast, "filters.tick", lane)
+    _say(cast, row, LATER)
+    for filter_ in found:
+        forget = partial(edit, cast, filter_, "edit", text="from nobody@z.org", found="forget")
+        cast.world.plan_meanwhile(forget, cast.lots.choice((1, 2, 2, 2, 3)))
+        _run(cast, "filters.tick")
+        cast.world.meanwhile = None
+
+
+_LISTED = """
+SELECT m.msgid, m.audience FROM filters_match m JOIN filters_filter f ON f.id = m.filter_id
+WHERE f.active AND f.mode = 'live' AND f.text = ? AND f.timeliness NOT IN ('', 'at once')
+    AND m.sequence IS NOT NULL AND m.retracted_at IS NULL AND m.msgid NOT LIKE '% copy:%'
+ORDER BY m.id"""
+
+
+def flicker(cast: Cast) -> None:
+    """Have a message leave a live list, come back to wait there, and leave it again unseen.
+
+    The one that left it so the last time comes back.
+    """
+    rows = cast.world.select(_LISTED, FLICKERING)
+    for said in cast.flickered:
+        _take_back(cast, said)
+    cast.flickered.clear()
+    if not rows:  # that list was changed, or has nothing yet
+        _write_flickering(cast)
+        return
+    row = cast.lots.choice(rows)
+    said = _say(cast, row, LATER)
+    _run(cast, "filters.tick", "filters.own_windows")
+    if cast.lots.random() < 0.5:
+        _run(cast, "filters.deliver_due")
+    _take_back(cast, said)
+    _run(cast, "filters.tick", "filters.own_windows")
+    cast.flickered.append(_say(cast, row, LATER))
+    _run(cast, "filters.tick", "filters.own_windows")
 
 
 def trickle(cast: Cast) -> None:
@@ -112,11 +203,12 @@ def trickle(cast: Cast) -> None:
 def ripen(cast: Cast) -> None:
     """Have mail come, and be of an age in a later window than that in which it came."""
     lots, world = cast.lots, cast.world
+    _watch(cast, AGED)
     bring(cast)
     _run(cast, "filters.tick")
     for _ in range(lots.choice((1, 2))):
         world.pass_time(lots.choice((HOUR, DAY - SECOND, DAY, DAY + SECOND, 3 * DAY)))
-        _run(cast, "filters.tick", lots.choice(SHARED))
+        _run(cast, "filters.tick", lots.choice(LANES))
 
 
 def change_mind(cast: Cast) -> None:
@@ -125,23 +217,35 @@ def change_mind(cast: Cast) -> None:
     row = cast.visible_message(lots.choice(cast.names))
     if row is None:
         return
-    tag: dict[str, Any] = {"kind": "tag", "value": "later", "number": None}
-    against = {"kind": "vote", "value": None, "number": -1.0}
+    against: dict[str, Any] = {"kind": "vote", "value": None, "number": -1.0}
     vote = against | {"number": 1.0}
-    first = [tag, vote, lots.choice((tag, vote, against))]
-    lots.shuffle(first)
+    first = [(LATER, "terry"), *[(vote, "Jones")] * 2, *[(against, "terry")] * 2]
+    taken_back = [0, 1]
+    if lots.random() < 0.5:
+        some = (LATER, vote, lots.choice((LATER, vote, against)))
+        first = [(one, "") for one in lots.sample(some, 3)]
+        taken_back = lots.sample(range(3), lots.choice((1, 2, 3)))
     said = []
-    for one in first:
-        said.append(_say(cast, row, one))
+    for one, owner in first:
+        said.append(_say(cast, row, one, owner))
         if lots.random() < 0.4:
             _run(cast, "filters.tick")
-    _run(cast, "filters.tick")
+    _watch(cast, SAID)
     if lots.random() < 0.4:
         cast.world.pass_time(lots.choice((HOUR, DAY)))
-    for one in lots.sample(said, lots.choice((1, 2, 3))):
-        back = {"kind": "retraction", "value": one["annid"], "number": None}
-        _say(cast, row, back, one["owner"])
+    for number in taken_back:
+        _take_back(cast, said[number])
         _run(cast, "filters.tick")
+
+
+def say_to(cast: Cast, audience: str) -> None:
+    """Have strangers say something to an audience alone, of mail that others see too."""
+    public = [row for row in cast.mail.rows if row["audience"] == "public"]
+    tag, vote = {"kind": "tag", "value": "later"}, {"kind": "vote", "value": None}
+    for row in cast.lots.sample(public, min(len(public), 6)):
+        what = cast.lots.choice((tag | {"number": None}, vote | {"number": 1.0}))
+        _say(cast, {**row, "audience": audience}, what)
+    _run(cast, *LANES, "filters.tick", "filters.appraise")
 
 
 def retag(cast: Cast) -> None:
@@ -152,26 +256,34 @@ def retag(cast: Cast) -> None:
     if row is None:
         return
     tag, vote = ({"id": row["msgid"], "kind": kind} for kind in ("tag", "vote"))
-    for sent in (tag | {"value": "later"}, tag | {"value": "index"}, vote | {"number": 1}):
-        private = {"private": sent["kind"]} if lots.random() < 0.3 else {}
+    in_private = lots.choice((0, 0.3, 1))
+
+    def say(sent: dict[str, Any]) -> None:
+        private = {"private": sent["kind"]} if lots.random() < in_private else {}
         annotate(cast, person, row, sent | private)
+
+    for sent in (tag | {"value": "later"}, tag | {"value": "index"}, vote | {"number": 1}):
+        say(sent)
     if lots.random() < 0.5:
         _run(cast, "filters.append_annotations", "filters.tick")
-    annotate(cast, person, row, tag | {"take_back": "later"})
-    annotate(cast, person, row, vote | {"number": lots.choice((-1, 0))})
+    say(tag | {"take_back": "later"})
+    say(vote | {"number": lots.choice((-1, -1, 0))})
 
 
 def stumble(cast: Cast) -> None:
     """Have the site end or fail at a write of an append, of mail or of what was said."""
     lots, world = cast.lots, cast.world
-    kind = lots.choice(("crash", "crash", "power", "io_error", "disk_full"))
+    kind = lots.choice(("crash", "crash", "power", "io_error", "disk_full", "link_error"))
     said = lots.random() < 0.5
+    at = lots.randint(1, 7 if said else 12)
+    if kind == "link_error":
+        at = 1 if said else 2  # the originals of mail have the first
     if said:
         retag(cast)
     if kind == "power":
         world.stop()
-    world.fault = (kind, lots.randint(1, 12))
-    cast.history.add("fault", kind=kind, at=world.fault[1])
+    world.fault = (kind, at)
+    cast.history.add("fault", kind=kind, at=at)
     if said:
         _run(cast, "filters.append_annotations")
     else:
@@ -196,9 +308,13 @@ def _say(cast: Cast, row: dict[str, Any], what: dict[str, Any], owner: str = "")
     return said
 
 
-def _text(cast: Cast, *, live: bool) -> str:
-    texts = LIVE if live else KEPT
-    return rarest(cast.used, lambda: cast.lots.choice(texts), lambda text: [("watch", text, live)])
+def _take_back(cast: Cast, said: dict[str, Any]) -> None:
+    """Have a stranger take back what they have said."""
+    _say(cast, said, {"kind": "retraction", "value": said["annid"], "number": None}, said["owner"])
+
+
+def _text(cast: Cast, texts: Sequence[str]) -> str:
+    return rarest(cast.used, lambda: cast.lots.choice(texts), lambda text: [("watch", text)])
 
 
 def _form(name: str, text: str, *, live: bool) -> dict[str, str]:

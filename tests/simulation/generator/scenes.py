@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simulation.generator import changes, people
+from simulation.generator import beginnings, changes, people
 from simulation.generator.cast import Cast
 from simulation.generator.desk import act
 from simulation.generator.trouble import AT
@@ -15,45 +15,83 @@ from simulation.world import HOUR, MINUTE, SECOND
 
 LANES = ("filters.tick", "filters.own_windows", "filters.unproven_windows")
 QUEUES = ("mail", "outbound")
+MANY = 35
+"""Messages that are a flood, if a filter finds them at once; some more than half are brought."""
 
-Bring = Callable[[Cast], None]
+CUT = "accept, then cut"
+
+Bring = Callable[..., None]
 
 
 def send_badly(cast: Cast, bring: Bring) -> None:
     """Have servers answer the first of what is sent well and the next badly; then more comes."""
     lots, world = cast.lots, cast.world
     _find(cast, bring, lots.choice((1, 2, 4)))
+    sleeps = lots.random() < 0.5
     for kind in ("smtp", "http", "push"):
-        answer = lots.choice(("", "accept, then cut"))
-        world.endpoints.misbehave(kind, lots.choice((1, 2, 5)), lots.choice((0, 0, 1, 2)), answer)
-    if lots.random() < 0.3:
+        answer = CUT if sleeps else lots.choice(("", "hang", "gone", CUT))
+        after = 0 if sleeps else lots.choice((0, 0, 2, 4))
+        world.endpoints.misbehave(kind, lots.choice((1, 2, 5)), after, answer)
+    world.endpoints.misbehave("imap", 1, lots.choice((1, 1, 2)), "append")
+    if not sleeps and lots.random() < 0.4:
         world.fault = ("crash", lots.choice(AT))
         cast.history.add("fault", kind="crash", at=world.fault[1])
     _deliver(cast)
-    if lots.random() < 0.5:
-        _find(cast, bring, 1)
-    if lots.random() < 0.25:
+    if sleeps:
         _sleep(cast, bring)
+    elif lots.random() < 0.7:
+        _find(cast, bring, 1)
     world.pass_time(lots.choice((SECOND, MINUTE, 7 * MINUTE)))
     _deliver(cast)
+    beginnings.ask_again(cast)
 
 
 def _sleep(cast: Cast, bring: Bring) -> None:
-    """Have somebody to whom something could not be sent rest for a while, in which more comes."""
+    """Have somebody to whom something could not be sent rest for a while, and more come for them.
+
+    Who has a holiday comes back before its end.
+    """
     failed = cast.world.select(
         "SELECT DISTINCT u.username FROM filters_destination d JOIN auth_user u"
         " ON u.id = d.owner_id WHERE d.claimed_until IS NOT NULL AND d.active ORDER BY u.username"
     )
     person = cast.lots.choice([row["username"] for row in failed] or cast.names)
+    comes_back = cast.lots.random() < 0.5
     cast.world.pass_time(7 * MINUTE)
-    people.fall_asleep(cast, person)
+    _find(cast, bring, 1)
+    (people.go_away if comes_back else people.fall_asleep)(cast, person)
     _deliver(cast)
     _find(cast, bring, 1)
-    if cast.lots.random() < 0.5:
+    if comes_back:
         people.wake(cast, person)
     else:
         cast.world.pass_time(2 * HOUR)
     run_task(cast.world, Task("filters.deliver_due"))
+
+
+_FORWARDS = """
+SELECT 1 FROM filters_destination d JOIN auth_user u ON u.id = d.owner_id
+WHERE d.kind = 'forward' AND d.active AND d.all_filters AND u.username = ?"""
+
+
+def flood(cast: Cast, bring: Bring) -> None:
+    """Have a filter find far more than is usual, and what is forwarded beside it be refused."""
+    lots, world = cast.lots, cast.world
+    person = lots.choice(cast.names)
+    seen = [row for row in cast.mail.rows if row["audience"] in cast.audiences_of(person)]
+    if len(seen) < MANY // 2 or any(cast.people[person].get(name) for name in people.AWAKE):
+        return
+    if len(seen) < MANY:
+        bring(cast, MANY // 2 + 3)
+    if not world.select(_FORWARDS, person):
+        beginnings.send_to(cast, person, "forward", None)
+    for mail in ("existing", "new"):
+        beginnings.write(cast, person, "m.size > 0", "keep", mail=mail, timeliness="at once")
+    _find(cast, bring, 1)
+    world.endpoints.misbehave("smtp", 1, lots.choice((1, 2, 2)), "refuse content")
+    _deliver(cast)
+    world.pass_time(7 * MINUTE)
+    _deliver(cast)
 
 
 def mute_what_waits(cast: Cast, bring: Bring) -> None:
@@ -81,9 +119,12 @@ def change_in_flight(cast: Cast, bring: Bring) -> None:
     rows = world.select("SELECT id, enrolled, proven FROM filters_filter WHERE active ORDER BY id")
     if not rows:
         return
-    row = lots.choice(rows)
+    own = [row for row in rows if not row["enrolled"]]
+    row = lots.choice(own if own and lots.random() < 0.7 else rows)
     lane = 0 if row["enrolled"] else 1 if row["proven"] else 2
     bring(cast)
+    if lane:  # it is run up to where the shared window ends
+        run_task(world, Task(LANES[0]))
     runs = lots.random() < 0.5
 
     def change() -> None:

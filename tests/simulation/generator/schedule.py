@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
@@ -132,6 +133,10 @@ def send_badly(cast: Cast) -> None:
     scenes.send_badly(cast, bring_mail)
 
 
+def flood(cast: Cast) -> None:
+    scenes.flood(cast, bring_mail)
+
+
 def mute_what_waits(cast: Cast) -> None:
     scenes.mute_what_waits(cast, bring_mail)
 
@@ -179,27 +184,30 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (14, pass_time),
     (6, race),
     (2, send_somewhere),
-    (3, send_badly),
+    (6, send_badly),
+    (2, flood),
     (2, mute_what_waits),
     (3, change_in_flight),
-    (4, desk.tidy),
-    (4, changes.change_much),
+    (6, desk.tidy),
+    (8, changes.change_much),
     (2, importance.weigh),
     (2, mailboxes.add_source),
     (8, mailboxes.bring_to_mailbox),
-    (2, mailboxes.change_mailbox),
+    (3, mailboxes.change_mailbox),
     (0.5, mailboxes.change_source),
     (3, mailboxes.race_pull),
     (4, mailboxes.send_to_mailbox),
-    (2, mailboxes.fail_mailboxes),
+    (3, mailboxes.fail_mailboxes),
     (2, people.borrow),
-    (4, pieces.watch),
+    (2, pieces.watch),
     (4, pieces.trickle),
-    (2, pieces.rewrite),
+    (3, pieces.rewrite),
+    (2, pieces.overtake),
+    (3, pieces.flicker),
     (2, pieces.ripen),
-    (2, pieces.change_mind),
-    (1, pieces.retag),
-    (1, pieces.stumble),
+    (3, pieces.change_mind),
+    (3, pieces.retag),
+    (3, pieces.stumble),
     (2, people.rest),
     (1, people.switch),
     (2, people.regroup),
@@ -222,6 +230,17 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
 """What may happen, and how often against the others."""
 
 
+def shares(done: Counter[str]) -> list[float]:
+    """Return how likely each step comes next: what is behind its share, the more; so few lack.
+
+    >>> rare = [what.__name__ for _, what in STEPS].index("flicker")
+    >>> [int(shares(Counter(flicker=count))[rare] * 100) for count in (0, 1, 2)]
+    [300, 30, 3]
+    """
+    part = done.total() / sum(weight for weight, _ in STEPS)
+    return [weight * 10 ** (weight * part - done[what.__name__]) for weight, what in STEPS]
+
+
 def play(world: World, steps: int, judge: Callable[[], None]) -> None:
     """Play a world for so many steps; ``judge`` is called at each settled point and at the end."""
     cast = Cast(world)
@@ -231,10 +250,12 @@ def play(world: World, steps: int, judge: Callable[[], None]) -> None:
     pieces.begin(cast)
     beginnings.begin(cast)
     importance.begin(cast)
-    weights = [weight for weight, _ in STEPS]
+    mailboxes.begin(cast)
+    done = Counter[str]()
     for step in range(1, steps + 1):
         world.history.step = step
-        ((_, what),) = cast.lots.choices(STEPS, weights)
+        ((_, what),) = cast.lots.choices(STEPS, shares(done))
+        done[what.__name__] += 1
         world.history.add("step", name=what.__name__)
         what(cast)
         if step % SETTLED == 0 or step == steps:
@@ -246,13 +267,23 @@ def _settle(cast: Cast, *, at_end: bool) -> None:
     world = cast.world
     world.fault = ("", 0)
     world.endpoints.behave()
+    _fail_once(cast)
     if cast.lots.random() < 0.5:
         world.pass_time(cast.lots.choice((SECOND, HOUR)))
     mailboxes.tend(cast)
+    if cast.lots.random() < 0.5:
+        desk.read_up(cast)
     settle(cast)
     mailboxes.look(cast)
     cast.note_outbox("page")
     cast.note_filters("settled", set())
-    observations.observe(cast)
+    observations.observe(cast, at_end=at_end)
     world.endpoints.mailboxes.observe()
     looking.look_around(cast, at_end=at_end)
+
+
+def _fail_once(cast: Cast) -> None:
+    """Have something fail that is sent while a world comes to rest: it is sent again."""
+    lots = cast.lots
+    for kind, after in (("smtp", lots.choice((0, 1, 2, 4))), ("http", 0), ("push", 0)):
+        cast.world.endpoints.misbehave(kind, 1, after, lots.choice(("", "hang", "refuse content")))

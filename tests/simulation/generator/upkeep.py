@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from simulation.generator import pieces
 from simulation.generator.cast import Cast
 from simulation.settling import run_task
 from simulation.tasks import Task
@@ -31,9 +32,11 @@ def forget(cast: Cast) -> None:
         return
     audience = lots.choice(sorted({*cast.audiences} - {"public"}))
     before = None
-    if lots.random() < 0.6:
+    if lots.random() < 0.4:
         audience = lots.choice((audience, "public"))
         before = world.now - lots.choice((3, 10, 30)) * DAY
+    if before is None:
+        pieces.say_to(cast, audience)
     cast.note_outbox("page")  # what waits there is forgotten too
     cast.order("forget", audience=audience, before=before)
     cast.history.add("upkeep", kind="forget", audience=audience, before=before)

@@ -81,11 +81,11 @@ PLANTS = (
         "mailboxes",
     ),
     Plant(
-        "a copy is known again by part of its Message-ID",
-        FOLDERS,
-        "_is_of",
-        "return message_id_of(content) == identity.message_id",
-        "return message_id_of(content)[:3] == identity.message_id[:3]",
+        "a copy is known again by its Message-ID alone",
+        PUT,
+        "Mailbox._identity",
+        "MessageIdentity.of_bytes(raw) if is_shared else ",
+        "",
         "mailboxes",
     ),
     Plant(
