@@ -98,6 +98,7 @@ def test_who_chooses_quiet_hours_rests_from_then_on():
     row = story.match(1, "a2", story.now + 1)
     story.forwarded(1, row["sequence"], "a2")
     other = copy.deepcopy(story)
+    story.now += 1
     story.person("alice", "x", quiet_from=12 * 60, quiet_to=14 * 60)
     story.settle(15 * HOUR)
     assert found(story) == []
