@@ -128,6 +128,8 @@ def _serve(
         clock.set(order["now"], order["steady"])
         writes.plan(*order["fault"])
         site.pauses = order["pauses"]
+        if order["chance"]:
+            site_senses.give_chance(order["chance"])
         reply: Any = None
         error = ""
         signal.setitimer(signal.ITIMER_PROF, MOST_SECONDS)

@@ -94,12 +94,18 @@ class _Recorded(World):
         if do == "request" and what["path"].startswith(_UNDO):
             steps = desk.triage_steps(self, what["user"])
             order.step = steps.index(what["path"].removeprefix(_UNDO).strip("/"))
+        self.chance = _chance(self.seed, len(self.orders))
         self.orders.append(order)
         order.reply = super().order(do, **what)
         return order.reply
 
 
 _UNDO = "/triage/undo/"
+
+
+def _chance(seed: int, number: int) -> str:
+    """Return what is drawn from in an order of both worlds: which of two votes is named, say."""
+    return f"{seed} order {number}"
 
 
 def play_twins(
@@ -184,13 +190,14 @@ class _Twin:
     def play(self, first: _Recorded) -> None:
         """Have done here what was done in the first world, each at its instant."""
         entries, told = first.history.entries, 0
-        for order in first.orders:
+        for number, order in enumerate(first.orders):
             for entry in entries[told : order.at]:
                 self._tell(entry)
             told = order.at
             self.world.now = max(self.world.now, order.now)
             self.world.steady = max(self.world.steady, order.steady)
             self.world.history.now = self.world.now
+            self.world.chance = _chance(first.seed, number)
             self.answer = self._do(order)
             self._compare(order)
         for entry in entries[told:]:

@@ -57,6 +57,8 @@ class World:
         self.now, self.steady, self.started = BEGIN, 0, 0
         self.fault: tuple[str, int] = ("", 0)
         self.planned = False
+        self.chance = ""
+        """From what the site draws lots in its next order; if empty, from where it is."""
         self.meanwhile: Callable[[], None] | None = None
         self._meanwhile_in = 0
         self._ordered = ""
@@ -90,7 +92,7 @@ class World:
         self._ordered = fault[0]
         sent = {"do": do, "with": what, "now": now, "steady": self.steady, "fault": fault}
         try:
-            pipe.send({**sent, "pauses": self.meanwhile is not None})
+            pipe.send({**sent, "pauses": self.meanwhile is not None, "chance": self.chance})
             done = self._attend(pipe)
         except (EOFError, ConnectionResetError, BrokenPipeError):
             self._stop(self._at)
