@@ -84,7 +84,7 @@ class Endpoints:
 
     def _bad_answer(self, kind: str) -> dict[str, Any]:
         drawn = self.lots.choice(MISBEHAVIOURS[kind])
-        named = (one for one in MISBEHAVIOURS[kind] if self.how.get(kind) in one.values())
+        named = (fault for fault in MISBEHAVIOURS[kind] if self.how.get(kind) in fault.values())
         return next(named, drawn)
 
     def answer(self, kind: str, request: dict[str, Any]) -> dict[str, Any]:

@@ -69,10 +69,11 @@ class Opinions:
 
     def _of_whom(self, point: Point, rows: list[Row]) -> Iterator[Finding]:
         for row in rows:
-            one = self.said.get(row["value"]) if row["kind"] == "retraction" else None
-            if one is not None and one["audience"] != row["audience"]:
-                said = f"{row['owner']} said {one['annid']} to {one['audience']}, and takes it back"
-                yield Finding(LAW, f"{said} for {row['audience']}", point.step)
+            retracted = self.said.get(row["value"]) if row["kind"] == "retraction" else None
+            if retracted is not None and retracted["audience"] != row["audience"]:
+                said = f"{row['owner']} said {retracted['annid']} to {retracted['audience']}"
+                said += f", and takes it back for {row['audience']}"
+                yield Finding(LAW, said, point.step)
 
     def _standing(self, point: Point, known: Known) -> Iterator[Finding]:
         rows = known.rows[ANNOTATIONS].values()

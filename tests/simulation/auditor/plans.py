@@ -86,7 +86,7 @@ class Plans:
 
     def _replanned(self, *changed: str | int) -> int:
         """Return up to which instant what was stored may have been planned anew since."""
-        last = max(self.replanned.get(one, 0) for one in changed)
+        last = max(self.replanned.get(key, 0) for key in changed)
         return HELD if last and self.is_set_back else last
 
     def _planned_anew(self, point: Point, row: Row, entry: Entry) -> Iterator[Finding]:

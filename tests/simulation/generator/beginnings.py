@@ -39,9 +39,9 @@ def begin(cast: Cast) -> None:
         for kind in lots.sample(KINDS, lots.choice((0, 1, 1, 2))):
             some = sorted(lots.sample(mine, 1)) if mine and lots.random() < 0.4 else None
             send_to(cast, person, kind, some)
-    wanted = {told["kind"] for told in cast.told_destinations.values()}
+    sent_by = {told["kind"] for told in cast.told_destinations.values()}
     for kind in KINDS:
-        if kind not in wanted:
+        if kind not in sent_by:
             send_to(cast, lots.choice(cast.names), kind, None)
     if lots.random() < 0.4:
         lend(cast)

@@ -79,9 +79,9 @@ def keep_from_now(cast: Cast) -> None:
 
 def hurry(cast: Cast) -> None:
     """Have another time be chosen for what waits to be shown, and for long."""
-    some = f"shown_at BETWEEN {cast.world.now + HOUR} AND {HELD - 1} AND sequence IS NULL"
-    some += " AND NOT f.while_unread"
-    _of_some(cast, some, "timeliness", timeliness=cast.lots.choice(TIMELINESS[2:]))
+    waiting = f"shown_at BETWEEN {cast.world.now + HOUR} AND {HELD - 1} AND sequence IS NULL"
+    waiting += " AND NOT f.while_unread"
+    _of_some(cast, waiting, "timeliness", timeliness=cast.lots.choice(TIMELINESS[2:]))
 
 
 def find_nothing(cast: Cast) -> None:

@@ -59,6 +59,7 @@ LIVE = (
 """Live filters, which many kinds of events bring and take."""
 
 LATER: dict[str, Any] = {"kind": "tag", "value": "later", "number": None}
+VOTE: dict[str, Any] = {"kind": "vote", "value": None, "number": 1.0}
 """What somebody says of a message."""
 
 FLICKERING = "not tagged later"
@@ -123,11 +124,11 @@ def rewrite(cast: Cast) -> None:
     if not rows:
         return
     row = lots.choice(lent if lent and lots.random() < 0.6 else rows)
-    last, lasts = _text(cast, LIVE if row["live"] else KEPT), lots.random() < 0.5
-    parts: list[tuple[str, tuple[str, ...]]] = [(last, ())]
-    if not lasts:  # what the second has not been run over ends after the shared window
-        parts = [("m.size > 0", ("filters.tick",)), (last, LANES)]
-    for text, lanes in parts:
+    last = _text(cast, LIVE if row["live"] else KEPT)
+    texts: list[tuple[str, tuple[str, ...]]] = [(last, ())]
+    if lots.random() >= 0.5:  # what the second has not been run over ends after the shared window
+        texts = [("m.size > 0", ("filters.tick",)), (last, LANES)]
+    for text, lanes in texts:
         bring(cast)
         sent = _form(row["name"], text, live=row["live"])
         sent |= {"timeliness": row["timeliness"], "visibility": row["visibility"], "found": "keep"}
@@ -138,7 +139,7 @@ def rewrite(cast: Cast) -> None:
         cast.note_filters("edit", {row["key"]}, **told)
         cast.world.pass_time(SECOND)
         _run(cast, *lanes)
-    if lasts and lots.random() < 0.7:
+    if len(texts) == 1 and lots.random() < 0.7:
         _enroll(cast)
     bring(cast)
     _run(cast, "filters.tick")
@@ -217,17 +218,16 @@ def change_mind(cast: Cast) -> None:
     row = cast.visible_message(lots.choice(cast.names))
     if row is None:
         return
-    against: dict[str, Any] = {"kind": "vote", "value": None, "number": -1.0}
-    vote = against | {"number": 1.0}
-    first = [(LATER, "terry"), *[(vote, "Jones")] * 2, *[(against, "terry")] * 2]
+    against = VOTE | {"number": -1.0}
+    first = [(LATER, "terry"), *[(VOTE, "Jones")] * 2, *[(against, "terry")] * 2]
     taken_back = [0, 1]
     if lots.random() < 0.5:
-        some = (LATER, vote, lots.choice((LATER, vote, against)))
-        first = [(one, "") for one in lots.sample(some, 3)]
+        three = (LATER, VOTE, lots.choice((LATER, VOTE, against)))
+        first = [(what, "") for what in lots.sample(three, 3)]
         taken_back = lots.sample(range(3), lots.choice((1, 2, 3)))
     said = []
-    for one, owner in first:
-        said.append(_say(cast, row, one, owner))
+    for what, owner in first:
+        said.append(_say(cast, row, what, owner))
         if lots.random() < 0.4:
             _run(cast, "filters.tick")
     _watch(cast, SAID)
@@ -241,10 +241,8 @@ def change_mind(cast: Cast) -> None:
 def say_to(cast: Cast, audience: str) -> None:
     """Have strangers say something to an audience alone, of mail that others see too."""
     public = [row for row in cast.mail.rows if row["audience"] == "public"]
-    tag, vote = {"kind": "tag", "value": "later"}, {"kind": "vote", "value": None}
     for row in cast.lots.sample(public, min(len(public), 6)):
-        what = cast.lots.choice((tag | {"number": None}, vote | {"number": 1.0}))
-        _say(cast, {**row, "audience": audience}, what)
+        _say(cast, {**row, "audience": audience}, cast.lots.choice((LATER, VOTE)))
     _run(cast, *LANES, "filters.tick", "filters.appraise")
 
 
