@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
+from typing import Any
 from zoneinfo import ZoneInfo
 
-from django.db.models import BigIntegerField, Case, F, Value, When
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import BigIntegerField, F, Func, Value
 from django.db.models.expressions import Combinable
+from django.db.models.sql.compiler import SQLCompiler
 
 from tapestry.core.clock import DAY, to_instant
 
@@ -33,10 +36,7 @@ def local_day(instant: int, zone: ZoneInfo) -> date:
 
 def sql_day(name: str, zone: ZoneInfo) -> Combinable:
     """Return the number of the day, since 1970, of the instant in a field or annotation."""
-    *steps, (_, first) = offsets(zone)
-    whens = [When(**{f"{name}__gte": start}, then=Value(offset)) for start, offset in steps]
-    offset = Case(*whens, default=Value(first), output_field=BigIntegerField())
-    return (F(name) + offset) / Value(DAY)
+    return (F(name) + _Offset(F(name), steps=offsets(zone))) / Value(DAY)
 
 
 def offsets(zone: ZoneInfo) -> tuple[tuple[int, int], ...]:
@@ -57,6 +57,23 @@ def _offsets(zone: ZoneInfo, end: int) -> tuple[tuple[int, int], ...]:
             steps.append((to_instant(step), _offset(step, zone)))
         at += day
     return tuple(reversed(steps))
+
+
+class _Offset(Func):
+    """The offset of a zone at an instant, given the zone's ``steps``.
+
+    A ``Case`` would have Django compile the instant for each step: most of the cost of a list.
+    """
+
+    output_field = BigIntegerField()
+
+    def as_sql(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, *_: Any, **_context: Any
+    ) -> tuple[str, tuple[Any, ...]]:
+        steps = self.extra["steps"]
+        instant, given = compiler.compile(*self.get_source_expressions())
+        whens = " ".join(f"WHEN {instant} >= {start} THEN {offset}" for start, offset in steps)
+        return f"CASE {whens} ELSE {steps[-1][1]} END", tuple(given) * len(steps)
 
 
 def _offset(at: datetime, zone: ZoneInfo) -> int:
