@@ -19,13 +19,16 @@ WATCH = pytest.StashKey[BrowserWatch]()
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
-    """End the watch over a browser with the test: the site is stopped while its pages still ask."""
+    """Close the pages of a browser with the test, before the site that they ask is stopped."""
+    pictures = item.funcargs.get("pictures")
     try:
-        return (yield)
+        result = yield
+        pictures = None
+        return result
     finally:
         if WATCH in item.stash:
             with suppress(Exception):  # a browser that is gone says nothing
-                item.stash[WATCH].end()
+                item.stash[WATCH].end(pictures)
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +64,7 @@ def running_browser(chromium):
 
 @pytest.fixture
 def browser(request, running_browser, pictures):
-    """A browser without any page; what its pages show at the end is kept as pictures.
+    """A browser without any page; what its pages show as a test fails is kept as pictures.
 
     No page may have an error in the console or ask another host, unless the test is marked with
     a part of what it expects: ``@pytest.mark.browser_says("status of 404")``.
@@ -70,13 +73,7 @@ def browser(request, running_browser, pictures):
     expected = [part for mark in marks for part in mark.args]
     watch = request.node.stash[WATCH] = BrowserWatch(running_browser, expected)
     yield running_browser
-    watch.leave()
-    pages = [page for context in running_browser.contexts for page in context.pages]
-    for number, page in enumerate(pages):
-        with suppress(Exception):  # a page that is busy has none
-            page.screenshot(path=pictures / f"last-{number}.png")
-    for context in running_browser.contexts:
-        context.close()
+    watch.end()  # if the test did not begin
     assert watch.faults == [], "\n".join(watch.faults)
 
 

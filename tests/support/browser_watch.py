@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from support.page_errors import LEFT
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from playwright.sync_api import (
         Browser,
         BrowserContext,
@@ -41,16 +44,28 @@ class BrowserWatch:
         watched: Any = browser
         watched.new_context, watched.new_page = self._open_context, self._open_page
 
-    def end(self) -> None:
-        """Take in what was said until now, and nothing later: the site may end before its pages."""
+    def end(self, pictures: Path | None = None) -> None:
+        """Take in what was said until now, and nothing later, and close all pages.
+
+        Where the test failed, ``pictures`` is the directory for what they show.
+        """
+        if self._is_over:
+            return
+        for name in ("new_context", "new_page"):
+            vars(self._browser).pop(name, None)
         for context in self._browser.contexts:
             context.cookies()  # what was said before the answer is dispatched before it
         self._is_over = True
+        if pictures is not None:
+            self._take_pictures(pictures)
+        for context in self._browser.contexts:
+            context.close()
 
-    def leave(self) -> None:
-        """Watch what is opened no more."""
-        left: Any = self._browser
-        del left.new_context, left.new_page
+    def _take_pictures(self, directory: Path) -> None:
+        pages = [page for context in self._browser.contexts for page in context.pages]
+        for number, page in enumerate(pages):
+            with suppress(Exception):  # a page that is busy has none
+                page.screenshot(path=directory / f"last-{number}.png")
 
     def _open_context(self, **options: Any) -> BrowserContext:
         context = self._new_context(**options)
