@@ -99,6 +99,18 @@ class Folder(models.Model):
         return self.name
 
 
+class DeadLetters(models.Model):
+    """What a server did not hand over of a folder that a source reads for that audience no more.
+
+    The cursor stands behind these messages: whoever reads the folder for that audience asks for
+    them (``filters.sources.sync_state``).  ``owner`` is the account and the audience.
+    """
+
+    owner = models.TextField(db_index=True)
+    folder = models.CharField(max_length=500)
+    unavailable = models.JSONField()
+
+
 class Pull(models.Model):
     """A pull of a source that brought something or failed: instants, counts and the error.
 
