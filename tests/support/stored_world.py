@@ -60,14 +60,14 @@ def main(what: str, number: int = 0) -> None:
     import django
 
     django.setup()
+    from support.all_rows import all_rows
     from support.engines.sqlite_engine import SqliteEngine
 
     from filters.runtime import services
 
     def engine_on(snapshot: Any, **_: Any) -> SqliteEngine:
         names = ("messages", "annotations")
-        rows = {name: services.tables().open(name).to_pyarrow_table() for name in names}
-        return SqliteEngine({name: table.to_pylist() for name, table in rows.items()})
+        return SqliteEngine({name: all_rows(services.tables(), name) for name in names})
 
     services.engine_on = services.unproven_engine_on = engine_on
     {"go-on": go_on, "tell": lambda _: tell(), "look": look}[what](number)
@@ -158,14 +158,16 @@ def expected(end: int) -> list[list[str]]:
 
 def tell() -> None:
     """Print all messages and all matches as JSON."""
+    from support.all_rows import all_rows
+
     from filters.models import Match
     from filters.runtime import services
 
-    rows = services.tables().open("messages").to_pyarrow_table(columns=["msgid"])
+    rows = {name: all_rows(services.tables(), name) for name in ("messages", "annotations")}
     matches = Match.objects.order_by("filter__name", "msgid").values_list("filter__name", "msgid")
-    votes = services.tables().open("annotations").to_pyarrow_table(columns=["msgid"])
-    content = {"messages": sorted(rows["msgid"].to_pylist()), "matches": list(matches)}
-    print(json.dumps({**content, "votes": sorted(votes["msgid"].to_pylist())}), flush=True)
+    messages, votes = (sorted(row["msgid"] for row in rows[name]) for name in rows)
+    content = {"messages": messages, "matches": list(matches), "votes": votes}
+    print(json.dumps(content), flush=True)
 
 
 if __name__ == "__main__":

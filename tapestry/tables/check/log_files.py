@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -134,7 +133,10 @@ def _read_checkpoint(root: Path, report: Report, content: LogContent) -> int:
 
 
 def _actions(checkpoint: bytes) -> list[Mapping[str, Any]]:
-    rows = pq.read_table(BytesIO(checkpoint), columns=["add", "remove", "txn"])
+    # In memory of Arrow's own: its threads may still hold Python's as the program ends, and abort.
+    held = pa.BufferOutputStream()
+    held.write(checkpoint)
+    rows = pq.read_table(held.getvalue(), columns=["add", "remove", "txn"])
     return [
         {kind: action}
         for kind in ("add", "remove", "txn")

@@ -21,11 +21,12 @@ django.setup()
 from filters.management.base import make_database_ready
 from filters.runtime import services
 from filters.upkeep import rounds
+from support.all_rows import all_rows
 from support.engines.sqlite_engine import SqliteEngine
 make_database_ready()
 names = ("messages", "annotations")
 services.engine_on = lambda snapshot: SqliteEngine(
-    {name: services.tables().open(name).to_pyarrow_table().to_pylist() for name in names}
+    {name: all_rows(services.tables(), name) for name in names}
 )
 print(len(rounds.run_round().matches))
 """
