@@ -21,11 +21,13 @@ def pytest_configure():
     Passwords are hashed in no time in this process, and static files looked for as they are asked
     for: not all of them with each client.
 
-    Celery reads its settings once: here, where there is no Redis.
+    Celery reads its settings once: here, where there is no Redis.  No Spark runs for long enough
+    to gain by the slow compiler of the JVM.
     """
     from django.conf import settings
 
     from tapestry.celery import app
+    from tapestry.spark.server import SHORT_LIVED
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("REDIS_URL", NO_REDIS)
@@ -37,6 +39,7 @@ def pytest_configure():
     settings.WHITENOISE_AUTOREFRESH = True
     settings.PRIVATE_HOSTS = LOOPBACK
     os.environ["TAPESTRY_PRIVATE_HOSTS"] = ",".join(LOOPBACK)
+    os.environ.setdefault("TAPESTRY_SPARK_JVM", SHORT_LIVED)
 
 
 @pytest.hookimpl(trylast=True)
