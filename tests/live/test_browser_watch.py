@@ -18,7 +18,10 @@ FAULTY = """
 """
 
 
-def test_errors_and_requests_to_other_hosts_are_seen_on_every_page(chromium):
+PICTURES = ["last-0.png", "last-1.png"]
+
+
+def test_errors_and_requests_to_other_hosts_are_seen_on_every_page(chromium, tmp_path):
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
         opened = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
@@ -33,8 +36,13 @@ def test_errors_and_requests_to_other_hosts_are_seen_on_every_page(chromium):
                 "request to http://nowhere.invalid/x.png",
                 "uncaught: thrown",
             ]
-        watch.end()
         page.set_content(FAULTY)
-        page.wait_for_function("document.title === 'done'")
-        assert watch.faults == []
+        watch.end(tmp_path)
+        assert opened.contexts == []
+        assert [picture.name for picture in sorted(tmp_path.iterdir())] == PICTURES
+        faults = list(watch.faults)
+        later = opened.new_page()
+        later.set_content(FAULTY)
+        later.wait_for_function("document.title === 'done'")
+        assert watch.faults == faults
         opened.close()
