@@ -174,6 +174,27 @@ def test_what_is_marked_as_deleted_does_not_count():
     assert found(story) == []
 
 
+def test_who_chooses_quiet_hours_before_the_first_point_may_have_got_mail_at_night():
+    story = right_story()
+    puts(story)[0].update(now=NINE + 14 * HOUR)
+    person = next(entry for entry in story.entries if entry["what"] == "person")
+    before = {**person, "quiet_from": None, "quiet_to": None}
+    story.entries.insert(story.entries.index(person), before)
+    assert found(story) == []
+
+
+def test_of_two_audiences_one_copy_stays_where_the_other_has_left():
+    story = right_story()
+    story.mail(NINE + 2 * HOUR, {"msgid": "m2", "audience": "user:alice"})
+    story.notes(NINE + 2 * HOUR + 1, {"annid": "x", "msgid": "m2", "owner": "bob"})
+    story.match(2, "m2", NINE + 2 * HOUR + 1, audience="user:alice")
+    story.now = NINE + 4 * HOUR
+    story.put("Tapestry/f2", "m2", how="move")
+    story.lying["Tapestry/f2/Left"].clear()
+    story.settle(NINE + 5 * HOUR)
+    assert not any("has left, and lies" in said for said in found(story)), found(story)
+
+
 def test_what_a_source_may_not_bring_any_more_may_be_missing():
     story = right_story()
     lost(story)

@@ -10,7 +10,7 @@ mailbox from which its reader alone has it: what others flagged is theirs.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -73,8 +73,9 @@ class Boxes:
 
         ``before`` is what each person could see at some time since the last point.
         """
-        named = {entry["name"] for entry in point.entries if entry["what"] == "person"}
-        self.changed, self.people = named & self.people, named | self.people
+        named = Counter(e["name"] for e in point.entries if e["what"] == "person")
+        self.changed = {name for name in named if name in self.people or named[name] > 1}
+        self.people |= {*named}
         for row in self.known.rows[MESSAGES].values():
             self.given[copy_of(row)].add(row["audience"])
         for entry in point.entries:
@@ -154,6 +155,7 @@ class Boxes:
     ) -> Iterator[Finding]:
         """All that was released lies there, as far as each destination has come."""
         looks = {look["user"]: look for look in point.seen["mailbox"]}
+        stay = {self._copy(row) for row in rows if row["retracted_at"] is None}
         for place in self.places.values():
             state, look = states.get(place.entry["key"]), looks.get(place.entry["address"])
             if state is None or look is None or not state["active"]:
@@ -163,10 +165,16 @@ class Boxes:
                 yield Finding(LAW, said, point.step)
             for row in rows:
                 life = lives.get(row["filter"])
-                if life is not None and self._is_due(place, row, life):
+                # The same bytes lie there for others, too: one may have left, and another not.
+                stays = row["retracted_at"] is not None and self._copy(row) in stay
+                if life is not None and self._is_due(place, row, life) and not stays:
                     yield from self._lies(point, place, row, life, state, look)
             if place.start == 1 << 62:
                 place.start = state["cursor"]
+
+    def _copy(self, row: Row) -> tuple[int, Copy | None]:
+        message = self.known.rows[MESSAGES].get((row["msgid"], row["audience"]))
+        return row["filter"], None if message is None else copy_of(message)
 
     def _is_due(self, place: Place, row: Row, life: Life) -> bool:
         """Return whether a match has to be there, or to have left, for certain."""
@@ -196,7 +204,7 @@ class Boxes:
                 said += f" waits for {place.name}, which is not due"
                 yield Finding(LAW, said, point.step)
             return
-        wanted = copy_of(self.known.rows[MESSAGES][row["msgid"], row["audience"]])
+        _, wanted = self._copy(row)
         there = wanted in _lying(look, place.folder(name))
         if left and there:
             yield Finding(LAW, f"{said} has left, and lies in {place.folder(name)}", point.step)
