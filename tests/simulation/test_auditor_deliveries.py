@@ -168,6 +168,15 @@ def test_positions_before_a_restore_were_those_of_other_matches(name):
     assert not any(said in sentence for sentence in found(story)), found(story)
 
 
+def test_what_was_shown_already_may_be_sent_by_a_clock_that_was_set_back():
+    story = copy.deepcopy(right_story())
+    corrupt, said = CORRUPTIONS["a message too early"]
+    corrupt(story)
+    step = {"what": "fault", "kind": "clock_step", "by": -HOUR, "step": 0, "now": BEGIN}
+    story.entries.insert(0, step)
+    assert not any(said in sentence for sentence in found(story)), found(story)
+
+
 def test_what_has_left_a_list_and_come_back_since_was_told_of_its_first_stay():
     story = copy.deepcopy(right_story())
     sent = received(story)[0]

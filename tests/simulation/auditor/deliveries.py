@@ -300,7 +300,7 @@ class Deliveries:
             row = by_position.get(position) if position is not None else None
             if row is None or row["filter"] in self.plans.replanned:
                 continue
-            if row["shown_at"] > max(now, row["stored_at"]):
+            if row["shown_at"] > max(now, row["stored_at"]) + self.plans.set_back:
                 said = f"{name} has {row['msgid']} at {when(now)}, to be shown at"
                 yield Finding(LAW, f"{said} {when(row['shown_at'])}", point.step)
 

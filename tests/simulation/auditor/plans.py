@@ -22,10 +22,11 @@ class Plans:
 
     ``replanned`` are people and filters of which a change may have planned anew what was stored up
     to an instant.  ``choices`` are those of filters at the last point, which was at ``last``.
+    ``set_back`` is by how much the clock was set back so far, in all.
     """
 
     def __init__(self, known: Known) -> None:
-        self.known, self.is_set_back = known, False
+        self.known, self.set_back = known, 0
         self.people: set[str] = set()
         self.stored: dict[int, Row] = {}
         self.replanned: dict[str | int, int] = {}
@@ -40,7 +41,8 @@ class Plans:
                 if entry["name"] in self.people:
                     self.replanned[entry["name"]] = entry["now"]
                 self.people.add(entry["name"])
-            self.is_set_back |= entry.get("kind") == "clock_step" and entry["by"] < 0
+            if entry.get("kind") == "clock_step":
+                self.set_back -= min(entry["by"], 0)
         self.hurried = dict(_hurried(point.entries, lives))
 
     def judge(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
@@ -68,7 +70,7 @@ class Plans:
                 yield from self._planned_anew(point, row, entry)
             replanned = stored_at <= self._replanned(row["filter"], entry["owner"])
             if replanned or entry.get("while_unread"):
-                if shown < stored_at and shown != HELD and not self.is_set_back:
+                if shown < stored_at and shown != HELD and not self.set_back:
                     said = f"{row['msgid']} of filter {row['filter']} is shown before it is stored"
                     yield Finding(LAW, said, point.step)
                 continue
@@ -87,7 +89,7 @@ class Plans:
     def _replanned(self, *changed: str | int) -> int:
         """Return up to which instant what was stored may have been planned anew since."""
         last = max(self.replanned.get(key, 0) for key in changed)
-        return HELD if last and self.is_set_back else last
+        return HELD if last and self.set_back else last
 
     def _planned_anew(self, point: Point, row: Row, entry: Entry) -> Iterator[Finding]:
         """What waits as another time is chosen is shown at the first such time from then on."""
@@ -101,7 +103,7 @@ class Plans:
         else:
             return
         waits = planned > max(most, stored_at)
-        if not waits or self.is_set_back or HELD in (planned, row["shown_at"]):
+        if not waits or self.set_back or HELD in (planned, row["shown_at"]):
             return
         first = shown_at(entry["timeliness"], person, least)
         last = shown_at(entry["timeliness"], person, most)
