@@ -94,7 +94,8 @@ class UnavailableMessages:
     any time: ``trouble``, the first and last number that were fetched when it was lost, and the
     number of losses if that was one message; ``missing``, for each number how often it was
     fetched and when it is due again; ``in_a_row``, how many were put aside since a message came
-    or one was fetched again.  ``came_in_vain`` are those that could not be appended.
+    or one was fetched again.  ``came_in_vain`` are those that could not be appended;
+    ``is_renumbered`` is set while what is stored is of another numbering.
 
     Sync states that are not durable cannot have them fetched again.  With those the cursor
     stays before the first missing message, and ``through`` is the last number of this process.
@@ -109,9 +110,11 @@ class UnavailableMessages:
     in_a_row: int = field(default=0, init=False)
     through: int = field(default=0, init=False)
     came_in_vain: set[int] = field(default_factory=set, init=False)
+    is_renumbered: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         stored = self.sync_states.load(self.folder).get(STATE, {})
+        self.is_renumbered = stored.get("numbering", self.numbering) != self.numbering
         if stored.get("numbering") == self.numbering:
             self.trouble, self.missing = stored["trouble"], dict(stored["missing"])
             self.in_a_row = stored.get("in_a_row", 0)
@@ -152,9 +155,10 @@ class UnavailableMessages:
         if self.is_full:
             yield from self._retry(fetch_again)
         yield from new_items
-        # The folder was read to its end without another loss of the connection.
-        if self.trouble is not None:
-            self.trouble = None
+        # The folder was read to its end without another loss of the connection; what was missing
+        # under other numbers came with it.
+        if self.trouble is not None or self.is_renumbered:
+            self.trouble, self.is_renumbered = None, False
             self._save()
         yield from self._retry(fetch_again)
         if self.missing and not self.sync_states.durable:

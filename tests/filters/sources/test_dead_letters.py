@@ -11,7 +11,7 @@ from support.publishers import let_publish
 from support.servers.fake_servers import FakeImap, letter
 
 from filters.models import DeadLetters
-from filters.models.source import Source
+from filters.models.source import Folder, Source
 from filters.sources import tasks
 from filters.sources.credentials import keep_secret
 from filters.upkeep.forgetting import forget
@@ -113,6 +113,20 @@ def test_it_comes_to_whoever_reads_the_folder_again(
         pull(source)
         assert private(tables) == ["1@x.org", "2@x.org", "3@x.org"]
         assert not DeadLetters.objects.filter(owner__endswith=AUDIENCE).exists()
+
+
+def test_what_was_withheld_under_other_numbers_is_asked_for_no_more(
+    alice: User, tables: Tables
+) -> None:
+    with Withholding({"INBOX": {n: letter(n) for n in (1, 2, 3)}}) as server:
+        source = source_at(server, alice)
+        pull(source)
+        folder = Folder.objects.get()
+        folder.sync_state[unavailable.STATE]["numbering"] = 0
+        folder.save()
+        server.withholds = False
+        pull(source)
+        assert not unavailable.has_unavailable(Folder.objects.get().sync_state)
 
 
 def test_nobody_asks_for_what_is_forgotten(alice: User, tables: Tables) -> None:
