@@ -86,4 +86,10 @@ RED = (
         "what was moved to another copy after a forgetting had no card until the next window",
         "tests/filters/upkeep/test_lanes_of_site.py",
     ),
+    Red(
+        1001,
+        300,
+        "what was withheld under an older UIDVALIDITY was missing for ever",
+        "tests/filters/sources/test_dead_letters.py",
+    ),
 )
