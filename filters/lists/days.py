@@ -36,7 +36,7 @@ def local_day(instant: int, zone: ZoneInfo) -> date:
 
 def sql_day(name: str, zone: ZoneInfo) -> Combinable:
     """Return the number of the day, since 1970, of the instant in a field or annotation."""
-    return (F(name) + _Offset(F(name), steps=offsets(zone))) / Value(DAY)
+    return (F(name) + _ZoneOffset(F(name), steps=offsets(zone))) / Value(DAY)
 
 
 def offsets(zone: ZoneInfo) -> tuple[tuple[int, int], ...]:
@@ -59,7 +59,7 @@ def _offsets(zone: ZoneInfo, end: int) -> tuple[tuple[int, int], ...]:
     return tuple(reversed(steps))
 
 
-class _Offset(Func):
+class _ZoneOffset(Func):
     """The offset of a zone at an instant, given the zone's ``steps``.
 
     A ``Case`` would have Django compile the instant for each step: most of the cost of a list.

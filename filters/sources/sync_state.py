@@ -56,8 +56,7 @@ class StoredSyncStates:
             _leave_dead_letters(row)
         if STATE in state:
             DeadLetters.objects.filter(owner=self._owner, folder=name).delete()
-        now = stored | {"of": self._owner}
-        Folder.objects.filter(pk=row.pk).update(sync_state=now)
+        Folder.objects.filter(pk=row.pk).update(sync_state=stored | {"of": self._owner})
 
     @property
     def _owner(self) -> str:

@@ -134,9 +134,9 @@ def _read_checkpoint(root: Path, report: Report, content: LogContent) -> int:
 
 def _actions(checkpoint: bytes) -> list[Mapping[str, Any]]:
     # In memory of Arrow's own: its threads may still hold Python's as the program ends, and abort.
-    held = pa.BufferOutputStream()
-    held.write(checkpoint)
-    rows = pq.read_table(held.getvalue(), columns=["add", "remove", "txn"])
+    stream = pa.BufferOutputStream()
+    stream.write(checkpoint)
+    rows = pq.read_table(stream.getvalue(), columns=["add", "remove", "txn"])
     return [
         {kind: action}
         for kind in ("add", "remove", "txn")

@@ -101,7 +101,7 @@ def private(tables: Tables) -> list[str]:
 
 
 @pytest.mark.parametrize("change", [delete, delete_all, move, outlive])
-def test_it_comes_to_whoever_reads_the_folder_again(
+def test_withheld_mail_comes_to_whoever_reads_the_folder_again(
     alice: User, tables: Tables, change: Change
 ) -> None:
     with Withholding({"INBOX": {n: letter(n) for n in (1, 2, 3)}}) as server:
