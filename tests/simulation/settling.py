@@ -8,7 +8,7 @@ from simulation import sources
 from simulation.tasks import BEATS, SECOND, Task
 from simulation.world import CrashedError, OrderFailedError, World
 
-MOST = 90
+MOST = 30
 """Rounds after which a world does not settle, which is a fault of it."""
 
 
