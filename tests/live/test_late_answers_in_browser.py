@@ -182,6 +182,7 @@ def test_what_is_ticked_is_still_ticked_when_the_news_is_taken_in(browser, jones
     Match.objects.filter(msgid="c").update(retracted_at=wall_clock())
     with page.expect_response(LIST):
         load_again(page)
+    page.wait_for_function("waiting !== null")  # the answer has been looked at
     ticked = """() => {
       document.getElementById("news").click();
       return document.querySelector('.pick[value="a"]').checked;
