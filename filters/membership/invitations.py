@@ -13,7 +13,7 @@ from filters.accounts.emails import accounts_of
 from filters.delivery.links import absolute
 from filters.delivery.mail.kept import is_kept_only
 from filters.membership import mails
-from filters.membership.requests_limit import may_mail
+from filters.membership.requests_limit import send_limited
 from filters.models import Address, Invitation
 from filters.runtime.opaque_keys import keyed_digest
 from tapestry.core.clock import DAY, wall_clock
@@ -65,8 +65,10 @@ def send_link(email: str) -> bool:
 
     Whose address it is already is told that instead: whoever asked cannot tell.
     """
-    if not may_mail("sign-up", email):
-        return True
+    return send_limited("sign-up", email, lambda: _send_link(email))
+
+
+def _send_link(email: str) -> bool:
     if users := accounts_of(email):
         names = ", ".join(user.get_username() for user in users)
         url = absolute(reverse("sign-in"))

@@ -45,14 +45,23 @@ def link_refusal(request: HttpRequest) -> tuple[Refused | None, Callable[[], Non
         return _refused(request, "link", error, "links that do not work"), lambda: None
 
 
-def may_mail(kind: str, email: str) -> bool:
-    """Count a mail to an address, and tell whether there were few enough."""
+def send_limited(kind: str, email: str, send: Callable[[], bool]) -> bool:
+    """Count a mail to an address, and send it; where there were too many, nothing is sent.
+
+    Return False to have it tried again: what was not sent does not count.
+    """
     try:
-        counts.reserve([Count("mail", MAILS, digest(kind, folded(email)))])
+        give_back = counts.reserve([Count("mail", MAILS, digest(kind, folded(email)))])
     except TooManyTriesError as error:
         event(log, "account_mail_refused", kind=kind, reason=error.reason)
-        return False
-    return True
+        return True
+    sent = False
+    try:
+        sent = send()
+    finally:
+        if not sent:
+            give_back()
+    return sent
 
 
 def refused_page(request: HttpRequest, refused: Refused) -> HttpResponse:

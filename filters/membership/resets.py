@@ -10,8 +10,9 @@ from django.urls import reverse
 from filters.accounts.emails import accounts_of
 from filters.accounts.sessions.record import sign_out
 from filters.delivery.links import absolute
+from filters.delivery.ways import push
 from filters.membership import mails
-from filters.membership.requests_limit import may_mail
+from filters.membership.requests_limit import send_limited
 from filters.runtime import opaque_keys
 
 
@@ -22,10 +23,14 @@ def send_links(email: str) -> bool:
     account whose password the operator made unusable: it is not for its person to enable it again.
     """
     users = [user for user in accounts_of(email) if user.has_usable_password()]
-    if not users or not may_mail("reset", email):
+    if not users:
         return True
-    sent = [_send_link(user) for user in users]
-    return all(sent)
+
+    def send() -> bool:
+        sent = [_send_link(user) for user in users]
+        return all(sent)
+
+    return send_limited("reset", email, send)
 
 
 def user_of(key: str, token: str) -> User | None:
@@ -39,13 +44,17 @@ def user_of(key: str, token: str) -> User | None:
 
 @transaction.atomic
 def set_password(user: User, token: str, password: str) -> bool:
-    """Set a password by a link, and sign the person out everywhere; False if it was used up."""
+    """Set a password by a link; return False if it was used up.
+
+    The person is signed out everywhere, and no browser notifies them.
+    """
     stored = User.objects.select_for_update().get(pk=user.pk)
     if not default_token_generator.check_token(stored, token):
         return False
     stored.set_password(password)
     stored.save(update_fields=["password"])
     sign_out(stored)
+    push.forget_others(stored, "")
     return True
 
 

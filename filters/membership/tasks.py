@@ -16,16 +16,16 @@ from filters.runtime import services, set_aside
 from tapestry.celery import app
 from tapestry.core.file_lock import file_lock
 
-AGAIN = 60
-"""Seconds after which mail that could not be sent is tried again."""
+AGAIN, LATEST = 60, 900
+"""Seconds after which mail that could not be sent is tried again: twice as many each time."""
 
 MAIL: dict[str, Any] = {
     "bind": True,
     "ignore_result": True,
     "needs_room": False,
-    "max_retries": 2,
+    "max_retries": 7,
 }
-"""Options of the tasks that send mail."""
+"""Options of the tasks that send mail: they try for an hour."""
 
 
 def _send(task: Task, kind: str, send: Callable[[], bool]) -> None:
@@ -34,7 +34,7 @@ def _send(task: Task, kind: str, send: Callable[[], bool]) -> None:
     with set_aside.of(SetAside.Kind.STEP).guard(f"send {kind}"):
         sent = send()
     if not sent:
-        raise task.retry(countdown=AGAIN)
+        raise task.retry(countdown=min(AGAIN << task.request.retries, LATEST))
 
 
 @app.task(name="filters.send_reset", **MAIL)

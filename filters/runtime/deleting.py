@@ -1,16 +1,21 @@
-"""Deleting a row to which a worker may be adding others."""
+"""Deleting rows to which a worker may be adding others."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import transaction
-from django.db.models import Model
+from django.db.models import QuerySet
 
 
 @transaction.atomic
-def delete_locked(doomed: Model) -> None:
-    """Delete a row and those that refer to it, once whoever has it locked is done.
+def delete_locked(doomed: QuerySet[Any]) -> int:
+    """Delete rows and those that refer to them, once whoever has them locked is done.
 
-    Of a row that is added meanwhile a deletion sees nothing, and would be refused for it.
+    Return how many.  Of a row that is added meanwhile a deletion sees nothing, and would be refused
+    for it.
     """
-    list(type(doomed)._default_manager.select_for_update().filter(pk=doomed.pk).values_list("pk"))
-    doomed.delete()
+    locked = doomed.select_for_update(of=("self",)).order_by("pk")
+    keys = list(locked.values_list("pk", flat=True))
+    doomed.model._default_manager.filter(pk__in=keys).delete()
+    return len(keys)

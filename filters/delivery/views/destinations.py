@@ -98,7 +98,7 @@ def delete(request: PersonRequest, pk: int) -> HttpResponse:
     doomed = destination_of(request, pk)
     if request.method == "POST":
         messages.success(request, f"Nothing is sent to {doomed} any more.")
-        delete_locked(doomed)
+        delete_locked(Destination.objects.filter(pk=doomed.pk))
         return redirect("destinations")
     return render(request, "filters/delivery/delete.html", {"destination": doomed})
 

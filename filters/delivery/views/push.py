@@ -51,7 +51,7 @@ def remove(request: PersonRequest, pk: int) -> HttpResponse:
     """Notify a browser no longer."""
     own = get_object_or_404(Destination, owner=request.user, kind=Destination.Kind.PUSH, pk=pk)
     messages.success(request, f"{own.name} no longer notifies you.")
-    delete_locked(own)
+    delete_locked(Destination.objects.filter(pk=own.pk))
     return redirect("push")
 
 

@@ -23,6 +23,7 @@ from filters.delivery.ways.vapid import vapid_keys
 from filters.inbox.counts import unread_of
 from filters.models import Destination, ReleaseCounter
 from filters.runtime import encryption, services
+from filters.runtime.deleting import delete_locked
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
@@ -89,7 +90,7 @@ def subscribe(
     with transaction.atomic():
         position = ReleaseCounter.lock().last
         known = Destination.objects.filter(kind=Destination.Kind.PUSH, settings__digest=digest)
-        known.exclude(owner=owner).delete()
+        delete_locked(known.exclude(owner=owner))
         browsers = browsers_of(owner)
         locked = browsers.select_for_update(no_key=True)
         destination = locked.filter(settings__digest=digest).first()
@@ -138,8 +139,7 @@ def forget_others(owner: User, browser: str) -> int:
         for row in browsers_of(owner)
         if not browser or row.settings.get("browser") != browser
     ]
-    browsers_of(owner).filter(pk__in=others).delete()
-    return len(others)
+    return delete_locked(browsers_of(owner).filter(pk__in=others))
 
 
 def subscription_of(destination: Destination) -> PushSubscription:

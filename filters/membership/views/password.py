@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
@@ -23,10 +24,11 @@ def my_password(request: PersonRequest) -> HttpResponse:
     """Change one's own password: other sessions and their notifications end, this one stays."""
     form = PasswordForm(request, request.POST if request.method == "POST" else None)
     if form.is_valid():
-        form.save()
-        update_session_auth_hash(request, form.user)
-        sign_out(request.user, but=request.session.session_key)
-        push.forget_others(request.user, this_browser(request))
+        with transaction.atomic():
+            push.forget_others(request.user, this_browser(request))
+            form.save()
+            update_session_auth_hash(request, form.user)
+            sign_out(request.user, but=request.session.session_key)
         tell(request.user, "The password was changed.")
         messages.success(request, "Your password is changed. You are signed out everywhere else.")
         return redirect("me")

@@ -11,7 +11,6 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from filters.delivery.mail.kept import is_kept_only
-from filters.delivery.ways import push
 from filters.membership import tasks
 from filters.membership.forms import EmailForm, NewPasswordForm
 from filters.membership.notices import tell
@@ -58,7 +57,6 @@ def reset_password(request: HttpRequest, key: str, token: str) -> HttpResponse:
     if form.is_valid():
         if not set_password(user, token, form.cleaned_data["password"]):
             return render(request, "filters/membership/expired.html", status=404)
-        push.forget_others(user, "")
         tell(user, "A new password was set, with a link that was sent to this address.")
         messages.success(request, "Your password is changed. Please sign in with the new one.")
         return redirect("sign-in")

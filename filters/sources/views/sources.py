@@ -85,7 +85,7 @@ def delete(request: PersonRequest, pk: int) -> HttpResponse:
     doomed = source_of(request, pk)
     if request.method == "POST":
         messages.success(request, f"{doomed} was removed. Its mail stays.")
-        delete_locked(doomed)
+        delete_locked(Source.objects.filter(pk=doomed.pk))
         return redirect("sources")
     return render(request, "filters/sources/delete.html", {"source": doomed})
 

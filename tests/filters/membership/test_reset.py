@@ -11,10 +11,12 @@ import pytest
 from django.contrib.auth.models import User
 from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.core import mail as sent_mail
+from django.db import OperationalError
 from django.test import Client
 from support.second_factors import give_app, give_password
 
-from filters.membership import tasks
+from filters.delivery.ways import push
+from filters.membership import mails, resets, tasks
 from filters.models import Address, Destination, Profile
 from tapestry.core.clock import wall_clock
 
@@ -35,6 +37,34 @@ def without_token(page: str) -> str:
 
 def is_signed_in(client: Client) -> bool:
     return client.get("/me/").status_code == 200
+
+
+def test_a_password_is_set_only_where_no_browser_notifies_any_more(
+    client: Client, alice: User, link: Link, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ask(client, "alice@example.org")
+
+    def fails(user: User, browser: str) -> int:
+        raise OperationalError
+
+    with monkeypatch.context() as patched, pytest.raises(OperationalError):
+        patched.setattr(push, "forget_others", fails)
+        client.post(link(), BOTH)
+    alice.refresh_from_db()
+    assert not alice.check_password(NEW)
+    assert client.post(link(), BOTH).status_code == 302, "the link still works"
+
+
+def test_mail_that_could_not_be_sent_does_not_count(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as away:
+        away.setattr(mails, "send", lambda *_, **__: False)
+        for _ in range(10):
+            assert not resets.send_links("alice@example.org")
+    for _ in range(5):
+        assert resets.send_links("alice@example.org")
+    assert len(sent_mail.outbox) == 3, "as many as may be in an hour"
 
 
 def test_the_link_sets_a_password_once_and_signs_out_everywhere(
