@@ -23,7 +23,7 @@ from filters.accounts.retired_names import check_available, keep_names
 from filters.accounts.sessions.record import sign_out
 from filters.accounts.signing_in.forms import AdminSignInForm
 from filters.annotations.outbox import append_all_of
-from filters.authoring.dependents import present, recompile_all_of, recompile_dependents
+from filters.authoring.dependents import recompile_all_of, recompile_dependents
 from filters.authoring.lifecycle import full_name, resume
 from filters.delivery.mail import bounces
 from filters.delivery.ways import push
@@ -121,13 +121,8 @@ class FilterAdmin(Pages):
         locked = queryset.select_related("owner").select_for_update(of=("self",)).order_by("pk")
         names = [full_name(filter_) for filter_ in locked]  # what a run is storing is there by then
         super().delete_queryset(request, queryset)
-
-        def recompile() -> None:
-            at = present()
-            for batch in batched(names):
-                recompile_dependents(batch, at)
-
-        transaction.on_commit(recompile)
+        for batch in batched(names):
+            recompile_dependents(batch, None)
 
 
 @admin.register(models.Match)
@@ -146,7 +141,8 @@ class AddressAdmin(Pages):
 
     list_display = ["email", "owner", "confirmed_at", "proven", "problem"]
     search_fields = ["email"]
-    readonly_fields = ["owner", "email", "asked_at", "confirmed_at", "proven", "warning"]
+    readonly_fields = ["owner", "email", "asked_at", "confirmed_at", "confirmed_here", "proven"]
+    readonly_fields += ["warning"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -154,8 +150,12 @@ class AddressAdmin(Pages):
     def save_model(
         self, request: HttpRequest, obj: models.Address, form: Any, change: bool
     ) -> None:
-        """Store what the page can change: it may be confirmed meanwhile."""
-        models.Address.objects.filter(pk=obj.pk).update(problem=obj.problem)
+        """Store what the page can change: it may be confirmed meanwhile.
+
+        Without a problem, what came back is counted anew.
+        """
+        anew = {} if obj.problem else {"warning": "", "bounced": []}
+        models.Address.objects.filter(pk=obj.pk).update(problem=obj.problem, **anew)
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         """Show, above the list, the address that bounces are posted to."""
@@ -288,16 +288,12 @@ class AccountAdmin(AccountPages):
     @transaction.atomic
     def _delete(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Delete accounts; nobody else gets their names, for what they said stays under these."""
+        models.SharedWindow.lock()  # what a run is storing for their filters is there by then
         names = [user.get_username() for user in queryset]
         super().delete_queryset(request, queryset)
         keep_names(names)
-
-        def recompile() -> None:
-            at = present()
-            for name in names:
-                recompile_all_of(name, at)
-
-        transaction.on_commit(recompile)
+        for name in names:
+            recompile_all_of(name, None)
 
 
 class NamedGroupAdmin(GroupAdmin):

@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 
 from filters.accounts import people
 from filters.compose.servers import kind_of
-from filters.delivery.mail.addresses import is_usable
+from filters.delivery.mail.addresses import is_confirmed
 from filters.models import Address
 from tapestry.compose.recipients import Recipient
 from tapestry.core.errors import TapestryError
@@ -23,7 +23,7 @@ def senders(owner: User) -> list[str]:
     rows = Address.objects.filter(owner=owner).order_by("pk")
     if kind_of(owner) == "site":  # the server of another says by itself who may write as whom
         rows = rows.filter(proven=True)
-    usable = [row.email for row in rows if is_usable(row)]
+    usable = [row.email for row in rows if is_confirmed(row)]
     return sorted(usable, key=lambda email: email.lower() != owner.email.lower())
 
 

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.mail import EmailMessage, get_connection
 
-from filters.delivery.mail.addresses import is_usable
+from filters.delivery.mail.addresses import is_confirmed
 from filters.delivery.mail.kept import is_kept_only
 from filters.models import Address, SmtpAccount
 from filters.models.source import Source
@@ -70,7 +70,7 @@ def send_mail(owner: User, sender: str, recipients: Sequence[str], raw: bytes) -
 def _is_proven(owner: User, sender: str) -> bool:
     """Tell whether the site may send from an address, given as it stands in an envelope."""
     rows = Address.objects.filter(owner=owner, proven=True)
-    return any(ascii_address(row.email) == sender for row in rows if is_usable(row))
+    return any(ascii_address(row.email) == sender for row in rows if is_confirmed(row))
 
 
 def post_news(source: Source | None, raw: bytes) -> Transmission:

@@ -24,6 +24,7 @@ from django.db.models import BigIntegerField, Case, Count, F, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from filters.delivery import holder
+from filters.delivery.mail.addresses import usable
 from filters.delivery.scope import matches_in, scopes_of
 from filters.lists.cards import being_made
 from filters.models import Delivery, Destination, Match, ReleaseCounter, SetAside
@@ -60,11 +61,15 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What became of a claim that was tried, with the number of its matches by filter."""
+    """What became of a claim that was tried; ``matches`` have left lists, or entered them.
+
+    ``entered`` is how many entered those of each filter: most ways speak of these only.
+    """
 
     claim: Claim
     outcome: Outcome
-    counts: Mapping[int, int] = field(default_factory=dict)
+    matches: int = 0
+    entered: Mapping[int, int] = field(default_factory=dict)
 
 
 def due(kinds: Collection[str], limit: int, most_an_owner: int | None = None) -> list[int]:
@@ -124,12 +129,16 @@ def claim(name: str, keys: Collection[int], most: Mapping[str, int]) -> list[Cla
     )
     with transaction.atomic():
         free.update(holder=name, due_at=None)
+        held = Destination.objects.filter(holder=name)
+        # Its owner may have chosen another address since, which is not confirmed.
         destinations = list(
-            Destination.objects.filter(holder=name)
+            held.filter(pk__in=_deliverable().filter(holder=name))
             .select_related("owner__profile", "address")
             .prefetch_related("owner__groups", "owner__mutes", "subscriptions")
             .order_by("pk")
         )
+        others = held.exclude(pk__in=[row.pk for row in destinations])
+        others.update(holder="", due_at=wall_clock())
         position = ReleaseCounter.position()
         unsealed = [row for row in destinations if row.claimed_until is None]
         by_end: dict[int, list[int]] = defaultdict(list)
@@ -172,7 +181,7 @@ def confirm(attempts: Sequence[Attempt]) -> set[int]:
         _record(
             attempt
             for attempt in attempts
-            if attempt.claim.destination.pk in kept and (attempt.counts or attempt.outcome.answer)
+            if attempt.claim.destination.pk in kept and (attempt.matches or attempt.outcome.answer)
         )
     return kept
 
@@ -304,8 +313,7 @@ def free_abandoned() -> int:
 
 
 def _deliverable() -> QuerySet[Destination]:
-    usable = Q(address=None) | Q(address__confirmed_at__isnull=False, address__problem="")
-    deliverable = Destination.objects.filter(usable, active=True, owner__is_active=True)
+    deliverable = Destination.objects.filter(usable(), active=True, owner__is_active=True)
     return deliverable.exclude(owner__in=_waiting_for_cards())
 
 
@@ -335,8 +343,8 @@ def _record(attempts: Iterable[Attempt]) -> None:
             key=attempt.claim.key,
             at=now,
             state=attempt.outcome.state,
-            matches=sum(attempt.counts.values()),
-            by_filter={str(key): count for key, count in attempt.counts.items()},
+            matches=attempt.matches,
+            by_filter={str(key): count for key, count in attempt.entered.items()},
             answer=attempt.outcome.answer[:1000],
         )
         for attempt in attempts

@@ -160,8 +160,9 @@ def _deliver(claim: Claim, batch: Batch, seconds: float | None, aside: Aside) ->
     batch = replace(batch, seconds=seconds)
     outcome = send(claim.destination, batch) if batch.matches else Outcome("delivered")
     until = batch.until if outcome.until is None else outcome.until
-    counts = Counter(match.filter_id for match in batch.matches if match.sequence <= until)
-    attempt = Attempt(claim, outcome, counts)
+    matches = sum(match.sequence <= until for match in batch.matches)
+    entered = Counter(match.filter_id for match in batch.entered() if match.sequence <= until)
+    attempt = Attempt(claim, outcome, matches, entered)
     if outcome.state == "delivered":
         return attempt
     _put_off(attempt)
@@ -200,14 +201,14 @@ def _put_off(attempt: Attempt) -> None:
 
 
 def _log(attempt: Attempt, kept: bool) -> None:
-    if attempt.counts:
+    if attempt.matches:
         destination = attempt.claim.destination
         event(
             log,
             "delivered" if attempt.outcome.state == "delivered" else "not_delivered",
             kind=destination.kind,
             destination=destination.pk,
-            matches=sum(attempt.counts.values()),
+            matches=attempt.matches,
             state=attempt.outcome.state,
             kept=kept,
         )

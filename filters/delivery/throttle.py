@@ -21,8 +21,8 @@ from tapestry.deliver.timing.timeliness import parse_timeliness, shown_at
 MOST_AN_HOUR = {Destination.Kind.DIGEST: 12, Destination.Kind.PUSH: 30}
 """Deliveries of a destination in an hour, by kind; what comes faster is delivered together."""
 
-TIMELINESS = "timeliness"
-"""The setting that says at which times a digest comes; without it, at once."""
+TIMELINESS, TIMED_AT = "timeliness", "timed_at"
+"""The settings that say at which times a digest comes, without it at once, and since when."""
 
 
 def flooding(
@@ -93,7 +93,8 @@ def _rests(destinations: Collection[Destination], now: int) -> Iterator[tuple[in
 def _limits(destinations: Collection[Destination], now: int) -> Iterator[tuple[int, Wait]]:
     """Yield when those may be served again that were served often.
 
-    What was sent at an instant to come does not count: the clock was set back since.
+    What was sent at an instant to come does not count: the clock was set back since.  Nor does
+    what had no new match: nothing was sent.
     """
     limits = {
         destination.pk: MOST_AN_HOUR.get(Destination.Kind(destination.kind))
@@ -102,7 +103,7 @@ def _limits(destinations: Collection[Destination], now: int) -> Iterator[tuple[i
     limited = [pk for pk, most in limits.items() if most is not None]
     recent = Delivery.objects.filter(
         destination__in=limited, state=Delivery.State.DELIVERED, at__gt=now - HOUR, at__lte=now
-    )
+    ).exclude(by_filter={})
     instants: dict[int, list[int]] = defaultdict(list)
     for pk, at in recent.order_by("-at").values_list("destination", "at"):
         instants[pk].append(at)
@@ -113,12 +114,16 @@ def _limits(destinations: Collection[Destination], now: int) -> Iterator[tuple[i
 
 
 def _times(destinations: Collection[Destination]) -> Iterator[tuple[int, Wait]]:
-    """Yield when digests come next that have times of their own, by what has waited longest."""
+    """Yield when digests come next that have times of their own, by what has waited longest.
+
+    Times that were chosen meanwhile count from then on.
+    """
     for destination in destinations:
         text = destination.settings.get(TIMELINESS)
         since = first_waiting(destination) if text else None
         if text and since is not None:
             zone = people.time_zone(destination.owner)
+            since = max(since, destination.settings.get(TIMED_AT, 0))
             instant = shown_at(parse_timeliness(text), since, zone)
             yield destination.pk, Wait(instant, f"it comes {text}")
 

@@ -39,12 +39,14 @@ class Address(models.Model):
     ``bounced`` names the last deliveries that came back, ``warning`` says why the newest did.
     It is ``proven`` to be that of its account where its person was signed in as they confirmed it,
     by a link that came by mail: not on a page, for want of a mail server, nor by somebody else.
+    One ``confirmed_here``, on such a page, is confirmed only while there is no mail server.
     """
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="mail_addresses")
     email = models.EmailField(max_length=254)
     asked_at = models.BigIntegerField(default=0)
     confirmed_at = models.BigIntegerField(null=True, blank=True)
+    confirmed_here = models.BooleanField(default=False)
     proven = models.BooleanField(default=True)
     problem = models.TextField(default="", blank=True)
     warning = models.TextField(default="", blank=True)

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django import forms
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Q
 
 from filters.models import Destination, Filter
 from filters.store import subscriptions
+from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 
 if TYPE_CHECKING:
@@ -96,7 +98,9 @@ class DestinationForm(forms.Form):
     def _change(self, settings: Mapping[str, Any], secret: str) -> None:
         """Store what differs from the settings and secret as they were read.
 
-        A trial takes long, and deliveries and other pages store the rest meanwhile.
+        A trial takes long, and deliveries and other pages store the rest meanwhile.  At another
+        place nothing has failed yet.  When what waits is to be sent is told anew; so if it is being
+        claimed just now, though this was read before.
         """
         destination = self.destination
         given = destination.settings.items()
@@ -108,6 +112,12 @@ class DestinationForm(forms.Form):
                 raise TapestryError("It was deleted meanwhile.")
             destination.settings = current.settings | changed
             destination.save(update_fields=fields)
+            rows = Destination.objects.filter(pk=destination.pk)
+            is_elsewhere = self.where(current) != self.where(destination)
+            if is_elsewhere or self.is_tried or "secret" in fields:
+                rows.filter(active=True).update(failures=0, failing_since=None, error="")
+            waiting = rows.filter(Q(due_at__isnull=False) | ~Q(holder=""), failing_since=None)
+            waiting.update(due_at=wall_clock())
 
     def default_name(self, destination: Destination) -> str:
         """Return the name of a destination that was given none."""

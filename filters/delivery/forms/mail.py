@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.db.models import Q
 
 from filters.accounts.recipient_field import RecipientField
 from filters.accounts.timeliness_field import AT_ONCE, TimelinessField
 from filters.delivery.forms.base import DestinationForm
 from filters.delivery.mail import addresses
-from filters.delivery.throttle import TIMELINESS
+from filters.delivery.throttle import TIMED_AT, TIMELINESS
 from filters.models import Destination
 from tapestry.core.clock import wall_clock
 
@@ -72,19 +71,10 @@ class DigestForm(MailForm):
 
     def describe(self, destination: Destination) -> None:
         super().describe(destination)
-        given = {TIMELINESS: self.cleaned_data["timeliness"]}
+        given: dict[str, Any] = {TIMELINESS: self.cleaned_data["timeliness"]}
+        if destination.pk and given[TIMELINESS] != self.stored()["timeliness"]:
+            given[TIMED_AT] = wall_clock()
         destination.settings = destination.settings | given
-
-    def store(self) -> Destination:
-        """Store the digest; when what waits is to come is told anew.
-
-        So if it is being claimed just now, though its times were read before.
-        """
-        stored = super().store()
-        waiting = Q(due_at__isnull=False) | ~Q(holder="")
-        rows = Destination.objects.filter(waiting, pk=stored.pk, failing_since=None)
-        rows.update(due_at=wall_clock())
-        return stored
 
 
 class ForwardForm(MailForm):

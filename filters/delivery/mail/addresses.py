@@ -8,19 +8,22 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.template.loader import render_to_string
 
 from filters.delivery import links
 from filters.delivery.mail import outgoing
+from filters.delivery.mail.outgoing import RecipientRefusedError
 from filters.delivery.mail.signed import address_key
 from filters.models import Address, ConfirmationMail
 from filters.runtime.delivery_signer import delivery_signer
+from filters.runtime.email_url import is_kept_only
 from filters.templatetags.mail import time_words
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
+from tapestry.deliver.batch import Outcome
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +54,9 @@ def note_bounce(address: Address, delivery: str, said: str) -> None:
     delivery the address is paused.
     """
     bounced = Address.objects.select_for_update().get(pk=address.pk)
-    if delivery not in bounced.bounced:
-        bounced.bounced = [*bounced.bounced, delivery][-MOST_BOUNCES:]
+    if delivery in bounced.bounced:
+        return
+    bounced.bounced = [*bounced.bounced, delivery][-MOST_BOUNCES:]
     bounced.warning = said[:1000]
     bounced.save(update_fields=["bounced", "warning"])
     if len(bounced.bounced) == MOST_BOUNCES and not bounced.problem:
@@ -67,7 +71,22 @@ def address_of_person(owner: User, email: str) -> Address:
 
 def is_usable(address: Address | None) -> bool:
     """Tell whether mail may be sent to an address; a destination without one needs none."""
-    return address is None or (address.confirmed_at is not None and not address.problem)
+    if address is None:
+        return True
+    return is_confirmed(address) and (is_kept_only() or not address.confirmed_here)
+
+
+def is_confirmed(address: Address) -> bool:
+    """Tell whether an address was confirmed, be it on a page, and has no problem."""
+    return address.confirmed_at is not None and not address.problem
+
+
+def usable() -> Q:
+    """Return the destinations of which ``is_usable`` is true of their address."""
+    confirmed = Q(address__confirmed_at__isnull=False, address__problem="")
+    if not is_kept_only():
+        confirmed &= Q(address__confirmed_here=False)
+    return Q(address=None) | confirmed
 
 
 @transaction.atomic
@@ -79,7 +98,9 @@ def confirm(address: Address, *, is_proof: bool) -> None:
     done so who only wants the matches; what was proven before stays so.
     """
     now, rows = wall_clock(), Address.objects.filter(pk=address.pk, email=address.email)
-    rows.filter(confirmed_at=None).update(proven=False)
+    rows.filter(confirmed_at=None).update(proven=False, confirmed_here=True)
+    if not is_kept_only():
+        rows.update(confirmed_here=False)
     if is_proof:
         rows.update(proven=True)
     rows.update(confirmed_at=now, problem="", warning="", bounced=[])
@@ -89,7 +110,8 @@ def confirm(address: Address, *, is_proof: bool) -> None:
 
 def was_asked(address: Address) -> bool:
     """Tell whether a link was sent to an address so lately that another may not be."""
-    recent = ConfirmationMail.objects.filter(owner=address.owner, at__gt=wall_clock() - EVERY)
+    now = wall_clock()
+    recent = ConfirmationMail.objects.filter(owner=address.owner, at__gt=now - EVERY, at__lte=now)
     return recent.filter(email__iexact=address.email).exists()
 
 
@@ -99,7 +121,13 @@ def send_link(address: Address) -> None:
     Raise TapestryError if there was too much such mail lately, or if it cannot be sent.
     """
     sent = _count_mail(address)
-    outcome = outgoing.send(_message(address), address.email)
+    try:
+        outcome = outgoing.send(_message(address), address.email)
+    except RecipientRefusedError as error:
+        outcome = Outcome("refused", error.message)
+    except Exception:
+        sent.delete()
+        raise
     if outcome.state == "delivered":
         event(log, "confirmation_sent", address=address.pk)
         return

@@ -46,7 +46,7 @@ def take(raw: bytes) -> Address | None:
     report = read_bounce(raw)
     if report is None or report.action != "failed" or not report.status.startswith("5."):
         return None
-    returned = return_paths().returned(report.returned_to, wall_clock())
+    returned = return_paths().returned(report.returned_to, wall_clock(), _email_of)
     address = Address.objects.filter(pk=returned.address).first() if returned else None
     if returned is None or address is None:
         return None
@@ -57,6 +57,10 @@ def take(raw: bytes) -> Address | None:
     note_bounce(address, returned.delivery, words)
     address.refresh_from_db()
     return address
+
+
+def _email_of(address: int) -> str | None:
+    return Address.objects.filter(pk=address).values_list("email", flat=True).first()
 
 
 def read_mailbox() -> int:

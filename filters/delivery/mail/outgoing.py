@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import smtplib
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +26,9 @@ from tapestry.deliver.mail.envelope import Envelope
 from tapestry.deliver.one_line import one_line
 
 SITE_NAME = "Tapestry"
+
+_LOGIN = (530, 534, 535, 538)
+_SENDERS_STATUS = re.compile(r"5\.(7\.\d+|1\.[78])\b")
 
 _kept = threading.local()
 """The connection of this thread, while one is kept open."""
@@ -78,7 +83,7 @@ def envelope(destination: Destination, address: Address, batch: Batch) -> Envelo
 
 def return_path(address: Address, key: str) -> str:
     """Return the envelope sender of a delivery to an address: bounces of it come there."""
-    return return_paths().of(address.pk, key, wall_clock())
+    return return_paths().of(address.pk, address.email, key, wall_clock())
 
 
 def site_host() -> str:
@@ -111,9 +116,9 @@ def send(message: EmailMessage, recipient: str) -> Outcome:
         code, words = error.recipients.get(recipient, next(iter(error.recipients.values())))
         _reset_if_closing(message.connection, code)
         outcome = _outcome(code, words)
-        if outcome.state == "refused":
+        if outcome.state == "refused" and not is_about_sender(code, words):
             raise RecipientRefusedError(outcome.answer) from error
-        return outcome
+        return replace(outcome, state="retry")
     except smtplib.SMTPDataError as error:
         _reset_if_closing(message.connection, error.smtp_code)
         return _outcome(error.smtp_code, error.smtp_error)
@@ -130,10 +135,26 @@ def send(message: EmailMessage, recipient: str) -> Outcome:
     return Outcome("delivered", "The mail server took it.")
 
 
+def is_about_sender(code: int, words: bytes | str) -> bool:
+    """Tell whether the answer to a recipient is about who sends: a server may say so only there.
+
+    It asks for a login (RFC 4954), or gives a status of RFC 3463 about the sender or its rights.
+
+    >>> is_about_sender(554, b"5.7.1 <mail.x.org>: Relay access denied")
+    True
+    >>> is_about_sender(550, b"5.1.1 no such user")
+    False
+    """
+    return code in _LOGIN or _SENDERS_STATUS.match(_text(words)) is not None
+
+
 def _outcome(code: int, words: bytes | str) -> Outcome:
-    text = words.decode("utf-8", "replace") if isinstance(words, bytes) else words
-    said = f"The mail server said {code} {one_line(text, 300)}"
+    said = f"The mail server said {code} {one_line(_text(words), 300)}"
     return Outcome("refused" if 500 <= code < 600 else "retry", said)
+
+
+def _text(words: bytes | str) -> str:
+    return words.decode("utf-8", "replace") if isinstance(words, bytes) else words
 
 
 def _reset_if_closing(connection: Any, code: int) -> None:

@@ -14,7 +14,7 @@ from filters.annotations.outbox import append_all_of
 from filters.authoring.dependents import present, recompile_all_of
 from filters.membership.export import exports
 from filters.membership.removal.consequences import is_last_administrator
-from filters.models import Removal, RetiredName, SetAside
+from filters.models import Removal, RetiredName, SetAside, SharedWindow
 from filters.runtime import services, set_aside
 from filters.runtime.opaque_keys import keyed_digest
 from filters.upkeep.forgetting import forget
@@ -78,6 +78,7 @@ def _finish(removal: Removal) -> None:
     user = User.objects.filter(pk=removal.user_id)
     append_all_of(services.tables(), user)  # what they said to others, or took back, stays so
     with transaction.atomic():
+        SharedWindow.lock()  # what a run is storing for their filters is there by then
         user.delete()
         RetiredName.objects.update_or_create(
             name=audience,

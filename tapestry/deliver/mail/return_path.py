@@ -13,7 +13,7 @@ import hashlib
 import hmac
 import re
 from base64 import b32decode, b32encode
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from tapestry.core.clock import DAY
@@ -42,24 +42,31 @@ class ReturnPaths:
     deliveries, and nothing that comes back is known.
 
     >>> paths = ReturnPaths(b"of this site", "tapestry+*@x.org")
-    >>> paths.returned([paths.of(7, "digest-1-40", DAY)], 2 * DAY)
+    >>> path, email_of = paths.of(7, "ann@y.org", "digest-1-40", DAY), {7: "ann@y.org"}.get
+    >>> paths.returned([path], 2 * DAY, email_of)
     Returned(address=7, delivery='4382657e')
-    >>> paths.returned([paths.of(7, "digest-1-40", DAY)], 16 * DAY)
+    >>> paths.returned([path], 16 * DAY, email_of)
+    >>> paths.returned([path], 2 * DAY, {7: "joe@y.org"}.get)
     """
 
     secret: bytes = field(repr=False)
     pattern: str
 
-    def of(self, address: int, key: str, now: int) -> str:
-        """Return the envelope sender of a delivery, by the key of its address and its own."""
+    def of(self, address: int, email: str, key: str, now: int) -> str:
+        """Return the envelope sender of a delivery to an address, by the keys of both."""
         delivery = hashlib.sha256(key.encode()).digest()[:4]
         named = address.to_bytes(5, "big") + (now // DAY % _EPOCHS).to_bytes(2, "big") + delivery
-        mac = self._keyed(b"mac", named)[:_MAC]
+        mac = self._mac(named, email)
         token = b32encode(mac + _xor(named, self._keyed(b"pad", mac))).decode().rstrip("=").lower()
         return self.pattern.replace("*", token)
 
-    def returned(self, recipients: Iterable[str], now: int) -> Returned | None:
-        """Return what the first return path of ours names among the recipients of a bounce."""
+    def returned(
+        self, recipients: Iterable[str], now: int, email_of: Callable[[int], str | None]
+    ) -> Returned | None:
+        """Return what the first return path of ours names among the recipients of a bounce.
+
+        It counts for the address that it was made for: after a restore another may have its key.
+        """
         before, star, after = self.pattern.lower().partition("*")
         for recipient in recipients if star else ():
             folded = recipient.lower()
@@ -68,9 +75,14 @@ class ReturnPaths:
                 sealed = b32decode(f"{token.upper()}======")
                 mac, named = sealed[:_MAC], _xor(sealed[_MAC:], self._keyed(b"pad", sealed[:_MAC]))
                 age = (now // DAY - int.from_bytes(named[5:7], "big")) % _EPOCHS
-                if age <= LASTS and hmac.compare_digest(mac, self._keyed(b"mac", named)[:_MAC]):
-                    return Returned(int.from_bytes(named[:5], "big"), named[7:].hex())
+                returned = Returned(int.from_bytes(named[:5], "big"), named[7:].hex())
+                email = email_of(returned.address) if age <= LASTS else None
+                if email is not None and hmac.compare_digest(mac, self._mac(named, email)):
+                    return returned
         return None
+
+    def _mac(self, named: bytes, email: str) -> bytes:
+        return self._keyed(b"mac", named + email.encode())[:_MAC]
 
     def _keyed(self, purpose: bytes, text: bytes) -> bytes:
         return hmac.new(self.secret, purpose + text, hashlib.sha256).digest()

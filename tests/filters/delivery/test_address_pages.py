@@ -11,6 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core import mail as outbox_of
 from django.test import Client
+from support.servers.smtp import SmtpServer
 
 from filters.delivery.mail import addresses
 from filters.models import Address, ConfirmationMail, Destination
@@ -131,6 +132,33 @@ def test_a_mail_that_cannot_be_sent_is_said_and_not_counted(client: Client, sett
     page = add(client, "al@x.org")
     assert "The mail to al@x.org could not be sent." in page and "Send the link" in page
     assert not ConfirmationMail.objects.exists()
+
+
+def test_a_link_that_is_refused_is_said_and_not_counted(client: Client, smtp: SmtpServer) -> None:
+    smtp.rcpt = "550 no such user"
+    page = add(client, "al@x.org")
+    assert "could not be sent. The mail server said 550 no such user" in page
+    assert "Send the link" in page and not ConfirmationMail.objects.exists()
+
+
+def test_an_address_confirmed_on_a_page_is_confirmed_anew_once_mail_is_sent(
+    client: Client, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "is_kept_only", lambda: True)
+    address = addresses.address_of_person(alice, "boss@x.org")
+    addresses.confirm(address, is_proof=False)
+    address.refresh_from_db()
+    made = Destination.objects.create(owner=alice, kind="digest", name="d", address=address)
+    deliverable = Destination.objects.filter(addresses.usable())
+    assert addresses.is_usable(address) and list(deliverable) == [made]
+    monkeypatch.setattr(addresses, "is_kept_only", lambda: False)
+    assert not addresses.is_usable(address)
+    assert not Destination.objects.filter(addresses.usable()).exists()
+    assert "waiting for confirmation" in text(client.get(made.get_absolute_url()))
+    addresses.confirm(address, is_proof=False)
+    address.refresh_from_db()
+    assert addresses.is_usable(address)
+    assert list(Destination.objects.filter(addresses.usable())) == [made]
 
 
 def test_another_address_must_be_confirmed_too(client: Client, alice: User) -> None:

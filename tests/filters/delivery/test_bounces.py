@@ -160,6 +160,13 @@ def test_a_late_bounce_is_about_the_address_that_it_was_sent_to(
     assert (new.warning, Address.objects.get(email="joe@x.example").warning[:4]) == ("", "Mail")
 
 
+def test_a_bounce_is_not_about_the_address_that_has_the_key_since(joe: Destination) -> None:
+    late = bounce("postfix", joe)
+    Address.objects.update(email="ann@x.example")  # after a restore
+    assert bounces.take(late) is None
+    assert Address.objects.get().warning == ""
+
+
 def test_nothing_is_sent_to_a_paused_address(
     joe: Destination, jones: Filter, store: Store, smtp: SmtpServer
 ) -> None:
@@ -221,6 +228,19 @@ def test_only_who_has_the_address_may_post(joe: Destination, settings: Any) -> N
     assert _post(right, raw, "application/json").status_code == 415
     assert Client().get(right.removeprefix("http://127.0.0.1:8000")).status_code == 405
     assert problem() == ""
+
+
+def test_where_an_administrator_clears_a_problem_bounces_count_anew(
+    admin_client: Client, joe: Destination
+) -> None:
+    for delivery in ("one", "two", "three"):
+        bounces.take(bounce("postfix", joe, delivery))
+    assert problem()
+    page = f"/admin/filters/address/{joe.address_id}/change/"
+    assert admin_client.post(page, {"problem": ""}).status_code == 302
+    for delivery in ("three", "four"):
+        bounces.take(bounce("postfix", joe, delivery))
+    assert problem() == "" and len(Address.objects.get().bounced) == 2
 
 
 def test_an_administrator_finds_the_address(admin_client: Client, joe: Destination) -> None:

@@ -423,6 +423,29 @@ def test_a_fault_of_this_site_pauses_no_address(
     assert len(smtp.messages) == 1
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "530 5.7.0 Authentication required",
+        "554 5.7.1 <mail.x.org[192.0.2.1]>: Client host rejected: Access denied",
+        "550 5.1.8 <tapestry@x.org>: Sender address rejected",
+    ],
+)
+def test_a_fault_of_this_site_pauses_no_address_where_it_is_said_of_a_recipient(
+    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination, answer: str
+) -> None:
+    to_alice("digest"), to_alice("forward")
+    store(jones, "m")
+    smtp.rcpt = answer
+    turn()
+    assert Address.objects.get().problem == ""
+    for row in Destination.objects.all():
+        assert answer in row.error and row.due_at is not None
+    smtp.rcpt = ""
+    turn()
+    assert len(smtp.messages) == 2
+
+
 def test_a_digest_that_cannot_be_made_holds_up_no_other(
     bob: User, jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination,
     set_asides: Planted, monkeypatch: pytest.MonkeyPatch,

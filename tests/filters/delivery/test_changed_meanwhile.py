@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from django.contrib.auth.models import User
 from django.http import QueryDict
+from django.test import Client
 from support.delivery_turn import fresh
 
 from filters.delivery import mailbox_trial
 from filters.delivery.forms.mailbox import MailboxForm
 from filters.delivery.ways.mailbox import FOLDERS
-from filters.models import Destination
+from filters.models import Address, Destination
 from filters.runtime.encryption import encrypt
 from filters.runtime.services import data as data_directory
+from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.errors import TapestryError
 
 PLACE = {"host": "imap.example.org", "port": 993, "security": "tls", "user": "al"}
@@ -51,6 +55,25 @@ def test_what_a_worker_stores_during_a_trial_stays(
     write(mailbox, parent="Found")
     assert fresh(mailbox).settings == by_worker | {"parent": "Found"}
     assert mailbox.secret == other_secret
+
+
+def test_at_another_place_nothing_has_failed_yet(
+    alice: User, as_user: Callable[[User], Client]
+) -> None:
+    later = wall_clock() + HOUR
+    ours = Address.objects.create(owner=alice, email="a@x.org", confirmed_at=1)
+    Address.objects.create(owner=alice, email="b@x.org", confirmed_at=1)
+    failing = {"failures": 3, "failing_since": 1, "error": "It is away.", "due_at": later}
+    digest = Destination.objects.create(
+        owner=alice, kind="digest", name="d", address=ours, **failing
+    )
+    given = {"address": "a@x.org", "which": "all", "timeliness_how": "at once"}
+    client = as_user(alice)
+    client.post(f"/delivery/{digest.pk}/edit/", given)
+    assert (fresh(digest).failures, digest.due_at) == (3, later), "it is the same place"
+    client.post(f"/delivery/{digest.pk}/edit/", given | {"address": "b@x.org"})
+    assert (fresh(digest).failures, digest.failing_since, digest.error) == (0, None, "")
+    assert digest.due_at is not None and digest.due_at <= wall_clock()
 
 
 def test_a_mailbox_that_is_deleted_during_a_trial_is_not_stored(

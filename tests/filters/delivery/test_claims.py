@@ -17,7 +17,7 @@ from support.recorded_way import Recorder, Store
 from filters.delivery import claims, holder, sending
 from filters.delivery.claims import Attempt
 from filters.delivery.ways import table as ways
-from filters.models import Delivery, Destination, Filter
+from filters.models import Address, Delivery, Destination, Filter
 from filters.store.release import release
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.deliver.batch import Batch, Outcome
@@ -40,6 +40,29 @@ def test_two_workers_never_hold_one_destination(
         assert claims.confirm(done) == set(), "it is held no more"
 
 
+def test_an_address_that_is_changed_as_it_is_claimed_must_be_confirmed(
+    jones: Filter, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, other = (Address.objects.create(owner=jones.owner, email=f"{n}@x.org") for n in "ab")
+    Address.objects.filter(pk=ours.pk).update(confirmed_at=1)
+    digest = Destination.objects.create(owner=jones.owner, kind="digest", name="d", address=ours)
+    store(jones, "one")
+    release()
+
+    def edit_meanwhile() -> int:
+        Destination.objects.filter(pk=digest.pk).update(address=other)
+        return wall_clock()
+
+    with holder.claiming() as name, monkeypatch.context() as patched:
+        patched.setattr(claims, "wall_clock", edit_meanwhile)
+        assert claims.claim(name, [digest.pk], {}) == []
+    assert fresh(digest).holder == "" and digest.due_at and digest.claimed_until is None
+    with holder.claiming() as name:
+        assert claims.claim(name, [digest.pk], {}) == []
+        Address.objects.filter(pk=other.pk).update(confirmed_at=1)
+        assert [one.destination for one in claims.claim(name, [digest.pk], {})] == [digest]
+
+
 def test_claims_confirmed_together_are_fenced_each(
     jones: Filter, hook: Destination, store: Store, way: Recorder
 ) -> None:
@@ -49,7 +72,7 @@ def test_claims_confirmed_together_are_fenced_each(
     with holder.claiming() as name:
         held = claims.claim(name, [hook.pk, other.pk], ALL)
         Destination.objects.filter(pk=hook.pk).update(holder="another:1")
-        done = [Attempt(claim, Outcome("delivered"), {jones.pk: 1}) for claim in held]
+        done = [Attempt(claim, Outcome("delivered"), 1) for claim in held]
         assert claims.confirm(done) == {other.pk}
     assert (fresh(hook).cursor, hook.claimed_until, hook.holder) == (0, 1, "another:1")
     assert (fresh(other).cursor, other.claimed_until, other.holder) == (1, None, "")
