@@ -43,5 +43,10 @@ def matches(patterns: Sequence[str], group: str) -> bool:
 
 @lru_cache(maxsize=1000)
 def _compiled(pattern: str) -> re.Pattern[str]:
-    signs = {"*": ".*", "?": "."}
-    return re.compile("".join(signs.get(sign) or re.escape(sign) for sign in pattern), re.DOTALL)
+    """Return an expression without backtracking: what stands between two stars is found once."""
+    first, *others = [re.escape(piece).replace(r"\?", ".") for piece in pattern.split("*")]
+    if not others:
+        return re.compile(first, re.DOTALL)
+    *middle, last = others
+    searches = "".join(f"(?>.*?{piece})" for piece in middle if piece)
+    return re.compile(f"{first}{searches}.*{last}", re.DOTALL)

@@ -17,6 +17,11 @@ from tapestry.ingest.nntp.wildmat import check_pattern, matches
         ("!comp.* comp.misc", "comp.misc", True),
         ("a+b.(c)", "a+b.(c)", True),
         ("a.b", "axb", False),
+        ("a*b*b", "ab", False),
+        ("a*b*b", "aXbXbb", True),
+        ("*.b*c", "a.b.bc", True),
+        ("a**", "a", True),
+        ("*a" * 9 + "b", "a" * 200, False),
     ],
 )
 def test_the_last_pattern_that_fits_decides(patterns, group, fits):
