@@ -27,6 +27,7 @@ from tapestry.ingest.session import KINDS, kind_of, read_url
 from tapestry.ingest.staged import ingest_whole
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import Account
+from tapestry.tables.append import Forbidden, never
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.staging import Staging
 
@@ -65,13 +66,14 @@ def ingest(
     appended: Callable[[int], None] = lambda ts: None,
     imported: Imported = lambda name, ts: None,
     is_ours: IsOurs = nothing_is_ours,
+    forbidden: Forbidden = never,
 ) -> IngestReport:
     """Ingest a file, directory, mailbox or newsgroups for an audience, from the stored cursor.
 
     An archive or directory becomes visible as a whole, with one ``ts``.  A command that was
     stopped anywhere and is run again ingests the rest, and nothing twice.
     ``appended`` is called after each append with its ``ts``, ``imported`` before each import.
-    What ``is_ours`` is not taken in.
+    What ``is_ours`` is not taken in; ``forbidden`` is as in IngestTarget.
     Raises TapestryError if the source cannot be read; what was read before that is appended.  A
     KeyboardInterrupt says how much has been read.
     """
@@ -88,6 +90,7 @@ def ingest(
         appended=appended,
         imported=imported,
         is_ours=is_ours,
+        forbidden=forbidden,
     )
     tally = Tally()
     scheme = _SCHEME.match(what)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from getpass import getpass
 from typing import TYPE_CHECKING, Any
 
@@ -69,8 +70,15 @@ class Command(TapestryCommand):
                 appended=Backpressure(),
                 imported=imports.record,
                 is_ours=delivery_signer().has_signed,
+                forbidden=partial(_is_forgotten, audience),
             )
         self.stdout.write(_summary(report))
+
+
+def _is_forgotten(audience: str) -> bool:
+    """Return False; raise TapestryError if its account or group was deleted meanwhile."""
+    require_known(audience)
+    return False
 
 
 def _summary(report: IngestReport) -> str:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
+from django.db import connection
+from support.servers.fake_servers import FakeNews
+from support.servers.fake_servers import letter as letter_of
 
 from filters.models.source import Source
 from filters.runtime import services
@@ -81,3 +85,17 @@ def test_nothing_is_not_the_current_directory(
     with pytest.raises(TapestryError, match="No mail is named"):
         call_command("ingest", what)
     assert copies(services.tables(), "1@x", ["public"]) == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_is_taken_for_who_was_deleted_meanwhile(alice: User) -> None:
+    def leave(_say: Any, command: str, *_: Any) -> None:
+        if command == "ARTICLE":
+            User.objects.filter(pk=alice.pk).delete()
+            connection.close()
+
+    with FakeNews({"a.b": {1: letter_of(1)}}) as server:
+        server.hook = leave
+        with pytest.raises(TapestryError, match="There is no account alice"):
+            call_command("ingest", f"nntp://127.0.0.1:{server.port}/a.b", audience="user:alice")
+    assert copies(services.tables(), "1@x.org", ["user:alice"]) == []
