@@ -26,11 +26,9 @@ class FiltersConfig(AppConfig):
         from filters.accounts.second_factor import pending
         from filters.accounts.signing_in import checks
         from filters.authoring import visibility_changes
-        from filters.sources import sync_state
         from filters.store import schedule
 
         register(checks.check_proxies, Tags.security)
-        sync_state.connect_signals()
         visibility_changes.connect_signals()
         known_audiences.connect_signals()
         retired_names.connect_signals()

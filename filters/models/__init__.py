@@ -35,7 +35,7 @@ from filters.models.membership import Export, Invitation, Removal
 from filters.models.runtime import Clock, Heartbeat, SharedWindow
 from filters.models.security import AuthenticatorApp, BrowserSession, Passkey, RecoveryCode
 from filters.models.set_aside import SetAside
-from filters.models.source import DeadLetters, Folder, Import, Pull, Source, Trial
+from filters.models.source import Folder, Import, Pull, Source, SyncState, Trial
 from filters.models.triage import (
     MessageState,
     Selection,
@@ -58,7 +58,6 @@ __all__ = [
     "Card",
     "Clock",
     "ConfirmationMail",
-    "DeadLetters",
     "Delivery",
     "Destination",
     "Export",
@@ -90,6 +89,7 @@ __all__ = [
     "SmtpAccount",
     "Source",
     "Subscription",
+    "SyncState",
     "TriageStep",
     "TriageStepPart",
     "Trial",

@@ -75,14 +75,12 @@ class Source(models.Model):
 class Folder(models.Model):
     """A folder of a source, as last seen: a mailbox of IMAP or a newsgroup.
 
-    ``sync_state`` belongs to one account and one audience (tapestry.ingest.sync_state).
     ``read`` and ``added`` count the messages of all pulls.  While a pull has left something for
     the next, ``reached`` of about ``total`` messages have been read.
     """
 
     source = models.ForeignKey(Source, models.CASCADE, related_name="folders")
     name = models.CharField(max_length=500)
-    sync_state = models.JSONField(default=dict, blank=True)
     read = models.BigIntegerField(default=0)
     added = models.BigIntegerField(default=0)
     reached = models.BigIntegerField(default=0)
@@ -99,16 +97,27 @@ class Folder(models.Model):
         return self.name
 
 
-class DeadLetters(models.Model):
-    """What a server did not hand over of a folder that a source reads for that audience no more.
+class SyncState(models.Model):
+    """What is known of a folder beside its cursor (tapestry.ingest.sync_state).
 
-    The cursor stands behind these messages: whoever reads the folder for that audience asks for
-    them (``filters.sources.sync_state``).  ``owner`` is the account and the audience.
+    Like the cursor it belongs to an account and an audience, whichever sources read the folder, and
+    stays when they go: what a server withheld is behind the cursor.
     """
 
-    owner = models.TextField(db_index=True)
+    account = models.TextField()
+    audience = models.CharField(max_length=200)
     folder = models.CharField(max_length=500)
-    unavailable = models.JSONField()
+    state = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["audience", "account", "folder"], name="sync_state_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.folder} of {self.account} for {self.audience}"
 
 
 class Pull(models.Model):

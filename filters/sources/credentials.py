@@ -11,7 +11,7 @@ from filters.models.source import Source
 from filters.runtime import services
 from filters.runtime.encryption import decrypt, encrypt
 from filters.sources.oauth import Grant, refresh
-from filters.sources.schedule import source_lock
+from filters.sources.schedule import token_lock
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.servers.account import Account, ConnectionLostError
 
@@ -60,7 +60,7 @@ def _stored_access_token(source: Source) -> str:
     One process at a time: a refresh token may be good for one refresh only.  If the secret or
     the address was edited meanwhile, the edit wins.
     """
-    with source_lock(source, "token", PATIENCE) as acquired:
+    with token_lock(source, PATIENCE) as acquired:
         if not acquired:
             raise ConnectionLostError(
                 "Its token is being renewed, and that takes long.", hint="It is tried again later."

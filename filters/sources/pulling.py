@@ -19,7 +19,7 @@ from filters.runtime.batching import batched
 from filters.runtime.delivery_signer import delivery_signer
 from filters.sources.credentials import account_of
 from filters.sources.delivery_folders import delivery_parents
-from filters.sources.schedule import source_lock
+from filters.sources.schedule import account_lock
 from filters.sources.sync_state import StoredSyncStates, stored_name
 from filters.store import imports
 from filters.store.backpressure import Backpressure
@@ -59,7 +59,7 @@ def pull(source: Source, seconds: float = SLICE) -> Tally | None:
     Errors are stored for the page; what nobody foresaw is raised.
     """
     # Two machines that pull at once do the work twice, and append each message once.
-    with source_lock(source, "source") as acquired:
+    with account_lock(source) as acquired:
         if not acquired:
             return None
         work = _Work(source, wall_clock(), time.monotonic() + seconds)
@@ -167,7 +167,7 @@ class _Work:
             account,
             source.folder_patterns,
             target,
-            StoredSyncStates(source, account.address),
+            StoredSyncStates.of(source),
             self._in_turn,
             hidden=delivery_parents(source),
             pause=self._pause,

@@ -1,7 +1,8 @@
-"""The schedule of sources: which are due, and one process at a time for each."""
+"""The schedule of sources: which are due, and one process at a time for each account."""
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import AbstractContextManager
 
 from django.db.models import F, Q
@@ -9,6 +10,8 @@ from django.db.models import F, Q
 from filters.models import SetAside
 from filters.models.source import Source
 from filters.runtime import services, set_aside
+from filters.sources.sync_state import address_of
+from tapestry.core.backoff import LONGEST
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.file_lock import file_lock
 
@@ -19,11 +22,14 @@ LISTENING = "listening"
 def due(limit: int = 100) -> list[int]:
     """Return the keys of the sources that are due, those that have waited longest first.
 
-    A working source that would wait longer than its interval is due too: the clock was set back.
+    One that would wait longer than its interval, or after a failure than any does, is due too: the
+    clock was set back.
     """
     set_aside.wake(SetAside.Kind.SOURCE, Source.objects.all())
     now = wall_clock()
-    clock_set_back = Q(failures=0, due_at__gt=now + 2 * SECOND * F("every"))
+    longest = 2 * SECOND * F("every")
+    clock_set_back = Q(failures=0, due_at__gt=now + longest)
+    clock_set_back |= Q(due_at__gt=now + longest + 2 * SECOND * LONGEST)
     waiting = Source.objects.filter(Q(due_at__lte=now) | clock_set_back, active=True)
     waiting = waiting.filter(owner__is_active=True)
     return list(waiting.order_by("due_at").values_list("pk", flat=True)[:limit])
@@ -37,6 +43,16 @@ def make_due(source_id: int) -> None:
     Source.objects.filter(pk=source_id, active=True).update(due_at=wall_clock())
 
 
-def source_lock(source: Source, action: str, wait: float = 0.0) -> AbstractContextManager[bool]:
-    """Hold a source's lock on this machine; yield whether it was free within ``wait`` seconds."""
-    return file_lock(services.data() / "run" / f"{action}-{source.pk}.lock", wait=wait)
+def account_lock(source: Source) -> AbstractContextManager[bool]:
+    """Hold the lock of an account, for one audience, on this machine; yield whether it was free.
+
+    Two sources that read the same for the same share what is known of its folders.
+    """
+    named = f"{address_of(source)}@{source.audience}".encode()
+    digest = hashlib.sha256(named).hexdigest()[:16]
+    return file_lock(services.data() / "run" / f"source-{digest}.lock")
+
+
+def token_lock(source: Source, wait: float = 0.0) -> AbstractContextManager[bool]:
+    """Hold the lock of a source's access token; yield whether it was free within some seconds."""
+    return file_lock(services.data() / "run" / f"token-{source.pk}.lock", wait=wait)

@@ -1,17 +1,17 @@
-"""The sync states of a source's folders, in the database (tapestry.ingest.sync_state)."""
+"""The sync states of folders, in the database (tapestry.ingest.sync_state)."""
 
 from __future__ import annotations
 
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
-from django.db import transaction
-from django.db.models.signals import pre_delete
+from django.db.models import QuerySet
 
-from filters.models.source import DeadLetters, Folder, Source
-from tapestry.ingest.unavailable import STATE
+from filters.models.source import Source, SyncState
+from tapestry.ingest.unavailable import STATE, unavailable_in
+from tapestry.servers.account import Account, Security
 
 _STRANGE = re.compile(r"\\u(?:0000|d[89a-f])")
 """NUL and surrogates, as JSON writes them: PostgreSQL stores neither."""
@@ -28,64 +28,58 @@ def stored_name(folder: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredSyncStates:
-    """The sync states of a source's folders in the database, for one account and audience."""
+    """The sync states of an account's folders in the database, for one audience."""
 
     durable = True
-    source: Source
     account: str
+    audience: str
+
+    @classmethod
+    def of(cls, source: Source) -> StoredSyncStates:
+        """Return the sync states of what a source reads."""
+        return cls(address_of(source), source.audience)
 
     def load(self, folder: str) -> dict[str, Any]:
-        """Return the state of a folder, empty if none is stored; with what was left of it."""
-        name = stored_name(folder)
-        row = Folder.objects.filter(source=self.source, name=name).first()
-        is_ours = row is not None and row.sync_state.get("of", self._owner) == self._owner
-        state = _state(row) if row is not None and is_ours else {}
-        for left in DeadLetters.objects.filter(owner=self._owner, folder=name):
-            present = state.setdefault(STATE, left.unavailable)
-            if present["numbering"] == left.unavailable["numbering"]:
-                present["missing"] = left.unavailable["missing"] | present["missing"]
-        return state
+        """Return the state of a folder, empty if none is stored."""
+        row = self.rows().filter(folder=stored_name(folder)).first()
+        return _state(row) if row is not None else {}
 
-    @transaction.atomic
     def save(self, folder: str, state: dict[str, Any]) -> None:
-        """Replace the state of a folder; what it lacked for another audience is left for later."""
-        name, text = stored_name(folder), json.dumps(state)
+        """Replace the state of a folder."""
+        text = json.dumps(state)
         stored = {"text": text} if _STRANGE.search(text) else state
-        row, _ = Folder.objects.get_or_create(source=self.source, name=name)
-        if row.sync_state.get("of", self._owner) != self._owner:
-            _leave_dead_letters(row)
-        if STATE in state:
-            DeadLetters.objects.filter(owner=self._owner, folder=name).delete()
-        Folder.objects.filter(pk=row.pk).update(sync_state=stored | {"of": self._owner})
+        SyncState.objects.update_or_create(
+            account=self.account,
+            audience=self.audience,
+            folder=stored_name(folder),
+            defaults={"state": stored},
+        )
 
-    @property
-    def _owner(self) -> str:
-        return f"{self.account}@{self.source.audience}"
+    def unavailable(self) -> dict[str, int]:
+        """Return how many messages the server has not handed over yet, by stored folder name."""
+        counts = {row.folder: unavailable_in(_state(row)) for row in self.rows()}
+        return {folder: count for folder, count in counts.items() if count}
 
-
-def connect_signals() -> None:
-    """Follow the deletion of sources."""
-    pre_delete.connect(_goes, sender=Folder, dispatch_uid="folder deleted")
-
-
-def _goes(instance: Folder, origin: Any, **_: Any) -> None:
-    """Leave what is missing to whoever reads the folder again; an account leaves nothing."""
-    if getattr(origin, "model", type(origin)) is Source:
-        _leave_dead_letters(instance)
+    def rows(self) -> QuerySet[SyncState]:
+        return SyncState.objects.filter(account=self.account, audience=self.audience)
 
 
-def _leave_dead_letters(row: Folder) -> None:
-    missed = _state(row).get(STATE, {})
-    if missed.get("missing") and (owner := row.sync_state.get("of")):
-        DeadLetters.objects.create(owner=owner, folder=row.name, unavailable=missed)
+def address_of(source: Source) -> str:
+    """Return the URL of a source's account, without its secret."""
+    security = cast("Security", source.security)
+    return Account(source.kind, source.host, source.port, security, source.user).address
 
 
-def _state(row: Folder) -> dict[str, Any]:
-    stored = dict(row.sync_state)
-    state: dict[str, Any] = json.loads(stored["text"]) if "text" in stored else stored
+def forget(audience: str) -> None:
+    """Forget which mail of an audience is to be asked for again; all, if no source reads it."""
+    rows = SyncState.objects.filter(audience=audience)
+    if not Source.objects.filter(audience=audience).exists():
+        rows.delete()
+    for row in rows:
+        state = {key: value for key, value in _state(row).items() if key != STATE}
+        StoredSyncStates(row.account, audience).save(row.folder, state)
+
+
+def _state(row: SyncState) -> dict[str, Any]:
+    state: dict[str, Any] = json.loads(row.state["text"]) if "text" in row.state else row.state
     return state
-
-
-def forget_dead_letters(audience: str) -> None:
-    """Remove what nobody is to ask for any more, as all mail of the audience is forgotten."""
-    DeadLetters.objects.filter(owner__endswith=f"@{audience}").delete()

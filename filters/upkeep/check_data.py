@@ -15,13 +15,13 @@ from filters.models import (
     Clock,
     Destination,
     Filter,
-    Folder,
     Match,
     OutboxAnnotation,
     ReleaseCounter,
     SharedWindow,
     SmtpAccount,
     Source,
+    SyncState,
 )
 from filters.runtime import services
 from filters.runtime.batching import batched
@@ -75,7 +75,7 @@ def repair() -> list[str]:
         work.run()
         if work.has_lost_mail:
             with transaction.atomic():
-                Folder.objects.update(sync_state={})
+                SyncState.objects.all().delete()
                 OutboxAnnotation.objects.exclude(appended_at=None).update(appended_at=None)
             work.said.append(
                 "Votes and tags of the last month are appended again; those that are there stay."

@@ -31,7 +31,7 @@ from filters.models import (
 )
 from filters.models.source import Source
 from filters.runtime import services
-from filters.sources.sync_state import forget_dead_letters
+from filters.sources import sync_state
 from filters.store.filter_store import DjangoClock
 from filters.store.shared_window import begin_again
 from filters.store.visibility_loss import drop_invisible
@@ -97,7 +97,7 @@ def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> i
         appraisals.count_again(people.readers(audience))
     if before is None:
         RetiredName.objects.filter(name=audience, is_kept=False).delete()
-        forget_dead_letters(audience)
+        sync_state.forget(audience)
         _forget_quotations(audience)
     return matches
 

@@ -82,7 +82,12 @@ def hold_server_faults(results: Iterable[FetchResult], *, single: bool) -> Itera
 
 def has_unavailable(sync_state: dict[str, Any]) -> bool:
     """Return whether a folder has messages to fetch again, by its sync state."""
-    return bool(sync_state.get(STATE, {}).get("missing"))
+    return unavailable_in(sync_state) > 0
+
+
+def unavailable_in(sync_state: dict[str, Any]) -> int:
+    """Return how many messages of a folder are to be fetched again, by its sync state."""
+    return len(sync_state.get(STATE, {}).get("missing", ()))
 
 
 @dataclass(slots=True)

@@ -90,6 +90,6 @@ RED = (
         1001,
         300,
         "what was withheld under an older UIDVALIDITY was missing for ever",
-        "tests/filters/sources/test_dead_letters.py",
+        "tests/filters/sources/test_sync_state.py",
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 if TYPE_CHECKING:
     from simulation.mailboxes import Folder
@@ -13,11 +14,13 @@ if TYPE_CHECKING:
 SECOND = 1_000_000
 
 _SOURCES = """
-SELECT s.id AS key, u.username AS person, s.user, s.audience, s.active, s.folder_patterns,
-    s.due_at, s.failures, s.error
+SELECT s.id AS key, u.username AS person, s.host, s.port, s.user, s.audience, s.active,
+    s.folder_patterns, s.due_at, s.failures, s.error
 FROM filters_source s JOIN auth_user u ON u.id = s.owner_id WHERE u.is_active ORDER BY s.id"""
 
-_STATES = "SELECT sync_state FROM filters_folder WHERE source_id = ? ORDER BY name"
+_STATES = """
+SELECT folder, state FROM filters_syncstate WHERE audience = ? AND account LIKE ?
+ORDER BY folder"""
 
 
 def rows(world: World) -> list[dict[str, Any]]:
@@ -25,8 +28,13 @@ def rows(world: World) -> list[dict[str, Any]]:
     found = world.select(_SOURCES)
     for row in found:
         row["folders"] = json.loads(row.pop("folder_patterns"))
-        states = [json.loads(state["sync_state"]) for state in world.select(_STATES, row["key"])]
-        missing = [state.get("withheld", {}).get("missing", {}) for state in states]
+        account = f"imap%://{quote(row['user'], safe='')}@{row.pop('host')}:{row.pop('port')}"
+        states = world.select(_STATES, row["audience"], account)
+        missing = [
+            json.loads(state["state"]).get("withheld", {}).get("missing", {})
+            for state in states
+            if state["folder"] in row["folders"]
+        ]
         row["missing"] = [int(due * SECOND) for kept in missing for _, due in kept.values()]
     return found
 

@@ -15,6 +15,7 @@ from filters.runtime.deleting import delete_locked
 from filters.sources import trials
 from filters.sources.forms import MOST_FOLDERS
 from filters.sources.schedule import LISTENING, make_due
+from filters.sources.sync_state import StoredSyncStates
 from filters.sources.tasks import pull_soon, try_source
 from tapestry.core.errors import TapestryError
 
@@ -32,9 +33,13 @@ def sources(request: PersonRequest) -> HttpResponse:
 def source(request: PersonRequest, pk: int) -> HttpResponse:
     """Show how a source is doing: its folders or groups, and what came when."""
     shown = source_of(request, pk)
+    unavailable = StoredSyncStates.of(shown).unavailable()
     context: dict[str, object] = {
         "source": shown,
-        "folders": shown.folders.order_by("name")[:MOST_FOLDERS],
+        "folders": [
+            (folder, unavailable.get(folder.name, 0))
+            for folder in shown.folders.order_by("name")[:MOST_FOLDERS]
+        ],
         "pulls": shown.pulls.all()[:SHOWN],
         "has_mail": shown.pulls.filter(added__gt=0).exists(),
         "has_filters": Filter.objects.filter(owner=request.user).exists(),

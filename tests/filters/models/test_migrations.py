@@ -14,8 +14,9 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import StateApps
 
 from filters.authoring import lifecycle
-from filters.models import BrowserSession, Filter, Reference
+from filters.models import BrowserSession, Filter, Reference, SyncState
 from filters.models.source import Source
+from filters.sources.sync_state import StoredSyncStates
 
 
 def test_filters_that_were_never_edited_get_their_references(bob: User, carol: User) -> None:
@@ -79,13 +80,30 @@ def test_sources_and_their_folders_keep_what_they_have(
         kind="imap", host="x.org", port=993, audience="user:old", places=["A"], client="id",
         renewed="sealed", renewed_until=7,
     )  # fmt: skip
-    source.found.create(name="A", remembered={"uidvalidity": 1}, looked_at=5, read=3)
-    migrate("0016_imports")
+    known = {"of": "imaps://al%40x.org@x.org:993@user:old", "uidvalidity": 1}
+    source.found.create(name="A", remembered=known, looked_at=5, read=3)
+    migrate("0043_sync_states")
     migrated = Source.objects.get(pk=source.pk)
     assert (migrated.folder_patterns, migrated.client_id) == (["A"], "id")
     assert (migrated.access_token, migrated.access_token_until) == ("sealed", 7)
-    folder = migrated.folders.get()
-    assert (folder.sync_state, folder.checked_at, folder.read) == ({"uidvalidity": 1}, 5, 3)
+    folder, state = migrated.folders.get(), SyncState.objects.get()
+    assert (folder.checked_at, folder.read) == (5, 3)
+    assert (state.account, state.audience) == ("imaps://al%40x.org@x.org:993", "user:old")
+    assert (state.folder, state.state) == ("A", {"uidvalidity": 1})
+
+
+def test_what_was_withheld_is_still_asked_for(migrate: Callable[[str], StateApps]) -> None:
+    old = migrate("0041_dead_letters")
+    owner, reads = old.get_model("auth", "User").objects.create(username="old"), "imap://x.org:1"
+    source = owner.sources.create(kind="imap", host="x.org", port=1, audience="public")
+    of_folder, left = ({"numbering": 7, "missing": {number: [1, 0]}} for number in ("2", "3"))
+    source.folders.create(name="A", sync_state={"of": f"{reads}@public", "withheld": of_folder})
+    for folder in "AB":
+        old.get_model("filters", "DeadLetters").objects.create(
+            owner=f"{reads}@public", folder=folder, unavailable=left
+        )
+    migrate("0043_sync_states")
+    assert StoredSyncStates(reads, "public").unavailable() == {"A": 2, "B": 1}
 
 
 def test_who_is_signed_in_already_can_sign_out_everywhere(

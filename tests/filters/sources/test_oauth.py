@@ -16,7 +16,7 @@ from filters.models.source import Source
 from filters.sources import credentials, tasks
 from filters.sources.credentials import account_of, keep_secret, read_secret
 from filters.sources.oauth import Grant, Token, refresh
-from filters.sources.schedule import source_lock
+from filters.sources.schedule import token_lock
 from tapestry.core.errors import TapestryError
 from tapestry.servers.account import ConnectionLostError, RefusedError
 
@@ -277,7 +277,7 @@ def test_nobody_waits_for_ever_for_somebody_else_who_renews(
     source: Source, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(credentials, "PATIENCE", 0.2)
-    with source_lock(source, "token"), pytest.raises(ConnectionLostError, match="is being renewed"):
+    with token_lock(source), pytest.raises(ConnectionLostError, match="is being renewed"):
         account_of(source)
 
 

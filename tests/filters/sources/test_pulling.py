@@ -17,7 +17,7 @@ from support.servers.fake_servers import FakeImap, FakeNews, letter
 from support.set_asides import Planted
 
 from filters.models import SetAside
-from filters.models.source import Folder, Pull, Source
+from filters.models.source import Folder, Pull, Source, SyncState
 from filters.runtime import set_aside
 from filters.sources import pulling, tasks
 from filters.sources.credentials import keep_secret
@@ -240,11 +240,11 @@ def test_what_is_remembered_of_a_folder_holds_for_one_account_and_audience(
 
 
 def test_whatever_a_message_is_called_can_be_remembered(news: FakeNews, alice: User) -> None:
-    memory = StoredSyncStates(source_at(news, alice), "nntp://x.org")
+    memory = StoredSyncStates("nntp://x.org:119", "user:alice")
     for marks in ({"1": "\udcfc@x.org"}, {"1": "\0@x.org"}, {"1": "ü@x.org"}):
         memory.save("a.b", {"marks": marks})
         assert memory.load("a.b")["marks"] == marks
-        stored = json.dumps(Folder.objects.get().sync_state).replace("\\\\", "")
+        stored = json.dumps(SyncState.objects.get().state).replace("\\\\", "")
         assert "\\udcfc" not in stored and "\\u0000" not in stored
 
 

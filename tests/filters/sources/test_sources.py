@@ -16,7 +16,7 @@ from support.servers.dovecot import PASSWORD, USER, Dovecot
 from filters.models.source import Folder, Pull, Source
 from filters.sources import pulling, tasks, writing
 from filters.sources.credentials import account_of
-from filters.sources.schedule import due, make_due, source_lock
+from filters.sources.schedule import account_lock, due, make_due
 from filters.sources.writing import try_out
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.servers.account import Account
@@ -339,7 +339,7 @@ def test_a_pull_leaves_the_rest_to_its_next_turn_and_each_folder_has_its_own(
 
 
 def test_two_do_not_pull_one_source_at_a_time(source: Source) -> None:
-    with source_lock(source, "source") as acquired:
+    with account_lock(source) as acquired:
         assert acquired and pulling.pull(source) is None
     assert pulling.pull(source) is not None
 

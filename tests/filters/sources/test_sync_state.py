@@ -1,4 +1,4 @@
-"""What a server withholds comes whenever it is handed over, whatever became of its source."""
+"""What is known of a folder is known to all who read it, and stays when their sources go."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from support.publishers import let_publish
-from support.servers.fake_servers import FakeImap, letter
+from support.servers.fake_servers import FakeImap, FakeNews, letter
 
-from filters.models import DeadLetters
-from filters.models.source import Folder, Source
+from filters.models import SyncState
+from filters.models.source import Source
 from filters.sources import tasks
 from filters.sources.credentials import keep_secret
+from filters.sources.sync_state import StoredSyncStates
 from filters.upkeep.forgetting import forget
 from tapestry.ingest import unavailable
 from tapestry.tables.delta.log import Tables
@@ -43,17 +44,18 @@ def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unavailable, "ASK_AGAIN", 0.0)
 
 
-def source_at(server: FakeImap, owner: User) -> Source:
+def source_at(
+    server: FakeImap | FakeNews, owner: User, audience: str = AUDIENCE, **given: Any
+) -> Source:
+    mailbox = {"kind": "imap", "user": "joe", "folder_patterns": ["INBOX"]}
     made = Source(
         owner=owner,
-        kind="imap",
         host="127.0.0.1",
         port=server.port,
         security="none",
-        user="joe",
-        folder_patterns=["INBOX"],
         active=True,
-        audience=AUDIENCE,
+        audience=audience,
+        **(mailbox | given),
     )
     keep_secret(made, "secret")
     made.save()
@@ -112,7 +114,32 @@ def test_withheld_mail_comes_to_whoever_reads_the_folder_again(
         server.withholds = False
         pull(source)
         assert private(tables) == ["1@x.org", "2@x.org", "3@x.org"]
-        assert not DeadLetters.objects.filter(owner__endswith=AUDIENCE).exists()
+        assert not StoredSyncStates.of(source).unavailable()
+
+
+def test_withheld_mail_comes_to_whoever_reads_the_folder_beside(
+    alice: User, bob: User, tables: Tables
+) -> None:
+    for person in (alice, bob):
+        let_publish(person)
+    with Withholding({"INBOX": {n: letter(n) for n in (1, 2, 3)}}) as server:
+        first, second = (source_at(server, person, "public") for person in (alice, bob))
+        pull(first)
+        pull(second)
+        alice.delete()
+        server.withholds = False
+        pull(second)
+        assert len(tables.open("messages").to_pyarrow_table()) == 3
+
+
+def test_that_a_group_is_numbered_anew_is_seen_by_a_new_source(alice: User, tables: Tables) -> None:
+    with FakeNews({"a.b": {n: letter(n) for n in (1, 2, 3)}}) as server:
+        source = source_at(server, alice, kind="nntp", user="", folder_patterns=["a.b"])
+        pull(source)
+        source = delete(source)
+        server.groups["a.b"] = {n: letter(10 + n) for n in (1, 2, 3, 4)}
+        pull(source)
+        assert private(tables) == sorted(f"{n}@x.org" for n in (1, 2, 3, 11, 12, 13, 14))
 
 
 def test_what_was_withheld_under_other_numbers_is_asked_for_no_more(
@@ -121,37 +148,22 @@ def test_what_was_withheld_under_other_numbers_is_asked_for_no_more(
     with Withholding({"INBOX": {n: letter(n) for n in (1, 2, 3)}}) as server:
         source = source_at(server, alice)
         pull(source)
-        folder = Folder.objects.get()
-        folder.sync_state[unavailable.STATE]["numbering"] = 0
-        folder.save()
+        known = SyncState.objects.get()
+        known.state[unavailable.STATE]["numbering"] = 0
+        known.save()
         server.withholds = False
         pull(source)
-        assert not unavailable.has_unavailable(Folder.objects.get().sync_state)
+        assert not StoredSyncStates.of(source).unavailable()
 
 
 def test_nobody_asks_for_what_is_forgotten(alice: User, tables: Tables) -> None:
     with Withholding({"INBOX": {n: letter(n) for n in (1, 2, 3)}}) as server:
         source = source_at(server, alice)
         pull(source)
-        source.delete()
-        assert DeadLetters.objects.exists()
+        known = StoredSyncStates.of(source)
+        assert known.unavailable() == {"INBOX": 1}
         forget(AUDIENCE)
-        assert not DeadLetters.objects.exists()
-
-
-def test_an_account_that_is_deleted_leaves_none(alice: User, tables: Tables) -> None:
-    with Withholding({"INBOX": {n: letter(n) for n in (1, 2, 3)}}) as server:
-        pull(source_at(server, alice))
-        alice.delete()
-        assert not DeadLetters.objects.exists()
-
-
-def test_numbers_that_mean_other_messages_are_not_asked_for(alice: User, tables: Tables) -> None:
-    with Withholding({"INBOX": {n: letter(n) for n in (1, 2, 3)}}) as server:
-        source = source_at(server, alice)
-        pull(source)
+        assert not known.unavailable() and known.load("INBOX"), "the rest is read on"
         source.delete()
-        DeadLetters.objects.update(unavailable={"numbering": 0, "missing": {"2": [1, 0]}})
-        server.withholds = False
-        pull(source_at(server, alice))
-        assert private(tables) == ["1@x.org", "3@x.org"]
+        forget(AUDIENCE)
+        assert not SyncState.objects.exists()

@@ -74,15 +74,14 @@ def make(folder_patterns: list[str], secret: str, **fields: Any) -> dict[str, An
 
 def pull(source: int) -> dict[str, Any]:
     """Pull once; say how many messages the source has put aside, for another pull."""
-    from filters.models.source import Folder, Source
+    from filters.models.source import Source
     from filters.sources.pulling import pull as pull_source
-    from tapestry.ingest.unavailable import STATE
+    from filters.sources.sync_state import StoredSyncStates
 
     pulled = Source.objects.get(pk=source)
     tally = pull_source(pulled)
     assert tally is not None
-    states = Folder.objects.filter(source=pulled).values_list("sync_state", flat=True)
-    aside = sum(len(state.get(STATE, {}).get("missing", ())) for state in states)
+    aside = sum(StoredSyncStates.of(pulled).unavailable().values())
     return {"read": tally.read, "added": tally.added, "error": pulled.error, "aside": aside}
 
 
