@@ -195,6 +195,16 @@ def test_of_two_audiences_one_copy_stays_where_the_other_has_left():
     assert not any("has left, and lies" in said for said in found(story)), found(story)
 
 
+@pytest.mark.parametrize("how", ["append", "move"])
+def test_what_its_reader_may_not_see_is_not_put_in_but_may_be_moved(how):
+    story = right_story()
+    story.mail(NINE + 2 * HOUR + 1, {"msgid": "m5", "audience": "group:x"})
+    story.now = NINE + 4 * HOUR
+    story.put("Tapestry/f2/Left", "m5", how=how)
+    story.settle(NINE + 5 * HOUR)
+    assert any("which is for group:x" in said for said in found(story)) == (how == "append")
+
+
 def test_what_a_source_may_not_bring_any_more_may_be_missing():
     story = right_story()
     lost(story)

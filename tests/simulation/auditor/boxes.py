@@ -115,7 +115,10 @@ class Boxes:
     def _put(
         self, point: Point, entry: Entry, before: dict[str, frozenset[str]]
     ) -> Iterator[Finding]:
-        """What was put in may be seen by its reader, came when they do not rest, and is marked."""
+        """What was put in may be seen by its reader, came when they do not rest, and is marked.
+
+        What is moved was there: it may be another copy of what is found now.
+        """
         message, places = entry["payload"], self._of(entry["recipient"])
         if not places:
             said = f"{message['msgid']} was put into {entry['recipient']}, where nobody wants it"
@@ -123,13 +126,13 @@ class Boxes:
             return
         person = places[0].entry["person"]
         said = f"{message['msgid']} was put into {entry['folder']} of {person}"
+        if entry["how"] != "append":
+            return
         may_see = self.known.audiences(person) | before.get(person, frozenset())
         of = self.given.get(copy_of(message), set())
         if not of & may_see:
             whose = ", ".join(sorted(of)) or "nobody"
             yield Finding(LAW, f"{said}, which is for {whose}", point.step)
-        if entry["how"] != "append":
-            return
         rests = is_resting(self.known.people.get(person, {}), entry["now"])
         if rests and person not in self.changed:
             yield Finding(LAW, f"{said} at {when(entry['now'])}, in a rest", point.step)
