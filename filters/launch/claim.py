@@ -9,6 +9,7 @@ from pathlib import Path
 
 from filters.runtime import data_dir_permissions, endings
 from filters.runtime.addresses import LOCK, REMOTES
+from filters.runtime.restoring import check_restored
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 
@@ -47,6 +48,7 @@ def claimed(data: Path) -> Iterator[Path]:
                 f"The data directory {data} is in use by another Tapestry (process {owner}).",
                 hint="Stop that one, or name another directory with --data DIR.",
             )
+        check_restored(data)
         stack.callback(os.umask, data_dir_permissions.apply_umask(data))
         lock.write_text(str(os.getpid()))
         _withdraw(run)

@@ -17,6 +17,7 @@ from django.db.migrations.executor import MigrationExecutor
 
 from filters.management.command_line import WITHOUT_DATA
 from filters.runtime import data_dir_permissions, services
+from filters.runtime.restoring import check_restored
 from tapestry.core.clock import parse_instant
 from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
@@ -95,9 +96,14 @@ def sentence(error: Exception) -> str:
     return str(error) or type(error).__name__
 
 
-def make_database_ready() -> None:
-    """Make the data directory and the database where they are missing, and upgrade older ones."""
+def make_database_ready(*, restoring: bool = False) -> None:
+    """Make the data directory and the database where they are missing, and upgrade older ones.
+
+    Raise TapestryError if a restore was cut short there, unless that is ``restoring`` now.
+    """
     data_dir_permissions.create(settings.DATA)
+    if not restoring:
+        check_restored(settings.DATA)
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         from tapestry.ingest.mime.parse import received_of

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 from django.contrib.auth.models import User
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
@@ -118,6 +121,12 @@ class SyncState(models.Model):
 
     def __str__(self) -> str:
         return f"{self.folder} of {self.account} for {self.audience}"
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The state; it is stored as text if it has characters that PostgreSQL does not store."""
+        stored: dict[str, Any] = self.state
+        return json.loads(stored["text"]) if "text" in stored else stored
 
 
 class Pull(models.Model):

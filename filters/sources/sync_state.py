@@ -42,7 +42,7 @@ class StoredSyncStates:
     def load(self, folder: str) -> dict[str, Any]:
         """Return the state of a folder, empty if none is stored."""
         row = self.rows().filter(folder=stored_name(folder)).first()
-        return _state(row) if row is not None else {}
+        return row.content if row is not None else {}
 
     def save(self, folder: str, state: dict[str, Any]) -> None:
         """Replace the state of a folder."""
@@ -57,7 +57,7 @@ class StoredSyncStates:
 
     def unavailable(self) -> dict[str, int]:
         """Return how many messages the server has not handed over yet, by stored folder name."""
-        counts = {row.folder: unavailable_in(_state(row)) for row in self.rows()}
+        counts = {row.folder: unavailable_in(row.content) for row in self.rows()}
         return {folder: count for folder, count in counts.items() if count}
 
     def rows(self) -> QuerySet[SyncState]:
@@ -76,10 +76,13 @@ def forget(audience: str) -> None:
     if not Source.objects.filter(audience=audience).exists():
         rows.delete()
     for row in rows:
-        state = {key: value for key, value in _state(row).items() if key != STATE}
+        state = {key: value for key, value in row.content.items() if key != STATE}
         StoredSyncStates(row.account, audience).save(row.folder, state)
 
 
-def _state(row: SyncState) -> dict[str, Any]:
-    state: dict[str, Any] = json.loads(row.state["text"]) if "text" in row.state else row.state
-    return state
+def merged(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
+    """Return the later state of a folder; what was missing before may not have come since."""
+    before, now = earlier.get(STATE), later.get(STATE)
+    if before and now and before["numbering"] == now["numbering"]:
+        return later | {STATE: now | {"missing": before["missing"] | now["missing"]}}
+    return later if now or not before else later | {STATE: before}

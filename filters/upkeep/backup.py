@@ -3,7 +3,8 @@
     database ─> tables ─> keys ─> manifest: backup.json, with the size and SHA-256 of each file
 
 The database is copied first.  What is appended meanwhile is new to the filters of the copy, and
-a source goes on after it, for its cursor is in the tables.
+a source goes on after it, for its cursor is in the tables; what belongs to these is copied with
+them (``later``).
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from filters.runtime import services
+from filters.runtime.restoring import LATER
 from filters.upkeep.database_copy import (
     check_is_empty,
     check_is_there,
     copy_database,
     restore_database,
 )
+from filters.upkeep.later import write_later
 from filters.upkeep.manifest import (
     KEYS,
     TABLES,
@@ -65,10 +68,13 @@ def back_up(target: Path) -> Manifest:
         def copy(path: Path, to: Path) -> None:
             files[str(to.relative_to(draft))] = _copied(path, to)
 
+        def later(draft: Path) -> None:
+            files[LATER] = _measured(write_later(draft))
+
         made = datetime.now(UTC).isoformat(timespec="seconds")
         database = copy_database(draft)
         files[database.name] = _measured(database)
-        rows = copy_tables(tables.root, draft / TABLES, copy)
+        rows = copy_tables(tables.root, draft / TABLES, copy, lambda: later(draft))
         for key in KEYS:
             if (services.data() / key).exists():
                 copy(services.data() / key, draft / key)
@@ -86,9 +92,9 @@ def back_up(target: Path) -> Manifest:
 def restore(source: Path) -> Manifest:
     """Copy a backup into the data directory and the database of the settings, both empty.
 
-    The caller holds the data directory.  Raises TapestryError if the manifest is damaged, if a
-    file of the backup is missing or changed, or if anything is stored already; then nothing is
-    restored.
+    The caller holds the data directory, and ends the restore (``later.end_restore``).  Raises
+    TapestryError if the manifest is damaged, if a file of the backup is missing or changed, or if
+    anything is stored already; then nothing is restored.
     """
     manifest = read_manifest(source)
     data = services.data()
@@ -106,6 +112,10 @@ def restore(source: Path) -> Manifest:
             to.parent.mkdir(parents=True, exist_ok=True)
             if _copied(source / name, to) != expected:
                 raise changed(source / name)
+        if LATER not in manifest.files:  # without messages, or of an older version
+            (draft / LATER).write_text("[]")
+        (draft / LATER).rename(data / LATER)
+        sync_directory(data)
         restore_database(draft / manifest.database)
         for path in draft.iterdir():
             path.rename(data / path.name)

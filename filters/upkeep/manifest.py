@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from filters.runtime.encryption import KEY_FILE
+from filters.runtime.restoring import LATER
 from filters.upkeep.database_copy import NAMES
 from tapestry.core.durable import whole_file
 from tapestry.core.errors import TapestryError
@@ -143,7 +144,7 @@ def _file(name: str, content: Any) -> FileEntry:
 def _name(name: str) -> str:
     """Return the name of a file if a backup may have one of it, at the same place."""
     first, *others = name.split("/")
-    known = first == TABLES if others else first in {*NAMES.values(), *KEYS}
+    known = first == TABLES if others else first in {*NAMES.values(), *KEYS, LATER}
     if not (known and name.isprintable() and not {"", ".", ".."}.intersection(others)):
         raise _ManifestError(f"it names a file that no backup has, {name!a}")
     return name

@@ -40,10 +40,13 @@ def files_kept(root: Path) -> Iterator[None]:
         yield
 
 
-def copy_tables(root: Path, target: Path, copy: Copy) -> dict[str, int]:
+def copy_tables(
+    root: Path, target: Path, copy: Copy, decided: Callable[[], None] = lambda: None
+) -> dict[str, int]:
     """Copy the tables in ``root`` to a new directory; return how many rows each table has.
 
-    The caller is within ``files_kept``.  Raises DamagedFileError if a file is not as it was
+    The caller is within ``files_kept``.  ``decided`` is called once it is decided which messages
+    and cursors are copied.  Raises DamagedFileError if a file is not as it was
     written: a copy of it would be no backup.
     """
     target.mkdir()
@@ -51,6 +54,8 @@ def copy_tables(root: Path, target: Path, copy: Copy) -> dict[str, int]:
     for table in TABLES:
         if (root / table).is_dir():
             content = _copy_log(root / table, target / table, copy)
+            if table == MESSAGES:
+                decided()
             for name in content.rows:
                 copy(root / table / name, target / table / name)
                 verify_whole(target / table / name)

@@ -26,11 +26,14 @@ class Command(TapestryCommand):
         """Restore, and end with 1 if a check finds anything damaged."""
         from filters.store.release import begin_anew
         from filters.upkeep.backup import restore
+        from filters.upkeep.later import add_later, end_restore
 
         with claimed(services.data()):
             backup = restore(options["backup"])
-            make_database_ready()
+            make_database_ready(restoring=True)
+            add_later(services.data())
             begin_anew()
+            end_restore(services.data())
         self.stdout.write(f"Restored into {services.data()} what was stored on {backup.made}.")
         call_command("check_data", stdout=self.stdout)
         self.stdout.write(f"Go on with: manage.py up --data {services.data()}")

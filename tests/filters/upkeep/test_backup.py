@@ -13,6 +13,7 @@ import pytest
 from support import backed_up
 from support.stored_world import BATCH, ended, expected, run, told
 
+from filters.runtime.restoring import LATER
 from filters.upkeep.backup import DRAFT
 from tapestry.core.clock import HOUR, wall_clock
 
@@ -60,6 +61,7 @@ def test_what_was_backed_up_is_restored_and_nothing_else(backup: Path, tmp_path:
     printed = ended(run(copy, "restore", backup))
     assert f"manage.py up --data {copy}" in printed
     assert sorted(told(copy)["matches"]) == expected(3 * BATCH)
+    assert (backup / LATER).exists() and not (copy / LATER).exists()
     with sqlite3.connect(copy / "db.sqlite3") as database:
         (last,) = database.execute("SELECT last FROM filters_releasecounter").fetchone()
     assert last > wall_clock() - HOUR, "no position is given twice"
@@ -107,9 +109,21 @@ def test_a_killed_backup_leaves_none_and_a_killed_restore_is_repeated(
     time.sleep(chance.uniform(0.5, 1.0))
     killed.send_signal(signal.SIGKILL)
     killed.wait()
+    if (copy / LATER).exists():
+        assert "was cut short" in refused(copy, "tick")
+        shutil.rmtree(copy)
     if not (copy / "db.sqlite3").exists():
         ended(run(copy, "restore", backup))
     assert sorted(told(copy)["matches"]) == expected(3 * BATCH)
+
+
+def test_nothing_is_started_where_a_restore_was_cut_short(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / LATER).write_text("[]")
+    for command in (["tick"], ["restore", tmp_path]):
+        assert f"A restore into {copy} was cut short." in refused(copy, *command)
+    assert not (copy / "db.sqlite3").exists()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,45 @@
+"""What belongs to the tables of a backup, and was stored after its database was copied.
+
+A cursor of the tables may stand behind a message that was withheld meanwhile, and what was
+appended may be of an import: that is written once more, and added as the backup is restored.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from django.core import serializers
+from django.db import transaction
+
+from filters.models import Import
+from filters.models.source import SyncState
+from filters.runtime.restoring import LATER
+from filters.sources.sync_state import StoredSyncStates, merged
+from tapestry.core.durable import sync_directory, whole_file
+
+
+def write_later(directory: Path) -> Path:
+    """Write what is known of folders and imports now; return the path of the file."""
+    rows = [*SyncState.objects.order_by("pk"), *Import.objects.order_by("pk")]
+    with whole_file(directory / LATER) as file:
+        file.write(serializers.serialize("json", rows).encode())
+    return directory / LATER
+
+
+@transaction.atomic
+def add_later(data: Path) -> None:
+    """Add what a backup has in its file to the database that was restored."""
+    for row in serializers.deserialize("json", (data / LATER).read_text()):
+        if isinstance(row.object, Import):
+            row.save()
+        elif isinstance(row.object, SyncState):
+            later = row.object
+            states = StoredSyncStates(later.account, later.audience)
+            state = merged(states.load(later.folder), later.content)
+            states.save(later.folder, state)
+
+
+def end_restore(data: Path) -> None:
+    """Let the site be started: all is restored."""
+    (data / LATER).unlink()
+    sync_directory(data)
