@@ -2,6 +2,8 @@
 
 import copy
 
+import pytest
+
 from simulation.auditor import judge
 from simulation.stories import Story, rows_of
 
@@ -226,6 +228,27 @@ def test_what_a_backup_brings_back_was_judged_when_it_was_found():
     assert found(story) == []
     rows_of(story, "matches")[0]["stored_at"] = 15
     assert "a1 is there with matched_at" in found(story)[0]
+
+
+@pytest.mark.parametrize("matched", [[], ["a1"], ["b1"]])
+def test_an_older_text_that_waits_with_a_paused_filter_may_be_run_after_a_restore(matched):
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.subject = 'a'")
+    story.settle(4)
+    story.change(1, "pause", active=False)
+    story.mail(5, {"msgid": "a1", "subject": "a"}, {"msgid": "b1", "subject": "b"})
+    story.now = 7
+    story.change(1, "edit", tql="m.subject = 'c'", t0=7)
+    story.tell("upkeep", kind="restore")
+    story.change(1, "restored")
+    story.settle(10, f1={"active": False, "since": 7})
+    story.change(1, "resume", active=True)
+    for msgid in matched:
+        story.match(1, msgid, 5)["stored_at"] = 12
+    story.settle(15)
+    wrong = any("b1 is there with matched_at" in said for said in found(story))
+    assert wrong == ("b1" in matched) == bool(found(story))
 
 
 def test_old_mail_that_was_to_be_forgotten_is_found_where_it_is_left():

@@ -94,7 +94,9 @@ class Lives:
                     for life in self.lives.values():
                         life.cut |= life.was_cut
                         life.lost = life.again = True
-                        life.older, life.stored, life.forgotten = [], {}, restored
+                        life.stored, life.forgotten = {}, restored
+                        # What waits for a paused filter to go on is in the backup too.
+                        life.older = [_unsure(stretch) for stretch in life.older]
 
     def _person(self, entry: Entry, point: Point) -> None:
         name = entry["name"]
