@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 
-from django.core.management import call_command
 from django.db import close_old_connections
 
 from filters.launch import processes, redis_server
@@ -27,6 +26,7 @@ from filters.launch.claim import claimed, publish
 from filters.launch.parts import Part, Parts
 from filters.runtime import endings, services, spark_restart
 from filters.runtime.addresses import PROVEN, REMOTES, UNPROVEN
+from filters.runtime.database import make_database_ready
 from tapestry.core.child_process import Child, stop
 from tapestry.core.disk_space import has_room
 from tapestry.core.errors import TapestryError
@@ -173,8 +173,8 @@ class Stack:
 def running(data: Path, port: int, prepare: Callable[[], None]) -> Iterator[Stack]:
     """Start everything on ``data`` and yield it once it serves; stop it all at the end.
 
-    The database is migrated and ``prepare`` is called while Spark starts; nothing is due before
-    both are done.  Raises TapestryError for everything that a person can put right.
+    Database and tables are upgraded and ``prepare`` is called while Spark starts; nothing is due
+    before both are done.  Raises TapestryError for everything that a person can put right.
     """
     must_be_free(port)
     with claimed(data) as run, interruptible():
@@ -191,7 +191,7 @@ def _start(stack: Stack, port: int, prepare: Callable[[], None]) -> None:
     if not remotes[PROVEN]:
         remotes[PROVEN] = stack.start_spark(PROVEN)
     redis = stack.start_redis()
-    call_command("migrate", verbosity=0, interactive=False)
+    make_database_ready()
     redis.wait()
     publish(stack.run, "redis.url", redis.url)
     if not remotes[UNPROVEN]:

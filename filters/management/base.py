@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
-from django.db.migrations.executor import MigrationExecutor
+from django.db import DatabaseError
 
 from filters.management.command_line import WITHOUT_DATA
-from filters.runtime import data_dir_permissions, services
-from filters.runtime.restoring import check_restored
+from filters.runtime import data_dir_permissions
+from filters.runtime.database import make_database_ready
 from tapestry.core.clock import parse_instant
 from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
@@ -94,23 +92,6 @@ def sentence(error: Exception) -> str:
     if isinstance(error, DatabaseError):
         return f"The database cannot be used: {error}."
     return str(error) or type(error).__name__
-
-
-def make_database_ready(*, restoring: bool = False) -> None:
-    """Make the data directory and the database where they are missing, and upgrade older ones.
-
-    Raise TapestryError if a restore was cut short there, unless that is ``restoring`` now.
-    """
-    data_dir_permissions.create(settings.DATA)
-    if not restoring:
-        check_restored(settings.DATA)
-    executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        from tapestry.ingest.mime.parse import received_of
-        from tapestry.tables.upgrade import upgrade
-
-        upgrade(services.tables(), received_of)
-        call_command("migrate", verbosity=0, interactive=False)
 
 
 def _directory(text: str) -> Path:

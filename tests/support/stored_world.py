@@ -79,8 +79,8 @@ def go_on(end: int) -> None:
 
     from filters.annotations.outbox import annotate
     from filters.authoring import lifecycle
-    from filters.management.base import make_database_ready
     from filters.runtime import services
+    from filters.runtime.database import make_database_ready
     from filters.store.filter_store import DjangoClock
     from filters.upkeep import rounds
     from tapestry.tables import hash_runs
@@ -113,7 +113,7 @@ def go_on(end: int) -> None:
 
 def look(end: int) -> None:
     """Tell what is there before and after going on."""
-    from filters.management.base import make_database_ready
+    from filters.runtime.database import make_database_ready
 
     make_database_ready()
     tell()

@@ -9,8 +9,9 @@ from django.core.management import call_command
 from django.core.management.base import CommandParser
 
 from filters.launch.claim import claimed
-from filters.management.base import TapestryCommand, make_database_ready
+from filters.management.base import TapestryCommand
 from filters.runtime import services
+from filters.runtime.database import make_database_ready
 
 
 class Command(TapestryCommand):

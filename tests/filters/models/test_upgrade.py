@@ -18,7 +18,7 @@ MANAGE = str(ROOT / "manage.py")
 ROUND_WITHOUT_A_JVM = """
 import django
 django.setup()
-from filters.management.base import make_database_ready
+from filters.runtime.database import make_database_ready
 from filters.runtime import services
 from filters.upkeep import rounds
 from support.all_rows import all_rows
@@ -148,7 +148,7 @@ import django
 django.setup()
 from django.db.migrations.migration import Migration
 from django.db.migrations.recorder import MigrationRecorder
-from filters.management.base import make_database_ready
+from filters.runtime.database import make_database_ready
 name, moment = sys.argv[1:]
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
