@@ -81,7 +81,11 @@ def forget(audience: str) -> None:
 
 
 def merged(earlier: dict[str, Any], later: dict[str, Any]) -> dict[str, Any]:
-    """Return the later state of a folder; what was missing before may not have come since."""
+    """Return the later state of a folder, for tables that may be of a moment before.
+
+    What was missing earlier may not have come, and the folder may have changed since (its modseq).
+    """
+    later = {key: value for key, value in later.items() if key != "modseq"}
     before, now = earlier.get(STATE), later.get(STATE)
     if before and now and before["numbering"] == now["numbering"]:
         return later | {STATE: now | {"missing": before["missing"] | now["missing"]}}

@@ -22,6 +22,7 @@ from filters.runtime.restoring import LATER
 from filters.upkeep.database_copy import (
     check_is_empty,
     check_is_there,
+    check_kind,
     copy_database,
     restore_database,
 )
@@ -106,6 +107,7 @@ def restore(source: Path) -> Manifest:
                 hint="A backup is restored into an empty directory: name another with --data DIR.",
             )
     check_is_empty()
+    check_kind(draft / manifest.database)
     with _draft(draft):
         for name, expected in manifest.files.items():
             to = draft / name
@@ -116,7 +118,11 @@ def restore(source: Path) -> Manifest:
             (draft / LATER).write_text("[]")
         (draft / LATER).rename(data / LATER)
         sync_directory(data)
-        restore_database(draft / manifest.database)
+        try:
+            restore_database(draft / manifest.database)
+        except TapestryError:  # nothing of it is there
+            (data / LATER).unlink()
+            raise
         for path in draft.iterdir():
             path.rename(data / path.name)
         sync_directory(data)

@@ -98,13 +98,17 @@ def _is_empty() -> bool:
     return not connection.introspection.table_names()
 
 
-def restore_database(path: Path) -> None:
-    """Write the copy in a file into the database, which is empty."""
+def check_kind(path: Path) -> None:
+    """Raise TapestryError if a copy is of another kind of database."""
     if path.name != NAMES[connection.vendor]:
         raise TapestryError(
             f"The backup has {path.name}, and the database is {connection.display_name}.",
             hint="Set DATABASE_URL to a database of the kind that was backed up.",
         )
+
+
+def restore_database(path: Path) -> None:
+    """Write the copy in a file into the database, which is empty."""
     if connection.vendor == "sqlite":
         connection.close()
         target = Path(str(connection.settings_dict["NAME"]))

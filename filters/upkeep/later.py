@@ -6,10 +6,11 @@ appended may be of an import: that is written once more, and added as the backup
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 from django.core import serializers
-from django.db import transaction
+from django.db import connection, transaction
 
 from filters.models import Import
 from filters.models.source import SyncState
@@ -19,8 +20,14 @@ from tapestry.core.durable import sync_directory, whole_file
 
 
 def write_later(directory: Path) -> Path:
-    """Write what is known of folders and imports now; return the path of the file."""
-    rows = [*SyncState.objects.order_by("pk"), *Import.objects.order_by("pk")]
+    """Write what is known of folders and imports now; return the path of the file.
+
+    A database of an older version has no such tables.
+    """
+    known = {SyncState._meta.db_table, Import._meta.db_table}
+    is_there = known <= set(connection.introspection.table_names())
+    stored = chain(SyncState.objects.order_by("pk"), Import.objects.order_by("pk"))
+    rows = list(stored) if is_there else []
     with whole_file(directory / LATER) as file:
         file.write(serializers.serialize("json", rows).encode())
     return directory / LATER
