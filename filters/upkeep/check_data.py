@@ -80,6 +80,7 @@ def repair() -> list[str]:
             work.said.append(
                 "Votes and tags of the last month are appended again; those that are there stay."
             )
+        work.end()
     return work.said
 
 

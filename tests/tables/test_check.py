@@ -19,6 +19,7 @@ from tapestry.core.message import Message
 from tapestry.predicate_index.check import check_predicate_index
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.tables.append import Cursor, append_messages, cursor_of
+from tapestry.tables.check import repair as repair_module
 from tapestry.tables.check.data import check_tables
 from tapestry.tables.check.repair import Repair
 from tapestry.tables.check.report import Report
@@ -140,6 +141,7 @@ def test_an_index_that_does_not_agree_with_its_table_is_named(root):
 def repaired(root):
     repair = Repair(Tables(root))
     repair.run()
+    repair.end()
     forget_what_is_known()
     said = "\n".join(repair.said)
     remain = {damage.kind for damage in check(root).damages}
@@ -193,6 +195,38 @@ def test_a_repair_finds_the_rows_of_an_entry_that_is_lost_with_its_copy(root, po
     assert "4 rows that no other entry has were found" in repaired(root)
     assert (root.parent / "damaged" / "tables" / "messages" / "_delta_log" / entry.name).exists()
     assert ingest_all_again(root) == 0
+
+
+def test_a_repair_that_dies_leaves_a_damaged_entry_where_it_is(root, monkeypatch):
+    entry = max((root / "messages" / "_delta_log").glob("*.json"))
+    entry.write_bytes(b"")
+    shutil.rmtree(root / "messages" / "_log_copy")
+
+    def killed(*_, **__):
+        raise SystemExit
+
+    with monkeypatch.context() as cut, pytest.raises(SystemExit):
+        cut.setattr(repair_module, "_strays", killed)
+        repaired(root)
+    with pytest.raises(DamagedFileError):
+        Tables(root).data_files("messages")
+    assert "4 rows that no other entry has were found" in repaired(root)
+
+
+def test_a_repair_that_dies_once_mail_is_lost_is_ended_by_the_next(root, monkeypatch):
+    file = Tables(root).data_files("messages")[-1]
+    Path(file.path).write_bytes(Path(file.path).read_bytes()[:40])
+
+    def killed(*_):
+        raise SystemExit
+
+    with monkeypatch.context() as cut, pytest.raises(SystemExit):
+        cut.setattr(repair_module.Repair, "_mend_tombstones", killed)
+        cut.setattr(repair_module.Repair, "_set_cursors_back", killed)
+        repaired(root)
+    assert "a repair was cut short" in {damage.reason for damage in check(root).damages}
+    assert "is read again from its start" in repaired(root)
+    assert append(Tables(root), 0, MESSAGES) == 4
 
 
 def test_a_repair_says_what_is_lost_and_its_sources_bring_it_again(root):

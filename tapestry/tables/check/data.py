@@ -22,6 +22,10 @@ from tapestry.tables.staging import verify_batch
 DATA, INDEX, TOMBSTONES, STAGING = "data files", "indexes", "tombstones", "staged imports"
 
 
+LOST_MAIL = "lost_mail"
+"""The file that says that a repair has lost mail, until its sources and votes are set back."""
+
+
 def check_data_files(root: Path, content: LogContent, report: Report) -> list[Path]:
     """Verify each file of a table, and count its rows; return those that are whole."""
     whole = []
@@ -209,6 +213,9 @@ def check_tables(root: Path, report: Report) -> dict[str, LogContent]:
             check_index(table, runs[table], whole[table], report)
     if {MESSAGES, ORIGINALS} <= complete:
         check_originals(root, whole[MESSAGES], whole[ORIGINALS], report)
+    if (path := root / LOST_MAIL).exists():
+        meaning = "what was lost with damaged files has not been read again"
+        report.damaged(DATA, path, "a repair was cut short", meaning, BY_REPAIR)
     check_tombstones(root, report)
     check_staging(root, report)
     return contents

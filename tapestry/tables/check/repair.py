@@ -16,9 +16,11 @@ import pyarrow as pa
 from tapestry.core.checksummed_file import ChecksummedFile
 from tapestry.core.clock import BEGINNING
 from tapestry.core.damage import DamagedFileError
+from tapestry.core.durable import whole_file
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import INDEXED
 from tapestry.tables import tombstones
+from tapestry.tables.check.data import LOST_MAIL
 from tapestry.tables.check.log_files import LogContent, read_log
 from tapestry.tables.check.report import Report
 from tapestry.tables.delta import log_copy
@@ -53,7 +55,7 @@ class Repair:
         self.tables = tables
         self.root = tables.root
         self.said: list[str] = []
-        self.has_lost_mail = False
+        self.has_lost_mail = (tables.root / LOST_MAIL).exists()
 
     def run(self) -> None:
         """Mend logs, data files, tombstones, staged imports and indexes, in this order."""
@@ -111,13 +113,10 @@ class Repair:
         These are the files that no other entry names, and whose rows are in no other file.
         """
         root = self.root / table
-        if path.exists():
-            self.set_aside(path)
-        log_copy.copy_path(path).unlink(missing_ok=True)
         version = int(path.name.partition(".")[0])
         known = read_log(root, Report())
-        stored = [path for name in known.rows if (path := root / name).exists()]
-        readable = (rows for path in stored for rows in _readable(path, table))
+        stored = [file for name in known.rows if (file := root / name).exists()]
+        readable = (rows for file in stored for rows in _readable(file, table))
         seen = {key for rows in readable for key in _keys(rows)}
         count_of_rows = 0
         with Draft(root) as draft:
@@ -132,6 +131,9 @@ class Repair:
                     _write(draft, table, content, data_change=True)
                     seen.update(_keys(content))
                     count_of_rows += content.num_rows
+            if path.exists():  # until now: without it the log would end before it
+                self.set_aside(path)
+            log_copy.copy_path(path).unlink(missing_ok=True)
             _commit(draft, version)
         self.said.append(
             f"Entry {version} of the log of {table} is written anew: {count_of_rows} rows that no "
@@ -163,6 +165,9 @@ class Repair:
         if path.exists():
             groups += _readable(path, table)
         content = pa.concat_tables(groups)
+        lost = data_file.rows - content.num_rows
+        if lost and table != ORIGINALS:
+            self._note_lost_mail()
         with Draft(root) as draft:
             draft.actions.append(remove_action(root, data_file.path, data_file.bytes))
             if content.num_rows:
@@ -170,14 +175,20 @@ class Repair:
             _commit(draft, newest_version(root) + 1)
         if path.exists():
             self.set_aside(path)
-        lost = data_file.rows - content.num_rows
         if lost:
             self.said.append(f"{lost} rows of {table} are lost; {content.num_rows} were saved.")
         if lost and table == ORIGINALS:
             self.said.append("Their messages stay; the bytes as they came are gone.")
-        elif lost:
-            mark_history_incomplete(self.root)
+
+    def _note_lost_mail(self) -> None:
+        """Store that mail is lost, before it is: the next repair ends one that dies meanwhile."""
+        mark_history_incomplete(self.root)
+        with whole_file(self.root / LOST_MAIL):
             self.has_lost_mail = True
+
+    def end(self) -> None:
+        """Store that all is mended; the caller has had the votes appended again."""
+        (self.root / LOST_MAIL).unlink(missing_ok=True)
 
     def _set_cursors_back(self) -> None:
         """Have all sources read again: what is lost comes again, and nothing comes twice."""
