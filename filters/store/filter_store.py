@@ -211,14 +211,21 @@ def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
         else:
             runs = Q(filter__active=True) | expiry.has_ended("filter__")
             window = PendingWindow.objects.filter(runs, pk=due.pending_window, since=due.since)
-            done = window.filter(until__lte=until).delete()[0] or window.update(since=until)
-            yield done == 1
+            yield _is_as_it_was(due) and 1 == (
+                window.filter(until__lte=until).delete()[0] or window.update(since=until)
+            )
     for (since, revision), filter_ids in sorted(positions.items()):
         for batch in batched(sorted(filter_ids)):
             run = Filter.objects.filter(pk__in=batch)
             same = run.filter(since=since, revision=revision, active=True, enrolled=False)
             yield same.update(since=until, ran_at=wall_clock()) == len(batch)
             expiry.stop_ended(run, since, until)
+
+
+def _is_as_it_was(due: DueFilter) -> bool:
+    """Tell, and lock, whether a filter has not been changed: its owner sees what it was run for."""
+    same = Filter.objects.select_for_update(no_key=True, of=("self",))
+    return bool(same.filter(pk=due.filter_id, revision=due.revision).values_list("pk"))
 
 
 _MATCH_FIELDS = (

@@ -18,6 +18,7 @@ from filters.upkeep import rounds
 from filters.upkeep.forgetting import forget_old
 from tapestry.celery import app
 from tapestry.core.errors import TapestryError
+from tapestry.core.file_lock import file_lock
 from tapestry.core.log import line
 from tapestry.run.unproven import Turns
 
@@ -52,7 +53,16 @@ def unproven_windows() -> None:
 
 @app.task(name="filters.compact", ignore_result=True, needs_room=False)
 def compact() -> None:
-    """Merge the small files of the tables, and remove what is kept no longer."""
+    """Merge the small files of the tables, and remove what is kept no longer.
+
+    Retention waits for a backup; not more than one of these tasks does.
+    """
+    with file_lock(services.data() / "run" / "upkeep.lock") as acquired:
+        if acquired:
+            _compact()
+
+
+def _compact() -> None:
     from tapestry.tables.compact import compact as compact_tables
 
     set_aside.each(

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
+
+GONE = ".gone"
+"""The end of the name of a directory that is being deleted."""
 
 
 @contextmanager
@@ -32,6 +36,18 @@ def whole_file(path: Path, *, synced: bool = True) -> Iterator[IO[bytes]]:
         raise
     if synced:
         sync_directory(path.parent)
+
+
+def remove_directory(path: Path) -> None:
+    """Delete a directory as a whole, if it is there: whoever is killed meanwhile leaves no part.
+
+    What was left so is deleted with the next, under names that begin with that of the directory.
+    """
+    with suppress(FileNotFoundError):
+        path.rename(path.with_name(f"{path.name}.{secrets.token_hex(4)}{GONE}"))
+        sync_directory(path.parent)
+    for left in path.parent.glob(f"{path.name}.*{GONE}"):
+        shutil.rmtree(left, ignore_errors=True)
 
 
 def make_directory(path: Path, mode: int = 0o777) -> None:

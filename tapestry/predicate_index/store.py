@@ -27,6 +27,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from tapestry.core.damage import DamagedFileError, mended
+from tapestry.core.durable import remove_directory
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter
 from tapestry.core.sorted_hashes import Hashes, hash_texts
@@ -269,7 +270,7 @@ class PredicateIndex:
             for path in self.tables():
                 verify_table(path)
         except (DamagedFileError, DeltaError, FileNotFoundError) as error:
-            shutil.rmtree(self._directory, ignore_errors=True)
+            remove_directory(self._directory)
             forget_versions()
             damaged = error.path if isinstance(error, DamagedFileError) else self._directory
             reason = error.reason if isinstance(error, DamagedFileError) else str(error)

@@ -137,7 +137,10 @@ def run_own_windows(
         found = explained((m for filter_ in some for m in matches_of[filter_.filter_id]), some)
         changes = explained((c for filter_ in some for c in changes_of[filter_.filter_id]), some)
         committed = store.commit(some, until, found, changes)
-        return [Run(tuple(some), tuple(found), tuple(changes), 0, committed)]
+        if committed or len(some) < 2:
+            return [Run(tuple(some), tuple(found), tuple(changes), 0, committed)]
+        middle = len(some) // 2  # one was changed meanwhile: that costs the others nothing
+        return [*commit(some[:middle]), *commit(some[middle:])]
 
     def commit_part(parts: Sequence[tuple[DueFilter, int, list[Match]]]) -> list[Run]:
         runs = []

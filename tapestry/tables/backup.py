@@ -15,6 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from tapestry.core.damage import DamagedFileError
+from tapestry.core.durable import GONE
 from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.check.log_files import LogContent, read_log
@@ -61,7 +62,7 @@ def copy_tables(
                 verify_whole(target / table / name)
             rows[table] = sum(content.rows.values())
     for path in sorted(root.iterdir()):
-        if path.name not in {*TABLES, *DERIVED} and path.suffix != ".lock":
+        if path.name not in {*TABLES, *DERIVED} and path.suffix not in {".lock", GONE}:
             _copy_all(path, target / path.name, copy)
     return rows
 

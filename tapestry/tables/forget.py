@@ -85,8 +85,8 @@ def forget(
 
     The files are rewritten while others go on.  Within ``alone`` what was appended meanwhile is
     rewritten too, the rows go in one commit of each table, and ``then`` is told which: no run of
-    a filter may come between the two.  If this process ends in between, or ``then`` raises an
-    error, it is told by the next call for the audience.
+    a filter may come between the two.  If this process ends before all is done, or ``then`` raises
+    an error, it is told (again) by the next call for the audience.
     """
     start = time.perf_counter()
     with file_lock(tables.root / "compact.lock", wait=FOREVER):
@@ -116,8 +116,8 @@ def forget(
             if before is None:
                 delete_tombstones(tables.root, audience)
             then(gone)
-            untold.unlink(missing_ok=True)
         _drop_files(tables, clock, before, gone.is_any)
+        untold.unlink(missing_ok=True)
     seconds = time.perf_counter() - start
     event(log, "forget", audience=audience, before=before, **rows, seconds=seconds)
     return gone

@@ -140,7 +140,14 @@ class _Publication:
         with Draft(root / ORIGINALS) as originals, Draft(root / MESSAGES) as messages:
             drafts = {ORIGINALS: originals, MESSAGES: messages}
             files = _NewFiles(self.staging, next_instant(begin, last) + int(lead * SECOND), drafts)
-            files.write()
+            try:
+                files.write()
+            except (TapestryError, FileNotFoundError) as error:
+                # Where mail is forgotten meanwhile, what is half written goes with it.
+                is_missing = FileNotFoundError in {type(error), type(error.__cause__)}
+                if is_missing and not self.staging.is_dropped():
+                    return None
+                raise
             self.pause(max(0.0, lead - _MARGIN - (self.now() - begin) / SECOND))
             return files.commit(self.clock, self.announce)
 

@@ -12,7 +12,6 @@ staged for an audience that is forgotten is dropped too, and its import fails if
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -26,7 +25,7 @@ import pyarrow as pa
 
 from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.disk_space import require_room
-from tapestry.core.durable import make_directory, sync_directory, sync_file
+from tapestry.core.durable import make_directory, remove_directory, sync_directory, sync_file
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 from tapestry.core.message import Message
@@ -58,8 +57,10 @@ class Staging:
         make_directory(self.directory)
         self.cursors: dict[str, Cursor] = {}
         self.messages = self.broken = 0
-        for batch in self.batches():
+        for number, batch in enumerate(self.batches()):
             try:
+                if not batch.name.startswith(f"{number:06}"):
+                    raise DamagedFileError(batch, "the batch before it is missing")
                 verify_batch(batch)
             except DamagedFileError as error:
                 self.clear()
@@ -149,7 +150,7 @@ class Staging:
 
     def clear(self) -> None:
         """Delete what is staged: it is in the tables, or not wanted."""
-        shutil.rmtree(self.directory, ignore_errors=True)
+        remove_directory(self.directory)
         self.cursors.clear()
 
     def _note(self, cursor: Cursor | None) -> None:
@@ -191,7 +192,7 @@ def drop_abandoned(tables: Tables, hours: float) -> None:
     for directory in (tables.root / _DIRECTORY).glob("*/"):
         with file_lock(directory.with_suffix(".lock")) as acquired:
             if acquired and time.time() - directory.stat().st_mtime > hours * 3600:
-                shutil.rmtree(directory, ignore_errors=True)
+                remove_directory(directory)
 
 
 def set_aside_audience(tables: Tables, audience: str) -> list[Path]:

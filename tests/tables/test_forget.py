@@ -159,12 +159,23 @@ def test_nothing_is_gone_if_nobody_can_be_kept_out(tables):
     assert sorted(path.name for path in tables.root.rglob("*.parquet")) == before
 
 
+def test_the_index_is_made_anew_by_the_next_call_where_one_died_before(tables, monkeypatch):
+    with monkeypatch.context() as broken, pytest.raises(RuntimeError):
+        broken.setattr(forget_module, "extend_index", away)
+        forget(tables, MemoryClock(), MINE)
+    made = []
+    monkeypatch.setattr(forget_module, "extend_index", lambda _tables, table: made.append(table))
+    assert forget(tables, MemoryClock(), MINE).is_any
+    assert sorted(made) == ["annotations", "messages"]
+
+
+def away(*_):
+    raise RuntimeError
+
+
 @pytest.mark.parametrize("fails", ["commit", "then"])
 def test_what_nobody_was_told_is_told_by_the_next_call(tables, monkeypatch, fails):
     reports = []
-
-    def away(*_):
-        raise RuntimeError
 
     with monkeypatch.context() as broken, pytest.raises(RuntimeError):
         if fails == "commit":

@@ -13,6 +13,7 @@ from support.clocks import FileClock, MemoryClock
 
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.damage import DamagedFileError
+from tapestry.core.durable import sync_file
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.tables import publish as publishing
@@ -146,6 +147,26 @@ def test_mail_that_comes_while_the_files_are_written_is_not_added_again(tables, 
     found = visible(tables)
     assert set(found) == ids(*range(5))
     assert clock.last == receipt.ts == max(found.values())
+
+
+def test_files_that_a_forgetting_has_deleted_half_written_are_written_again(tables, monkeypatch):
+    monkeypatch.setattr("tapestry.tables.delta.parquet_file.sync_file", once(sync_file, lost))
+    with staged(tables) as staging:
+        stage(staging, 0, 3)
+        stage(staging, 3, 5)
+        publish(staging, MemoryClock(), pause=still)
+    assert set(visible(tables)) == ids(*range(5))
+
+
+def lost(path):
+    path.unlink()
+    raise FileNotFoundError(2, "No such file", str(path))
+
+
+def once(function, first):
+    """Return a function that does something else as it is first called."""
+    calls = [first]
+    return lambda *given: (calls.pop() if calls else function)(*given)
 
 
 def test_files_that_a_forgetting_has_deleted_are_written_again(tables):
@@ -316,6 +337,15 @@ def test_an_import_that_is_killed_anywhere_is_there_once_and_as_a_whole(tmp_path
     import_all(tmp_path, "", 0)
     found = visible(tables)
     assert set(found) == ids(*range(10)) and len(set(found.values())) == 1
+
+
+def test_an_import_whose_first_batch_is_missing_is_read_again(tables):
+    with staged(tables) as staging:
+        stage(staging, 0, 3)
+        stage(staging, 3, 6)
+        staging.batches()[0].unlink()
+    with staged(tables) as staging:
+        assert not staging.batches() and staging.cursor_of("box") is None
 
 
 def test_an_import_with_a_damaged_batch_is_read_again(tables, caplog):

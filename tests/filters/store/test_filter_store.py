@@ -6,10 +6,10 @@ import sqlite3
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from support.races import race
 
-from filters.models import Clock, Filter
+from filters.models import Clock, Filter, PendingWindow
 from filters.models import Match as StoredMatch
 from filters.store.filter_store import DjangoClock, DjangoFilterStore
 from tapestry.core.clock import BEGINNING, HOUR, wall_clock
@@ -121,6 +121,22 @@ class TestCommit:
         assert not StoredMatch.objects.exists()
         first.refresh_from_db()
         assert first.since == BEGINNING
+
+    def test_a_pending_window_is_not_stored_for_who_has_joined_a_group_meanwhile(
+        self, alice: User
+    ) -> None:
+        jones = install(alice)
+        PendingWindow.objects.create(
+            filter=jones, tql=jones.tql, start=BEGINNING, since=BEGINNING, until=5
+        )
+        store = DjangoFilterStore()
+        due = store.due(9)
+        assert [one.pending_window is not None for one in due] == [True]
+        alice.groups.add(Group.objects.create(name="weavers"))
+        assert not store.commit(due, 5, [match(jones)])
+        assert PendingWindow.objects.exists() and not StoredMatch.objects.exists()
+        assert store.commit(store.due(9), 5, [match(jones)])
+        assert not PendingWindow.objects.exists()
 
     @pytest.mark.parametrize("change", [{"revision": 1}, {"active": False}])
     def test_a_filter_that_was_changed_meanwhile_gets_nothing_of_its_old_text(

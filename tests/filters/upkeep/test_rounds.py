@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import F
 from django.test import Client
 
 from filters.annotations.outbox import annotate
 from filters.authoring import lifecycle
 from filters.lists import listing
 from filters.models import Filter, Heartbeat, Match, OutboxAnnotation
-from filters.store.filter_store import DjangoClock, latest_instant
+from filters.runtime import services
+from filters.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
 from filters.upkeep import rounds
+from filters.upkeep import tasks as upkeep_tasks
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
+from tapestry.core.file_lock import file_lock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
@@ -157,6 +162,23 @@ def test_another_text_starts_a_filter_again_and_delivers_nothing_twice(
     assert found(carol) == [("f", "plan@example.org"), ("f", "reply@example.org")]
 
 
+def test_one_filter_that_is_changed_meanwhile_costs_no_other_its_window(
+    mail: Tables, bob: User, carol: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lifecycle.install(carol, "replies by Smith", name="smith")
+    changed = lifecycle.install(bob, "from Jones", name="jones")
+    Filter.objects.update(proven=True)
+    commit = DjangoFilterStore.commit
+
+    def commit_after(store: DjangoFilterStore, *given: Any) -> bool:
+        Filter.objects.filter(pk=changed.pk).update(revision=F("revision") + 1)
+        return commit(store, *given)
+
+    monkeypatch.setattr(DjangoFilterStore, "commit", commit_after)
+    rounds.run_round()
+    assert found(carol) == [("smith", "reply@example.org")] and found(bob) == []
+
+
 def test_a_filter_that_compiles_no_more_says_so_and_the_others_go_on(
     mail: Tables, carol: User
 ) -> None:
@@ -199,6 +221,18 @@ def test_what_waits_is_appended_even_when_spark_is_away(
     with pytest.raises(TapestryError):
         rounds.run_round()
     assert OutboxAnnotation.objects.get().appended_at is not None
+
+
+def test_upkeep_is_done_by_one_task_at_a_time(
+    mail: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    monkeypatch.setattr(upkeep_tasks.set_aside, "each", lambda kind, _works: done.append(kind))
+    with file_lock(services.data() / "run" / "upkeep.lock"):
+        upkeep_tasks.compact()
+    assert done == [], "that one may be waiting for a backup"
+    upkeep_tasks.compact()
+    assert done == ["step"]
 
 
 def test_a_run_at_an_instant_to_come_runs_up_to_it(mail: Tables, carol: User) -> None:
