@@ -21,6 +21,7 @@ from filters.runtime import services, set_aside
 from filters.store.filter_store import DjangoClock
 from filters.store.shared_window import detach
 from tapestry.core.errors import TapestryError
+from tapestry.core.surroundings import is_of_surroundings
 from tapestry.tables.append import advance_watermark
 
 FILTER, PART = SetAside.Kind.FILTER, "meaning"
@@ -172,9 +173,11 @@ def _recompile_again(key: int) -> None:
 
 
 def _means_something_else(filter_: Filter) -> bool:
-    """Return whether a filter, compiled again, is another query or none."""
+    """Return whether a filter, compiled again, is another query or none, or raises an error."""
     try:
         understood = understand(filter_.text, people.context(filter_.owner, filter_.name))
-    except TapestryError:
+    except Exception as error:
+        if is_of_surroundings(error):
+            raise
         return True
     return understood.tql != filter_.tql

@@ -95,9 +95,9 @@ def install(
             made.begun_at = at
         made.save()
         store_references(made, references)
+        recompile_dependents([full_name(made)], at)
         if destinations:
             choose_destinations(made, destinations)
-        recompile_dependents([full_name(made)], at)
     return made
 
 

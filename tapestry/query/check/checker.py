@@ -203,8 +203,9 @@ class _Checker:
             if self.context.by_name:
                 return named
         key = (owner, node.name)
-        if key in self.trail:
-            names = [*self.trail[self.trail.index(key) :], key]
+        before = [_folded(*name) for name in self.trail]
+        if _folded(*key) in before:
+            names = [*self.trail[before.index(_folded(*key)) :], key]
             circle = " → ".join(self._shown(*name) for name in names)
             raise _ReferenceError(f"The filters refer to each other: {circle}.", node.span)
         try:
@@ -252,6 +253,11 @@ class _Checker:
 
     def _shown(self, owner: str | None, name: str) -> str:
         return name if owner == self.asker else f"{owner}.{name}"
+
+
+def _folded(owner: str | None, name: str) -> tuple[str, str]:
+    """Return the name of a filter as it is compared: capitals do not matter."""
+    return (owner or "").lower(), name.lower()
 
 
 def _test(node: n.Test, scope: Scope) -> n.Condition:

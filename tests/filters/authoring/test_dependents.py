@@ -200,6 +200,37 @@ def test_a_circle_is_refused_where_it_would_close_and_named(carol: User) -> None
     assert state(first).text == "about cricket"
 
 
+def test_a_circle_is_refused_in_whatever_capitals_it_is_written(carol: User) -> None:
+    first = lifecycle.install(carol, "about cricket", name="one")
+    lifecycle.install(carol, "m IN ONE", name="two")
+    for text in ("m IN Two OR m.size > 3", "m IN ONE OR m.size > 3"):
+        with pytest.raises(TapestryError, match="refer to each other"):
+            lifecycle.change(first, text)
+    assert state(first).text == "about cricket" and not state(first).error
+
+
+def test_somebody_elses_filter_that_raises_holds_up_no_change_of_zone(
+    bob: User, carol: User, monkeypatch: pytest.MonkeyPatch, set_asides: Planted
+) -> None:
+    errors = set_asides.expect()
+    lifecycle.install(carol, "since yesterday", name="late", visibility="shared")
+    theirs = lifecycle.install(bob, "in carol's late", name="theirs")
+    understand = dependents.understand
+
+    def fails(text: str, context: Any) -> Any:
+        if context.owner == "bob":
+            raise KeyError
+        return understand(text, context)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(dependents, "understand", fails)
+        profile = Profile.objects.get_or_create(user=carol)[0]
+        profile.time_zone = "Asia/Tokyo"
+        profile.save()
+    assert Profile.objects.get(user=carol).time_zone == "Asia/Tokyo"
+    assert len(errors) == 1 and state(theirs).error
+
+
 def test_a_change_of_options_alone_does_not_start_a_filter_again(mail: Tables, carol: User) -> None:
     made = lifecycle.install(carol, "about cricket", name="f")
     rounds.run_round()
