@@ -33,6 +33,7 @@ from django.db.models import F, Model, Q, QuerySet
 from filters.models import Appraisal, Destination, Filter, Match, PendingWindow, Source
 from filters.models import SetAside as Row
 from filters.runtime.batching import by_key
+from tapestry.core.backoff import LONGEST as LONGEST_PAUSE
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.log import event
@@ -150,14 +151,18 @@ def message_key(msgid: str, part: str) -> str:
 
 
 def of(kind: str) -> Aside:
-    """Return what is set aside of a kind: one query."""
+    """Return what is set aside of a kind: one query.
+
+    What waits for longer than anything does is due: the clock was set back since.
+    """
     rows = Row.objects.filter(kind=kind).values_list("key", "pk", "try_again_at", "version")
     now, version = wall_clock(), program_version()
+    furthest = now + 2 * int(LONGEST_PAUSE * SECOND)
     numbers: dict[str, int] = {}
     waiting = set()
     for key, number, again, by_version in rows:
         numbers[key] = number
-        if again > now and by_version == version:
+        if now < again <= furthest and by_version == version:
             waiting.add(key)
     return Aside(kind, numbers, frozenset(waiting))
 

@@ -133,7 +133,7 @@ class _Publication:
 
     def _attempt(self, lead: float) -> Receipt | None:
         """Write and commit what is staged, ``lead`` seconds from now; None if that was too soon."""
-        begin = self.now()
+        begin, started = self.now(), time.monotonic()
         with self.clock.lock() as locked:
             last = max(locked.last, _newest(self.staging.tables))
         root = self.staging.tables.root
@@ -148,7 +148,7 @@ class _Publication:
                 if is_missing and not self.staging.is_dropped():
                     return None
                 raise
-            self.pause(max(0.0, lead - _MARGIN - (self.now() - begin) / SECOND))
+            self.pause(max(0.0, lead - _MARGIN - (time.monotonic() - started)))
             return files.commit(self.clock, self.announce)
 
 

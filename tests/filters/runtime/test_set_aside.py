@@ -15,6 +15,7 @@ from support.set_asides import Planted
 from filters.models import Filter, PendingWindow, SetAside
 from filters.runtime import set_aside
 from filters.upkeep.tasks import compact
+from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
 
@@ -63,6 +64,13 @@ def test_it_is_tried_again_and_forgotten_once_it_is_done() -> None:
     set_aside.try_now(first.pk)
     assert served(lambda _: None) == [0, 1, 2, 3]
     assert not SetAside.objects.exists()
+
+
+def test_it_is_tried_again_though_the_clock_was_set_back() -> None:
+    set_aside.add(KIND, "a", KeyError())
+    assert set_aside.of(KIND).waits("a")
+    SetAside.objects.update(try_again_at=wall_clock() + 24 * HOUR)
+    assert not set_aside.of(KIND).waits("a")
 
 
 def test_another_version_of_the_program_tries_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
