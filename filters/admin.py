@@ -243,7 +243,10 @@ class NewPasswordForm(NewPassword):
     """Another password of an account: its person is told, and signed out everywhere."""
 
     def save(self, commit: bool = True) -> User:
-        user = super().save(commit)
+        """Store the password alone, or that there is none: the rest may be changed meanwhile."""
+        user = super().save(commit=False)
+        if commit:
+            user.save(update_fields=["password"])
         sign_out(user)
         push.forget_others(user, "")
         what = "changed" if user.has_usable_password() else "turned off"

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from filters.accounts.folded_names import folded
-from filters.models import Address, Profile
+from filters.models import Address, Profile, SharedWindow
 from filters.runtime.email_url import is_kept_only
 
 MOST_ACCOUNTS = 5
@@ -36,6 +36,7 @@ def awaits_link(user: User) -> bool:
 def change(user: User, email: str) -> Address | None:
     """Store another address of an account, or none, as its person wrote it; return its row."""
     email = User.objects.normalize_email(email)
+    SharedWindow.lock()  # saving the account has filters run again: locked before its row
     former = User.objects.select_for_update().get(pk=user.pk).email  # one change at a time
     if folded(email) != folded(former):
         Profile.objects.get_or_create(user=user)

@@ -45,3 +45,10 @@ class PasswordForm(PasswordChangeForm):
         self.validate_passwords("new_password1", "new_password2")
         self.validate_password_for_user(self.user, "new_password1")
         return self.cleaned_data
+
+    def save(self, commit: bool = True) -> Any:
+        """Store the password alone: an administrator may change the account meanwhile."""
+        user = super().save(commit=False)
+        if commit:
+            user.save(update_fields=["password"])
+        return user

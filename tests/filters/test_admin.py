@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from support.set_asides import Planted
 
+from filters.admin import NewPasswordForm
 from filters.annotations.outbox import annotate
 from filters.authoring import lifecycle
 from filters.models import Filter, Match, OutboxAnnotation
@@ -139,3 +140,16 @@ def test_nobody_is_deleted_before_they_are_heard(
     page = delete(browser, "auth_user", carol.pk, how)
     assert page.status_code == 503 and "cannot be stored yet" in page.content.decode()
     assert User.objects.filter(pk=carol.pk).exists()
+
+
+@pytest.mark.parametrize("is_usable", [True, False])
+def test_another_password_leaves_the_rest_of_the_account(alice: User, is_usable: bool) -> None:
+    new = "three quiet looms" if is_usable else ""
+    given = {"password1": new, "password2": new, "usable_password": str(is_usable).lower()}
+    form = NewPasswordForm(User.objects.get(pk=alice.pk), given)
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    assert form.is_valid()
+    form.save()
+    alice.refresh_from_db()
+    assert not alice.is_active and alice.has_usable_password() == is_usable
+    assert not is_usable or alice.check_password(new)

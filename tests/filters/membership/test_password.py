@@ -122,3 +122,16 @@ def test_an_administrator_gives_no_other_ones(as_user: SignIn, db: None) -> None
             "/admin/auth/user/add/", {**new, "password1": password, "password2": password}
         )
         assert User.objects.filter(username="terry").exists() is there
+
+
+def test_what_an_administrator_changes_meanwhile_stays(
+    as_user: SignIn, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dismiss(*_: object) -> str:
+        User.objects.filter(pk=alice.pk).update(is_active=False)
+        return ""
+
+    monkeypatch.setattr("filters.membership.views.password.this_browser", dismiss)
+    as_user(alice).post("/me/password/", given())
+    alice.refresh_from_db()
+    assert alice.check_password(NEW) and not alice.is_active
