@@ -33,6 +33,9 @@ FIELDS = (*WHERE, "client_id", "audience", "every")
 PUBLISHING = "To bring mail for everybody or for a group, ask an administrator for permission."
 """What a person is told who may bring mail for themselves alone."""
 
+MOST_SOURCES = 50
+"""Sources that a person may have."""
+
 MOST_FOLDERS = 500
 _HOST = re.compile(r"[A-Za-z0-9_.:\-]{1,253}")
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f]")
@@ -115,6 +118,8 @@ class SourceForm(ServerForm):
 
     def clean(self) -> dict[str, Any]:
         given = super().clean()
+        if not self.source.pk and self.source.owner.sources.count() >= MOST_SOURCES:
+            raise ValidationError(f"You have {MOST_SOURCES} sources, as many as a person may have.")
         given["method"] = given.get("method") or "password"
         self._check_secret(given)
         if given.get("token_url"):
@@ -154,14 +159,25 @@ class FoldersForm(forms.Form):
                 f"At most {MOST_FOLDERS} can be named; a pattern stands for many."
             )
         for folder in folders:
-            if len(folder) > 500 or _UNSEEN.search(folder):
-                raise ValidationError(f"“{folder[:50]}” is not a name.")
-            if self.kind == Source.Kind.NNTP:
-                try:
-                    check_pattern(folder)
-                except TapestryError as error:
-                    raise ValidationError(f"{error.message} {error.hint}") from error
+            if problem := self._problem(folder):
+                raise ValidationError(problem)
         return folders
+
+    def sound_ticks(self) -> list[str]:
+        """Return the names among those that were ticked: the worker is told no others."""
+        ticked = (name for name in dict.fromkeys(self.ticked) if name)
+        return [name for name in ticked if not self._problem(name)][:MOST_FOLDERS]
+
+    def _problem(self, folder: str) -> str:
+        """Say why this is not the name of a folder or group; nothing if it is one."""
+        if len(folder) > 500 or _UNSEEN.search(folder):
+            return f"“{folder[:50]}” is not a name."
+        if self.kind == Source.Kind.NNTP:
+            try:
+                check_pattern(folder)
+            except TapestryError as error:
+                return f"{error.message} {error.hint}"
+        return ""
 
 
 def audience_in_words(audience: str) -> str:

@@ -28,7 +28,7 @@ from filters.sources.delivery_folders import (
     mailbox_of,
     parents_by_mailbox,
 )
-from filters.sources.schedule import LISTENING, make_due
+from filters.sources.schedule import LISTENING, make_due, rank_of_owner
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
@@ -173,7 +173,11 @@ def _account_of(source: Source) -> Account:
 
 
 def _watchable() -> Iterator[tuple[Source, str]]:
-    """Yield at most MOST folders, at most FOLDERS of each source, its INBOX first."""
+    """Yield at most MOST folders, at most FOLDERS of each source, its INBOX first.
+
+    Everybody's first source comes before anybody's second, and each in the order of their keys:
+    what is watched stays.
+    """
     mailboxes = Source.objects.filter(kind=Source.Kind.IMAP, active=True, owner__is_active=True)
     mailboxes = mailboxes.exclude(pk__in=set_aside.of(SOURCE).waiting_for(LISTENING))
     hidden = parents_by_mailbox()
@@ -185,7 +189,7 @@ def _watchable() -> Iterator[tuple[Source, str]]:
             for folder in _watched_folders(source, hidden.get(mailbox_of(source), []))
         ]
 
-    folders, failures = isolate(folders_of, list(mailboxes.order_by("pk")))
+    folders, failures = isolate(folders_of, list(mailboxes.order_by(rank_of_owner("pk"), "pk")))
     for source, error in failures:
         set_aside.add(SOURCE, f"{source.pk}/{LISTENING}", error)
     return islice(folders, MOST)

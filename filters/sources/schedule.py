@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from contextlib import AbstractContextManager
 
-from django.db.models import F, Q
+from django.db.models import F, Q, Window
+from django.db.models.functions import RowNumber
 
 from filters.models import SetAside
 from filters.models.source import Source
@@ -22,6 +23,7 @@ LISTENING = "listening"
 def due(limit: int = 100) -> list[int]:
     """Return the keys of the sources that are due, those that have waited longest first.
 
+    Everybody's first comes before anybody's second: the many of one person hold up no others'.
     One that would wait longer than its interval, or after a failure than any does, is due too: the
     clock was set back.
     """
@@ -32,7 +34,13 @@ def due(limit: int = 100) -> list[int]:
     clock_set_back |= Q(due_at__gt=now + longest + 2 * SECOND * LONGEST)
     waiting = Source.objects.filter(Q(due_at__lte=now) | clock_set_back, active=True)
     waiting = waiting.filter(owner__is_active=True)
-    return list(waiting.order_by("due_at").values_list("pk", flat=True)[:limit])
+    in_turn = waiting.order_by(rank_of_owner("due_at", "pk"), "due_at", "pk")
+    return list(in_turn.values_list("pk", flat=True)[:limit])
+
+
+def rank_of_owner(*order: str) -> Window:
+    """Return the place of a source among those of its owner, in an order."""
+    return Window(RowNumber(), partition_by="owner", order_by=order)
 
 
 def make_due(source_id: int) -> None:

@@ -64,7 +64,8 @@ def folders(request: PersonRequest, pk: int) -> HttpResponse:
     ticked = request.POST.getlist("folder")
     form = FoldersForm(request.POST, kind=chosen.kind, ticked=ticked)
     if not form.is_valid():
-        return _choose(request, chosen, form, ticked, listing or _list(request, chosen, ticked))
+        sound = form.sound_ticks()
+        return _choose(request, chosen, form, sound, listing or _list(request, chosen, sound))
     named = form.cleaned_data["folders"]
     if "show" in request.POST:
         return _choose(request, chosen, form, named, _list(request, chosen, named))

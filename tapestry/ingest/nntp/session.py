@@ -60,9 +60,8 @@ class NntpSession:
 
     def expand(self, patterns: Sequence[str], hidden: Sequence[str] = ()) -> list[str]:
         """Return the distinct names of the groups that names and wildmats stand for."""
-        for pattern in patterns:
-            check_pattern(pattern)
         if not any(map(is_pattern, patterns)):
+            _check(patterns)
             return list(dict.fromkeys(patterns))
         matching = self._matching(patterns)
         if len(matching) > MOST_GROUPS:
@@ -128,6 +127,7 @@ class NntpSession:
         return NewsgroupStatus(name, count, low, high)
 
     def _matching(self, patterns: Sequence[str]) -> list[NewsgroupStatus]:
+        _check(patterns)  # they become a command, which ends at the first line break
         wildmat = ",".join(patterns)
         is_short = len(wildmat) <= _LONGEST_COMMAND and wildmat != "*"
         listed: Any
@@ -155,6 +155,12 @@ def open_nntp(
     """Connect, and authenticate if there is a user, for the length of the block."""
     with connected(account, timeout, seconds) as client:
         yield NntpSession(account, client, TokenBucket(ARTICLES_PER_SECOND))
+
+
+def _check(patterns: Sequence[str]) -> None:
+    """Raise TapestryError unless all are names of groups, or wildmats."""
+    for pattern in patterns:
+        check_pattern(pattern)
 
 
 def _origin(address: str, numbering: int, audience: str) -> str:

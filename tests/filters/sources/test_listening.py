@@ -74,3 +74,13 @@ def test_a_mailbox_that_raises_is_set_aside_and_the_others_are_watched(
     reconcile(listener)
     reconcile(listener)
     assert mine.pk in pulled and not SetAside.objects.exists()
+
+
+def test_many_mailboxes_of_one_person_keep_out_nobody_else(
+    alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listening, "MOST", 3)
+    first, second, _third = (source_of(alice) for _ in range(3))
+    theirs = source_of(bob)
+    watched = [source.pk for source, _ in listening._watchable()]
+    assert watched == [first.pk, theirs.pk, second.pk]

@@ -336,3 +336,13 @@ def test_a_pull_is_one_line_of_the_log_with_counts_and_no_names(
     assert line.startswith(f"pull source_id={source.pk} kind=nntp folders=1 read=")
     assert line.endswith("error=null") and " seconds=" in line
     assert source.host not in line and "a.b" not in line
+
+
+def test_everybodys_first_source_is_due_before_anybodys_second(
+    news: FakeNews, alice: User, bob: User
+) -> None:
+    many = [source_at(news, alice) for _ in range(4)]
+    theirs = source_at(news, bob)
+    for at, source in enumerate([*many, theirs]):
+        Source.objects.filter(pk=source.pk).update(due_at=at)
+    assert due(limit=3) == [many[0].pk, theirs.pk, many[1].pk]

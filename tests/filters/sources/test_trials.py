@@ -179,3 +179,33 @@ def test_an_error_that_nobody_foresaw_is_said_with_its_number(
     aside = SetAside.objects.get()
     assert trial.error == aside.reason and f"(number {aside.pk})" in trial.error
     assert trial.ended_at and len(errors) == 1
+
+
+@pytest.mark.parametrize("kind", ["imap", "nntp"])
+def test_the_worker_is_told_only_what_the_form_takes_for_names(
+    alice: User, as_user: SignIn, sent: list[int], kind: str
+) -> None:
+    source = Source.objects.create(
+        owner=alice, kind=kind, host="x.org", port=1, audience="user:alice"
+    )
+    wrong = ["*\r\nPOST\r\nFrom: joe@x.org", "a\0", "x" * 600]
+    ticked = {"folder": ["comp.*", *wrong]}
+    page = as_user(alice).post(f"/source/{source.pk}/places/", ticked)
+    assert page.status_code == 400 and "is n" in page.content.decode()
+    trial = Trial.objects.get()
+    assert sent == [trial.pk] and trials._question(trial)["named"] == ["comp.*"]
+
+
+def test_a_person_may_have_so_many_sources(
+    alice: User, as_user: SignIn, sent: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("filters.sources.forms.MOST_SOURCES", 1)
+    source = Source.objects.create(
+        owner=alice, kind="imap", host="x.org", port=1, audience="user:alice"
+    )
+    client, given = as_user(alice), {**DESCRIBED, "port": 1}
+    page = client.post(NEW, given)
+    assert page.status_code == 400 and sent == []
+    assert "You have 1 sources, as many as a person may have." in page.content.decode()
+    client.post(f"/source/{source.pk}/edit/", given)
+    assert len(sent) == 1, "those there are may be changed"
