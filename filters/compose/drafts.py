@@ -154,6 +154,15 @@ def _attach(draft: OutgoingMessage, file: Upload) -> None:
     )
 
 
-def remove_file(draft: OutgoingMessage, key: int) -> None:
-    """Take a file off a draft."""
-    draft.attachments.filter(pk=key).delete()
+@transaction.atomic
+def remove_file(draft: OutgoingMessage, editor: str, key: int) -> None:
+    """Take a file off a draft in a window.
+
+    Another window, which shows the file, must not send without it unseen.
+    """
+    rows = OutgoingMessage.objects.select_for_update().defer("raw")
+    current = rows.filter(pk=draft.pk, state=State.DRAFT).first()
+    if current is None or not current.attachments.filter(pk=key).delete()[0]:
+        return
+    current.editor, current.version, current.changed_at = editor, current.version + 1, wall_clock()
+    current.save()

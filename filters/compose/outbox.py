@@ -103,6 +103,7 @@ def send_again(row: OutgoingMessage) -> bool:
         return False
     count_message(row.owner)
     rows = OutgoingMessage.objects.filter(pk=row.pk, state=row.state, holder="")
+    rows = rows.filter(pending=row.pending)  # nobody has got it since this was read
     changes = {"pending": again, "refused": {}, "failures": 0, "failing_since": None, "error": ""}
     return bool(rows.update(state=State.QUEUED, due_at=wall_clock(), **changes))
 

@@ -56,7 +56,7 @@ def save(request: PersonRequest) -> HttpResponse:
             {"refusal": words, "version": version},
             status=422,
         )
-    if _is_empty(form):
+    if _is_empty(form) and _known(request, form).pk is None:
         return HttpResponse(status=204)
     try:
         draft = _saved(request, form)
@@ -130,7 +130,7 @@ def _act(request: PersonRequest) -> HttpResponse:
     try:
         draft = _saved(request, form, overwrite=act == "keep")
         if act == "remove" and key.isascii() and key.isdecimal() and len(key) < 19:
-            drafts.remove_file(draft, int(key))
+            drafts.remove_file(draft, str(form.cleaned_data["editor"]), int(key))
         if act == "send":
             outbox.queue(draft)
             send_soon(draft.pk)
@@ -183,4 +183,5 @@ def _known(request: PersonRequest, form: DraftForm) -> OutgoingMessage:
 def _is_empty(form: DraftForm) -> bool:
     """Tell whether nothing was typed that is worth a draft."""
     given = form.cleaned_data
-    return not any(given[name].strip() for name in ("to", "cc", "bcc", "subject", "body"))
+    names = ("newsgroups", "to", "cc", "bcc", "subject", "body")
+    return not any(given[name].strip() for name in names)

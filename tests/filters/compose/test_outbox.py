@@ -455,3 +455,16 @@ def test_a_letter_over_which_an_error_is_raised_is_said_and_sent_later(
     assert (row.state, row.error, row.due_at) == ("sent", "", None)
     assert len(smtp.taken) == 1 and len(rows_of(tables)) == 1
     assert not SetAside.objects.exists()
+
+
+def test_who_has_got_it_since_the_page_was_read_is_not_tried_again(browser: Client) -> None:
+    browser.post("/compose/", typed(to="a@x.org, b@x.org, c@x.org"))
+    later, refused = ["a@x.org", "b@x.org"], {"c@x.org": "550 no such user"}
+    OutgoingMessage.objects.update(pending=later, refused=refused)
+    read = OutgoingMessage.objects.get()
+    OutgoingMessage.objects.update(pending=["b@x.org"])  # a process is faster
+    assert not outbox.send_again(read)
+    row = OutgoingMessage.objects.get()
+    assert row.pending == ["b@x.org"] and outbox.send_again(row)
+    row.refresh_from_db()
+    assert (row.pending, row.refused) == (["b@x.org", "c@x.org"], {})

@@ -111,6 +111,21 @@ def test_nothing_typed_is_no_draft(browser: Client) -> None:
     assert not OutgoingMessage.objects.exists()
 
 
+def test_what_is_cleared_from_a_draft_does_not_stay_in_it(browser: Client) -> None:
+    form = typed(do="save", body="Secret")
+    browser.post("/compose/", form)
+    empty = form | {"to": "", "subject": "", "body": ""}
+    assert browser.post("/compose/save/", empty).status_code == 200
+    draft = OutgoingMessage.objects.get()
+    assert (draft.to, draft.subject, draft.body) == ("", "", "")
+
+
+def test_newsgroups_alone_are_worth_a_draft(browser: Client) -> None:
+    form = typed(to="", subject="", body="", newsgroups="comp.a")
+    assert browser.post("/compose/save/", form).status_code == 200
+    assert OutgoingMessage.objects.get().newsgroups == "comp.a"
+
+
 def test_two_windows_do_not_overwrite_each_other(browser: Client, writer: User) -> None:
     first = typed(do="save")
     browser.post("/compose/", first)
@@ -151,6 +166,30 @@ def test_a_file_that_comes_with_a_conflict_is_kept(browser: Client, writer: User
     assert browser.post("/compose/", stale | {"do": "keep"}).status_code == 302
     draft.refresh_from_db()
     assert (draft.body, draft.attachments.count(), draft.state) == ("At two?", 1, "draft")
+
+
+def test_a_window_that_shows_a_file_does_not_send_without_it_unseen(browser: Client) -> None:
+    file = SimpleUploadedFile("plan.pdf", b"abc", "application/pdf")
+    first = typed(do="save")
+    browser.post("/compose/", first | {"files": [file]})
+    second = first | {"editor": str(uuid.uuid4()), "version": "1"}
+    key = Attachment.objects.get().pk
+    browser.post("/compose/", second | {"do": f"remove:{key + 1}"})
+    assert OutgoingMessage.objects.get().version == 1, "it has no such file"
+    assert browser.post("/compose/", second | {"do": f"remove:{key}"}).status_code == 302
+    assert browser.post("/compose/", first | {"do": "send", "version": "1"}).status_code == 409
+    draft = OutgoingMessage.objects.get()
+    assert (draft.state, draft.editor, draft.version) == ("draft", second["editor"], 2)
+    assert not draft.attachments.exists()
+
+
+def test_a_file_is_not_taken_off_what_is_being_sent(browser: Client) -> None:
+    file = SimpleUploadedFile("plan.pdf", b"abc", "application/pdf")
+    browser.post("/compose/", typed(do="save", files=[file]))
+    draft, key = OutgoingMessage.objects.get(), Attachment.objects.get().pk
+    OutgoingMessage.objects.update(state="queued")
+    drafts.remove_file(draft, draft.editor, key)
+    assert draft.attachments.exists()
 
 
 def test_a_draft_of_an_answer_is_offered_again(browser: Client, letter: str) -> None:
