@@ -17,6 +17,9 @@ DEFAULTS = {"mail": "existing", "mode": "keep", "visibility": "private", "timeli
 FLAGS = ("while_unread", "paused")
 INSTANTS = ("start", "until")
 
+FIRST_YEAR = 1900
+"""The first year that is read: before all mail.  The year 1 begins in no zone west of UTC."""
+
 
 @dataclass(frozen=True, slots=True)
 class Period:
@@ -94,8 +97,10 @@ def _end(written: str, zone: tzinfo) -> int:
         day = date.fromisoformat(written)
     except ValueError:
         return _instant("until", written)
-    if day.year > LAST_YEAR:
-        raise TapestryError(f"Write a day before {LAST_YEAR + 1} as until, or leave it out.")
+    if not FIRST_YEAR <= day.year <= LAST_YEAR:
+        raise TapestryError(
+            f"Write a day of the years {FIRST_YEAR} to {LAST_YEAR} as until, or leave it out."
+        )
     return last_instant(day, zone)
 
 
@@ -106,8 +111,8 @@ def _instant(key: str, written: str) -> int:
         raise TapestryError(
             f"Write {key} as 2027-01-31T12:00:00Z{', or as 2027-01-31' if key == 'until' else ''}."
         ) from None
-    if to_datetime(instant).year > LAST_YEAR:
-        raise TapestryError(f"Write {key} with a year before {LAST_YEAR + 1}.")
+    if not FIRST_YEAR <= to_datetime(instant).year <= LAST_YEAR:
+        raise TapestryError(f"Write {key} with a year from {FIRST_YEAR} to {LAST_YEAR}.")
     return instant
 
 

@@ -192,7 +192,10 @@ paused = "yes"
             ('name = "No Name"', "A short name is small letters"),
             ('paused = "maybe"', "Write paused as “yes” or “no”"),
             ('until = "soon"', "Write until as 2027-01-31T12:00:00Z, or as 2027-01-31."),
-            ('until = "9999-12-31"', "Write a day before 9001"),
+            ('until = "9999-12-31"', "Write a day of the years 1900 to 9000 as until"),
+            ('until = "0001-01-01"', "Write a day of the years 1900 to 9000 as until"),
+            ('until = "0001-01-01T00:00:00Z"', "Write until with a year from 1900 to 9000."),
+            ('start = "0001-01-01T00:00:00Z"', "Write start with a year from 1900 to 9000."),
             ('start = "2020-13-31T00:00:00Z"', "Write start as 2027-01-31T12:00:00Z."),
         ],
     )
