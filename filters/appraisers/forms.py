@@ -62,17 +62,30 @@ class RuleForm(WeightForm):
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
-        rules = AppraiserRule.objects.filter(owner=self.owner)
-        if rules.count() >= MOST_RULES:
-            raise ValidationError(f"You have {MOST_RULES} rules, the most allowed.")
-        if given.get("text") and rules.filter(text=given["text"]).exists():
-            self.add_error("text", "You have that rule; change its points instead.")
+        self._check_others(given.get("text", ""))
         return given
 
+    def _check_others(self, text: str) -> None:
+        """Say if the owner has that rule, or as many as are allowed."""
+        rules = AppraiserRule.objects.filter(owner=self.owner)
+        if rules.count() >= MOST_RULES:
+            self.add_error(None, f"You have {MOST_RULES} rules, the most allowed.")
+        elif text and rules.filter(text=text).exists():
+            self.add_error("text", "You have that rule; change its points instead.")
+
     @transaction.atomic
-    def store(self) -> None:
-        """Add the rule; the first makes its owner one whose messages are appraised."""
+    def store(self) -> bool:
+        """Add the rule; the first makes its owner one whose messages are appraised.
+
+        If another was added since this one was found valid, so that it is not, say why and return
+        False.
+        """
+        User.objects.select_for_update(no_key=True).get(pk=self.owner.pk)
+        self._check_others(self.cleaned_data["text"])
+        if self.errors:
+            return False
         last = AppraiserRule.objects.filter(owner=self.owner).aggregate(last=Max("place"))["last"]
         place = 0 if last is None else last + 1
         AppraiserRule.objects.create(owner=self.owner, place=place, **self.cleaned_data)
         rules_changed(self.owner)
+        return True

@@ -30,8 +30,7 @@ EXAMPLES = (
 def rules(request: PersonRequest) -> HttpResponse:
     """Show the rules and what comes of them, or add one."""
     form = RuleForm(request.POST if request.method == "POST" else None, owner=request.user)
-    if form.is_bound and form.is_valid():
-        form.store()
+    if form.is_bound and form.is_valid() and form.store():
         return _changed()
     return _page(request, form)
 

@@ -87,6 +87,30 @@ def test_a_rule_is_there_once_and_there_are_not_too_many(alice: User, as_user: S
     )
 
 
+@pytest.mark.parametrize(
+    ("others", "words"),
+    [
+        (["from Jones"], "You have that rule; change its points instead."),
+        ([f"from {at}" for at in range(MOST_RULES)], "rules, the most allowed."),
+    ],
+)
+def test_a_rule_that_is_added_twice_at_once_is_there_once(
+    alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch, others: list[str], words: str
+) -> None:
+    real = forms.RuleForm.store
+
+    def store(form: forms.RuleForm) -> bool:
+        AppraiserRule.objects.bulk_create(
+            AppraiserRule(owner=alice, weight=1, text=text) for text in others
+        )
+        return real(form)
+
+    monkeypatch.setattr(forms.RuleForm, "store", store)
+    answer = add(as_user(alice), 5, "from Jones")
+    assert answer.status_code == 400 and words in answer.content.decode()
+    assert [text for _, text in rules(alice)] == others
+
+
 def test_a_rule_is_there_if_its_owner_is_appraised(
     alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
