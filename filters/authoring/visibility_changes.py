@@ -18,9 +18,11 @@ from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_sav
 
 from filters.accounts import people
 from filters.authoring.dependents import recompile_all_of
-from filters.models import Filter, Match, Profile
+from filters.lists.cards import CopyKey, ensure_cards
+from filters.models import Filter, Match, MessageState, Profile
+from filters.runtime import services
 from filters.store.shared_window import begin_again, run_again
-from filters.store.visibility_loss import drop_invisible
+from filters.store.visibility_loss import Pair, drop_invisible, move_states
 
 _OLD_NAME = "_old_username"
 """Attribute of an account or profile saved with a new `me`: the old username."""
@@ -101,8 +103,18 @@ def _group_goes(instance: Group, **_: Any) -> None:
 
 @transaction.atomic
 def _change_audiences(users: QuerySet[User], lost: Collection[str] = ()) -> None:
-    """Let the filters of these users begin again, and drop the matches they may not see."""
+    """Let the filters of these users begin again, and drop the matches they may not see.
+
+    What they did with messages follows the copies that they see.
+    """
     begin_again(Filter.objects.filter(owner__in=users))
-    for person in users:
-        seen = set(people.audiences(person)).difference(lost)
-        drop_invisible(Match.objects.filter(filter__owner=person).exclude(audience__in=seen), lost)
+    seen = {person: set(people.audiences(person)).difference(lost) for person in users}
+    moved: set[Pair] = set()
+    for person, audiences in seen.items():
+        states = MessageState.objects.filter(owner=person).exclude(audience__in=audiences)
+        moved |= move_states(states, lost)
+    if moved:
+        ensure_cards(services.tables(), [CopyKey(*copy) for copy in sorted(moved)])
+    for person, audiences in seen.items():
+        matches = Match.objects.filter(filter__owner=person).exclude(audience__in=audiences)
+        drop_invisible(matches, lost)

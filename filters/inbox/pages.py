@@ -18,7 +18,7 @@ from django.db.models import QuerySet
 from filters.accounts import people
 from filters.lists import listing
 from filters.models import Card, Filter
-from filters.runtime.batching import in_batches
+from filters.runtime.batching import KEYS, in_batches
 from filters.store.message_states import returned
 from tapestry.core.clock import to_datetime, to_instant, wall_clock
 
@@ -80,7 +80,7 @@ def newest(
 ) -> QuerySet[Card] | None:
     """Return at least the first ``count`` cards of a list, in their order.
 
-    None if they are not in a window of the newest days that has few messages.
+    None if they are not in a window of the newest days that has few messages, with what came back.
     """
     matches = listing.listed(user, filter_).order_by()
     zone = people.time_zone(user)
@@ -94,7 +94,9 @@ def newest(
             break
     if not count <= len(keys) < MOST:
         return None
-    keys.update(_returned(user)[:MOST])
+    keys.update(_returned(user)[: MOST + 1])
+    if len(keys) >= MOST:
+        return None
     return next(in_batches(cards, keys), cards.none())
 
 
@@ -104,12 +106,15 @@ def further(
     """Return those of a list's cards among which the page from ``begin`` to ``end`` is.
 
     With how many are skipped, all of them above the page: what came back from being snoozed is
-    ordered with the page, as it stands higher than its match, and may push others down.
+    ordered with the page, as it stands higher than its match, and may push others down.  If that
+    is too much for one statement, the whole list is ordered.
     """
     keys, back = listing.keys(user, filter_), set(_returned(user))
     if not back:
         return next(in_batches(cards, keys[begin:end]), cards.none()), begin
     skipped = max(0, begin - len(back))
+    if len(back) + end - skipped > KEYS:
+        return cards, 0
     others = [key for key in keys[: end + len(back)] if key not in back]
     return next(in_batches(cards, back.union(others[skipped:end])), cards.none()), skipped
 

@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from django.db.models import QuerySet
+from django.utils import timezone
 
-from filters.models import Match
+from filters.models import Filter, Match
 from filters.runtime.batching import BATCH_SIZE, batched
 from filters.store.schedule import is_waiting
 from tapestry.core.clock import wall_clock
@@ -171,7 +172,10 @@ def _retract_absent(filter_id: int, until: int, final: Mapping[Pair, NetChange])
 
 
 def _leave_unshown(leaving: Collection[int]) -> set[int]:
-    """Have those that were not shown yet be as they were before; return which these are."""
+    """Have those that were not shown yet be as they were before; return which these are.
+
+    Their filters are updated: pages say how much waits.
+    """
     rows = list(Match.objects.filter(is_waiting(), pk__in=leaving, sequence=None))
     Match.objects.filter(pk__in=[row.pk for row in rows if not row.left]).delete()
     before = [row for row in rows if row.left]
@@ -179,4 +183,6 @@ def _leave_unshown(leaving: Collection[int]) -> set[int]:
         for name, value in row.left.items():
             setattr(row, name, value)
     Match.objects.bulk_update(before, PRESENCE_FIELDS, batch_size=BATCH_SIZE // 10)
+    filter_ids = {row.filter_id for row in rows}
+    Filter.objects.filter(pk__in=filter_ids).update(updated=timezone.now())
     return {row.pk for row in rows}

@@ -1,13 +1,15 @@
 """Matches whose mail is gone, or no longer visible to the owner of their filter.
 
 A message may have copies for several audiences; a match refers to one.  If that copy is lost,
-the narrowest of the owner's other copies takes its place; without any the match is deleted.
+the narrowest of the owner's other copies takes its place; without any the match is deleted.  What
+a person did with a message follows in the same way, but stays without any: it holds again as soon
+as they see a copy.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
@@ -19,7 +21,12 @@ from filters.runtime import services
 from filters.runtime.batching import in_batches
 from filters.store.schedule import plan_held
 from tapestry.core.schema import MESSAGES
+from tapestry.tables.delta.data_files import DataFile
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import lookup, narrowest_first
+
+Pair = tuple[str, str]
+"""The msgid and the audience of a copy."""
 
 
 def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
@@ -28,10 +35,7 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
     Copies of the audiences ``lost`` do not count.
     """
     owners = matches.order_by().values_list("filter__owner", flat=True).distinct()
-    visible = {
-        owner.pk: set(people.audiences(owner)).difference(lost)
-        for owner in User.objects.filter(pk__in=owners).prefetch_related("groups")
-    }
+    visible = _visible_to(User.objects.filter(pk__in=owners), lost)
     if not visible:
         return 0
     tables = services.tables()
@@ -40,12 +44,7 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
     deleted, losing = 0, set[int]()
     stored = Match.objects.select_related("filter")
     for batch in in_batches(stored, matches.values_list("pk", flat=True)):
-        copies: dict[str, list[str]] = defaultdict(list)
-        columns = ("msgid", "audience")
-        msgids = {match.msgid for match in batch}
-        rows = lookup(tables, MESSAGES, "msgid", msgids, audiences, columns, files)
-        for row in narrowest_first(rows):
-            copies[row["msgid"]].append(row["audience"])
+        copies = _copies(tables, {match.msgid for match in batch}, audiences, files)
         moved, invisible = [], []
         for match in batch:
             may_see = visible[match.filter.owner_id]
@@ -57,10 +56,52 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
                 match.audience, match.card, match.refreshed_at = left[0], None, None
                 moved.append(match)
         Match.objects.bulk_update(moved, ["audience", "card", "refreshed_at"])
-        for match in moved:
-            states = MessageState.objects.filter(owner=match.filter.owner_id, msgid=match.msgid)
-            states.update(audience=match.audience)
         deleted += Match.objects.filter(pk__in=invisible).delete()[0]
     Filter.objects.filter(pk__in=losing).update(updated=timezone.now())  # counts are made anew
     plan_held(losing)
     return deleted
+
+
+def move_states(states: QuerySet[MessageState], lost: Collection[str] = ()) -> set[Pair]:
+    """Have those states whose copy is not visible name the narrowest that is, if there is one.
+
+    Return these copies, each by its msgid and its audience.  ``lost`` is as in ``drop_invisible``,
+    which is to be called after this: whoever acts on messages locks their states first too.
+    """
+    owners = states.order_by().values_list("owner", flat=True).distinct()
+    visible = _visible_to(User.objects.filter(pk__in=owners), lost)
+    if not visible:
+        return set()
+    tables = services.tables()
+    files = tables.data_files(MESSAGES)
+    audiences = set[str]().union(*visible.values())
+    moved: dict[str, list[int]] = defaultdict(list)
+    found: set[Pair] = set()
+    for batch in in_batches(MessageState.objects.all(), states.values_list("pk", flat=True)):
+        copies = _copies(tables, {row.msgid for row in batch}, audiences, files)
+        for row in batch:
+            left = [one for one in copies[row.msgid] if one in visible[row.owner_id]]
+            if left and row.audience not in left:
+                moved[left[0]].append(row.pk)
+                found.add((row.msgid, left[0]))
+    for audience, keys in sorted(moved.items()):
+        for some in in_batches(MessageState.objects.all(), keys):
+            some.update(audience=audience)
+    return found
+
+
+def _visible_to(owners: QuerySet[User], lost: Collection[str]) -> dict[int, set[str]]:
+    """Return the audiences that some people see, but those lost, by person."""
+    people_there = owners.prefetch_related("groups")
+    return {owner.pk: set(people.audiences(owner)).difference(lost) for owner in people_there}
+
+
+def _copies(
+    tables: Tables, msgids: Collection[str], audiences: Collection[str], files: Sequence[DataFile]
+) -> dict[str, list[str]]:
+    """Return the audiences of the copies of messages, the narrowest first, by msgid."""
+    copies: dict[str, list[str]] = defaultdict(list)
+    rows = lookup(tables, MESSAGES, "msgid", msgids, audiences, ("msgid", "audience"), files)
+    for row in narrowest_first(rows):
+        copies[row["msgid"]].append(row["audience"])
+    return copies

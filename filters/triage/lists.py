@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import (
+    Case,
+    Exists,
+    IntegerField,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+    When,
+)
+from django.db.models.functions import Coalesce
 
 from filters.accounts import people
 from filters.lists import listing
@@ -81,20 +93,44 @@ SHELVES = {
 """By name, as addresses have it."""
 
 
+def seen_states(user: User) -> QuerySet[MessageState]:
+    """Return what a person did with the messages of which they may see any copy.
+
+    ``card_key`` is that of the copy that stands for the message: the one that they saw if they
+    still may, else the narrowest.
+    """
+    copies = Card.objects.filter(msgid=OuterRef("msgid"), audience__in=people.audiences(user))
+    width = Case(
+        When(audience__startswith="user:", then=Value(0)),
+        When(audience__startswith="group:", then=Value(1)),
+        default=Value(2),
+        output_field=IntegerField(),
+    )
+    same = copies.filter(audience=OuterRef("audience")).values("pk")
+    narrowest = copies.annotate(width=width).order_by("width", "audience").values("pk")[:1]
+    states = MessageState.objects.filter(Exists(copies), owner=user)
+    return states.annotate(card_key=Coalesce(Subquery(same), Subquery(narrowest)))
+
+
 def states_of(user: User, shelf: Shelf) -> QuerySet[MessageState]:
     """Return the states of the messages on a shelf, in order."""
-    states = MessageState.objects.filter(owner=user, audience__in=people.audiences(user))
+    states = seen_states(user)
     if shelf.field == "snoozed_until":
         return states.filter(snoozed_until__gt=wall_clock()).order_by(*shelf.order)
     return states.filter(**{f"{shelf.field}__isnull": False}).order_by(*shelf.order)
 
 
 def cards_of(states: Sequence[MessageState]) -> list[Card]:
-    """Return the cards of the copies that states are of, in the same order."""
-    cards = Card.objects.filter(msgid__in={state.msgid for state in states})
-    known = {(card.msgid, card.audience): card for card in cards}
-    pairs = [(state.msgid, state.audience) for state in states]
-    return [known[pair] for pair in pairs if pair in known]
+    """Return the cards of the copies that stand for ``seen_states``, in the same order."""
+    annotated: Sequence[Any] = states
+    keys = [state.card_key for state in annotated]
+    known = Card.objects.in_bulk(keys)
+    return [known[key] for key in keys if key in known]
+
+
+def all_cards_of(states: QuerySet[Any]) -> QuerySet[Card]:
+    """Return the cards of the copies that stand for ``seen_states``, in no order."""
+    return Card.objects.filter(pk__in=states.order_by().values("card_key"))
 
 
 def cards_in(user: User, name: str, filter_: Filter | None) -> QuerySet[Card]:
@@ -102,9 +138,7 @@ def cards_in(user: User, name: str, filter_: Filter | None) -> QuerySet[Card]:
     if name == "muted":
         return listing.cards(user, muted=True)
     if name in SHELVES:
-        states = states_of(user, SHELVES[name]).order_by()
-        same = states.filter(msgid=OuterRef("msgid"), audience=OuterRef("audience"))
-        return Card.objects.filter(Q(msgid__in=states.values("msgid")), Exists(same))
+        return all_cards_of(states_of(user, SHELVES[name]))
     return listing.cards(user, filter_)
 
 

@@ -40,7 +40,7 @@ class Target(NamedTuple):
 def begin_step(user: User, action: Action) -> TriageStep:
     """Make a step at an instant of its own; forget those that can no longer be undone."""
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).get(pk=user.pk)
+        _lock(user)
         steps = TriageStep.objects.filter(owner=user)
         steps.filter(at__lt=wall_clock() - UNDO).delete()
         last = steps.aggregate(last=Max("at"))["last"] or 0
@@ -55,6 +55,7 @@ def act(
     step = begin_step(user, action)
     for batch in batched(targets):
         with transaction.atomic():
+            _lock(user)
             _act_on(step, action, list({target.msgid: target for target in batch}.values()), until)
     return step
 
@@ -72,6 +73,7 @@ def undo(user: User, step_id: UUID) -> TriageStep | None:
     holding: set[int] = set()
     while True:
         with transaction.atomic():
+            _lock(user)
             part = step.parts.select_for_update().order_by("-pk").first()
             if part is None:
                 break
@@ -85,6 +87,11 @@ def undo(user: User, step_id: UUID) -> TriageStep | None:
     if holding:
         replan(Filter.objects.filter(pk__in=holding))
     return step
+
+
+def _lock(user: User) -> None:
+    """Have other steps of a person wait: a state that is not there yet cannot be locked."""
+    User.objects.select_for_update(no_key=True).get(pk=user.pk)
 
 
 def _act_on(step: TriageStep, action: Action, batch: Sequence[Target], until: int | None) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from django.contrib.auth.models import User
-from django.db.models import Exists, OuterRef
 from django.http import Http404
 
 from filters.accounts import people
 from filters.lists import listing
 from filters.lists.cards import CopyKey, ensure_cards
 from filters.message import reading
-from filters.models import Card, Filter, Match, MessageState, Selection
+from filters.models import Card, Filter, Match, Selection
 from filters.runtime import services
+from filters.triage import lists
 from filters.triage.actions import Action
 from filters.triage.steps import Target
 from tapestry.core.errors import TapestryError
@@ -24,16 +24,21 @@ _NOT_THERE = "There is no such message, or you may not see it."
 def named_targets(user: User, action: Action, msgids: Sequence[str]) -> list[Target]:
     """Return the messages of these msgids, each the copy that the person sees in their lists.
 
-    Raise Http404 if one is not there, or not theirs to see; TapestryError if the action is for
-    messages in lists, and all are in none; some of these are left out.
+    Those are left out that are not there, or not theirs to see, and, if the action is for messages
+    in lists, those in none.  Where nothing is left, raise Http404; TapestryError if there were some
+    in no list.
     """
     wanted = list(dict.fromkeys(msgids))
     known = in_lists(user, wanted)
-    others = {msgid: _unlisted(user, msgid) for msgid in wanted if msgid not in known}
-    if action.listed_only and not known:
+    unlisted = (_unlisted(user, msgid) for msgid in wanted if msgid not in known)
+    others = [copy for copy in unlisted if copy is not None]
+    if action.listed_only and others and not known:
         raise in_no_list(len(others))
     if not action.listed_only:
-        known |= {msgid: _with_card(copy) for msgid, copy in others.items()}
+        made = (_with_card(copy) for copy in others)
+        known |= {target.msgid: target for target in made if target is not None}
+    if not known:
+        raise Http404(_NOT_THERE)
     return [known[msgid] for msgid in wanted if msgid in known]
 
 
@@ -98,25 +103,19 @@ def _listed(user: User, msgids: Sequence[str]) -> dict[str, Target]:
 
 
 def _with_state(user: User, msgids: Sequence[str]) -> dict[str, Target]:
-    same = MessageState.objects.filter(
-        owner=user, msgid=OuterRef("msgid"), audience=OuterRef("audience")
-    )
-    cards = Card.objects.filter(Exists(same), msgid__in=msgids, audience__in=people.audiences(user))
+    cards = lists.all_cards_of(lists.seen_states(user).filter(msgid__in=msgids))
     rows = cards.values_list("msgid", "audience", "root")
     return {row[0]: Target(*row) for row in rows}
 
 
-def _unlisted(user: User, msgid: str) -> CopyKey:
+def _unlisted(user: User, msgid: str) -> CopyKey | None:
     """Return the copy that a person sees of a message that no filter of theirs has found."""
     copies = reading.find(user, msgid)
-    if not copies:
-        raise Http404(_NOT_THERE)
-    return CopyKey(msgid, copies[0].audience)
+    return CopyKey(msgid, copies[0].audience) if copies else None
 
 
-def _with_card(copy: CopyKey) -> Target:
+def _with_card(copy: CopyKey) -> Target | None:
+    """Return a copy that has its card; None if it was deleted meanwhile."""
     ensure_cards(services.tables(), [copy])
     card = Card.objects.filter(msgid=copy.msgid, audience=copy.audience).first()
-    if card is None:  # it was deleted meanwhile
-        raise Http404(_NOT_THERE)
-    return Target(card.msgid, card.audience, card.root)
+    return None if card is None else Target(card.msgid, card.audience, card.root)

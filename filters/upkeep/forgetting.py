@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 
 from filters.accounts import people
 from filters.appraisal import upkeep as appraisals
+from filters.lists.cards import CopyKey, ensure_cards
 from filters.models import (
     Card,
     Delivery,
@@ -34,7 +35,7 @@ from filters.runtime import services
 from filters.sources import sync_state
 from filters.store.filter_store import DjangoClock
 from filters.store.shared_window import begin_again
-from filters.store.visibility_loss import drop_invisible
+from filters.store.visibility_loss import drop_invisible, move_states
 from filters.triage import steps
 from filters.upkeep import rounds
 from tapestry.core.clock import BEGINNING, DAY, wall_clock
@@ -122,8 +123,8 @@ def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) 
     of_audience = Q(audience=audience)
     cards = Card.objects.filter(of_audience if before is None else of_audience & Q(ts__lt=before))
     old = Q() if before is None else Q(card__ts__lt=before) | Q(card=None)
-    count = drop_invisible(Match.objects.filter(of_audience & old))
     _forget_states(audience, None if before is None else cards)
+    count = drop_invisible(Match.objects.filter(of_audience & old))
     cards.delete()
     if keys:
         _forget_evidence(audience, keys)
@@ -144,12 +145,17 @@ def _forget_evidence(audience: str, keys: frozenset[str]) -> None:
 
 
 def _forget_states(audience: str, cards: QuerySet[Card] | None) -> None:
-    """Remove what people did with messages of an audience: all, or those of the cards."""
+    """Remove what people did with messages of an audience: all, or those of the cards.
+
+    It stays, as done with another copy, where they see one.
+    """
     states = MessageState.objects.filter(audience=audience)
     if cards is not None:
         states = states.filter(msgid__in=cards.values("msgid"))
     _forget_steps(audience, None if cards is None else {*cards.values_list("msgid", flat=True)})
-    states.delete()
+    if moved := move_states(states):
+        ensure_cards(services.tables(), [CopyKey(*copy) for copy in sorted(moved)])
+    states.delete()  # those that moved are of the audience no more
 
 
 def _forget_steps(audience: str, msgids: Collection[str] | None) -> None:

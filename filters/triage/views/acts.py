@@ -34,9 +34,9 @@ MOST = 500
 def act(request: PersonRequest, action: str) -> HttpResponse:
     """Do an action with the messages ``id``, or with all of a ``selection``.
 
-    The answer offers to undo it: to htmx as a part of the page, else on the page ``next``.  A
-    message that is not there, or not the person's to see, is a 404; bad input is told with 400,
-    to htmx with 422, as it draws that.
+    The answer offers to undo it: to htmx as a part of the page, else on the page ``next``.  If no
+    message is there and the person's to see, it is a 404; bad input is told with 400, to htmx with
+    422, as it draws that.
     """
     if action not in ACTIONS:
         raise Http404("There is no such action.")

@@ -13,6 +13,7 @@ from support.listed_mail import installed
 from filters.inbox import counts, pages
 from filters.lists import listing
 from filters.models import Card, Match, MessageState
+from filters.runtime import batching
 from filters.store.schedule import replan
 from filters.triage import steps
 from filters.triage.actions import ACTIONS
@@ -45,12 +46,16 @@ def fill(user: User, chance: random.Random) -> None:
             )
 
 
-@pytest.mark.parametrize("most", [0, 40, pages.MOST])
+@pytest.mark.parametrize(
+    ("most", "keys"), [(0, pages.KEYS), (40, pages.KEYS), (pages.MOST, pages.KEYS), (0, 20)]
+)
 @pytest.mark.parametrize("seed", range(2))
 def test_each_page_is_that_of_the_whole_list(
-    bob: User, seed: int, most: int, monkeypatch: pytest.MonkeyPatch
+    bob: User, seed: int, most: int, keys: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pages, "MOST", most)  # 0: no window, 40: a window for the first pages
+    for module in (pages, batching):  # 20: what came back is too much for one statement
+        monkeypatch.setattr(module, "KEYS", keys)
     fill(bob, random.Random(seed))
     for filter_ in (None, bob.filters.get(name="jones")):
         cards = list(listing.cards(bob, filter_))
@@ -65,6 +70,24 @@ def test_each_page_is_that_of_the_whole_list(
         monkeypatch.setattr(pages, "SHORT", 0)
         page = pages.page_of(bob, filter_, "2", 15, count)
         assert listing.rows(bob, page, filter_) == listing.rows(bob, whole, filter_)
+
+
+def test_what_came_back_is_on_the_first_page_however_much_it_is(
+    bob: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "SHORT", 0)
+    monkeypatch.setattr(pages, "MOST", 30)
+    fill(bob, random.Random(3))
+    now = wall_clock()
+    for place, state in enumerate(MessageState.objects.order_by("msgid")):  # the last is on top
+        back = {"snoozed_until": now - HOUR + place, "done_at": None}
+        MessageState.objects.filter(pk=state.pk).update(**back)
+    assert MessageState.objects.count() > 30
+    Match.objects.update(matched_at=now - 9 * DAY)
+    for match in Match.objects.exclude(msgid__in=MessageState.objects.values("msgid"))[:20]:
+        Match.objects.filter(pk=match.pk).update(matched_at=now)
+    cards = list(listing.cards(bob))
+    assert list(pages.page_of(bob, None, "1", 10, len(cards))) == cards[:10]
 
 
 def test_the_newest_page_orders_few_messages(bob: User, monkeypatch: pytest.MonkeyPatch) -> None:

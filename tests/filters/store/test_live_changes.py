@@ -24,6 +24,10 @@ from tapestry.tables.delta.log import Tables
 pytestmark = pytest.mark.usefixtures("engine")
 
 
+def waiting(user: User) -> int:
+    return sum(getattr(filter_, "waiting", 0) for filter_ in counts.sidebar(user).filters)
+
+
 class TestLeaving:
     def test_what_needs_an_answer_leaves_when_somebody_gives_one(
         self, tables: Tables, carol: User
@@ -105,6 +109,19 @@ class TestLeaving:
         run()
         Match.objects.update(shown_at=wall_clock())
         assert (listed(carol), left(carol)) == ({"because"}, set())
+
+    def test_pages_say_how_much_waits_once_some_of_it_has_left(
+        self, tables: Tables, carol: User
+    ) -> None:
+        for name in ("plan", "plot"):
+            arrive(tables, name)
+            vote(tables, "ann", name)
+        install(carol, SCORE, timeliness="hourly")
+        run()
+        assert waiting(carol) == 2
+        vote(tables, "bob", "plan", -1.0)
+        run()
+        assert waiting(carol) == 1
 
     @pytest.mark.parametrize("position", [None, 8])
     def test_what_comes_back_and_leaves_before_it_is_shown_has_left_when_it_had_before(

@@ -7,13 +7,15 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.test import Client
 from support.listed_mail import find, installed, letters
 
 from filters.lists import listing
-from filters.models import Card, Match, MessageState, Mute, TriageStep
+from filters.models import Card, Match, MessageState, Mute, TriageStep, TriageStepPart
 from filters.runtime.batching import KEYS
-from filters.triage import steps, targets
+from filters.triage import lists, steps, targets
+from filters.triage.actions import ACTIONS
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.deliver.timing.schedule import HELD
 from tapestry.tables.delta.log import Tables
@@ -343,3 +345,80 @@ def test_queries_do_not_grow_with_the_messages(
     for address in ("/", "/done/", "/starred/", "/in/jones/"):
         with django_assert_max_num_queries(25):
             client.get(address)
+
+
+@pytest.mark.parametrize("action", ["done", "star"])
+def test_what_is_lost_with_a_group_and_found_again_is_as_one_left_it(
+    client: Client, tables: Tables, alice: User, action: str
+) -> None:
+    letters(tables, "m", audience="group:parc")
+    find(tables, installed(alice, "parc"), "m", audience="group:parc")
+    do(client, action, "m")
+    shelf = {"done": "done", "star": "starred"}[action]
+    alice.groups.clear()
+    assert shown(client, f"/{shelf}/") == [] and shown(client) == ["a", "b", "c"]
+    letters(tables, "m")
+    find(tables, alice.filters.get(name="parc"), "m")
+    assert shown(client, f"/{shelf}/") == ["m"]
+    assert ("m" in shown(client)) == (action == "star")
+    assert lists.cards_in(alice, shelf, None).get().audience == "public"
+
+
+def test_what_no_filter_found_stays_starred_by_the_copy_that_is_left(
+    client: Client, tables: Tables, alice: User, bob: User
+) -> None:
+    for audience in ("group:parc", "public"):
+        letters(tables, "m", audience=audience)
+    do(client, "star", "m")
+    assert MessageState.objects.get().audience == "group:parc"
+    bob.groups.first().delete()
+    assert shown(client, "/starred/") == ["m"] and MessageState.objects.get().audience == "public"
+    assert do(client, "done", "m").status_code == 200, "it is in a list"
+    assert shown(client, "/done/") == ["m"]
+
+
+def test_a_message_of_several_copies_is_on_a_shelf_once(
+    client: Client, tables: Tables, alice: User
+) -> None:
+    for audience in ("public", "group:parc", "user:alice"):
+        letters(tables, "m", audience=audience)
+        find(tables, installed(alice, audience.replace(":", "-")), "m", audience=audience)
+    do(client, "star", "m")
+    for named, stands in (("group:parc", "group:parc"), ("group:other", "user:alice")):
+        MessageState.objects.update(audience=named)
+        assert shown(client, "/starred/") == ["m"]
+        assert lists.cards_in(alice, "starred", None).get().audience == stands
+
+
+def test_one_message_that_is_lost_keeps_nothing_from_the_others(
+    client: Client, tables: Tables, alice: User
+) -> None:
+    letters(tables, "for-parc", audience="group:parc")
+    find(tables, installed(alice, "parc"), "for-parc", audience="group:parc")
+    alice.groups.clear()
+    for action in ("done", "star"):
+        said = do(client, action, "a", "for-parc", "b")
+        assert said.status_code == 200 and "2 messages" in said.content.decode()
+        assert "1 other message is in none of your lists." in said.content.decode()
+    assert shown(client) == ["c"] and shown(client, "/starred/") == ["a", "b"]
+    assert [do(client, action, "for-parc").status_code for action in ("done", "star")] == [404] * 2
+
+
+def test_each_batch_of_a_step_and_of_its_undoing_waits_for_other_steps_of_the_person(
+    client: Client, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    locked: list[type] = []
+    real = QuerySet.select_for_update
+
+    def noted(rows: QuerySet[Any], *given: Any, **options: Any) -> QuerySet[Any]:
+        locked.append(rows.model)
+        return real(rows, *given, **options)
+
+    monkeypatch.setattr(QuerySet, "select_for_update", noted)
+    monkeypatch.setattr(steps, "batched", lambda items: ([item] for item in items))
+    some = [targets.Target(msgid, "public", "a") for msgid in ("a", "b")]
+    step = steps.act(alice, ACTIONS["done"], some)
+    assert locked == [User, *[User, MessageState] * 2]
+    locked.clear()
+    assert steps.undo(alice, step.pk)
+    assert locked == [*[User, TriageStepPart, MessageState] * 2, User, TriageStepPart]

@@ -18,6 +18,7 @@ from filters.annotations.outbox import annotate, append_outbox
 from filters.appraisal import upkeep as appraisals
 from filters.appraisal.upkeep import appraise, rules_changed
 from filters.delivery.mail.kept import keep
+from filters.lists.cards import CopyKey, ensure_cards
 from filters.models import (
     Appraisal,
     AppraiserRule,
@@ -36,7 +37,7 @@ from filters.models import (
 )
 from filters.models.source import Source
 from filters.store.filter_store import DjangoClock
-from filters.triage import steps
+from filters.triage import lists, steps
 from filters.triage.actions import ACTIONS
 from filters.triage.steps import Target
 from filters.upkeep import check_data, forgetting, rounds, tasks
@@ -326,6 +327,23 @@ def test_what_others_did_can_be_undone_and_only_what_names_the_forgotten_cannot(
         assert steps.undo(owner, step.pk)
         assert not MessageState.objects.filter(owner=owner).exclude(done_at=None).exists()
     assert not MessageState.objects.filter(msgid=secret.msgid).exists()
+
+
+@pytest.mark.parametrize("before", [None, DAY])
+def test_what_was_done_stays_where_another_copy_is_seen(
+    tables: Tables, alice: User, bob: User, before: int | None
+) -> None:
+    for audience in ("group:parc", "user:alice"):
+        append_messages(tables, DjangoClock(), [Message("m", subject="m", audience=audience)])
+    ensure_cards(tables, [CopyKey("m", "group:parc")])
+    target = Target("m", "group:parc", "m")
+    for owner in (alice, bob):
+        steps.act(owner, ACTIONS["star"], [target])
+    forget("group:parc", before and wall_clock() + before)
+    left = MessageState.objects.get()
+    assert (left.owner, left.audience, left.starred_at is None) == (alice, "user:alice", False)
+    assert [state.msgid for state in lists.states_of(alice, lists.SHELVES["starred"])] == ["m"]
+    assert not TriageStepPart.objects.exclude(states=[]).exists()
 
 
 def test_lanes_wait_only_while_the_rows_go(delivered: Tables, monkeypatch) -> None:

@@ -113,8 +113,8 @@ PLANTS = (
         "who leaves a group keeps what it saw",
         "filters.authoring.visibility_changes",
         "_change_audiences",
-        ".exclude(audience__in=seen)",
-        '.exclude(audience__in=[*seen, "group:x"])',
+        "filter__owner=person).exclude(audience__in=audiences)",
+        'filter__owner=person).exclude(audience__in=[*audiences, "group:x"])',
         "matches",
     ),
     Plant(
