@@ -211,8 +211,9 @@ def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
         else:
             runs = Q(filter__active=True) | expiry.has_ended("filter__")
             window = PendingWindow.objects.filter(runs, pk=due.pending_window, since=due.since)
-            yield _is_as_it_was(due) and 1 == (
-                window.filter(until__lte=until).delete()[0] or window.update(since=until)
+            yield (
+                _is_as_it_was(due)
+                and (window.filter(until__lte=until).delete()[0] or window.update(since=until)) == 1
             )
     for (since, revision), filter_ids in sorted(positions.items()):
         for batch in batched(sorted(filter_ids)):

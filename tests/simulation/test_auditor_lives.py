@@ -245,7 +245,7 @@ def test_an_older_text_that_waits_with_a_paused_filter_may_be_run_after_a_restor
     story.settle(10, f1={"active": False, "since": 7})
     story.change(1, "resume", active=True)
     for msgid in matched:
-        story.match(1, msgid, 5)["stored_at"] = 12
+        story.match(1, msgid, 5).update(stored_at=12, shown_at=12)
     story.settle(15)
     wrong = any("b1 is there with matched_at" in said for said in found(story))
     assert wrong == ("b1" in matched) == bool(found(story))
