@@ -45,5 +45,6 @@ def msgids_of(owner: User) -> list[str]:
 
 
 def is_planted(error: Exception) -> bool:
-    """Tell whether an error is the planted one, or what the reader of mail makes of it."""
-    return isinstance(error, PlantedError) or "cannot read its own letter" in str(error)
+    """Tell whether an error is the planted one, or what others make of it as they read mail."""
+    is_ours = isinstance(error.__cause__ or error, PlantedError)
+    return is_ours or "cannot read its own letter" in str(error)

@@ -54,6 +54,7 @@ from filters.store.filter_store import DjangoClock
 from filters.upkeep import tasks as upkeep_tasks
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
+from tapestry.ingest import unavailable
 from tapestry.tables.append import append_messages
 
 pytestmark = pytest.mark.django_db
@@ -69,8 +70,12 @@ def people(db: None) -> tuple[User, User]:
 def pulls(
     people: tuple[User, User], settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[PlantedLane]:
-    """Sources of two people, each at a server of its own, for the first time."""
+    """Sources of two people, each at a server of its own, for the first time.
+
+    What could not be appended is asked for again at once.
+    """
     settings.PRIVATE_HOSTS = LOOPBACK
+    monkeypatch.setattr(unavailable, "ASK_AGAIN", 0.0)
     at_once(source_tasks.pull_source, monkeypatch)
     services.tables().root.mkdir(parents=True)
     with ExitStack() as stack:
