@@ -110,8 +110,7 @@ def compact(
     with file_lock(tables.root / "compact.lock") as acquired:
         for table in _TABLES if acquired else ():
             opened = tables.open(table)
-            files = data_files_of(opened)
-            groups = mergeable(files, target) if room else []
+            groups = mergeable(data_files_of(opened), target) if room else []
             for group in groups:
                 try:
                     replace(opened, table, group, lambda rows: rows)
@@ -120,8 +119,7 @@ def compact(
                     continue
                 removed += len(group)
                 added += 1
-            # What was replaced by an earlier call is old by now, though nothing is merged any more.
-            if groups or len([*root_of(opened).glob("*.parquet")]) > len(files):
+            if groups or not room:
                 drop_old_files(tables.open(table), keep_hours)
             if table in INDEXED and room:
                 try:

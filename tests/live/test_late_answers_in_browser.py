@@ -47,6 +47,13 @@ def load_again(page: Page) -> None:
     page.evaluate("htmx.trigger(document.body, 'arrived')")
 
 
+def hold_back(page: Page) -> None:
+    """Have the list asked for beside a pointer; the page has looked at it, and not shown it."""
+    load_again(page)
+    while page.evaluate("waiting === null"):
+        page.wait_for_timeout(20)
+
+
 def msgids(page: Page) -> list[str]:
     rows = page.locator("#list a.row")
     return sorted(rows.evaluate_all("rows => rows.map((row) => row.dataset.msgid)"))
@@ -162,8 +169,7 @@ def test_news_that_was_held_back_is_not_taken_in_instead_of_what_is_newer(
     page = open_list(browser, live_server.url, "desk")
     row(page, "b").hover()
     Match.objects.filter(msgid="d").update(retracted_at=wall_clock())
-    with page.expect_response(LIST):
-        load_again(page)
+    hold_back(page)
     late = LateAnswer(page, LIST)
     Match.objects.filter(msgid="c").update(retracted_at=wall_clock())
     with page.expect_response("**/sidebar/**"):
@@ -180,9 +186,7 @@ def test_what_is_ticked_is_still_ticked_when_the_news_is_taken_in(browser, jones
     page.locator('.pick[value="a"]').check()
     row(page, "b").hover()
     Match.objects.filter(msgid="c").update(retracted_at=wall_clock())
-    with page.expect_response(LIST):
-        load_again(page)
-    page.wait_for_function("waiting !== null")  # the answer has been looked at
+    hold_back(page)
     ticked = """() => {
       document.getElementById("news").click();
       return document.querySelector('.pick[value="a"]').checked;

@@ -45,15 +45,6 @@ def test_a_second_compaction_finds_nothing_to_do(tmp_path):
     assert tables.open("messages").version() == version
 
 
-def test_what_was_replaced_is_deleted_once_it_is_old_though_nothing_comes_any_more(tmp_path):
-    tables, clock = Tables(tmp_path), MemoryClock()
-    for n in range(3):
-        append_messages(tables, clock, [Message(f"m{n}")])
-    assert compact(tables).added == 1 and len([*(tmp_path / "messages").glob("*.parquet")]) > 1
-    assert compact(tables, keep_hours=0).added == 0
-    assert len([*(tmp_path / "messages").glob("*.parquet")]) == 1
-
-
 def test_what_no_version_needs_is_deleted_and_no_entry_of_the_log_is_written_for_it(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
     for n in range(3):
