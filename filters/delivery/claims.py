@@ -129,16 +129,16 @@ def claim(name: str, keys: Collection[int], most: Mapping[str, int]) -> list[Cla
     )
     with transaction.atomic():
         free.update(holder=name, due_at=None)
-        held = Destination.objects.filter(holder=name)
+        claimed = Destination.objects.filter(holder=name)
         # Its owner may have chosen another address since, which is not confirmed.
         destinations = list(
-            held.filter(pk__in=_deliverable().filter(holder=name))
+            claimed.filter(pk__in=_deliverable().filter(holder=name))
             .select_related("owner__profile", "address")
             .prefetch_related("owner__groups", "owner__mutes", "subscriptions")
             .order_by("pk")
         )
-        others = held.exclude(pk__in=[row.pk for row in destinations])
-        others.update(holder="", due_at=wall_clock())
+        unusable = claimed.exclude(pk__in=[row.pk for row in destinations])
+        unusable.update(holder="", due_at=wall_clock())
         position = ReleaseCounter.position()
         unsealed = [row for row in destinations if row.claimed_until is None]
         by_end: dict[int, list[int]] = defaultdict(list)

@@ -80,13 +80,14 @@ def move_states(states: QuerySet[MessageState], lost: Collection[str] = ()) -> s
     for batch in in_batches(MessageState.objects.all(), states.values_list("pk", flat=True)):
         copies = _copies(tables, {row.msgid for row in batch}, audiences, files)
         for row in batch:
-            left = [one for one in copies[row.msgid] if one in visible[row.owner_id]]
-            if left and row.audience not in left:
-                moved[left[0]].append(row.pk)
-                found.add((row.msgid, left[0]))
+            may_see = visible[row.owner_id]
+            audiences_left = [audience for audience in copies[row.msgid] if audience in may_see]
+            if audiences_left and row.audience not in audiences_left:
+                moved[audiences_left[0]].append(row.pk)
+                found.add((row.msgid, audiences_left[0]))
     for audience, keys in sorted(moved.items()):
-        for some in in_batches(MessageState.objects.all(), keys):
-            some.update(audience=audience)
+        for batch in in_batches(MessageState.objects.all(), keys):
+            batch.update(audience=audience)
     return found
 
 

@@ -120,22 +120,21 @@ def send_link(address: Address) -> None:
 
     Raise TapestryError if there was too much such mail lately, or if it cannot be sent.
     """
-    sent = _count_mail(address)
+    counted, is_sent = _count_mail(address), False
     try:
         outcome = outgoing.send(_message(address), address.email)
+        is_sent = outcome.state == "delivered"
     except RecipientRefusedError as error:
         outcome = Outcome("refused", error.message)
-    except Exception:
-        sent.delete()
-        raise
-    if outcome.state == "delivered":
-        event(log, "confirmation_sent", address=address.pk)
-        return
-    sent.delete()
-    raise TapestryError(
-        f"The mail to {address.email} could not be sent. {outcome.answer}",
-        hint="Check the address, and ask for the link again.",
-    )
+    finally:
+        if not is_sent:
+            counted.delete()
+    if not is_sent:
+        raise TapestryError(
+            f"The mail to {address.email} could not be sent. {outcome.answer}",
+            hint="Check the address, and ask for the link again.",
+        )
+    event(log, "confirmation_sent", address=address.pk)
 
 
 @transaction.atomic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -191,6 +192,18 @@ def test_where_it_may_be_used_no_more_the_others_stop_and_say_so(
     assert matched(carol, "mine") == {early, last}
 
 
+def understand_but_for(owner: str) -> Callable[[str, Any], Any]:
+    """Return what compiles a text, and raises an error for what one person has written."""
+    understand = dependents.understand
+
+    def fails(text: str, context: Any) -> Any:
+        if context.owner == owner:
+            raise KeyError
+        return understand(text, context)
+
+    return fails
+
+
 def test_a_circle_is_refused_where_it_would_close_and_named(carol: User) -> None:
     first = lifecycle.install(carol, "about cricket", name="one")
     lifecycle.install(carol, "in filter one", name="two")
@@ -215,15 +228,9 @@ def test_somebody_elses_filter_that_raises_holds_up_no_change_of_zone(
     errors = set_asides.expect()
     lifecycle.install(carol, "since yesterday", name="late", visibility="shared")
     theirs = lifecycle.install(bob, "in carol's late", name="theirs")
-    understand = dependents.understand
-
-    def fails(text: str, context: Any) -> Any:
-        if context.owner == "bob":
-            raise KeyError
-        return understand(text, context)
-
+    understand = understand_but_for("bob")
     with monkeypatch.context() as broken:
-        broken.setattr(dependents, "understand", fails)
+        broken.setattr(dependents, "understand", understand)
         profile = Profile.objects.get_or_create(user=carol)[0]
         profile.time_zone = "Asia/Tokyo"
         profile.save()
@@ -331,15 +338,9 @@ def test_a_filter_that_raises_holds_up_no_change_of_what_it_refers_to(
         lifecycle.install(owner, "in bob's sport", name="mine") for owner in (carol, alice)
     )
     arrive(mail, "cricket one")
-    understand = dependents.understand
-
-    def fails(text: str, context: Any) -> Any:
-        if context.owner == "carol":
-            raise KeyError
-        return understand(text, context)
-
+    understand = understand_but_for("carol")
     with monkeypatch.context() as broken:
-        broken.setattr(dependents, "understand", fails)
+        broken.setattr(dependents, "understand", understand)
         lifecycle.change(sport, "about tennis", existing=True)
     assert "tennis" in state(theirs).tql and len(errors) == 1
     assert SetAside.objects.get().reason == state(mine).error

@@ -66,7 +66,7 @@ def test_it_is_tried_again_and_forgotten_once_it_is_done() -> None:
     assert not SetAside.objects.exists()
 
 
-def test_it_is_tried_again_though_the_clock_was_set_back() -> None:
+def test_what_is_set_aside_is_tried_again_though_the_clock_was_set_back() -> None:
     set_aside.add(KIND, "a", KeyError())
     assert set_aside.of(KIND).waits("a")
     SetAside.objects.update(try_again_at=wall_clock() + 24 * HOUR)
