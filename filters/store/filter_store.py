@@ -175,8 +175,11 @@ class DjangoFilterStore:
         matches: Sequence[Match],
     ) -> bool:
         with transaction.atomic():
-            if SharedWindow.lock().since != since or not shared_window.unchanged(filters):
+            if SharedWindow.lock().since != since:
                 return False
+            same = shared_window.unchanged(filters)
+            filters = [due for due in filters if due.filter_id in same]
+            matches = [match for match in matches if match.filter_id in same]
             stored_at = wall_clock()
             matches, _ = expiry.drop_expired(matches, ())
             _store(matches, stored_at, schedule.when_shown(matches, stored_at))

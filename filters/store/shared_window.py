@@ -5,7 +5,7 @@
 
 A transaction first takes the lock of the one row if it moves the shared window, or changes what
 an enrolled filter means, what it may see or whether it runs.  So a window is stored for the
-filters as they were when it was run, or not at all.
+filters that are as they were when it was run; the window of each other begins where it began.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ def detach(filters: QuerySet[Filter]) -> None:
     """Give filters their own windows again, from where the shared one ends.
 
     A transaction that changes filters calls it first, before it reads or locks them: then
-    ``since`` is their own, and no shared window that is under way is stored.  Their new revision
-    makes their entries in the predicate index stale.
+    ``since`` is their own, and no shared window that is under way is stored for them.  Their new
+    revision makes their entries in the predicate index stale.
     """
     window = SharedWindow.lock()
     if window.since is not None:
@@ -90,8 +90,9 @@ def enroll(filters: Iterable[DueFilter], until: int) -> None:
             rows.update(enrolled=True)
 
 
-def unchanged(filters: Sequence[DueFilter]) -> bool:
-    """Lock filters, and tell whether all are still enrolled, and of the revision given."""
+def unchanged(filters: Sequence[DueFilter]) -> set[int]:
+    """Lock filters, and return those that are still enrolled, and of the revision given."""
     revisions = {due_filter.filter_id: due_filter.revision for due_filter in filters}
     enrolled = Filter.objects.select_for_update().filter(enrolled=True, active=True)
-    return by_key(enrolled, revisions, "revision") == revisions
+    found = by_key(enrolled, revisions, "revision")
+    return {key for key, revision in found.items() if revision == revisions[key]}

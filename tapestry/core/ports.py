@@ -169,9 +169,10 @@ class FilterStore(Protocol):
     ) -> bool:
         """Store what enrolled filters matched, and advance the shared window, in one transaction.
 
-        ``filters`` are those with a match, as ``enrolled`` returned them.  Return False, and store
-        nothing, if the shared window no longer begins at ``since``, or if any of the filters has
-        been changed, detached, paused or deleted.
+        ``filters`` are those with a match, as ``enrolled`` returned them.  What was matched by one
+        that has been changed, detached, paused or deleted meanwhile is not stored: its own window
+        begins at ``since``.  Return False, and store nothing, if the shared window no longer begins
+        there.
         """
 
     def enroll(self, filters: Sequence[DueFilter], until: int) -> None:

@@ -80,24 +80,25 @@ EDITS: dict[str, Callable[[Filter], object]] = {
 @pytest.mark.usefixtures("tables")
 class TestDetaching:
     @pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
-    def test_an_edit_during_a_shared_window_keeps_it_from_being_stored(
-        self, alice: User, edit: Callable[[Filter], object]
+    def test_an_edit_during_a_shared_window_keeps_it_from_being_stored_for_that_filter(
+        self, alice: User, carol: User, edit: Callable[[Filter], object]
     ) -> None:
-        jones = enrolled(alice)
+        jones, hers = enrolled(alice), enrolled(carol)
         since = STORE.shared_since()
-        due = STORE.enrolled([jones.pk])
+        assert since is not None
+        due = STORE.enrolled([jones.pk, hers.pk])
         edit(jones)
-        assert not STORE.commit_shared(since, wall_clock(), due, [match_of(jones)])
-        assert not StoredMatch.objects.exists()
-        assert STORE.shared_since() == since
+        assert STORE.commit_shared(since, since + 9, due, [match_of(jones), match_of(hers)])
+        assert StoredMatch.objects.get().filter == hers
+        assert STORE.shared_since() == since + 9
         assert STORE.enrolled([jones.pk]) == []
-        assert STORE.commit_shared(since, wall_clock(), [], [])
 
     def test_a_filter_that_is_deleted_meanwhile_gets_nothing(self, alice: User) -> None:
         jones = enrolled(alice)
-        due, stale = STORE.enrolled([jones.pk]), match_of(jones)
+        since, due, stale = STORE.shared_since(), STORE.enrolled([jones.pk]), match_of(jones)
         lifecycle.delete(jones)
-        assert not STORE.commit_shared(STORE.shared_since(), wall_clock(), due, [stale])
+        assert STORE.commit_shared(since, wall_clock(), due, [stale])
+        assert not StoredMatch.objects.exists()
 
     @pytest.mark.parametrize("how", ["failed", "owner shut out"])
     def test_a_detached_filter_keeps_the_since_of_the_shared_window(

@@ -33,8 +33,8 @@ PLANTS = (
         "a changed filter is stored by an older shared window",
         "filters.store.shared_window",
         "unchanged",
-        'return by_key(enrolled, revisions, "revision") == revisions',
-        'return by_key(enrolled, revisions, "revision").keys() <= revisions.keys()',
+        "if revision == revisions[key]}",
+        "if revision}",
         "matches",
     ),
     Plant(
