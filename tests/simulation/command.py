@@ -43,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
         if options.planted:
             return _find_planted(options, play)
         with _spark(options, directory) as remote:
-            return _play(options, partial(play, spark=remote))
+            return _play(options, partial(play, spark=remote, kills=options.kills))
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -55,6 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--steps", type=int, default=400, help="steps of each world (400)")
     add("--jobs", type=int, default=os.cpu_count() or 1, help="worlds at a time")
     add("--seconds", type=float, help="play fresh seeds for so long, and not those of --seeds")
+    add("--kills", action="store_true", help="end the site at a write in most steps")
     add("--spark", action="store_true", help="play every tenth seed on a real Spark")
     add("--json", action="store_true", help="print one object for each world")
     add("--trace", type=Path, help="write what happened in each world here")
@@ -108,7 +109,9 @@ def _play(options: Any, play: partial[Result]) -> int:
         readme.record_coverage(options.seeds, options.steps, pairs)
     if not options.json:
         seconds = sum(result.seconds for result in results)
-        print(f"{len(results)} worlds, {len(red)} red, {seconds:.0f} s of work")
+        killed = sum(result.counts.get("killed", 0) for result in results)
+        said = f"{len(results)} worlds, {len(red)} red, {killed} ends at a write"
+        print(f"{said}, {seconds:.0f} s of work")
         if red and options.seconds:
             print(f"red: --seeds {','.join(str(result.seed) for result in red)}")
     return 1 if red else 0

@@ -46,8 +46,10 @@ class Judge:
         counts = Counter(entry["what"] for entry in history.entries)
         matches = [e for e in history.entries if e["what"] == "seen" and e["kind"] == "matches"]
         wanted = ("submitted", "filter", "act", "received", "refused", "fault")
+        faults = [entry["kind"] for entry in history.entries if entry["what"] == "fault"]
         return {
             **{name: counts[name] for name in wanted},
+            "killed": faults.count("crashed"),
             "matches": len(matches[-1]["rows"]) if matches else 0,
         }
 

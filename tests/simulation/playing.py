@@ -41,11 +41,13 @@ def play_one(
     trace: Path | None = None,
     plant: Callable[[], None] | None = None,
     spark: str = "",
+    *,
+    kills: bool = False,
 ) -> Result:
     """Play a world and judge it; ``plant`` is called in each process of its site.
 
     With one, the world ends with the first error.  Every tenth seed plays on the Spark, if there
-    is one.
+    is one.  With ``kills`` the site ends at one of its writes in most steps.
     """
     from simulation.coverage import met
     from simulation.generator.schedule import play
@@ -61,7 +63,7 @@ def play_one(
     if plant is not None:
         _end_with_errors(world.history, judge)
     try:
-        play(world, steps, judge)
+        play(world, steps, judge, kills=kills)
     except judge.Found:
         judge.look_for_errors()
     except BaseException:

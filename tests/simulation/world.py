@@ -24,6 +24,8 @@ MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86400 * SECOND
 BEGIN = 1_772_323_200 * SECOND
 """The first instant of every world: 1 March 2026."""
 
+NO_FAULT = ("", 0)
+
 
 class CrashedError(Exception):
     """The site ended before it had done what it was ordered to do."""
@@ -55,7 +57,7 @@ class World:
         self.endpoints = Endpoints(self.history, random.Random(f"{seed} endpoints"))
         self.queue = Queue()
         self.now, self.steady, self.started = BEGIN, 0, 0
-        self.fault: tuple[str, int] = ("", 0)
+        self.fault = NO_FAULT
         self.planned = False
         self.chance = ""
         """From what the site draws lots in its next order; if empty, from where it is."""
@@ -88,7 +90,7 @@ class World:
         Raise CrashedError if it ended meanwhile, OrderFailedError if an exception was not caught.
         """
         pipe, now = self._site(), self.now
-        fault, self.fault = self.fault, ("", 0)
+        fault, self.fault = self.fault, NO_FAULT
         self._ordered = fault[0]
         sent = {"do": do, "with": what, "now": now, "steady": self.steady, "fault": fault}
         try:
@@ -138,7 +140,7 @@ class World:
         if self._meanwhile_in > 0:
             return
         doing, self.meanwhile = self.meanwhile, None
-        fault, self.fault, planned = self.fault, ("", 0), self.planned
+        fault, self.fault, planned = self.fault, NO_FAULT, self.planned
         self._at = 1
         self.history.add("meanwhile", waits_for=waits_for)
         try:

@@ -24,11 +24,13 @@ from simulation.generator.aims import best
 from simulation.generator.cast import Cast
 from simulation.settling import run_task, settle
 from simulation.tasks import BEATS, Task
-from simulation.world import DAY, HOUR, MINUTE, SECOND, World
+from simulation.world import DAY, HOUR, MINUTE, NO_FAULT, SECOND, World
 
 SETTLED = 25
 """Steps between two settled points, about."""
 
+OFTEN = 0.6
+"""How likely an end is planned for a step, where the site is to be killed often."""
 
 FILTERS = 14
 """Filters that are written before anything else happens, beside those of set pieces."""
@@ -241,8 +243,11 @@ def shares(done: Counter[str]) -> list[float]:
     return [weight * 10 ** (weight * part - done[what.__name__]) for weight, what in STEPS]
 
 
-def play(world: World, steps: int, judge: Callable[[], None]) -> None:
-    """Play a world for so many steps; ``judge`` is called at each settled point and at the end."""
+def play(world: World, steps: int, judge: Callable[[], None], *, kills: bool = False) -> None:
+    """Play a world for so many steps; ``judge`` is called at each settled point and at the end.
+
+    With ``kills`` the site is to end at one of its writes in most steps.
+    """
     cast = Cast(world)
     cast.arrive()
     for _ in range(FILTERS):
@@ -257,6 +262,8 @@ def play(world: World, steps: int, judge: Callable[[], None]) -> None:
         ((_, what),) = cast.lots.choices(STEPS, shares(done))
         done[what.__name__] += 1
         world.history.add("step", name=what.__name__)
+        if kills and world.fault == NO_FAULT and cast.lots.random() < OFTEN:
+            trouble.crash(cast)
         what(cast)
         if step % SETTLED == 0 or step == steps:
             _settle(cast, at_end=step == steps)
@@ -265,7 +272,7 @@ def play(world: World, steps: int, judge: Callable[[], None]) -> None:
 
 def _settle(cast: Cast, *, at_end: bool) -> None:
     world = cast.world
-    world.fault = ("", 0)
+    world.fault = NO_FAULT
     world.endpoints.behave()
     _fail_once(cast)
     if cast.lots.random() < 0.5:

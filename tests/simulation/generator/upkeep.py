@@ -10,7 +10,7 @@ from simulation.generator import pieces
 from simulation.generator.cast import Cast
 from simulation.settling import run_task
 from simulation.tasks import Task
-from simulation.world import DAY, CrashedError, OrderFailedError
+from simulation.world import DAY, NO_FAULT, CrashedError, OrderFailedError
 
 EARLY = 100
 """Steps in which nothing is forgotten: much cannot be judged any more after that."""
@@ -104,7 +104,7 @@ def restore(cast: Cast) -> None:
     if not cast.backups:
         return
     world.stop()
-    world.fault = ("", 0)
+    world.fault = NO_FAULT
     world.queue.lose()
     for path in world.data.iterdir():
         shutil.rmtree(path) if path.is_dir() else path.unlink()
