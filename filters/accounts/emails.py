@@ -8,9 +8,9 @@ who is signed in to the account.  Which addresses a person has for other purpose
 from __future__ import annotations
 
 from django.contrib.auth.models import User
-from django.db import transaction
 
 from filters.accounts.folded_names import folded
+from filters.accounts.people import Saving
 from filters.models import Address, Profile, SharedWindow
 from filters.runtime.email_url import is_kept_only
 
@@ -32,18 +32,17 @@ def awaits_link(user: User) -> bool:
     return not is_kept_only() and is_unconfirmed(user)
 
 
-@transaction.atomic
 def change(user: User, email: str) -> Address | None:
     """Store another address of an account, or none, as its person wrote it; return its row."""
-    email = User.objects.normalize_email(email)
-    SharedWindow.lock()  # saving the account has filters run again: locked before its row
-    former = User.objects.select_for_update().get(pk=user.pk).email  # one change at a time
-    if folded(email) != folded(former):
-        Profile.objects.get_or_create(user=user)
-        Profile.objects.filter(user=user).update(claimed_email=email)
-    user.email = email
-    user.save(update_fields=["email"])
-    return Address.objects.get_or_create(owner=user, email=email)[0] if email else None
+    user.email = email = User.objects.normalize_email(email)
+    with Saving.within(user):
+        SharedWindow.lock()  # saving the account has filters run again: locked before its row
+        former = User.objects.select_for_update().get(pk=user.pk).email  # one change at a time
+        if folded(email) != folded(former):
+            Profile.objects.get_or_create(user=user)
+            Profile.objects.filter(user=user).update(claimed_email=email)
+        user.save(update_fields=["email"])
+        return Address.objects.get_or_create(owner=user, email=email)[0] if email else None
 
 
 def trust(user: User) -> None:

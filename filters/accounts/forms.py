@@ -8,9 +8,9 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db import transaction
 from django.utils import timezone
 
+from filters.accounts.people import Saving
 from filters.accounts.timeliness_field import TimelinessField
 from filters.models import Profile
 
@@ -110,11 +110,11 @@ class ProfileForm(forms.Form):
         """Store the profile; what waits in the person's filters is planned anew with it."""
         given = self.cleaned_data
         names = ("time_zone", "aliases", "timeliness", "holiday_until", "shortcuts")
-        with transaction.atomic():
-            for name in names:
-                setattr(profile, name, given[name])
-            profile.quiet_from = _minute_of(given["quiet_from"])
-            profile.quiet_to = _minute_of(given["quiet_to"])
+        for name in names:
+            setattr(profile, name, given[name])
+        profile.quiet_from = _minute_of(given["quiet_from"])
+        profile.quiet_to = _minute_of(given["quiet_to"])
+        with Saving.within(profile):
             # Another page stores their claimed address, perhaps meanwhile.
             profile.save(update_fields=[*names, "quiet_from", "quiet_to"])
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from filters.models import Filter, Profile
@@ -58,6 +60,18 @@ def _addresses(email: str, aliases: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(address.strip().lower() for address in known if address.strip()))
 
 
+class Saving:
+    """The transaction in which a person changes their account or profile.
+
+    ``within`` is given it as it will be saved.  Authoring sets it: what takes long is done before
+    the transaction, and holds up nobody.
+    """
+
+    within: Callable[[User | Profile], AbstractContextManager[None]] = staticmethod(
+        lambda _instance: transaction.atomic()
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
     """What a run must know of the owner of filters, as ``addresses`` and ``audiences`` say."""
@@ -85,46 +99,75 @@ def owners_by_key(user_ids: Iterable[int]) -> dict[int, Owner]:
     }
 
 
-def context(user: User | None, filter_name: str | None = None) -> Context:
+class Directory:
+    """What a filter names besides itself, as it is stored now: people, and texts to borrow."""
+
+    def named(self, name: str) -> Sequence[User]:
+        """Return the users of this name, in whatever capitals."""
+        return list(User.objects.filter(username__iexact=name).select_related("profile"))
+
+    def profile(self, user: User) -> Profile:
+        return _profile(user)
+
+    def texts(self, owner: User, name: str) -> Sequence[tuple[str, str]]:
+        """Return the texts of an owner's filters of this name, each with its visibility."""
+        filters = Filter.objects.filter(owner=owner, name__iexact=name).order_by("name")
+        return list(filters.values_list("text", "visibility"))
+
+
+STORED = Directory()
+
+
+def context(
+    user: User | None, filter_name: str | None = None, directory: Directory = STORED
+) -> Context:
     """Return what the compiler must know of the user whose filter it reads, and its name."""
     if user is None:
         return Context(now=wall_clock())
-    name = user.get_username()
+
+    def addresses_of(owner: str) -> tuple[str, ...]:
+        named = _named(owner, user, directory)
+        return () if named is None else _addresses(named.email, directory.profile(named).aliases)
+
+    def zone_of(owner: str) -> ZoneInfo:
+        named = _named(owner, user, directory)
+        return zone(None if named is None else directory.profile(named).time_zone)
+
+    profile = directory.profile(user)
     return Context(
-        name,
-        addresses(user),
-        resolver(user),
-        lambda owner: addresses(_named(owner, user)),
+        user.get_username(),
+        _addresses(user.email, profile.aliases),
+        resolver(user, directory),
+        addresses_of,
         filter_name,
         now=wall_clock(),
-        zone=time_zone(user),
-        zone_of=lambda owner: _zone_of(_named(owner, user)),
+        zone=zone(profile.time_zone),
+        zone_of=zone_of,
     )
 
 
-def resolver(asker: User) -> Callable[[str | None, str], str]:
+def resolver(asker: User, directory: Directory = STORED) -> Callable[[str | None, str], str]:
     """Return the function that finds the text of a filter of this user, or a shared one."""
 
     def resolve(owner: str | None, name: str) -> str:
-        whose = asker if owner is None else _named(owner, asker)
-        filters = Filter.objects.filter(owner=whose, name__iexact=name).order_by("name")
+        whose = asker if owner is None else _named(owner, asker, directory)
+        texts = [] if whose is None else directory.texts(whose, name)
         if whose != asker:
-            filters = filters.filter(visibility=Filter.Visibility.SHARED)
-        text = filters.values_list("text", flat=True).first()
-        if text is None:
+            texts = [said for said in texts if said[1] == Filter.Visibility.SHARED]
+        if not texts:
             raise TapestryError(
                 f"There is no filter {name} of {owner or asker.get_username()}’s that you may use.",
                 hint="Name one of yours, or one that its owner shares.",
             )
-        return text
+        return texts[0][0]
 
     return resolve
 
 
-def _named(name: str, asker: User) -> User | None:
+def _named(name: str, asker: User, directory: Directory) -> User | None:
     """Return the user of this name, else one whose name differs in capitals: first who asks."""
     return min(
-        User.objects.filter(username__iexact=name),
+        directory.named(name),
         key=lambda user: (user.get_username() != name, user != asker, user.pk),
         default=None,
     )
@@ -138,10 +181,6 @@ def time_zone(user: User) -> ZoneInfo:
 def usual_timeliness(user: User) -> str:
     """Return when a user is shown and sent new matches, where a filter says nothing else."""
     return _profile(user).timeliness
-
-
-def _zone_of(user: User | None) -> ZoneInfo:
-    return zone(None) if user is None else time_zone(user)
 
 
 def zone(name: str | None) -> ZoneInfo:

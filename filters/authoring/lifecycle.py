@@ -13,6 +13,7 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from filters.accounts import people
+from filters.authoring.ahead import Ahead, Change, Said
 from filters.authoring.dependents import (
     has_dependents,
     leave_pending_window,
@@ -22,7 +23,7 @@ from filters.authoring.dependents import (
     store_references,
 )
 from filters.authoring.understanding import FilterName, Understood, track_references, understand
-from filters.models import Destination, Filter, SharedWindow, as_title
+from filters.models import Destination, Filter, as_title
 from filters.store.schedule import replan
 from filters.store.shared_window import detach
 from filters.store.subscriptions import choose_destinations
@@ -81,10 +82,17 @@ def install(
         active=active,
     )
     made.full_clean(exclude=["text"], validate_unique=False, validate_constraints=False)
-    # The clock is asked only if needed: that takes as long as all the rest.
-    at = present() if not existing or has_dependents(full_name(made)) else None
-    with transaction.atomic():
-        SharedWindow.lock()  # nobody else gives or changes a name, or a text, from here on
+
+    def instant() -> int | None:  # the clock is asked only if needed: it takes as long as the rest
+        return present() if not existing or has_dependents(full_name(made)) else None
+
+    def for_others() -> Change:
+        new = (name or free_name(owner, title), understood.text, made.visibility)
+        return Change.of_filter(owner, None, new)
+
+    ahead = Ahead()
+    # Under this lock nobody else gives or changes a name, or a text.
+    with ahead.locked(for_others, instant) as at:
         made.name = name or free_name(owner, title)
         _require_free_name(made)
         if references:  # they may have changed meanwhile
@@ -95,7 +103,7 @@ def install(
             made.begun_at = at
         made.save()
         store_references(made, references)
-        recompile_dependents([full_name(made)], at)
+        recompile_dependents([full_name(made)], at, ahead)
         if destinations:
             choose_destinations(made, destinations)
     return made
@@ -132,8 +140,16 @@ def change(
     """
     context, references = track_references(people.context(changed.owner, name or changed.name))
     understood = understand(text, context)
-    at = present()
-    with transaction.atomic():
+    ahead, text = Ahead(), understood.text
+
+    def for_others() -> Change:
+        stored = _stored(changed)
+        if stored is None:
+            return Change()
+        new = (name or stored.name, text, visibility or stored.visibility)
+        return Change.of_filter(stored.owner, _said(stored), new)
+
+    with ahead.locked(for_others, present) as at:
         detached = _lock_detached(changed)
         if detached is None:
             raise TapestryError("The filter was deleted meanwhile.")
@@ -180,7 +196,7 @@ def change(
             replan(Filter.objects.filter(pk=detached.pk))
         store_references(detached, references)
         if before != (full_name(detached), detached.text, detached.visibility):
-            recompile_dependents({before[0], full_name(detached)}, at)
+            recompile_dependents({before[0], full_name(detached)}, at, ahead)
         changed.refresh_from_db()
 
 
@@ -207,13 +223,18 @@ def resume(paused: Filter) -> None:
 
 def delete(doomed: Filter) -> None:
     """Delete a filter and its matches; filters that refer to it have an error then."""
-    at = present()
-    with transaction.atomic():
+    ahead = Ahead()
+
+    def for_others() -> Change:
+        stored = _stored(doomed)
+        return Change.of_filter(stored.owner, _said(stored), None) if stored else Change()
+
+    with ahead.locked(for_others, present) as at:
         locked = _lock_detached(doomed)  # what a run is storing is there by then, to be deleted
         if locked is not None:
             name = full_name(locked)
             locked.delete()
-            recompile_dependents([name], at)
+            recompile_dependents([name], at, ahead)
 
 
 def title_of(phrase: str) -> str:
@@ -243,6 +264,15 @@ def free_name(owner: User, title: str) -> str:
 def full_name(of: Filter) -> FilterName:
     """Return the owner and the name by which a filter is referred to."""
     return of.owner.get_username().lower(), of.name
+
+
+def _stored(known: Filter) -> Filter | None:
+    """Return a filter as it is stored now; None if it was deleted."""
+    return Filter.objects.select_related("owner").filter(pk=known.pk).first()
+
+
+def _said(of: Filter) -> Said:
+    return of.name, of.text, of.visibility
 
 
 def _require_free_name(named: Filter) -> None:

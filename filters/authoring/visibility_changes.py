@@ -8,7 +8,8 @@ read what the owner could see before.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from django.contrib.auth.models import Group, User
@@ -17,7 +18,8 @@ from django.db.models import QuerySet
 from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_save
 
 from filters.accounts import people
-from filters.authoring.dependents import recompile_all_of
+from filters.authoring.ahead import Ahead, Change
+from filters.authoring.dependents import filters_of, recompile_all_of
 from filters.lists.cards import CopyKey, ensure_cards
 from filters.models import Filter, Match, MessageState, Profile
 from filters.runtime import services
@@ -30,12 +32,16 @@ _OLD_NAME = "_old_username"
 _NEW_ZONE = "_has_new_zone"
 """Attribute of a profile saved with another time zone."""
 
+_AHEAD = "_compiled_ahead"
+"""Attribute of an account or profile in whose transaction it is saved: what was compiled before."""
+
 WATCHED = ("username", "email", "is_active")
 """Fields of an account that decide what its filters see, who `me` is, and whether they run."""
 
 
 def connect_signals() -> None:
     """Follow every change of accounts, profiles, groups and memberships."""
+    people.Saving.within = _saving
     pre_save.connect(_account_changes, sender=User, dispatch_uid="account")
     post_save.connect(_me_changed, sender=User, dispatch_uid="account saved")
     pre_save.connect(_profile_changes, sender=Profile, dispatch_uid="profile")
@@ -44,6 +50,30 @@ def connect_signals() -> None:
     pre_save.connect(_group_changes, sender=Group, dispatch_uid="group")
     post_save.connect(_group_changed, sender=Group, dispatch_uid="group saved")
     pre_delete.connect(_group_goes, sender=Group, dispatch_uid="group deleted")
+
+
+@contextmanager
+def _saving(instance: User | Profile) -> Iterator[None]:
+    """Have what depends on an account or profile compiled before the transaction that saves it."""
+    ahead = Ahead()
+    with ahead.locked(lambda: _change_of(instance), lambda: None):
+        setattr(instance, _AHEAD, ahead)
+        try:
+            yield
+        finally:
+            delattr(instance, _AHEAD)
+
+
+def _change_of(instance: User | Profile) -> Change:
+    if isinstance(instance, User):
+        before = User.objects.filter(pk=instance.pk).first()
+        if before is None or before.email == instance.email:
+            return Change()
+        return Change(filters_of(before.username), user=instance)
+    same = Profile.objects.filter(pk=instance.pk, aliases=instance.aliases)
+    if same.filter(time_zone=instance.time_zone).exists():
+        return Change()
+    return Change(filters_of(instance.user.username), profile=instance)
 
 
 def _account_changes(instance: User, update_fields: Collection[str] | None, **_: Any) -> None:
@@ -69,11 +99,14 @@ def _me_changed(instance: User | Profile, **_: Any) -> None:
     old_name = instance.__dict__.pop(_OLD_NAME, None)
     has_new_zone = instance.__dict__.pop(_NEW_ZONE, False)
     user = instance if isinstance(instance, User) else instance.user
+    ahead = instance.__dict__.get(_AHEAD)
     if has_new_zone:
-        recompile_all_of(user.username, None, changed_only=True)
+        recompile_all_of(user.username, None, changed_only=True, ahead=ahead)
     if old_name is not None:
         for name in {old_name, user.username}:
-            recompile_all_of(name, None)  # the save may be part of a transaction: no clock
+            recompile_all_of(
+                name, None, ahead=ahead
+            )  # the save may be part of a transaction: no clock
 
 
 def _members_changed(

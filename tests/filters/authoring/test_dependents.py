@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from support.set_asides import Planted
 
-from filters.authoring import dependents, lifecycle
+from filters.authoring import ahead, lifecycle
 from filters.lists import listing
 from filters.models import Clock, Filter, Match, PendingWindow, Profile, SetAside
 from filters.runtime import set_aside
@@ -194,7 +194,7 @@ def test_where_it_may_be_used_no_more_the_others_stop_and_say_so(
 
 def understand_but_for(owner: str) -> Callable[[str, Any], Any]:
     """Return what compiles a text, and raises an error for what one person has written."""
-    understand = dependents.understand
+    understand = ahead.understand
 
     def fails(text: str, context: Any) -> Any:
         if context.owner == owner:
@@ -230,7 +230,7 @@ def test_somebody_elses_filter_that_raises_holds_up_no_change_of_zone(
     theirs = lifecycle.install(bob, "in carol's late", name="theirs")
     understand = understand_but_for("bob")
     with monkeypatch.context() as broken:
-        broken.setattr(dependents, "understand", understand)
+        broken.setattr(ahead, "understand", understand)
         profile = Profile.objects.get_or_create(user=carol)[0]
         profile.time_zone = "Asia/Tokyo"
         profile.save()
@@ -340,7 +340,7 @@ def test_a_filter_that_raises_holds_up_no_change_of_what_it_refers_to(
     arrive(mail, "cricket one")
     understand = understand_but_for("carol")
     with monkeypatch.context() as broken:
-        broken.setattr(dependents, "understand", understand)
+        broken.setattr(ahead, "understand", understand)
         lifecycle.change(sport, "about tennis", existing=True)
     assert "tennis" in state(theirs).tql and len(errors) == 1
     assert SetAside.objects.get().reason == state(mine).error

@@ -42,7 +42,7 @@ class Clock:
         self.now += seconds
 
     def read(self, _tables: Tables, audiences: tuple[str, ...]) -> Names:
-        self.ended.wait(20)
+        self.ended.wait(240)
         self.reads.append(audiences)
         if self.error is not None:
             raise self.error

@@ -128,7 +128,7 @@ PLANTS = (
     Plant(
         "an edit leaves no pending window",
         "filters.authoring.dependents",
-        "leave_pending_window",
+        "window_left",
         "if filter_.tql and filter_.since < at:",
         "if filter_.tql and filter_.since < at and filter_.error:",
         "matches",
@@ -136,7 +136,7 @@ PLANTS = (
     Plant(
         "a pending window ends where the old text ended",
         "filters.authoring.dependents",
-        "leave_pending_window",
+        "window_left",
         "until=at,",
         "until=filter_.since,",
         "matches",

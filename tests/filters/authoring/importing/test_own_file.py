@@ -49,7 +49,7 @@ def test_what_no_filter_has_is_refused_with_its_line(raw: bytes, sentence: str) 
     begun = time.process_time()
     with pytest.raises(UnreadableFileError, match=re.escape(sentence)):
         read_file(raw)
-    assert time.process_time() - begun < 1
+    assert time.process_time() - begun < 5
 
 
 def test_tables_that_nest_never_reach_the_reader_of_toml(monkeypatch: pytest.MonkeyPatch) -> None:
