@@ -15,6 +15,7 @@ from filters.lists.sentences import sentences
 from filters.message.conversation import Conversation, conversation
 from filters.message.letters import letter_of, standing_mark
 from filters.message.origin import Origin, origin_of
+from filters.models import Card as StoredCard
 from filters.models import Match
 from filters.reading.letter import Letter
 from filters.runtime import services
@@ -140,10 +141,12 @@ class Reading:
 
     @cached_property
     def state(self) -> message_states.ReadingState:
-        """What the reader did with it."""
-        msgid = self.message.msgid
+        """What the reader did with it: this copy is muted, or any if this was never in a list."""
+        msgid, own = self.message.msgid, self.message.audience
         is_listed = listing.visible(self.user).filter(msgid=msgid).exists()
-        return message_states.reading_state(self.user, msgid, self._audiences, is_listed=is_listed)
+        has_card = StoredCard.objects.filter(msgid=msgid, audience=own).exists()
+        audiences = (own,) if has_card else self._audiences
+        return message_states.reading_state(self.user, msgid, audiences, is_listed=is_listed)
 
     @cached_property
     def _audiences(self) -> tuple[str, ...]:

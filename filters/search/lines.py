@@ -16,18 +16,27 @@ from filters.store.message_states import states
 from tapestry.core.schema import MESSAGES
 from tapestry.deliver.one_line import one_line
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import Card, cards, lookup, narrowest_first, same_message_id
+from tapestry.tables.read import (
+    CARD,
+    Card,
+    card_of,
+    lookup,
+    narrowest_first,
+    same_message_id,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line of the results: ``sender`` and ``subject`` are HTML, ``who`` is the sender as text.
 
+    It shows the copy for ``audience``, the narrowest that its reader may see.
     ``excerpt``: what stands around the first word found in the body; empty if the line shows one
     already.  ``shares_id``: another message that the reader may see has the same Message-ID.
     """
 
     card: Card
+    audience: str
     who: str
     sender: SafeString
     subject: SafeString
@@ -43,14 +52,14 @@ BEFORE, AFTER = 40, 200
 def lines(user: User, msgids: Sequence[str], marked: Highlights) -> list[Line]:
     """Return the lines of those of some messages that a user may see now."""
     tables, audiences = services.tables(), people.audiences(user)
-    visible = cards(tables, msgids, audiences)
+    visible = _narrowest(tables, msgids, audiences)
     shared = same_message_id(tables, list(visible), audiences)
-    unmarked = [msgid for msgid, card in visible.items() if not _shows_word(card, marked)]
+    unmarked = [msgid for msgid, (card, _) in visible.items() if not _shows_word(card, marked)]
     starred = {msgid for msgid, state in states(user, list(visible)).items() if state.starred_at}
     excerpts = _excerpts(tables, unmarked, audiences, marked.get("body"))
     return [
         _line(
-            visible[msgid],
+            *visible[msgid],
             marked,
             excerpts.get(msgid, SafeString()),
             shares_id=msgid in shared,
@@ -59,6 +68,16 @@ def lines(user: User, msgids: Sequence[str], marked: Highlights) -> list[Line]:
         for msgid in msgids
         if msgid in visible
     ]
+
+
+def _narrowest(
+    tables: Tables, msgids: Sequence[str], audiences: Sequence[str]
+) -> dict[str, tuple[Card, str]]:
+    """Return the card and the audience of the narrowest copy of each message."""
+    rows = lookup(tables, MESSAGES, "msgid", msgids, audiences, (*CARD, "audience"))
+    return {
+        row["msgid"]: (card_of(row), row["audience"]) for row in reversed(narrowest_first(rows))
+    }
 
 
 def _shows_word(card: Card, marked: Highlights) -> bool:
@@ -96,12 +115,19 @@ def _around(body: str, start: int, end: int) -> str:
 
 
 def _line(
-    card: Card, marked: Highlights, excerpt: SafeString, *, shares_id: bool, is_starred: bool
+    card: Card,
+    audience: str,
+    marked: Highlights,
+    excerpt: SafeString,
+    *,
+    shares_id: bool,
+    is_starred: bool,
 ) -> Line:
     who = card.sender_name or card.sender or "(nobody)"
     column = "sender_name" if card.sender_name else "sender"
     return Line(
         card,
+        audience,
         who,
         highlight(who, marked.get(column)),
         highlight(card.subject or "(no subject)", marked.get("subject") if card.subject else None),

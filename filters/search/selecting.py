@@ -13,7 +13,6 @@ from filters.runtime import services
 from filters.runtime.batching import batched
 from filters.search.searches import Found
 from filters.triage.lists import select_keys
-from filters.triage.targets import in_lists
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.read import lookup, narrowest_first
@@ -36,15 +35,13 @@ def select_found(user: User, found: Found) -> Selection:
 
 
 def _card_keys(user: User, msgids: Sequence[str]) -> list[int]:
-    """Return the keys of the cards of messages: of the copies in the person's lists, if any."""
+    """Return the keys of the cards of messages: of the copies that the results show."""
     tables, audiences = services.tables(), people.audiences(user)
+    rows = lookup(tables, MESSAGES, "msgid", msgids, audiences, ("msgid", "audience"))
     wanted = {
-        msgid: CopyKey(msgid, target.audience) for msgid, target in in_lists(user, msgids).items()
+        row["msgid"]: CopyKey(row["msgid"], row["audience"])
+        for row in reversed(narrowest_first(rows))
     }
-    others = [msgid for msgid in msgids if msgid not in wanted]
-    rows = lookup(tables, MESSAGES, "msgid", others, audiences, ("msgid", "audience"))
-    for row in narrowest_first(rows):
-        wanted.setdefault(row["msgid"], CopyKey(row["msgid"], row["audience"]))
     known = _keys(msgids, audiences)
     ensure_cards(tables, [copy for copy in wanted.values() if copy not in known])
     known = _keys(msgids, audiences)

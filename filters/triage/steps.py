@@ -30,7 +30,7 @@ FIELDS = ("done_at", "starred_at", "snoozed_until")
 
 
 class Target(NamedTuple):
-    """A message that is acted on: the copy that the person saw, and the root of its thread."""
+    """A copy of a message that is acted on, as the person saw it, and the root of its thread."""
 
     msgid: str
     audience: str
@@ -51,12 +51,15 @@ def begin_step(user: User, action: Action) -> TriageStep:
 def act(
     user: User, action: Action, targets: Iterable[Target], until: int | None = None
 ) -> TriageStep:
-    """Do an action on messages, once each; return the step.  ``until`` is for snoozing."""
+    """Do an action on messages, once each; return the step.  ``until`` is for snoozing.
+
+    Where several copies of a message are named, their threads are muted, and the last is kept.
+    """
     step = begin_step(user, action)
     for batch in batched(targets):
         with transaction.atomic():
             _lock(user)
-            _act_on(step, action, list({target.msgid: target for target in batch}.values()), until)
+            _act_on(step, action, batch, until)
     return step
 
 
@@ -95,21 +98,22 @@ def _lock(user: User) -> None:
 
 
 def _act_on(step: TriageStep, action: Action, batch: Sequence[Target], until: int | None) -> None:
-    msgids = [target.msgid for target in batch]
+    messages = {target.msgid: target for target in batch}
+    msgids = list(messages)
     values: dict[str, int | None] = {
         field: {"now": step.at, "until": until, None: None}[value] for field, value in action.sets
     }
     part = TriageStepPart(step=step)
     if values:
-        part.states = _set_states(step, batch, values)
+        part.states = _set_states(step, list(messages.values()), values)
     if action.reads is not None:
         part.reads = _set_read(step, msgids, read=action.reads)
     if action.mutes is not None:
         part.muted = _mute(step, batch) if action.mutes else []
         part.unmuted = [] if action.mutes else _unmute(step, batch)
     part.save()
-    TriageStep.objects.filter(pk=step.pk).update(count=step.count + len(batch))
-    step.count += len(batch)
+    TriageStep.objects.filter(pk=step.pk).update(count=step.count + len(messages))
+    step.count += len(messages)
     if action.hides or action.reads:
         plan_held(_holding(step.owner, msgids))
 
@@ -129,7 +133,8 @@ def _set_states(
             continue
         was = [None] * 3 if state is None else [getattr(state, name) for name in FIELDS]
         at = None if state is None else state.changed_at
-        before.append([target.msgid, target.audience, *was, at])
+        audience = target.audience if state is None else state.audience
+        before.append([target.msgid, audience, *was, at])
         state = state or MessageState(owner=step.owner, msgid=target.msgid)
         state.audience, state.changed_at = target.audience, step.at
         for name, value in values.items():

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from django.contrib.auth.models import User
-from django.http import Http404
+from django.http import Http404, QueryDict
 
 from filters.accounts import people
 from filters.lists import listing
@@ -21,25 +22,58 @@ from tapestry.core.errors import TapestryError
 _NOT_THERE = "There is no such message, or you may not see it."
 
 
-def named_targets(user: User, action: Action, msgids: Sequence[str]) -> list[Target]:
-    """Return the messages of these msgids, each the copy that the person sees in their lists.
+FIELD = "id"
+"""The field that names a message, and before a colon and an audience the one that names a copy."""
 
-    Those are left out that are not there, or not theirs to see, and, if the action is for messages
-    in lists, those in none.  Where nothing is left, raise Http404; TapestryError if there were some
-    in no list.
+
+class Named(NamedTuple):
+    """What a form names: the copy of a message for an audience.
+
+    Without an audience it is the copy that the person sees in their lists: so it is in pages that
+    were open before forms named copies.
     """
-    wanted = list(dict.fromkeys(msgids))
-    known = in_lists(user, wanted)
-    unlisted = (_unlisted(user, msgid) for msgid in wanted if msgid not in known)
-    others = [copy for copy in unlisted if copy is not None]
-    if action.listed_only and others and not known:
+
+    msgid: str
+    audience: str = ""
+
+
+def named_in(form: QueryDict) -> list[Named]:
+    """Return what a form names, each once.
+
+    >>> named_in(QueryDict("id=a&id:public=b&id:group:parc=b&id:public=b&idea=c"))
+    [Named(msgid='a', audience=''), Named(msgid='b', audience='public'), \
+Named(msgid='b', audience='group:parc')]
+    """
+    parts = ((field.partition(":"), msgids) for field, msgids in form.lists())
+    named = (
+        Named(str(msgid), audience)
+        for (name, _, audience), msgids in parts
+        if name == FIELD
+        for msgid in msgids
+    )
+    return list(dict.fromkeys(named))
+
+
+def named_targets(user: User, action: Action, named: Sequence[Named]) -> list[Target]:
+    """Return the messages that a form names, each the copy that it names.
+
+    Those are left out that are not there, or not theirs to see: another copy does not stand in for
+    it.  Left out too, if the action is for messages in lists, are those in none.  Where nothing is
+    left, raise Http404; TapestryError if there were some in no list.
+    """
+    msgids = list(dict.fromkeys(one.msgid for one in named))
+    listed = in_lists(user, msgids)
+    known = _copies(user, [one.msgid for one in named if one.audience])
+    known |= {Named(msgid): target for msgid, target in listed.items()}
+    wanted = [one for one in named if one.msgid in listed or not action.listed_only]
+    targets = (known.get(one) or _with_card(_find(user, one)) for one in wanted)
+    found = [target for target in targets if target is not None]
+    if found:
+        return found
+    others = {one.msgid for one in named if one not in wanted and _find(user, one)}
+    if others:
         raise in_no_list(len(others))
-    if not action.listed_only:
-        made = (_with_card(copy) for copy in others)
-        known |= {target.msgid: target for target in made if target is not None}
-    if not known:
-        raise Http404(_NOT_THERE)
-    return [known[msgid] for msgid in wanted if msgid in known]
+    raise Http404(_NOT_THERE)
 
 
 class SelectedTargets:
@@ -108,14 +142,23 @@ def _with_state(user: User, msgids: Sequence[str]) -> dict[str, Target]:
     return {row[0]: Target(*row) for row in rows}
 
 
-def _unlisted(user: User, msgid: str) -> CopyKey | None:
-    """Return the copy that a person sees of a message that no filter of theirs has found."""
-    copies = reading.find(user, msgid)
-    return CopyKey(msgid, copies[0].audience) if copies else None
+def _copies(user: User, msgids: Sequence[str]) -> dict[Named, Target]:
+    """Return the copies of messages that a person may see, of those that have cards."""
+    cards = Card.objects.filter(msgid__in=msgids, audience__in=people.audiences(user))
+    targets = (Target(*row) for row in cards.values_list("msgid", "audience", "root"))
+    return {Named(target.msgid, target.audience): target for target in targets}
 
 
-def _with_card(copy: CopyKey) -> Target | None:
-    """Return a copy that has its card; None if it was deleted meanwhile."""
+def _find(user: User, named: Named) -> CopyKey | None:
+    """Return the copy that is named; without an audience, the narrowest that the person sees."""
+    copies = reading.find(user, named.msgid, named.audience or None)
+    return CopyKey(named.msgid, copies[0].audience) if copies else None
+
+
+def _with_card(copy: CopyKey | None) -> Target | None:
+    """Return a copy that has its card; None if it is not there, or was deleted meanwhile."""
+    if copy is None:
+        return None
     ensure_cards(services.tables(), [copy])
     card = Card.objects.filter(msgid=copy.msgid, audience=copy.audience).first()
     return None if card is None else Target(card.msgid, card.audience, card.root)

@@ -5,11 +5,13 @@ const rows = () => [...document.querySelectorAll("#list a.row")];
 
 function markOpen() {
   const message = document.querySelector("#reading article.message");
-  const open = message && message.dataset.msgid;
   document.body.classList.toggle("has-open", Boolean(message));
+  const same = rows().filter((row) => row.dataset.msgid === message?.dataset.msgid);
+  // A list may have several copies of a message: the one that is open is named by its buttons.
+  const names = [...(message?.querySelectorAll("#actions input") ?? [])].map(({ name }) => name);
+  const open = same.find((row) => names.includes(`id:${row.dataset.audience}`)) ?? same[0];
   for (const row of rows()) {
-    const is = row.dataset.msgid === open;
-    if (is) row.setAttribute("aria-current", "true");
+    if (row === open) row.setAttribute("aria-current", "true");
     else row.removeAttribute("aria-current");
   }
 }

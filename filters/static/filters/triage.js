@@ -5,7 +5,7 @@
 (() => {
   const TOAST = 10_000; // Milliseconds for which a toast offers to undo.
   const SECOND_KEY = 1500; // Milliseconds within which `i` follows `g`.
-  const selected = new Set(); // Msgids, kept while the list is drawn again.
+  const selected = new Map(); // Copies of messages, as fields of a form; kept while the list is drawn again.
   let asked = []; // Msgids of the request that is answered.
   let goAt = 0;
   let timer = 0;
@@ -13,8 +13,24 @@
   const bulk = () => document.getElementById("bulk");
   const isAll = () => Boolean(bulk()?.hasAttribute("data-all"));
   const picks = () => [...document.querySelectorAll("#list .pick")];
-  const openMsgid = () => document.querySelector("#reading article.message, main.reading article.message")?.dataset.msgid;
+  const openMessage = () => document.querySelector("#reading article.message, main.reading article.message");
+  const openMsgid = () => openMessage()?.dataset.msgid;
   const rowAt = () => document.activeElement?.closest("#list .line")?.querySelector("a.row") ?? null;
+
+  // A field names a copy of a message: its audience stands in the name, its msgid is the value.
+  const isCopy = (name) => name === "id" || name.startsWith("id:");
+  const keyOf = ({ name, value }) => JSON.stringify([name, value]);
+  const copyOf = ({ dataset: { audience, msgid } }) => ({ name: audience ? `id:${audience}` : "id", value: msgid });
+
+  function select({ name, value }) {
+    selected.set(keyOf({ name, value }), { name, value });
+  }
+
+  // The copy that is open is the one that its own buttons name.
+  function openCopy() {
+    const fields = [...(openMessage()?.querySelectorAll("#actions input") ?? [])];
+    return fields.find(({ name }) => isCopy(name)) ?? (openMessage() && copyOf(openMessage()));
+  }
 
   function say() {
     const place = document.getElementById("chosen");
@@ -32,7 +48,7 @@
   }
 
   function draw() {
-    for (const pick of picks()) pick.checked = isAll() || selected.has(pick.value);
+    for (const pick of picks()) pick.checked = isAll() || selected.has(keyOf(pick));
     count();
     say();
   }
@@ -41,7 +57,7 @@
   function keepPage() {
     bulk().removeAttribute("data-all");
     bulk().elements.selection?.remove();
-    for (const pick of picks()) if (pick.checked) selected.add(pick.value);
+    for (const pick of picks()) if (pick.checked) select(pick);
   }
 
   function clear() {
@@ -55,8 +71,8 @@
     const pick = event.target.closest("#list .pick");
     if (!pick) return;
     if (isAll()) keepPage();
-    if (pick.checked) selected.add(pick.value);
-    else selected.delete(pick.value);
+    if (pick.checked) select(pick);
+    else selected.delete(keyOf(pick));
     draw();
   });
 
@@ -78,9 +94,12 @@
     const address = `/triage/do/${action}/`;
     const own = isAll() && bulk().elements.selection.value;
     const row = rowAt();
-    const id = selected.size ? [...selected] : [openMsgid() ?? row?.dataset.msgid].filter(Boolean);
+    const one = openCopy() ?? (row && copyOf(row));
+    const copies = selected.size ? [...selected.values()] : [one].filter(Boolean);
+    const named = {};
+    for (const { name, value } of copies) (named[name] ??= []).push(value);
     if (own) post(address, { selection: own });
-    else if (id.length) post(address, { id });
+    else if (copies.length) post(address, named);
   }
 
   function isStarred() {
@@ -124,7 +143,9 @@
 
   // Which messages an answer is about stands in what was asked for, just before it says “acted”.
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-    if (detail.target.id === "toast") asked = detail.requestConfig.formData?.getAll("id") ?? [];
+    if (detail.target.id !== "toast") return;
+    const fields = [...(detail.requestConfig.formData ?? [])];
+    asked = fields.filter(([name]) => isCopy(name)).map(([, msgid]) => msgid);
   });
 
   // The next row is where one goes on from, once this one has left the list.
@@ -159,7 +180,7 @@
     if (event.target.id === "toast") offer();
   });
   document.addEventListener("DOMContentLoaded", () => {
-    for (const pick of picks()) if (pick.checked) selected.add(pick.value);
+    for (const pick of picks()) if (pick.checked) select(pick);
     draw();
     offer();
   });

@@ -20,6 +20,7 @@ from filters.triage.snoozing import read_moment
 from filters.triage.targets import (
     SelectedTargets,
     in_no_list,
+    named_in,
     named_targets,
     unread_targets,
 )
@@ -32,7 +33,7 @@ MOST = 500
 
 @require_POST
 def act(request: PersonRequest, action: str) -> HttpResponse:
-    """Do an action with the messages ``id``, or with all of a ``selection``.
+    """Do an action with the messages that a form names, or with all of a ``selection``.
 
     The answer offers to undo it: to htmx as a part of the page, else on the page ``next``.  If no
     message is there and the person's to see, it is a 404; bad input is told with 400, to htmx with
@@ -117,15 +118,16 @@ def _step(request: PersonRequest, action: Action, until: int | None) -> tuple[Tr
             step.delete()
             raise in_no_list(targets.left_out)
         return step, targets.left_out
-    msgids = set(request.POST.getlist("id"))
-    if not msgids:
+    named = named_in(request.POST)
+    if not named:
         raise TapestryError("No message is selected.", hint="Select one first.")
-    if len(msgids) > MOST:
+    if len(named) > MOST:
         raise TapestryError(
             "Too many messages are selected.", hint="Select all messages of the list instead."
         )
-    named = named_targets(user, action, request.POST.getlist("id"))
-    return steps.act(user, action, named, until), len(msgids) - len(named)
+    found = named_targets(user, action, named)
+    left_out = {one.msgid for one in named} - {target.msgid for target in found}
+    return steps.act(user, action, found, until), len(left_out)
 
 
 def _messages(count: int) -> str:

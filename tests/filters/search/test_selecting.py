@@ -59,7 +59,8 @@ def test_a_result_is_a_line_with_a_box_as_in_a_list(
     jones: Filter, alice: User, as_user: Callable
 ) -> None:
     page = as_user(alice).get("/search/", {"q": TEXT, "page": "2"}).content.decode()
-    assert page.count('<li class="line"><input type="checkbox" class="pick" form="bulk"') == 50
+    box = '<input type="checkbox" class="pick" form="bulk" name="id:public" value="m'
+    assert page.count(f'<li class="line">{box}') == 50
     assert 'data-count="120"' in page and '<form id="bulk"' in page
     assert 'formaction="/search/select/"' in page and f'name="q" value="{TEXT}"' in page
     assert 'hx-get="/search/?q=about+letters&amp;page=2" hx-trigger="acted from:body"' in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from filters.templatetags import mail
 from filters.templatetags.mail import age, hue, initial, moment
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, wall_clock
 
@@ -18,8 +19,10 @@ from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, wall_clock
         (6 * DAY, "6 d"),
     ],
 )
-def test_ages(ago: int, said: str) -> None:
-    assert age(wall_clock() - ago) == said
+def test_ages(ago: int, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = wall_clock()
+    monkeypatch.setattr(mail, "wall_clock", lambda: now)
+    assert age(now - ago) == said
 
 
 def test_ages_of_long_ago_and_of_clocks_that_are_wrong() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from simulation.generator.cast import Cast
@@ -40,8 +41,10 @@ def triage_steps(world: World, person: str) -> list[str]:
 
 
 def act(cast: Cast, person: str, action: str, msgids: Sequence[str]) -> None:
-    """Have somebody do something with messages of their lists."""
-    sent: dict[str, object] = {"id": list(msgids)}
+    """Have somebody do something with messages of their lists: with the copies that are there."""
+    sent: dict[str, Any] = {}
+    for msgid in msgids:
+        sent.setdefault(_field(cast, person, msgid), []).append(msgid)
     if action == "snooze":
         sent["until"] = "tomorrow"
     before = triage_steps(cast.world, person)
@@ -52,6 +55,18 @@ def act(cast: Cast, person: str, action: str, msgids: Sequence[str]) -> None:
     status = answer and answer["status"]
     told = {"person": person, "msgids": list(msgids), "status": status, "step_made": made}
     cast.history.add("act", kind=action, **told)
+
+
+def _field(cast: Cast, person: str, msgid: str) -> str:
+    """Return the field by which a form names the copy of a message in a list of a person."""
+    rows = cast.world.select(
+        "SELECT m.audience FROM filters_match m JOIN filters_filter f ON f.id = m.filter_id"
+        " JOIN auth_user u ON u.id = f.owner_id WHERE u.username = ? AND m.msgid = ?",
+        person,
+        msgid,
+    )
+    seen = {row["audience"] for row in rows}.intersection(cast.audiences_of(person))
+    return f"id:{min(seen)}" if seen else "id"
 
 
 def undo(cast: Cast, person: str, step: str) -> None:
