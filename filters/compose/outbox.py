@@ -24,8 +24,8 @@ from filters.compose.limits import count_message
 from filters.compose.servers import post_news, send_mail
 from filters.compose.storing import file, store
 from filters.delivery import holder
-from filters.models import OutgoingMessage, SetAside
-from filters.runtime import set_aside
+from filters.models import Heartbeat, OutgoingMessage, SetAside
+from filters.runtime import clock_step, set_aside
 from tapestry.compose.transmission import Transmission
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
@@ -112,6 +112,7 @@ def due() -> list[int]:
     """Return the keys of what is due, the longest first, and of each person a few."""
     free_abandoned()
     set_aside.wake(MESSAGE, OutgoingMessage.objects.filter(holder=""), PART)
+    clock_step.look(Heartbeat.OUTBOX, _have_all_be_due)
     rows = OutgoingMessage.objects.filter(due_at__lte=wall_clock(), holder="")
     waiting = rows.filter(owner__is_active=True).order_by("due_at", "pk")
     under_way = OutgoingMessage.objects.exclude(holder="").order_by()
@@ -122,6 +123,11 @@ def due() -> list[int]:
         if counts[owner] <= MOST_OF_ONE:
             keys.append(pk)
     return keys
+
+
+def _have_all_be_due() -> None:
+    now = wall_clock()
+    OutgoingMessage.objects.filter(holder="", due_at__gt=now).update(due_at=now)
 
 
 def free_abandoned() -> int:
@@ -296,7 +302,7 @@ def _set(row: OutgoingMessage, **changes: Any) -> None:
     OutgoingMessage.objects.filter(pk=row.pk).update(**changes)
 
 
-def prune() -> int:
+def prune(now: int) -> int:
     """Delete what was sent a month ago from the list; return how many."""
-    old = OutgoingMessage.objects.filter(state=State.SENT, changed_at__lt=wall_clock() - KEPT)
+    old = OutgoingMessage.objects.filter(state=State.SENT, changed_at__lt=now - KEPT)
     return old.filter(due_at=None).delete()[0]

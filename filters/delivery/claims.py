@@ -24,6 +24,7 @@ from django.db.models import BigIntegerField, Case, Count, F, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from filters.delivery import holder
+from filters.delivery.anew import look_at_clock
 from filters.delivery.mail.addresses import usable
 from filters.delivery.scope import matches_in, scopes_of
 from filters.lists.cards import being_made
@@ -301,8 +302,10 @@ def put_aside(key: int, name: str, aside: SetAside) -> None:
 def free_abandoned() -> int:
     """Free the destinations whose claim has ended with its process; return how many.
 
-    Wake those that are set aside and may be tried again at once.
+    Wake those that are set aside and may be tried again at once, and all that wait for an instant
+    of a clock that was set back since.
     """
+    look_at_clock()
     set_aside.wake(SetAside.Kind.DESTINATION, Destination.objects.filter(holder=""))
     claimed = Destination.objects.exclude(holder="")
     names = set(claimed.order_by().values_list("holder", flat=True).distinct())

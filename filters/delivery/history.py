@@ -7,7 +7,7 @@ from django.db.models.functions import RowNumber
 
 from filters.models import Delivery, KeptMail
 from filters.runtime.batching import in_batches
-from tapestry.core.clock import DAY, wall_clock
+from tapestry.core.clock import DAY
 
 SHOWN = 10
 """Deliveries of a destination that are always kept, and shown on its page."""
@@ -19,9 +19,8 @@ MAIL_KEPT = 90 * DAY
 """How long mail is kept that was written to people of a site without a mail server."""
 
 
-def prune() -> int:
+def prune(now: int) -> int:
     """Delete older deliveries and kept mail; return how many deliveries those were."""
-    now = wall_clock()
     KeptMail.objects.filter(at__lt=now - MAIL_KEPT).delete()
     place = Window(RowNumber(), partition_by="destination", order_by=F("pk").desc())
     ranked = Delivery.objects.order_by().annotate(place=place).values_list("pk", "place", "at")

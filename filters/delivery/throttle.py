@@ -13,6 +13,7 @@ from typing import NamedTuple
 from filters.accounts import people
 from filters.delivery.scope import matches_in, scopes_of
 from filters.models import Delivery, Destination, Filter
+from filters.runtime.clock_step import SLACK
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.timing.flood import is_flood, time_until_free
 from tapestry.deliver.timing.quiet import NO_RULES, allowed_from
@@ -74,7 +75,7 @@ def waits(destinations: Collection[Destination]) -> dict[int, Wait]:
     now = wall_clock()
     found: dict[int, Wait] = {}
     for pk, wait in chain(
-        _rests(destinations, now), _limits(destinations, now), _times(destinations)
+        _rests(destinations, now), _limits(destinations, now), _times(destinations, now)
     ):
         if wait.until > max(now, found[pk].until if pk in found else now):
             found[pk] = wait
@@ -113,10 +114,12 @@ def _limits(destinations: Collection[Destination], now: int) -> Iterator[tuple[i
         yield pk, Wait(now + time_until_free(latest, most, now), why)
 
 
-def _times(destinations: Collection[Destination]) -> Iterator[tuple[int, Wait]]:
+def _times(destinations: Collection[Destination], now: int) -> Iterator[tuple[int, Wait]]:
     """Yield when digests come next that have times of their own, by what has waited longest.
 
-    Times that were chosen meanwhile count from then on.
+    Times that were chosen meanwhile count from then on.  What has waited since an instant to come
+    was shown before the clock was set back: its digest comes at the next time from now on, and is
+    due for an hour, though it is tried again or behind a crowd.
     """
     for destination in destinations:
         text = destination.settings.get(TIMELINESS)
@@ -124,6 +127,7 @@ def _times(destinations: Collection[Destination]) -> Iterator[tuple[int, Wait]]:
         if text and since is not None:
             zone = people.time_zone(destination.owner)
             since = max(since, destination.settings.get(TIMED_AT, 0))
+            since = now - HOUR if since > now + SLACK else since
             instant = shown_at(parse_timeliness(text), since, zone)
             yield destination.pk, Wait(instant, f"it comes {text}")
 

@@ -55,9 +55,13 @@ class Clock(SingleRow):
 
 
 class Heartbeat(models.Model):
-    """When a lane of the workers last ran, or the listener was alive: for the health page."""
+    """When a lane of the workers last ran, or the listener was alive: for the health page.
 
-    SHARED, LISTENER, OWN, UNPROVEN = 1, 2, 3, 4
+    DELIVERIES and OUTBOX began with their last look at the clock (filters.runtime.clock_step),
+    UPKEEP at what it took for the present (filters.upkeep.retention).
+    """
+
+    SHARED, LISTENER, OWN, UNPROVEN, DELIVERIES, OUTBOX, UPKEEP = range(1, 8)
     """The rows there are."""
 
     started_at = models.BigIntegerField(default=0)

@@ -19,10 +19,23 @@ def make_database_ready(*, restoring: bool = False) -> None:
     data_dir_permissions.create(settings.DATA)
     if not restoring:
         check_restored(settings.DATA)
-    executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+    if _is_to_be_migrated(_migrations()):
         from tapestry.ingest.mime.parse import received_of
         from tapestry.tables.upgrade import upgrade
 
         upgrade(services.tables(), received_of)
         call_command("migrate", verbosity=0, interactive=False)
+
+
+def is_of_older_version() -> bool:
+    """Tell whether the database was made by an older version; an empty one was made by none."""
+    executor = _migrations()
+    return bool(executor.loader.applied_migrations) and _is_to_be_migrated(executor)
+
+
+def _migrations() -> MigrationExecutor:
+    return MigrationExecutor(connections[DEFAULT_DB_ALIAS])
+
+
+def _is_to_be_migrated(executor: MigrationExecutor) -> bool:
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

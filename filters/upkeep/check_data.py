@@ -25,6 +25,7 @@ from filters.models import (
 )
 from filters.runtime import services
 from filters.runtime.batching import batched
+from filters.runtime.database import is_of_older_version
 from filters.runtime.encryption import KEY_FILE, decrypt
 from filters.store.filter_store import DjangoClock
 from filters.upkeep import rounds
@@ -46,7 +47,10 @@ _BATCH = 10_000
 
 
 def check() -> Report:
-    """Read all that is stored, and report what is damaged; nothing is changed."""
+    """Read all that is stored, and report what is damaged; nothing is changed.
+
+    Raise TapestryError if the database is whole, but of an older version: this one cannot read it.
+    """
     report = Report()
     tables = services.tables()
     # The matches before the messages: what is appended and found meanwhile is in both.
@@ -96,6 +100,11 @@ def _check_database(report: Report) -> Hashes | None:
                 problems = [row[0] for row in cursor.fetchall() if row[0] != "ok"]
             if problems:
                 raise DatabaseError(problems[0])
+        if is_of_older_version():
+            raise TapestryError(
+                "This database is of an older version of Tapestry, and cannot be checked as it is.",
+                hint="Start this version on it, which brings it up to date: manage.py up",
+            )
         report.read(DATABASE, "tables", len(connection.introspection.table_names()))
         _check_instants(report)
         _check_keys(report)

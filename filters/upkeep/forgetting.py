@@ -216,6 +216,6 @@ def _ask_sqlite(text: str) -> None:
             cursor.execute(text)
 
 
-def forget_old(audience: str) -> Report:
+def forget_old(audience: str, present: int) -> Report:
     """Remove what is older than mail of an audience is kept, by the settings."""
-    return forget(audience, max(wall_clock() - settings.RETENTION[audience] * DAY, BEGINNING))
+    return forget(audience, max(present - settings.RETENTION[audience] * DAY, BEGINNING))

@@ -14,7 +14,7 @@ from filters.delivery import history
 from filters.models import SetAside
 from filters.runtime import services, set_aside
 from filters.runtime.queue import send
-from filters.upkeep import rounds
+from filters.upkeep import retention, rounds
 from filters.upkeep.forgetting import forget_old
 from tapestry.celery import app
 from tapestry.core.errors import TapestryError
@@ -65,17 +65,18 @@ def compact() -> None:
 def _compact() -> None:
     from tapestry.tables.compact import compact as compact_tables
 
-    set_aside.each(
-        SetAside.Kind.STEP,
-        {"compact": lambda: compact_tables(services.tables())}
-        | {f"forget {audience}": partial(forget_old, audience) for audience in settings.RETENTION}
-        | {
-            "prune deliveries": history.prune,
-            "prune sent": outbox.prune,
-            "prune annotations": prune_annotations,
-            "prune set aside": set_aside.prune,
-        },
-    )
+    present = retention.take_present()
+    steps: dict[str, Callable[[], object]] = {"compact": lambda: compact_tables(services.tables())}
+    for audience in settings.RETENTION:
+        steps["follow the clock"] = partial(retention.check_clock, present)
+        steps[f"forget {audience}"] = partial(forget_old, audience, present)
+    steps |= {
+        "prune deliveries": partial(history.prune, present),
+        "prune sent": partial(outbox.prune, present),
+        "prune annotations": prune_annotations,
+        "prune set aside": set_aside.prune,
+    }
+    set_aside.each(SetAside.Kind.STEP, steps)
 
 
 def _run(name: str, lane: Callable[[], bool | None]) -> bool:

@@ -179,14 +179,20 @@ def forget(audience: str, before: int | None) -> dict[str, int]:
 
 
 def retain(audience: str, days: int) -> str:
-    """Do what an hour brings, where mail of an audience is kept for so many days."""
+    """Do what an hour brings, where mail of an audience is kept for so many days.
+
+    The clock is believed: upkeep has run in each hour before.
+    """
     from django.conf import settings
 
+    from filters.upkeep import retention
+
     settings.RETENTION = {audience: days}
+    trusted, retention.TRUSTED = retention.TRUSTED, 1 << 62
     try:
         return task("filters.compact", [], {})
     finally:
-        settings.RETENTION = {}
+        settings.RETENTION, retention.TRUSTED = {}, trusted
 
 
 def leave(name: str) -> None:

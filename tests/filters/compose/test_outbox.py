@@ -11,13 +11,14 @@ from django.test import Client
 from support.composed import MINE, answer, put, rows_of, send_due, typed
 from support.servers.smtp import SmtpServer
 from support.set_asides import Planted
+from support.set_clock import SetClock
 
 from filters.compose import limits, outbox, servers, storing, tasks
 from filters.compose.drafts import ChangedElsewhereError
 from filters.models import OutgoingMessage, SetAside
 from filters.runtime import set_aside
 from tapestry.compose.transmission import Transmission
-from tapestry.core.clock import DAY, SECOND, wall_clock
+from tapestry.core.clock import DAY, HOUR, SECOND, wall_clock
 from tapestry.servers.account import ConnectionLostError, RefusedError
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import copies
@@ -421,12 +422,26 @@ def test_what_is_deleted_as_it_is_sent_off_is_not_sent(browser: Client) -> None:
         outbox.queue(row)
 
 
+def test_a_letter_does_not_wait_for_a_clock_that_was_set_back(
+    browser: Client, smtp: SmtpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SetClock(wall_clock() + 5 * HOUR, monkeypatch)
+    browser.post("/compose/", typed())
+    assert outbox.due() == []
+    clock.now -= 5 * HOUR
+    [key] = outbox.due()
+    monkeypatch.setattr(outbox, "send_mail", lambda *_: Transmission(error="It is busy."))
+    assert outbox.send(key) and outbox.due() == [], "it is put off from now"
+    left = OutgoingMessage.objects.get().due_at or 0
+    assert clock.now < left <= clock.now + 30 * SECOND
+
+
 def test_old_rows_leave_the_list_and_drafts_stay(browser: Client, smtp: SmtpServer) -> None:
     browser.post("/compose/", typed())
     browser.post("/compose/", typed(do="save"))
     send_due()
     OutgoingMessage.objects.update(changed_at=wall_clock() - 31 * DAY)
-    assert outbox.prune() == 1 and OutgoingMessage.objects.get().is_draft
+    assert outbox.prune(wall_clock()) == 1 and OutgoingMessage.objects.get().is_draft
 
 
 def test_a_letter_over_which_an_error_is_raised_is_said_and_sent_later(

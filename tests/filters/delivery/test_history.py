@@ -15,6 +15,6 @@ def test_the_latest_deliveries_and_those_of_a_week_are_kept(alice: User, hook: D
     for destination, days, count in ((hook, 30, 15), (hook, 1, 12), (quiet, 30, 15)):
         for _ in range(count):
             Delivery.objects.create(destination=destination, at=now - days * DAY, state="retry")
-    assert history.prune() == 20
+    assert history.prune(now) == 20
     assert (hook.deliveries.count(), quiet.deliveries.count()) == (12, history.SHOWN)
-    assert history.prune() == 0
+    assert history.prune(now) == 0

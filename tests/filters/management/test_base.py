@@ -23,7 +23,7 @@ def test_a_command_logs_what_it_does_only_when_asked(tmp_path, options, logged):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
         check=True,
     )
     assert ("append table=messages rows=1" in done.stderr) == logged

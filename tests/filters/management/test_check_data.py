@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.old_data import build
 from support.paths import ROOT
 
 LETTERS = [f"From: joe@x.org\nMessage-ID: <{n}@x>\nSubject: n{n}\n\nHello.\n" for n in range(6)]
@@ -22,7 +23,7 @@ def manage(data, *arguments):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
         check=False,
     )
 
@@ -102,3 +103,15 @@ def test_a_damaged_database_is_named(stored):
     done = manage(stored, "check-data")
     assert done.returncode == 1
     assert "db.sqlite3: " in done.stdout and "restore a backup" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"], ["--repair"]])
+def test_an_older_version_is_no_damage_and_one_sentence_says_what_to_do(tmp_path, arguments):
+    old = tmp_path / "old"
+    build("before_house", old)
+    done = manage(old, "check-data", *arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    sentence, remedy = done.stderr.splitlines()
+    assert sentence.startswith("error: This database is of an older version of Tapestry")
+    assert "manage.py up" in remedy
+    assert {path.name for path in old.iterdir()} == {"db.sqlite3", "tables"}, "it only reads"

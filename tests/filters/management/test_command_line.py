@@ -18,7 +18,7 @@ def manage(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT, env={"PATH": "/usr/bin:/bin", **environ}, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=120, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
 
 
@@ -98,7 +98,7 @@ class TestAsking:
         )
         done = subprocess.run(
             [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True,
-            env={"PATH": "/usr/bin:/bin", "TAPESTRY_DATA": str(tmp_path)}, check=True, timeout=60,
+            env={"PATH": "/usr/bin:/bin", "TAPESTRY_DATA": str(tmp_path)}, check=True, timeout=300,
         )  # fmt: skip
         assert done.stderr == "Starting Spark…\n"
         large = {"django.contrib.auth", "pyarrow", "deltalake", "sqlglot", "pyspark", "redis"}

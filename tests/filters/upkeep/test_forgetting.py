@@ -239,14 +239,11 @@ def test_the_command_says_how_much_it_was(delivered: Tables, capsys) -> None:
     assert capsys.readouterr().out.startswith("1 messages, 0 originals, 0 annotations and 1 deliv")
 
 
-def test_mail_is_kept_for_as_long_as_its_audience_says(
-    delivered: Tables, monkeypatch, settings: Any
-) -> None:
+def test_mail_is_kept_for_as_long_as_its_audience_says(delivered: Tables, settings: Any) -> None:
     settings.RETENTION = {"user:alice": 3, "public": 30}
-    assert [forget_old(audience).messages for audience in settings.RETENTION] == [0, 0]
-    later = wall_clock() + 4 * DAY
-    monkeypatch.setattr("filters.upkeep.forgetting.wall_clock", lambda: later)
-    assert [forget_old(audience).messages for audience in settings.RETENTION] == [1, 0]
+    for days, gone in ((0, [0, 0]), (4, [1, 0])):
+        present = wall_clock() + days * DAY
+        assert [forget_old(audience, present).messages for audience in settings.RETENTION] == gone
     assert Source.objects.filter(active=True).exists(), "new mail goes on coming"
     assert Match.objects.get().msgid == "plan@example.org"
 
@@ -254,7 +251,7 @@ def test_mail_is_kept_for_as_long_as_its_audience_says(
 def test_upkeep_removes_what_is_old(delivered: Tables, monkeypatch, settings: Any) -> None:
     settings.RETENTION = {"user:alice": 3}
     later = wall_clock() + 4 * DAY
-    monkeypatch.setattr("filters.upkeep.forgetting.wall_clock", lambda: later)
+    monkeypatch.setattr("filters.upkeep.retention.wall_clock", lambda: later)
     tasks.compact()
     assert Match.objects.get().msgid == "plan@example.org"
 
@@ -273,10 +270,10 @@ def test_a_step_of_upkeep_that_fails_costs_no_other(
     settings.RETENTION = {"user:bob": 3, "user:alice": 3}
     forget_one, done = forget_old, []
 
-    def fail_for_bob(audience: str) -> None:
+    def fail_for_bob(audience: str, present: int) -> None:
         if audience == "user:bob":
             raise OSError("the disk says no")
-        forget_one(audience)
+        forget_one(audience, present)
         done.append(audience)
 
     monkeypatch.setattr(tasks, "forget_old", fail_for_bob)
@@ -285,7 +282,7 @@ def test_a_step_of_upkeep_that_fails_costs_no_other(
         (tasks.outbox, "prune"),
         (tasks, "prune_annotations"),
     ):
-        monkeypatch.setattr(module, step, lambda step=step: done.append(step))
+        monkeypatch.setattr(module, step, lambda *_, step=step: done.append(step))
     tasks.compact()
     assert [(kind, key) for kind, key, _ in errors] == [("step", "forget user:bob")]
     assert done == ["user:alice", "prune", "prune", "prune_annotations"]
@@ -298,11 +295,11 @@ def test_a_fault_of_the_surroundings_costs_no_other_step_and_is_nobodys(
     done = []
     settings.RETENTION = {"user:bob": 3}
 
-    def has_gone(audience: str) -> None:
+    def has_gone(audience: str, present: int) -> None:
         raise OperationalError("the database has gone")
 
     monkeypatch.setattr(tasks, "forget_old", has_gone)
-    monkeypatch.setattr(tasks.history, "prune", lambda: done.append("prune"))
+    monkeypatch.setattr(tasks.history, "prune", lambda present: done.append("prune"))
     with pytest.raises(ExceptionGroup) as failed:
         tasks.compact()
     assert [str(error) for error in failed.value.exceptions] == ["the database has gone"]

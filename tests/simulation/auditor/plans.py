@@ -22,11 +22,12 @@ class Plans:
 
     ``replanned`` are people and filters of which a change may have planned anew what was stored up
     to an instant.  ``choices`` are those of filters at the last point, which was at ``last``.
-    ``set_back`` is by how much the clock was set back so far, in all.
+    ``set_back`` is by how much the clock was set back so far, in all; ``is_back``, whether it was
+    since the last point: what waits may have been planned anew.
     """
 
     def __init__(self, known: Known) -> None:
-        self.known, self.set_back = known, 0
+        self.known, self.set_back, self.is_back = known, 0, False
         self.people: set[str] = set()
         self.stored: dict[int, Row] = {}
         self.replanned: dict[str | int, int] = {}
@@ -36,6 +37,7 @@ class Plans:
 
     def follow(self, point: Point, lives: dict[int, Life]) -> None:
         """Take in what people have changed up to a point."""
+        before = self.set_back
         for entry in point.entries:
             if entry["what"] == "person":
                 if entry["name"] in self.people:
@@ -43,6 +45,7 @@ class Plans:
                 self.people.add(entry["name"])
             if entry.get("kind") == "clock_step":
                 self.set_back -= min(entry["by"], 0)
+        self.is_back = self.set_back > before
         self.hurried = dict(_hurried(point.entries, lives))
 
     def judge(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
@@ -75,6 +78,9 @@ class Plans:
                     yield Finding(LAW, said, point.step)
                 continue
             person = self.known.people.get(entry["owner"], {})
+            was_released = same and known is not None and known["sequence"] is not None
+            if self.is_back and not was_released:
+                continue
             if same and known is not None:  # what was planned, or was shown, stays so
                 planned = known["shown_at"]
             else:
