@@ -22,11 +22,12 @@ def pytest_configure():
     for: not all of them with each client.
 
     Celery reads its settings once: here, where there is no Redis.  No Spark runs for long enough
-    to gain by the slow compiler of the JVM.
+    to gain by the slow compiler of the JVM; on a busy machine it opens its first session late.
     """
     from django.conf import settings
 
     from tapestry.celery import app
+    from tapestry.spark import session
     from tapestry.spark.server import SHORT_LIVED
 
     with pytest.MonkeyPatch.context() as patched:
@@ -40,6 +41,7 @@ def pytest_configure():
     settings.PRIVATE_HOSTS = LOOPBACK
     os.environ["TAPESTRY_PRIVATE_HOSTS"] = ",".join(LOOPBACK)
     os.environ.setdefault("TAPESTRY_SPARK_JVM", SHORT_LIVED)
+    session.OPENING = 300.0
 
 
 @pytest.hookimpl(trylast=True)
@@ -75,8 +77,12 @@ def spark_server(run_directory):
     """The address of a Spark Connect server that runs as long as the tests do."""
     from tapestry.spark import server
 
-    with server.serving(run_directory) as remote:
-        yield remote
+    started = server.start(run_directory, jvm_options=server.SHORT_LIVED)
+    try:
+        started.wait(300)
+        yield started.remote
+    finally:
+        started.stop()
 
 
 @pytest.fixture(scope="session")
@@ -87,7 +93,7 @@ def redis_of_tests(run_directory):
 
     server = redis_server.start(run_directory)
     try:
-        server.wait()
+        server.wait(120)
         yield server.url
     finally:
         if server.child is not None:
@@ -119,7 +125,7 @@ def smtp(settings):
     with running_smtp() as server:
         settings.EMAIL_BACKEND = "filters.delivery.mail.smtp.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", server.port
-        settings.EMAIL_TIMEOUT = 2
+        settings.EMAIL_TIMEOUT = 60
         yield server
 
 

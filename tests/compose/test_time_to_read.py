@@ -15,7 +15,7 @@ from tapestry.core.errors import TapestryError
 def test_a_header_of_a_stranger() -> None:
     begun = process_time()
     assert list_post({"list-post": ["<mailto:" + "a" * 64_000]}) is None
-    assert process_time() - begun < 1
+    assert process_time() - begun < 5
 
 
 def test_fields_of_recipients() -> None:
@@ -23,7 +23,7 @@ def test_fields_of_recipients() -> None:
     for text in ("a" + " " * (LONGEST - 2) + "b", "<a" + " " * 19_000 + "b<", '"\\' * 9000):
         with suppress(TapestryError):
             read_recipients(text)
-    assert process_time() - begun < 1.5
+    assert process_time() - begun < 4
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 from tapestry.core.child_process import free_port, last_line, listens, spawn, stop
 
-SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
+SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 
 
 def gone(pid):
@@ -23,7 +23,7 @@ def gone(pid):
         return True
 
 
-def wait_until(true, seconds=10):
+def wait_until(true, seconds=60):
     deadline = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < deadline
@@ -34,7 +34,7 @@ def test_a_child_is_stopped_with_all_that_it_started(tmp_path):
     script = f"import subprocess; print(subprocess.Popen({SLEEP!r}).pid, flush=True); input()"
     log = tmp_path / "log"
     child = spawn(
-        "It", [sys.executable, "-c", script.replace("input()", "import time; time.sleep(60)")], log
+        "It", [sys.executable, "-c", script.replace("input()", "import time; time.sleep(600)")], log
     )
     wait_until(lambda: log.read_text().endswith("\n"))
     stop([child])
@@ -46,7 +46,7 @@ def test_a_child_that_will_not_end_is_killed(tmp_path):
     deaf = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True)"
     )
-    child = spawn("It", [sys.executable, "-c", f"{deaf}; time.sleep(60)"], tmp_path / "log")
+    child = spawn("It", [sys.executable, "-c", f"{deaf}; time.sleep(600)"], tmp_path / "log")
     wait_until(lambda: (tmp_path / "log").read_text())
     stop([child], grace=0.3)
     assert child.process.returncode == -signal.SIGKILL
@@ -58,7 +58,7 @@ import time
 from pathlib import Path
 from tapestry.core.child_process import spawn
 print(spawn("It", {SLEEP!r}, Path({str(tmp_path / "log")!r})).process.pid, flush=True)
-time.sleep(60)
+time.sleep(600)
 """
     parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     pid = int(parent.stdout.readline())

@@ -15,7 +15,7 @@ from pathlib import Path
 from tapestry.core.file_lock import file_lock
 with file_lock(Path(sys.argv[1])) as acquired:
     print(acquired, flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
@@ -39,7 +39,7 @@ def test_a_killed_process_lets_go(tmp_path):
     with file_lock(path) as acquired:
         assert not acquired
     holder.send_signal(signal.SIGKILL)
-    holder.communicate(timeout=30)
+    holder.communicate(timeout=60)
     with file_lock(path) as acquired:
         assert acquired
 

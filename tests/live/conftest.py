@@ -6,6 +6,7 @@ from contextlib import suppress
 
 import pytest
 from django.contrib.auth.models import User
+from playwright.sync_api import expect, sync_playwright
 from support.browser_watch import BrowserWatch
 
 from filters.accounts.signing_in import counts
@@ -57,8 +58,7 @@ def pictures(tmp_path):
 @pytest.fixture(scope="module")
 def running_browser(chromium):
     """A headless browser that runs as long as the tests of one file do."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as driver:
+    with sync_playwright() as driver:
         yield driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
 
 
@@ -69,6 +69,7 @@ def browser(request, running_browser, pictures):
     No page may have an error in the console or ask another host, unless the test is marked with
     a part of what it expects: ``@pytest.mark.browser_says("status of 404")``.
     """
+    expect.set_options(timeout=30_000)  # as long as all else is waited for
     marks = request.node.iter_markers("browser_says")
     expected = [part for mark in marks for part in mark.args]
     watch = request.node.stash[WATCH] = BrowserWatch(running_browser, expected)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.browser_watch import BrowserWatch
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(60)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
 FAULTY = """
 <script>

@@ -21,7 +21,11 @@ from support.delivery_readers import FeedReader, StreamReader
 from support.servers.cutting_proxy import CuttingProxy
 from support.servers.http_recorder import recording_server
 
-pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(1800),
+]
 
 NO_MAIL = rb"\Noselect"
 """The attribute of a folder that has only folders (RFC 3501, section 7.2.2)."""

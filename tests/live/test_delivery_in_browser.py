@@ -9,6 +9,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.core import mail
 from playwright.sync_api import Page, expect
+from support.browsing import open_signed_in
 from support.page_errors import page_errors
 
 from filters.delivery import samples
@@ -16,7 +17,7 @@ from filters.models import Card, Delivery, Destination, Filter, Match
 from filters.store.release import release
 from tapestry.core.clock import MINUTE, wall_clock
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 SIZES = {"desktop": {"width": 1280, "height": 900}, "phone": {"width": 390, "height": 844}}
 
@@ -52,16 +53,13 @@ def size(request):
 @pytest.fixture
 def page(browser, jones, live_server, size):
     opened = browser.new_context(viewport=SIZES[size]).new_page()
-    opened.set_default_timeout(20_000)
-    opened.goto(live_server.url)
-    opened.get_by_label("Name", exact=True).fill("terry")
-    opened.get_by_label("Password").fill("secret")
-    opened.get_by_role("button", name="Sign in").click()
+    open_signed_in(opened, f"{live_server.url}/")
     return opened
 
 
 def fits(page: Page) -> bool:
-    """Tell whether nothing of a page is beyond its right edge."""
+    """Tell whether nothing of a page is beyond its right edge, once its styles are there."""
+    page.wait_for_load_state()
     return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 

@@ -15,7 +15,7 @@ from support.servers.dovecot import PASSWORD as MAIL_PASSWORD
 from support.servers.dovecot import USER
 from support.servers.site import end, start, wait_ready
 
-pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(1800)]
 
 PASSWORD = "of-the-tests-only"
 SOON = 240_000
@@ -127,6 +127,7 @@ def go(page, site, journey, mailbox):
     page.get_by_role("link", name="Write your first filter").click()
     field = page.get_by_role("textbox", name="Filter", exact=True)
     field.wait_for()
+    page.wait_for_load_state()
     journey.step("the page of a new filter", page)
     field.press_sequentially("from Jones")
     page.locator("#understood").get_by_text("from Jones", exact=True).wait_for()
@@ -138,6 +139,7 @@ def go(page, site, journey, mailbox):
     journey.step("the filter is created", page)
     messages = page.get_by_role("region", name="Messages").get_by_role("listitem")
     messages.nth(BY_JONES - 1).wait_for()
+    page.wait_for_load_state()
     journey.step("its list shows what it found", page)
     messages.first.get_by_role("link").click()
     page.get_by_role("region", name="Message", exact=True).get_by_text(

@@ -19,7 +19,7 @@ from support.servers.site import end, environment_for, start, wait_ready
 pytestmark = [
     pytest.mark.live,
     pytest.mark.long,
-    pytest.mark.timeout(900),
+    pytest.mark.timeout(1800),
     pytest.mark.skipif(os.geteuid() != 0, reason="only root makes a small disk (tmpfs)"),
 ]
 

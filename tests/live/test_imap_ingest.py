@@ -174,9 +174,9 @@ def test_an_unknown_mailbox_is_one_sentence(dovecot, tables, clock):
 def test_a_port_where_nothing_listens_is_one_sentence(tables, clock):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    with pytest.raises(TapestryError, match="cannot be reached: Connection refused"):
-        ingest(f"imap://a:b@127.0.0.1:{port}/INBOX", tables, clock)
+        port = free.getsockname()[1]  # kept, so that nobody else listens there
+        with pytest.raises(TapestryError, match="cannot be reached: Connection refused"):
+            ingest(f"imap://a:b@127.0.0.1:{port}/INBOX", tables, clock)
 
 
 def test_a_host_that_is_not_there_is_one_sentence(tables, clock):

@@ -249,7 +249,7 @@ def test_a_message_whose_size_the_server_cannot_tell_does_not_hold_up_the_others
 
 
 def wait_for_all(count, port, folder, target, memory):
-    until = time.monotonic() + 60
+    until = time.monotonic() + 120
     while len(ids(target)) < count:
         assert time.monotonic() < until
         time.sleep(0.3)
@@ -337,7 +337,7 @@ def test_a_server_that_says_nothing_is_given_up():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         refused = pytest.raises(ConnectionLostError, match="does not answer")
-        with refused, open_imap(account(port), 0.3):
+        with refused, open_imap(account(port), 2):
             pass
 
 

@@ -34,17 +34,14 @@ def jones(transactional_db, settings, tmp_path, monkeypatch):
     return made
 
 
-@pytest.fixture(autouse=True)
-def patience():
-    """Wait as long for what is expected as for a page."""
-    expect.set_options(timeout=20_000)
-    yield
-    expect.set_options(timeout=5_000)
-
-
 def load_again(page: Page) -> None:
     """Have the list asked for, as it is when something has come."""
     page.evaluate("htmx.trigger(document.body, 'arrived')")
+
+
+def drawn(page: Page) -> None:
+    """Wait until the page has worked on the last list that it asked for."""
+    expect(page.locator("#listed:not(.htmx-request)")).to_have_count(1)
 
 
 def hold_back(page: Page) -> None:
@@ -142,7 +139,7 @@ def test_what_left_by_itself_stays_when_it_is_starred_and_leaves_with_what_is_do
         page.locator("#star").click()
     expect(page.locator("#star")).to_have_attribute("aria-pressed", "true")
     load_again(page)
-    page.wait_for_timeout(500)
+    drawn(page)
     assert "a" in msgids(page)
     for msgid in "bc":
         page.locator(f'.pick[value="{msgid}"]').check()
@@ -222,7 +219,7 @@ def test_the_message_that_was_asked_for_last_is_open(browser, jones, live_server
     late.give()
     page.wait_for_timeout(500)
     expect(page.locator("#reading article.message")).to_have_attribute("data-msgid", "b")
-    assert page.url.startswith(f"{live_server.url}/in/jones/?open=b")
+    expect(page).to_have_url(f"{live_server.url}/in/jones/?open=b&in=public")
 
 
 def test_who_has_gone_back_to_the_list_stays_there(browser, jones, live_server):
@@ -236,7 +233,7 @@ def test_who_has_gone_back_to_the_list_stays_there(browser, jones, live_server):
     late.give()
     page.wait_for_timeout(500)
     expect(page.locator("#reading article.message")).to_have_count(0)
-    assert page.url == f"{live_server.url}/in/jones/"
+    expect(page).to_have_url(f"{live_server.url}/in/jones/")
 
 
 @pytest.mark.browser_says("status of 503", "Response Status Error Code 503")
@@ -252,7 +249,7 @@ def test_a_list_that_could_not_be_had_is_asked_for_again(browser, jones, live_se
     page.route("**/snoozed/?page=1", lambda route: route.fulfill(**away), times=2)
     page.get_by_role("button", name="Bring back now").click()
     expect(page.locator("#notice")).to_have_text("The database is away.")
-    assert page.locator("#list").count() == 1
+    expect(page.locator("#list")).to_have_count(1)
     expect(page.locator("#notice")).to_have_count(0)
     expect(row(page, "b")).to_be_visible()
     expect(row(page, "a")).to_have_count(0)

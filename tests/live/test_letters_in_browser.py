@@ -8,6 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 from support.accessibility import faults
+from support.browsing import open_signed_in
 from support.contrast import too_faint
 from support.every_page import Watch
 
@@ -121,13 +122,8 @@ def open_page(browser, live_server, size: str, scheme: str) -> tuple[Page, Watch
     """Return terry's page of the second message, and who watches it."""
     context = browser.new_context(viewport=SIZES[size], color_scheme=scheme)
     page = context.new_page()
-    page.set_default_timeout(30_000)
     watch = Watch(page, live_server.url)
-    page.goto(f"{live_server.url}/in/rooms/?open=m1@x")
-    page.get_by_label("Name", exact=True).fill("terry")
-    page.get_by_label("Password").fill("secret")
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/in/rooms/?open=m1@x")
+    open_signed_in(page, f"{live_server.url}/in/rooms/?open=m1@x")
     return page, watch
 
 
@@ -208,6 +204,7 @@ def test_a_conversation_is_read(browser, rooms, live_server, pictures, size, sch
     page.goto(page.url.partition("/in/")[0].partition("/?")[0] + "/message/?id=m1%40x")
     page.keyboard.press("n")
     expect(page.locator("article.message")).not_to_have_attribute("data-msgid", "m1@x")
+    page.wait_for_load_state()  # its scripts hear keys only then
     page.keyboard.press("p")
     expect(page.locator("article.message")).to_have_attribute("data-msgid", "m1@x")
     page.emulate_media(media="print")

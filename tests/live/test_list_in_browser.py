@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
+from support.browsing import open_signed_in, sign_in
 
 from filters.models import Card, Filter, Match
 from tapestry.core.clock import MINUTE, wall_clock
@@ -34,19 +37,13 @@ def find(filter_: Filter, subject: str) -> None:
 def page(browser, jones, live_server):
     """Terry's list of what the filter found."""
     opened = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
-    opened.set_default_timeout(20_000)
-    opened.goto(f"{live_server.url}/in/jones/")
-    opened.get_by_label("Name", exact=True).fill("terry")
-    opened.get_by_label("Password").fill("secret")
-    opened.get_by_role("button", name="Sign in").click()
-    opened.wait_for_url("**/in/jones/")
+    open_signed_in(opened, f"{live_server.url}/in/jones/")
     return opened
 
 
 def ask_for_news(page: Page) -> None:
     """Have the page ask what is new, which it does every few seconds, at once."""
-    with page.expect_response("**/sidebar/**"):
-        page.evaluate("htmx.trigger(document.body, 'read')")
+    page.evaluate("htmx.trigger(document.body, 'read')")
 
 
 def subjects(page: Page) -> list[str]:
@@ -67,13 +64,14 @@ def test_rows_hold_still_under_the_pointer(page, jones, pictures):
     news = page.get_by_role("button", name="2 new")
     news.wait_for()
     expect(page).to_have_title("(4) jones · Tapestry")
-    assert subjects(page) == before and row.bounding_box() == box
     read = page.locator("a.row", has_text="Number 0")
-    assert "unread" not in read.get_attribute("class"), "rows show what has changed of them"
+    expect(read, "rows show what has changed of them").not_to_have_class(re.compile("unread"))
+    assert subjects(page) == before and row.bounding_box() == box
     page.screenshot(path=pictures / "two-new.png")
     news.click()
     expect(page.locator("#list .subject").first).to_have_text("Number 4")
-    assert len(subjects(page)) == 5 and not news.is_visible()
+    expect(page.locator("#list .subject")).to_have_count(5)
+    expect(news).to_be_hidden()
 
 
 def test_the_end_of_the_first_run_is_said_in_place(page, jones):
@@ -100,16 +98,13 @@ def test_news_is_taken_in_when_the_pointer_leaves(page, jones):
     find(jones, "Number 4")
     ask_for_news(page)
     expect(page.locator("#list .subject").first).to_have_text("Number 4")
-    assert not page.locator("#news").is_visible()
+    expect(page.locator("#news")).to_be_hidden()
 
 
 def test_signed_out_elsewhere_the_page_goes_to_sign_in_and_back(page, jones, live_server):
-    page.context.clear_cookies(name="tapestry_session")
-    page.evaluate("htmx.trigger(document.body, 'read')")
-    page.wait_for_url("**/sign-in/?next=%2Fin%2Fjones%2F")
-    assert page.locator("#sidebar").count() == 0
-    page.get_by_label("Name", exact=True).fill("terry")
-    page.get_by_label("Password").fill("secret")
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/in/jones/")
-    assert len(subjects(page)) == 3
+    page.context.clear_cookies(name="tapestry_session")  # it asks for news within three seconds
+    page.wait_for_url(f"{live_server.url}/sign-in/?next=%2Fin%2Fjones%2F")
+    expect(page.locator("#sidebar")).to_have_count(0)
+    sign_in(page)
+    page.wait_for_url(f"{live_server.url}/in/jones/")
+    expect(page.locator("#list .subject")).to_have_count(3)

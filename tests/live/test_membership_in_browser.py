@@ -15,6 +15,7 @@ from django.contrib.auth.models import User
 from django.core import mail as sent_mail
 from django.core.management import call_command
 from playwright.sync_api import Page, expect
+from support.browsing import end_session, open_signed_in, show, sign_in
 from support.page_errors import page_errors
 
 from filters.accounts.second_factor import totp
@@ -60,8 +61,7 @@ class Visitor:
 
     def show(self, name: str) -> None:
         """Keep a picture of the page, which fits into its window."""
-        assert self.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
-        self.page.screenshot(path=self.pictures / f"{name}.png", full_page=True)
+        show(self.page, self.pictures / f"{name}.png")
 
     def follow_mail(self) -> None:
         """Open the link of the newest mail."""
@@ -74,19 +74,16 @@ class Visitor:
         self.page.get_by_label("New password again").fill(password)
 
     def sign_in(self, password: str) -> None:
-        self.page.get_by_label("Name", exact=True).fill("mary")
-        self.page.get_by_label("Password").fill(password)
-        self.press("Sign in")
+        sign_in(self.page, "mary", password)
 
     def sign_out(self) -> None:
-        self.page.context.clear_cookies(name="tapestry_session")
+        end_session(self.page)
         self.page.goto(f"{self.site}/sign-in/")
 
 
 @pytest.fixture(params=list(SIZES))
 def mary(request, browser, site, pictures):
     opened = browser.new_context(viewport=SIZES[request.param]).new_page()
-    opened.set_default_timeout(20_000)
     errors = page_errors(opened)
     yield Visitor(opened, site, pictures)
     assert errors == []
@@ -131,11 +128,12 @@ def set_up_app(mary: Visitor) -> list[str]:
     page.get_by_label("The code that it shows").fill(totp.code_at(secret, totp.step_now()))
     mary.show("app")
     mary.press("Turn it on")
+    expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
     codes = page.locator(".codes li").all_inner_texts()
     mary.show("codes")
     mary.sign_out()
     mary.sign_in(SECOND)
-    page.wait_for_url("**/sign-in/code/**")
+    page.get_by_role("heading", name="One more step, mary").wait_for()
     # The code of this step was taken: a phone whose clock is a little fast shows the next one.
     page.get_by_label("Code").fill(totp.code_at(secret, totp.step_now() + 1))
     mary.show("code")
@@ -180,7 +178,7 @@ def delete_account(mary: Visitor, code: str) -> None:
     expect(page.get_by_role("heading", name="All of it is gone")).to_be_visible()
     mary.show("deleted")
     page.goto(f"{mary.site}/me/")
-    page.wait_for_url("**/sign-in/?next=/me/")
+    expect(page).to_have_url(f"{mary.site}/sign-in/?next=/me/")
 
 
 def test_a_person_comes_stays_and_leaves(mary):
@@ -202,8 +200,7 @@ def test_a_poll_of_the_page_does_not_lead_away_from_what_was_sent_off(
     User.objects.create_user("mary", EMAIL, SECOND)
     page = browser.new_context(viewport=SIZES["desk"]).new_page()
     mary = Visitor(page, site, pictures)
-    page.goto(f"{site}/sign-in/?next=/me/delete/")
-    mary.sign_in(SECOND)
+    open_signed_in(page, f"{site}/me/delete/", name="mary", password=SECOND)
     page.get_by_label("Your password").fill(SECOND)
     page.get_by_label("Delete my account and my mail for good").check()
 

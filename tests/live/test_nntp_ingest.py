@@ -285,7 +285,7 @@ def test_an_article_over_which_the_line_always_breaks_is_asked_for_again_later(
         pull()
         assert ids(tables) == ["0@x.org", "2@x.org"]
         line.cuts = []
-        until = time.monotonic() + 60
+        until = time.monotonic() + 120
         while len(ids(tables)) < 3:
             assert time.monotonic() < until
             time.sleep(0.3)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import User
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
+from support.browsing import end_session, open_signed_in, show, sign_in
 from support.page_errors import page_errors
 
 from filters.models import Passkey
@@ -39,7 +40,6 @@ def site(live_server, transactional_db, settings, tmp_path, monkeypatch):
 def page(request, browser, site):
     """A page of a browser that makes passkeys, as a phone or a computer does."""
     opened = browser.new_context(viewport=SIZES[request.param]).new_page()
-    opened.set_default_timeout(20_000)
     device = opened.context.new_cdp_session(opened)
     device.send("WebAuthn.enable")
     device.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
@@ -48,56 +48,45 @@ def page(request, browser, site):
     assert [problem for problem in problems if "status of 4" not in problem] == []
 
 
-def sign_in(page: Page, site: str) -> None:
-    page.goto(f"{site}/sign-in/?next=/me/security/")
-    page.get_by_label("Name", exact=True).fill("terry")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-
-
-def show(page: Page, pictures, name: str) -> None:
-    """Keep a picture of a page, which fits into its window."""
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.screenshot(path=pictures / f"{name}.png", full_page=True)
-
-
 def test_a_passkey_is_made_and_asked_for(page, site, pictures):
-    sign_in(page, site)
-    page.wait_for_url("**/me/security/")
-    show(page, pictures, "security")
+    security = f"{site}/me/security/"
+    open_signed_in(page, security, password=PASSWORD)
+    show(page, pictures / "security.png")
     page.get_by_role("link", name="Add a passkey").click()
     page.get_by_label("Your password").fill(PASSWORD)
-    show(page, pictures, "confirm")
+    show(page, pictures / "confirm.png")
     page.get_by_role("button", name="Continue").click()
     page.get_by_label("What will you call it?").fill("My laptop")
-    show(page, pictures, "passkey")
+    show(page, pictures / "passkey.png")
     page.get_by_role("button", name="Add a passkey").click()
     expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
-    show(page, pictures, "codes")
+    show(page, pictures / "codes.png")
     page.get_by_role("link", name="I have kept them").click()
     expect(page.get_by_role("link", name="Remove My laptop")).to_be_visible()
     page.get_by_role("link", name="Set up an app").click()
     expect(page.get_by_role("img", name="QR code of the key")).to_be_visible()
-    show(page, pictures, "app")
+    show(page, pictures / "app.png")
     page.goto(f"{site}/me/data/")
-    show(page, pictures, "data")
+    show(page, pictures / "data.png")
     page.goto(f"{site}/me/delete/")
-    show(page, pictures, "delete")
+    show(page, pictures / "delete.png")
     page.goto(f"{site}/me/")
-    show(page, pictures, "me")
+    show(page, pictures / "me.png")
 
-    page.context.clear_cookies(name="tapestry_session")
-    sign_in(page, site)
-    page.wait_for_url("**/sign-in/code/**")
-    show(page, pictures, "code")
+    end_session(page)
+    page.goto(security)
+    sign_in(page, password=PASSWORD)
+    page.get_by_role("heading", name="One more step, terry").wait_for()
+    show(page, pictures / "code.png")
     page.get_by_role("button", name="Use a passkey").click()
-    page.wait_for_url("**/me/security/")
+    page.wait_for_url(security)
     assert Passkey.objects.get().used_at and Passkey.objects.get().sign_count > 0
-    show(page, pictures, "security-with-passkey")
+    show(page, pictures / "security-with-passkey.png")
     page.emulate_media(color_scheme="dark")
-    show(page, pictures, "security-dark")
+    show(page, pictures / "security-dark.png")
 
-    page.context.clear_cookies()
+    end_session(page)
     page.goto(f"{site}/sign-in/")
     page.get_by_role("link", name="Forgot your password?").click()
-    show(page, pictures, "forgot")
+    page.get_by_label("E-mail").wait_for()
+    show(page, pictures / "forgot.png")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, expect
+from support.browsing import open_signed_in
 
 from filters.models import Card, Match
 from filters.store.filter_store import DjangoClock
@@ -59,26 +62,19 @@ def open_list(browser, live_server, size: str) -> Page:
     """Return terry's second page of the list."""
     opened = browser.new_context(viewport=SIZES[size]).new_page()
     opened.set_default_timeout(60_000)
-    opened.goto(f"{live_server.url}/in/jones/?page=2")
-    opened.get_by_label("Name", exact=True).fill("terry")
-    opened.get_by_label("Password").fill("secret")
-    opened.get_by_role("button", name="Sign in").click()
-    opened.wait_for_url("**/in/jones/?page=2")
+    open_signed_in(opened, f"{live_server.url}/in/jones/?page=2")
     return opened
 
 
 def open_row(page: Page, subject: str) -> int:
-    """Scroll to a row and open it, once the list stays there; return how far down it was then."""
+    """Scroll to a row and open it, until the list knows of it; return how far down it was then."""
     row = page.locator("a.row", has=page.get_by_text(subject, exact=True))
-    tops: list[int] = []
-    while len(tops) < 2 or tops[-2] != tops[-1]:  # the list is loaded again once one was read
-        row.evaluate("row => row.scrollIntoView({ block: 'center' })")
-        page.wait_for_timeout(200)
-        tops.append(page.evaluate(TOP))
+    row.evaluate("row => row.scrollIntoView({ block: 'center' })")
     page.evaluate(f"""() => addEventListener("click", () => (window.top_at_click = ({TOP})()),
         {{ capture: true, once: true }})""")
     row.click()
     page.locator("#reading h1", has_text=subject).wait_for()
+    expect(row).not_to_have_class(re.compile("unread"))  # the list is loaded again, once
     top = page.evaluate("top_at_click")
     assert top > 200
     return top
@@ -104,13 +100,13 @@ def test_on_a_phone_back_leads_to_the_place_in_the_list(browser, jones, live_ser
     page = open_list(browser, live_server, "phone")
     for subject in ("Plan 10", "Plan 20"):
         top = open_row(page, subject)
-        assert not page.locator("#list").is_visible()
+        expect(page.locator("#list")).to_be_hidden()
         if way == "the link":
             page.get_by_role("link", name="Back to the list").click()
         else:
             page.go_back()
         expect_place(page, top, subject)
-        assert page.locator("#reading .message").count() == 0
+        expect(page.locator("#reading .message")).to_have_count(0)
         load_again(page)
         expect_place(page, top, subject)
 
@@ -121,6 +117,7 @@ def test_back_from_another_page_leads_there_too(browser, jones, live_server, siz
     top = open_row(page, "Plan 20")
     page.locator(".conversation a[rel=next]").click()
     page.wait_for_url("**/in/jones/?page=2&open=m21")
+    page.locator('#reading article.message[data-msgid="m21"]').wait_for()
     page.keyboard.press("u")
     page.wait_for_url("**/in/jones/?page=2")
     expect(page.locator("#reading .message")).to_have_count(0)
@@ -147,9 +144,9 @@ def test_on_a_wide_page_back_leaves_the_list_where_it_is(browser, jones, live_se
 def test_one_signs_out_on_a_phone(browser, jones, live_server, pictures):
     page = open_list(browser, live_server, "phone")
     page.get_by_role("link", name="terry").click()
-    page.wait_for_url("**/me/")
+    page.wait_for_url(f"{live_server.url}/me/")
     page.screenshot(path=pictures / "me-phone.png", full_page=True)
     page.get_by_role("button", name="Sign out").click()
-    page.wait_for_url("**/sign-in/")
+    page.wait_for_url(f"{live_server.url}/sign-in/")
     page.goto(f"{live_server.url}/me/")
-    page.wait_for_url("**/sign-in/?next=/me/")
+    expect(page).to_have_url(f"{live_server.url}/sign-in/?next=/me/")

@@ -51,6 +51,7 @@ def hold(database_url: str, *files: Path) -> None:
     assert "skipped" not in done.stdout, done.stdout[-1000:]
 
 
+@pytest.mark.timeout(1800)
 def test_what_is_stored_once_is_so_on_postgresql(database_url: str) -> None:
     hold(database_url, *(TESTS / f"{name}.py" for name in EXACT))
 

@@ -23,8 +23,8 @@ def options(tmp_path: Path) -> dict[str, str]:
         "sslrootcert": str(tmp_path / "ca.pem"),
         "sslcert": str(tmp_path / "client.pem"),
         "sslkey": str(tmp_path / "client.key"),
-        "connect_timeout": "20",
-        "options": "-c statement_timeout=60000",
+        "connect_timeout": "60",
+        "options": "-c statement_timeout=300000",
         "keepalives_idle": "30",
     }
 
@@ -62,6 +62,6 @@ def test_a_secret_that_others_could_read_is_not_given_on(
     with psycopg.connect(url) as connection:
         connection.execute("CREATE TABLE IF NOT EXISTS note AS SELECT 1 AS number")
     program = run(tmp_path / "site", "backup", tmp_path / "b", database=f"{url}&sslpassword=secret")
-    _, errors = program.communicate(timeout=120)
+    _, errors = program.communicate(timeout=300)
     assert program.returncode == 1 and "Leave sslpassword out of DATABASE_URL" in errors, errors
     assert not (tmp_path / "b").exists() and "secret" not in errors

@@ -10,7 +10,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Worker, expect
+from support.browsing import open_signed_in
 from support.page_errors import page_errors
 from support.servers.http_recorder import LOOPBACK, Reply, recording_server
 from support.servers.push_service import Browser
@@ -25,7 +26,7 @@ from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 PHONE = {"width": 390, "height": 844}
 BROWSER = Browser.new()
@@ -81,17 +82,8 @@ def page(context, jones, live_server, settings):
     """Terry's page about notifications."""
     settings.SITE_URL = live_server.url
     opened = context.new_page()
-    opened.set_default_timeout(20_000)
-    sign_in(opened, live_server.url)
+    open_signed_in(opened, f"{live_server.url}/delivery/push/")
     return opened
-
-
-def sign_in(page: Page, url: str) -> None:
-    page.goto(f"{url}/delivery/push/")
-    page.get_by_label("Name", exact=True).fill("terry")
-    page.get_by_label("Password").fill("secret")
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/delivery/push/")
 
 
 def find(filter_: Filter, data) -> None:
@@ -124,6 +116,7 @@ def deliver() -> None:
 def ask(page: Page) -> None:
     page.get_by_role("button", name="Notify this browser").click()
     page.get_by_text("This browser notifies you of new matches from now on.").wait_for()
+    page.get_by_text("this browser", exact=True).wait_for()  # the script of that page has run
 
 
 def eventually(page: Page, read: Callable[[], Any], tries: int = 1000) -> Any:
@@ -133,6 +126,12 @@ def eventually(page: Page, read: Callable[[], Any], tries: int = 1000) -> Any:
             return value
         page.wait_for_timeout(20)
     raise AssertionError("nothing came")
+
+
+def worker_of(context, page: Page) -> Worker:
+    """Return the service worker, once it is active and Playwright knows it."""
+    page.evaluate(ACTIVATED)
+    return eventually(page, lambda: context.service_workers)[0]
 
 
 def push(context, page: Page, notification: dict[str, str]) -> None:
@@ -164,7 +163,7 @@ def shown_by_push(context, page: Page, notification: dict[str, str]) -> Any:
     title = notification["title"]
     for _ in range(5):
         push(context, page, notification)
-        (worker,) = context.service_workers
+        worker = worker_of(context, page)
         with suppress(AssertionError):
             eventually(page, lambda worker=worker: title in worker.evaluate(TITLES), 200)
             return worker.evaluate(SHOWN)
@@ -209,7 +208,6 @@ def test_a_new_match_is_shown_and_opened(
     page.get_by_role("button", name="Notify this browser").wait_for()
     page.screenshot(path=pictures / "push-ready.png")
     ask(page)
-    page.get_by_text("this browser", exact=True).wait_for()
     page.screenshot(path=pictures / "push-asked.png")
     assert errors == []
 
@@ -218,12 +216,11 @@ def test_a_new_match_is_shown_and_opened(
     (request,) = service.requests
     notification = BROWSER.decrypt(request)
     page.goto(f"{live_server.url}/")
-    page.evaluate(ACTIVATED)
-    context.service_workers[0].evaluate(RECORD_BADGE)
+    worker = worker_of(context, page)
+    worker.evaluate(RECORD_BADGE)
     assert shown_by_push(context, page, notification) == [
         {"title": "1 new in jones", "body": "Jones: Lunch at noon?", "tag": notification["tag"]}
     ]
-    (worker,) = context.service_workers
     assert worker.evaluate("self.shown_unread") == 1
     shown = shown_by_push(context, page, notification | {"title": "again"})
     assert len(shown) == 1, "one that is sent again takes the other's place"
@@ -232,7 +229,7 @@ def test_a_new_match_is_shown_and_opened(
     page.wait_for_url("**/message/?**")
     assert parse_qs(urlsplit(page.url).query)["id"] == ["lunch@x.org"]
     expect(page.get_by_role("heading", name="Lunch at noon?")).to_be_visible()
-    assert worker.evaluate(SHOWN) == []
+    assert eventually(page, lambda: worker.evaluate(SHOWN) == [])
 
 
 def test_a_page_on_which_one_writes_is_left_alone(context, page, live_server):
@@ -240,7 +237,7 @@ def test_a_page_on_which_one_writes_is_left_alone(context, page, live_server):
     page.goto(f"{live_server.url}/filters/new/")
     notification = {"title": "1 new", "body": "", "url": f"{live_server.url}/", "tag": "t"}
     shown_by_push(context, page, notification)
-    (worker,) = context.service_workers
+    worker = worker_of(context, page)
     worker.evaluate(RECORD_OPENED)
     worker.evaluate(CLICK)
     assert eventually(page, lambda: worker.evaluate("self.opened")) == [f"{live_server.url}/"]
@@ -256,11 +253,12 @@ def test_a_window_of_the_site_shows_it_and_no_second_one(
     page.goto(f"{live_server.url}{address}")
     url = f"{live_server.url}/in/jones/"
     shown_by_push(context, page, {"title": "1 new", "body": "", "url": url, "tag": "t"})
-    (worker,) = context.service_workers
+    worker = worker_of(context, page)
     worker.evaluate(RECORD_OPENED)
     if reloaded:  # as by Shift and F5: this page is loaded without the worker
-        context.new_cdp_session(page).send("Page.reload", {"ignoreCache": True})
-        page.wait_for_function("!navigator.serviceWorker.controller")
+        with page.expect_navigation():
+            context.new_cdp_session(page).send("Page.reload", {"ignoreCache": True})
+        assert page.evaluate("!navigator.serviceWorker.controller")
     worker.evaluate(CLICK)
     page.wait_for_url("**/in/jones/")
     assert worker.evaluate("self.opened") == []
@@ -278,17 +276,15 @@ def test_a_browser_is_removed(context, page, service):
 @pytest.mark.parametrize("reason", ["ended", "key"])
 def test_a_subscription_of_no_use_is_made_anew(context, page, service, tmp_path, reason):
     ask(page)
-    page.get_by_text("this browser", exact=True).wait_for()
     if reason == "ended":
         Destination.objects.update(active=False)
     else:
         (tmp_path / "vapid.key").unlink()
     page.reload()
     ask(page)
-    page.get_by_text("this browser", exact=True).wait_for()
     assert page.evaluate("localStorage.getItem('unsubscribed')") == "yes"
     assert Destination.objects.get().active
-    assert not page.get_by_role("button", name="Notify this browser").is_visible()
+    expect(page.get_by_role("button", name="Notify this browser")).to_be_hidden()
 
 
 @pytest.mark.parametrize(
@@ -313,8 +309,8 @@ def test_what_stands_in_the_way_is_said(context, page, script, sentence, picture
     page.reload()
     shown = page.locator("#push [data-when]:visible")
     expect(shown).to_contain_text(sentence)
-    assert shown.count() == 1
-    assert not page.get_by_role("button", name="Notify this browser").is_visible()
+    expect(shown).to_have_count(1)
+    expect(page.get_by_role("button", name="Notify this browser")).to_be_hidden()
     page.screenshot(path=pictures / f"push-{sentence.split()[0]}.png")
 
 

@@ -11,7 +11,7 @@ from support.servers.redis_process import Redis
 from support.servers.site import end, start, wait_ready
 from support.servers.smtp import running_smtp
 
-pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(3600)]
 
 SOON = 240.0
 """Seconds in which a message must be sent, while all parts start on a busy machine."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import expect
+from support.browsing import open_signed_in
 
 from filters.models import Card, Filter, Match
 from filters.store.filter_store import DjangoClock
@@ -52,12 +53,7 @@ def forged(transactional_db, settings, tmp_path, monkeypatch):
 
 def test_both_are_marked_and_lead_to_each_other(browser, forged, live_server, tmp_path):
     page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
-    page.set_default_timeout(20_000)
-    page.goto(f"{live_server.url}/in/joe/")
-    page.get_by_label("Name", exact=True).fill("terry")
-    page.get_by_label("Password").fill("secret")
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/in/joe/")
+    open_signed_in(page, f"{live_server.url}/in/joe/")
     expect(page.locator("#list .chip", has_text="same Message-ID")).to_have_count(2)
     page.get_by_role("link", name="Invoice 666").first.click()
     banner = page.locator("#same-id")

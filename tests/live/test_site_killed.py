@@ -12,7 +12,7 @@ from support.servers.postgres import running_postgres
 from support.servers.smtp import running_smtp
 from support.site_killed import World
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(3600)]
 
 KILLS = int(os.environ.get("TEST_KILLS") or 30)
 """Kills of the long campaign on each database; a start of all parts is needed for every third."""

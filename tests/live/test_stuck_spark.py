@@ -17,7 +17,7 @@ from support.paths import ROOT
 from support.servers.site import Site, end, start, wait_ready
 from support.spark_stranger import is_response, stop_executor
 
-pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(1800)]
 
 OPEN = """
 from tapestry.plan import engine
@@ -61,7 +61,7 @@ def wait_for(site: Site, done: Callable[[], bool], seconds: float = 300) -> None
 def health(site: Site) -> tuple[int, list[str]]:
     """Return the status, and what the parts say that are not well."""
     try:
-        with urllib.request.urlopen(f"{site.url}healthz", timeout=30) as answer:
+        with urllib.request.urlopen(f"{site.url}healthz", timeout=120) as answer:
             return answer.status, []
     except urllib.error.HTTPError as error:
         parts = json.load(error)["parts"].values()
@@ -86,7 +86,7 @@ def test_a_spark_without_an_executor_is_replaced_and_nothing_is_lost(site: Site)
     wait_for(site, lambda: matched(site) == ["1@x"])
     remote, pid = published(site, "spark.remote"), int(published(site, "spark.pid"))
     ports = sorted(port for _, port in listening(pid))
-    assert any(is_response(stop_executor(port, 3)) for port in ports)
+    assert any(is_response(stop_executor(port, 20)) for port in ports)
     mail(site, 2)
     wait_for(site, lambda: "Spark answers, but it runs nothing." in health(site)[1])
     wait_for(site, lambda: published(site, "spark.remote") != remote)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
+from support.browsing import open_signed_in, show
 
 from filters.models import Filter, Profile
 
@@ -20,35 +21,25 @@ def page(request, browser, broker, live_server, transactional_db, settings, tmp_
     settings.SECRET_KEY = "of the tests"
     User.objects.create_user("terry", password="secret")
     opened = browser.new_context(viewport=SIZES[request.param]).new_page()
-    opened.set_default_timeout(20_000)
-    opened.goto(f"{live_server.url}/me/")
-    opened.get_by_label("Name", exact=True).fill("terry")
-    opened.get_by_label("Password").fill("secret")
-    opened.get_by_role("button", name="Sign in").click()
-    opened.wait_for_url("**/me/")
+    open_signed_in(opened, f"{live_server.url}/me/")
     return opened
 
 
-def parts(page: Page) -> list[bool]:
-    """Return whether minutes, day and time are shown beside the choice."""
-    labels = ("Minutes", "Day of the week", "Time")
-    return [page.get_by_label(label, exact=True).is_visible() for label in labels]
-
-
-def check_that_it_fits(page: Page) -> None:
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+def expect_parts(page: Page, *shown: str) -> None:
+    """Expect that these, of minutes, day and time, are shown beside the choice."""
+    for label in ("Minutes", "Day of the week", "Time"):
+        expect(page.get_by_label(label, exact=True)).to_be_visible(visible=label in shown)
 
 
 def test_one_chooses_what_is_usual_and_what_a_filter_does(page, live_server, pictures):
-    assert parts(page) == [False, False, False]
+    expect_parts(page)
     page.get_by_label("How often").select_option("daily at …")
-    assert parts(page) == [False, False, True]
+    expect_parts(page, "Time")
     page.get_by_label("Time", exact=True).fill("07:30")
     page.get_by_label("Quiet from").fill("22:00")
     page.get_by_label("Quiet until").fill("07:00")
     page.get_by_label("On holiday until").fill("2999-01-31")
-    check_that_it_fits(page)
-    page.screenshot(path=pictures / "me.png", full_page=True)
+    show(page, pictures / "me.png")
     page.get_by_role("button", name="Save").click()
     page.get_by_text("Saved.").wait_for()
     stored = Profile.objects.get()
@@ -58,18 +49,18 @@ def test_one_chooses_what_is_usual_and_what_a_filter_does(page, live_server, pic
     page.goto(f"{live_server.url}/filters/new/")
     how = page.get_by_label("How often")
     expect(how.locator("option:checked")).to_have_text("as usual (daily at 07:30)")
-    assert parts(page) == [False, False, False]
+    expect_parts(page)
     how.select_option("every … minutes")
-    assert parts(page) == [True, False, False]
+    expect_parts(page, "Minutes")
     how.select_option("weekly on …")
-    assert parts(page) == [False, True, True]
+    expect_parts(page, "Day of the week", "Time")
     page.get_by_label("Day of the week").select_option("Friday")
     page.get_by_label("Not while it has unread messages").check()
     page.locator("#text").fill("from jones")
     page.locator("#name").fill("jones")
-    check_that_it_fits(page)
-    page.screenshot(path=pictures / "filter.png", full_page=True)
+    page.get_by_text("Looking…").wait_for()  # what comes above the button has come
+    show(page, pictures / "filter.png")
     page.locator(".tools").get_by_role("button", name="Create filter").click()
-    page.wait_for_url("**/in/jones/")
+    page.wait_for_url(f"{live_server.url}/in/jones/")
     made = Filter.objects.get()
     assert (made.timeliness, made.while_unread) == ("weekly on Friday at 08:00", True)

@@ -6,7 +6,7 @@ import socket
 import sqlite3
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from email import message_from_bytes
 
 import pytest
@@ -17,16 +17,16 @@ from support.site_killed import kind_of, processes_of
 from filters.launch.stack import unhealthy
 from tapestry.celery import THREADS
 
-pytestmark = [pytest.mark.live, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
 
 def words(site):
     """Wait for it to end; return its exit code and all it said."""
-    code = site.process.wait(60)
+    code = site.process.wait(180)
     return code, (site.data / "up.log").read_text()
 
 
-def wait_for_nobody(data, seconds=15):
+def wait_for_nobody(data, seconds=60):
     deadline = time.monotonic() + seconds
     while left := processes_of(data):
         assert time.monotonic() < deadline, left
@@ -68,7 +68,7 @@ def test_it_starts_once_per_directory_and_ends_with_all_its_parts(data_dir):
 
     begin = time.monotonic()
     assert end(site) == 0
-    assert time.monotonic() - begin < 10
+    assert time.monotonic() - begin < 60
     wait_for_nobody(data_dir)
     assert not (data_dir / "run" / "redis.url").exists()
 
@@ -101,6 +101,11 @@ def parts_of(site):
     return found
 
 
+def all_parts_of(site):
+    """The same once all run: one that has just ended is started again after a pause."""
+    return wait_for(lambda: (found := parts_of(site)).keys() == PARTS and found)
+
+
 def test_parts_that_are_killed_are_started_again_and_mail_is_delivered(data_dir):
     with running_smtp() as smtp:
         site = start(data_dir, EMAIL_URL=smtp.url)
@@ -108,8 +113,7 @@ def test_parts_that_are_killed_are_started_again_and_mail_is_delivered(data_dir)
         site.manage("shell", "-v", "0", "-c", RECEIVED)
         letter(site, 1)
         wait_for(lambda: forwarded(smtp) == {"<1@x>": 1})
-        before = parts_of(site)
-        assert before.keys() == PARTS
+        before = all_parts_of(site)
         letter(site, 2)
         killed(before, PARTS - {"redis"})
         wait_for(lambda: forwarded(smtp) == {"<1@x>": 1, "<2@x>": 1})
@@ -117,8 +121,7 @@ def test_parts_that_are_killed_are_started_again_and_mail_is_delivered(data_dir)
         killed(parts_of(site), {"redis"})
         letter(site, 4)
         wait_for(lambda: forwarded(smtp) == dict.fromkeys(("<1@x>", "<2@x>", "<3@x>", "<4@x>"), 1))
-        after = parts_of(site)
-        assert after.keys() == PARTS
+        after = all_parts_of(site)
         assert not {pid for pids in before.values() for pid in pids} & {
             pid for pids in after.values() for pid in pids
         }
@@ -127,7 +130,7 @@ def test_parts_that_are_killed_are_started_again_and_mail_is_delivered(data_dir)
         assert "The worker of shared ended by signal 9; the last line of" in words
         assert "Traceback" not in words
         site.process.send_signal(signal.SIGTERM)
-        assert site.process.wait(60) == 0
+        assert site.process.wait(180) == 0
     wait_for_nobody(data_dir)
 
 
@@ -139,7 +142,8 @@ def letter(site, number):
 
 def killed(parts, kinds):
     for number in {number for kind in kinds for number in parts[kind]}:
-        os.kill(number, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # that of a parent was killed
+            os.kill(number, signal.SIGKILL)
 
 
 def forwarded(smtp):
@@ -186,9 +190,10 @@ def mails(site, data, count):
 
 def wait_for(done, seconds=240):
     deadline = time.monotonic() + seconds
-    while not done():
+    while not (found := done()):
         assert time.monotonic() < deadline
         time.sleep(0.2)
+    return found
 
 
 def spark_of(data, server="spark"):

@@ -13,7 +13,6 @@ from tapestry.tables.delta.log import Tables
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
-WAIT = 20_000
 SAMPLE = (
     '<div class="preview" id="preview"><ol class="rows"><li>'
     '<a class="row flat" href="/me/">The plan</a></li></ol></div>'
@@ -43,8 +42,6 @@ def page(signed_in, live_server, browser):
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     context.add_cookies(signed_in)
     opened = context.new_page()
-    opened.set_default_timeout(WAIT)
-    expect.set_options(timeout=WAIT)
     opened.route("**/filters/preview/", lambda route: route.fulfill(body=SAMPLE))
     opened.goto(f"{live_server.url}/filters/new/")
     return opened
@@ -94,11 +91,15 @@ def test_after_escape_no_list_comes_that_was_on_its_way(page):
 
 
 def test_an_error_waits_for_a_pause_and_goes_with_the_next_key(page):
+    page.clock.install(time=0)
+    page.clock.pause_at(1)  # A pause is as long as it is said here, however slow the machine.
     field, error = field_of(page), page.locator(".misread")
+    field.press_sequentially("repl")
     with page.expect_response(lambda response: "/understand/" in response.url) as answer:
-        field.press_sequentially("repl")
+        page.clock.run_for(1100)
     assert answer.value.status == 204
     expect(field).not_to_have_attribute("aria-invalid", "true")
+    page.clock.run_for(100)
     error.wait_for()
     expect(field).to_have_attribute("aria-invalid", "true")
     box, listed = error.bounding_box(), page.get_by_role("listbox").bounding_box()
@@ -107,6 +108,7 @@ def test_an_error_waits_for_a_pause_and_goes_with_the_next_key(page):
     expect(error).to_have_count(0)
     expect(field).not_to_have_attribute("aria-invalid", "true")
     field.press("Backspace")
+    page.clock.run_for(1200)
     error.wait_for()
 
 
@@ -144,6 +146,7 @@ def test_an_empty_filter_stays_marked_as_wrong(page):
 def test_back_from_a_message_the_text_is_still_there(page):
     field = field_of(page)
     field.press_sequentially("about plan")
+    understood(page, "about plan").wait_for()  # The preview that comes then is the last.
     page.get_by_role("link", name="The plan").click()
     page.wait_for_url("**/me/")
     page.go_back()

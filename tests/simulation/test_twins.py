@@ -21,6 +21,7 @@ def played(*arguments: str) -> list[dict[str, Any]]:
     return results
 
 
+@pytest.mark.timeout(1800)
 def test_mail_that_somebody_may_not_see_changes_nothing_for_them() -> None:
     (result,) = played("--seeds", "2", "--steps", "40")
     assert result["findings"] == []

@@ -21,6 +21,9 @@ SEEDS, STEPS = "12,13,15,16,17,18", 120
 MISSING = 190
 """Pairs that never met in these worlds, at most: lower it until it is 0."""
 
+patiently = pytest.mark.timeout(3600)
+"""For worlds on a machine that does much else."""
+
 SECONDS = "SIMULATION_SECONDS"
 """How long fresh worlds are played, in the environment."""
 
@@ -44,15 +47,18 @@ def red(results: list[dict[str, Any]]) -> dict[int, str]:
     return {result["seed"]: result["findings"][0] for result in results if result["findings"]}
 
 
+@patiently
 def test_worlds_of_fixed_seeds_are_right(worlds: list[dict[str, Any]]) -> None:
     assert not red(worlds)
 
 
+@patiently
 def test_what_can_meet_has_met(worlds: list[dict[str, Any]]) -> None:
     missing = coverage.missing({triple for world in worlds for triple in world["pairs"]})
     assert len(missing) <= MISSING, missing
 
 
+@patiently
 def test_a_seed_gives_the_same_run_byte_for_byte(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     for trace in (first, second):

@@ -43,7 +43,7 @@ def test_a_fork_runs_none_of_grpcs_handlers(without):
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0 or without, done.stderr

@@ -34,7 +34,7 @@ STATEMENT = Statement(
 def mail(root, indexed):
     tables, clock, chance = Tables(root), MemoryClock(), random.Random(3)
     for n in range(100):
-        above = tuple({f"m{chance.randrange(n)}" for _ in range(2)}) if n else ()
+        above = tuple(dict.fromkeys(f"m{chance.randrange(n)}" for _ in range(2))) if n else ()
         parent = above[0] if above and chance.random() < 0.8 else None
         some = [Message(f"m{n}", inreplyto=parent, references=above)]
         append_messages(tables, clock, some, now=lambda n=n: n)

@@ -22,7 +22,7 @@ from tapestry.spark.session import connect, is_lost, reconnect
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables, snapshot
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 MANY = 3_000
 
 
@@ -31,7 +31,7 @@ class Spark:
 
     def __init__(self, run):
         self.server = spark_server.start(run)
-        self.server.wait()
+        self.server.wait(300)
 
     def connect(self):
         return connect(self.server.remote, os.geteuid())
@@ -57,7 +57,7 @@ def server(spark):
     """The server, running: whichever test came before may have killed it."""
     if spark.server.child.process.poll() is not None:
         spark.server = spark.server.restart()
-        spark.server.wait()
+        spark.server.wait(300)
     return spark
 
 
@@ -70,7 +70,7 @@ def mail(tmp_path_factory):
 
 def engine_on(server, mail):
     return SparkEngine(
-        server.connect(), mail, reopen=lambda: reconnect(server.connect, patience=60)
+        server.connect(), mail, reopen=lambda: reconnect(server.connect, patience=300)
     )
 
 
@@ -104,7 +104,7 @@ def test_a_statement_under_way_is_asked_once_more(server, mail, caplog):
     working = running_tasks(engine.session)
     asking = threading.Thread(target=lambda: answers.append(asked(engine, SLOW)))
     asking.start()
-    assert working.wait(60)
+    assert working.wait(300)
     assert not answers
     server.kill_and_start()
     asking.join()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+from contextlib import suppress
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
@@ -24,7 +26,7 @@ from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import connect, is_lost
 from tapestry.tables.delta.log import Snapshot
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 
 EXECUTOR_PORTS = 2
 """Ports of a Spark beside that of Spark Connect: the driver's RPC, and its blocks."""
@@ -34,7 +36,7 @@ STRANGER = (ROOT / "tests/support/spark_stranger.py").read_text()
 
 def started(run, **options):
     server = spark_server.start(run, jvm_options=spark_server.SHORT_LIVED, **options)
-    server.wait()
+    server.wait(300)
     return server
 
 
@@ -122,13 +124,13 @@ def test_without_a_secret_the_message_ends_the_executor_and_a_check_says_so(
     engine = engine_on(open_spark)
     check_engine(engine)
     monkeypatch.setattr(engine_module, "CHECK_SECONDS", 5.0)
-    assert any(is_response(stop_executor(port, 3)) for port in executor_ports(open_spark))
+    assert any(is_response(stop_executor(port, 20)) for port in executor_ports(open_spark))
     with pytest.raises(EngineStuckError):
         check_engine(engine)
     monkeypatch.undo()
     again = open_spark.restart()
     try:
-        again.wait()
+        again.wait(300)
         assert again.port != open_spark.port and again.token != open_spark.token
         check_engine(engine_on(again))
     finally:
@@ -144,8 +146,8 @@ def test_no_secret_is_shown(spark):
     settings = {row[0]: row[1] for row in session.sql("SET").collect()}
     assert settings["spark.authenticate"] == "true"
     assert not [name for name in settings if "secret" in name or "token" in name]
-    for path in spark.run.rglob("*"):
-        if path.is_file():
+    for path in [Path(place, name) for place, _, names in os.walk(spark.run) for name in names]:
+        with suppress(FileNotFoundError, IsADirectoryError):  # Spark deletes files of its own
             assert spark.token.encode() not in path.read_bytes(), path
 
 
@@ -172,7 +174,7 @@ def test_who_takes_the_port_before_a_spark_does_gets_no_token(
         server = spark_server.start(tmp_path, jvm_options=spark_server.SHORT_LIVED)
         try:
             with pytest.raises(TapestryError, match="Spark ended"):
-                server.wait()
+                server.wait(300)
         finally:
             server.stop()
     assert stranger.received == b""

@@ -65,7 +65,7 @@ def filed(home: Path, raw: bytes) -> set[int]:
     """Return the rules by which Pigeonhole files a message."""
     (home / "message").write_bytes(raw)
     command = ["sieve-test", "-c", home / "dovecot.conf", home / "script.sieve", home / "message"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return {int(number) for number in FILED.findall(done.stdout)}
 

@@ -47,13 +47,6 @@ def pages_of_strangers(user: User) -> list[str]:
     return [*(urlsplit(address).path for address in addresses), *EXPIRED]
 
 
-def sign_in(page: Page, site: str, name: str) -> None:
-    page.goto(f"{site}/sign-in/")
-    page.get_by_label("Name", exact=True).fill(name)
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-
-
 def give_account_things(user: User) -> dict[str, str]:
     """Let who is signed in have an app, a passkey and an export; return keys for addresses."""
     now = wall_clock()

@@ -28,10 +28,10 @@ from filters.models import Match
 from filters.store.schedule import is_due
 
 ROLES = ("beat", "beat", "worker", "worker")
-STEP_SECONDS = 60.0
+STEP_SECONDS = 180.0
 """Seconds in which a worker must have come to the step at which it ends."""
 
-QUIET_SECONDS = 120.0
+QUIET_SECONDS = 300.0
 """Seconds in which all must be delivered at the end."""
 
 
@@ -135,7 +135,7 @@ def running_workers(servers: Servers, log: Path, fault: str = "") -> Iterator[Wo
         for number in workers.numbers:
             end(number)
         program.stdin.close()
-        program.wait(30)
+        program.wait(60)
         program.stdout.close()
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from support.browsing import open_signed_in
+
 if TYPE_CHECKING:
     from playwright.sync_api import APIResponse, Browser, Locator, Page, Route
 
@@ -17,12 +19,7 @@ def open_list(browser: Browser, url: str, size: str, scheme: str = "light") -> P
         viewport=SIZES[size], color_scheme=scheme, has_touch=touch, is_mobile=touch
     )
     page = context.new_page()
-    page.set_default_timeout(30_000)
-    page.goto(f"{url}/in/jones/")
-    page.get_by_label("Name", exact=True).fill("terry")
-    page.get_by_label("Password").fill("secret")
-    page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/in/jones/")
+    open_signed_in(page, f"{url}/in/jones/")
     return page
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import psutil
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "::ffff:127.0.0.1"})
@@ -15,11 +17,15 @@ def listening(pid: int) -> set[tuple[str, int]]:
 
 def listening_of_family(pid: int) -> dict[int, set[tuple[str, int]]]:
     """Return the same of a process and all its descendants, by process."""
-    parent = psutil.Process(pid)
-    family = (parent, *parent.children(recursive=True))
-    return {member.pid: listening(member.pid) for member in family if not has_ended(member)}
+    parent, found = psutil.Process(pid), {}
+    for member in (parent, *parent.children(recursive=True)):
+        with suppress(psutil.NoSuchProcess):  # it has ended since
+            found[member.pid] = listening(member.pid)
+    return found
 
 
-def has_ended(process: psutil.Process) -> bool:
-    """Return whether a process has ended, though its parent does not know yet."""
-    return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+def arguments_of(pid: int) -> str:
+    """Return the command line of a process; none if it has ended."""
+    with suppress(psutil.NoSuchProcess):
+        return " ".join(psutil.Process(pid).cmdline())
+    return ""

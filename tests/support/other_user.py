@@ -36,7 +36,7 @@ def as_other_user(code: str, *arguments: str) -> Iterator[tuple[subprocess.Popen
     try:
         yield process, user
     finally:
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
 
 
 def run_as_other_user(code: str, *arguments: str, given: str = "") -> str:
@@ -101,6 +101,6 @@ def squatting(port: int, host: str = "127.0.0.1") -> Iterator[Squatter]:
     try:
         yield squatter
     finally:
-        output, errors = process.communicate(timeout=30)
+        output, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors
         squatter.received = bytes.fromhex(output.strip())

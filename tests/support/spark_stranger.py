@@ -20,7 +20,7 @@ RPC_REQUEST, RPC_RESPONSE = 3, 4
 """Types of messages of Spark's network protocol."""
 
 
-def stop_executor(port: int, timeout: float = 10.0) -> bytes:
+def stop_executor(port: int, timeout: float = 60.0) -> bytes:
     """Ask a driver to end its executor, without a secret; return what it answers.
 
     A driver that does so answers with a message of type ``RPC_RESPONSE``.  One that refuses
@@ -36,7 +36,7 @@ def rpc_request(body: bytes) -> bytes:
     return struct.pack(">q", 8 + len(message)) + message
 
 
-def exchange(port: int, sent: bytes, timeout: float = 10.0) -> bytes:
+def exchange(port: int, sent: bytes, timeout: float = 60.0) -> bytes:
     """Send bytes to a port of loopback, and return the first that come back; none if none do."""
     with socket.create_connection(("127.0.0.1", port), timeout) as connection:
         connection.sendall(sent)

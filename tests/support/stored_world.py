@@ -42,7 +42,7 @@ def run(
 
 def ended(program: subprocess.Popen[str]) -> str:
     """Wait for a program that must succeed, and return what it printed."""
-    printed, errors = program.communicate(timeout=300)
+    printed, errors = program.communicate(timeout=600)
     assert program.returncode == 0, printed + errors
     return printed
 

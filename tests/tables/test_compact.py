@@ -142,7 +142,7 @@ def test_processes_append_and_compact_at_once(tmp_path):
     for process in processes:
         process.start()
     for process in processes:
-        process.join(120)
+        process.join(300)
     assert [process.exitcode for process in processes] == [0, 0, 0, 0]
     tables = Tables(tmp_path)
     rows = tables.open("messages").to_pyarrow_table(columns=["msgid", "ts"]).to_pylist()

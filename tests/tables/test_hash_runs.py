@@ -180,7 +180,7 @@ def test_processes_append_and_look_up_at_once(tmp_path):
     for process in processes:
         process.start()
     for process in processes:
-        process.join(100)
+        process.join(300)
     assert [process.exitcode for process in processes] == [0, 0, 0]
 
 

@@ -17,7 +17,7 @@ from tapestry.core.clock import DAY
 
 pytestmark = pytest.mark.live
 
-SOON = 60.0
+SOON = 180.0
 
 
 @pytest.fixture

@@ -8,9 +8,11 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from filters.launch import parts as parts_module
 from filters.launch.parts import Part, Parts
 from filters.runtime import endings
 from tapestry.core.child_process import Child, spawn
@@ -67,8 +69,9 @@ def test_one_that_is_killed_is_started_again_and_the_others_go_on(make: Make) ->
 
 
 def test_one_that_dies_again_and_again_is_told_and_ends_no_other(
-    make: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    make: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    monkeypatch.setattr(parts_module, "time", SimpleNamespace(monotonic=lambda: 1000.0))
     (one, started), (other, _) = make("one"), make("other")
     parts = Parts(others=[one, other])
     started.program = FAIL

@@ -46,7 +46,7 @@ def test_it_runs_in_a_directory_with_a_space(tmp_path, monkeypatch):
     run.mkdir()
     server = redis_server.start(run)
     try:
-        server.wait()
+        server.wait(120)
     finally:
         stop([server.child])
     assert server.child.process.returncode is not None
@@ -60,6 +60,6 @@ def test_who_takes_the_port_before_it_does_gets_no_password(tmp_path, monkeypatc
         monkeypatch.setattr(redis_server, "free_port", lambda: stranger.port)
         server = redis_server.start(tmp_path)
         with pytest.raises(TapestryError, match="Redis ended"):
-            server.wait()
+            server.wait(120)
     assert stranger.received == b""
     assert (tmp_path / "redis.conf").stat().st_mode & 0o077 == 0

@@ -25,7 +25,8 @@ def whole(connection: socket.socket) -> bytes:
 
 @pytest.fixture(scope="module")
 def web():
-    with running_web() as connect:
+    # No time of it is over while a test connects slow clients on a slow machine.
+    with running_web(IDLE_SECONDS=600, REQUEST_SECONDS=600) as connect:
         yield connect
 
 

@@ -252,7 +252,7 @@ def test_of_two_administrators_who_leave_at_one_time_one_stays(
     data: Path, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     roots = [User.objects.create_superuser(name, password=PASSWORD) for name in ("root", "second")]
-    clients, together = [as_user(root) for root in roots], threading.Barrier(2, timeout=30)
+    clients, together = [as_user(root) for root in roots], threading.Barrier(2, timeout=240)
 
     def looked_at_together(user: User) -> bool:
         answer = is_last_administrator(user)

@@ -20,17 +20,21 @@ from tapestry.core.file_lock import is_shared, shared_lock
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_restart, "LOOK_SECONDS", 1.0)
+    monkeypatch.setattr(spark_restart, "BUSY", 0.02)  # many others may want the same core
     monkeypatch.setattr(spark_restart, "YOUNG", 0.0)
 
 
-@pytest.fixture(params=["while True: pass", "import time; time.sleep(60)"])
+@pytest.fixture(params=["while True: pass", "import time; print(flush=True); time.sleep(600)"])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[bool]:
     """A process that stands for Spark; tell whether it is busy."""
-    with subprocess.Popen([sys.executable, "-c", request.param]) as process:
+    program = [sys.executable, "-c", request.param]
+    with subprocess.Popen(program, stdout=subprocess.PIPE) as process:
         (tmp_path / "spark.pid").write_text(str(process.pid))
         busy = request.param.startswith("while")
         while busy and psutil.Process(process.pid).cpu_times().user < 0.2:
             time.sleep(0.05)  # it is being started
+        if not busy:
+            assert process.stdout is not None and process.stdout.readline() == b"\n"
         yield busy
         process.kill()
 

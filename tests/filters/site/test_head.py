@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -65,19 +66,19 @@ def connection(tmp_path: Path) -> Iterator[http.client.HTTPConnection]:
     port = free_port()
     argv = [sys.executable, "-m", "filters.launch.web_server", str(port)]
     process = subprocess.Popen(argv, cwd=ROOT, env=environment_for(tmp_path))
-    opened = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    opened = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
     try:
         while process.poll() is None:
             try:
                 opened.connect()
                 break
             except ConnectionRefusedError:
-                continue
+                time.sleep(0.05)
         yield opened
     finally:
         opened.close()
         process.terminate()
-        process.wait(30)
+        process.wait(60)
 
 
 def test_a_connection_goes_on_after_it(connection: http.client.HTTPConnection) -> None:

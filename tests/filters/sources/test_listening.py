@@ -37,7 +37,7 @@ def reconcile(listener: listening.Listener) -> None:
     listener.turn()
     for watcher in listener.watchers.values():
         if watcher.thread is not None:
-            watcher.thread.join(30)
+            watcher.thread.join(120)
 
 
 @pytest.mark.parametrize("broken", ["_watched_folders", "watch_mailbox"])

@@ -34,7 +34,7 @@ def test_an_import_is_at_most_two_appends_ahead() -> None:
     time.sleep(0.5)
     assert thread.is_alive()
     stand(11)
-    thread.join(5)
+    thread.join(60)
     assert not thread.is_alive()
 
 

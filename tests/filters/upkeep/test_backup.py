@@ -35,7 +35,7 @@ def backup(site: Path, tmp_path: Path) -> Path:
 
 def refused(data: Path, *arguments: object) -> str:
     program = run(data, *arguments)
-    _, errors = program.communicate(timeout=120)
+    _, errors = program.communicate(timeout=600)
     assert program.returncode == 1 and "Traceback" not in errors, errors
     return errors
 

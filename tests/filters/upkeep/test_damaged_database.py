@@ -65,7 +65,7 @@ def test_a_damaged_database_is_named_and_there_is_no_backup(
     shutil.copytree(site, data)
     damage(data / "db.sqlite3")
     program = run(data, "backup", backup)
-    _, errors = program.communicate(timeout=120)
+    _, errors = program.communicate(timeout=600)
     assert program.returncode == 1 and "Traceback" not in errors, errors
     assert f"The file {data / 'db.sqlite3'} is damaged: " in errors
     assert "manage.py restore" in errors

@@ -105,6 +105,8 @@ def pulls(
         stages = {
             "filters/sources/tasks.py:pull_source": "the task of one source: the log has it",
             "filters/sources/pulling.py:pull_apart": "it is what sets aside",
+            "filters/sources/pulling.py:_put_off": "what sets aside uses it",
+            "filters/sources/pulling.py:_unchanged": "what sets aside uses it",
             "tapestry/ingest/mime/parse.py:_read": "what cannot be read of mail is kept as it came",
         }
         tables = Path(services.tables().root)

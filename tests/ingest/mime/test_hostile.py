@@ -47,7 +47,7 @@ HOSTILE = {
 }
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("what", HOSTILE)
 def test_mail_made_to_break_the_parser_is_kept_soon(what):
     with counted() as work:

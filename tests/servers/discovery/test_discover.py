@@ -63,7 +63,9 @@ def machine(monkeypatch, tmp_path):
 
     monkeypatch.setattr(socket, "getaddrinfo", look_up)
     for patched in (connection, module):
+        monkeypatch.setattr(patched, "SECONDS", 60.0)
         monkeypatch.setattr(patched, "wait_until", lambda _deadline: None)
+    monkeypatch.setattr(module, "DNS_SECONDS", 60.0)
     # The authorities of the system are read once.
     web_request._tls.cache_clear()
     yield
@@ -88,7 +90,8 @@ def test_srv_records_name_the_server(imap):
     with network(records) as (reached, names):
         found = discover("x.org", "imap", reached)
     assert (found.way, found.settings) == ("srv", ServerSettings("by-srv.x.org", imap.port))
-    assert set(names.asked) == {"_imaps._tcp.x.org", "_imap._tcp.x.org", "x.org"}
+    srv = {"_imaps._tcp.x.org", "_imap._tcp.x.org"}
+    assert srv <= set(names.asked) <= srv | {"x.org"}  # what else is looked for is not waited for
     assert not any("LOGIN" in line or "AUTHENTICATE" in line for line in imap.log)
 
 
@@ -100,14 +103,14 @@ def test_the_order_of_srv_records():
         ("_submissions._tcp.x.org", "SRV"): ["0 0 0 ."],
     }
     with running_name_server(records) as server:
-        found = Records(server.resolver).servers("x.org", "imap", 5.0)
+        found = Records(server.resolver).servers("x.org", "imap", 60.0)
         assert [(s.host, s.port, s.security) for s in found] == [
             ("d.x.org", 993, "tls"),
             ("c.x.org", 993, "tls"),
             ("e.x.org", 143, "starttls"),
             ("b.x.org", 993, "tls"),
         ]
-        (sending,) = Records(server.resolver).servers("x.org", "smtp", 5.0)
+        (sending,) = Records(server.resolver).servers("x.org", "smtp", 60.0)
         assert (sending.host, sending.port, sending.security) == ("f.x.org", 587, "starttls")
 
 

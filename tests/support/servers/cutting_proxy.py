@@ -28,10 +28,9 @@ class CuttingProxy:
 
     def hang_up(self) -> None:
         """Cut all lines there are."""
-        for line in self._open:
+        while self._open:
             with suppress(OSError):
-                line.shutdown(socket.SHUT_RDWR)
-        self._open.clear()
+                self._open.pop().shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         # Closing alone would not wake the one that waits there.
@@ -47,10 +46,11 @@ class CuttingProxy:
             except OSError:
                 return
             try:
-                server = socket.create_connection(("127.0.0.1", self.target), 5)
+                server = socket.create_connection(("127.0.0.1", self.target), 60)
             except OSError:
                 client.close()
                 continue
+            server.settimeout(None)  # who has nothing to say for a while is not cut off
             for line in (client, server):
                 line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._open += [client, server]

@@ -220,9 +220,8 @@ def running_dovecot(
 
 
 def _wait_for(port: int, process: subprocess.Popen, home: Path) -> None:
-    for _ in range(100):
-        if process.poll() is not None:
-            break
+    until = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < until:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
         except OSError:

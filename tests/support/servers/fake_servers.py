@@ -46,7 +46,7 @@ class _Server:
             threading.Thread(target=self._talk, args=(caller,), daemon=True).start()
 
     def _talk(self, caller):
-        caller.settimeout(20)
+        caller.settimeout(120)
         caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
         def say(*lines):

@@ -19,6 +19,8 @@ from pathlib import Path
 import pytest
 from support.paths import ROOT
 
+from tapestry.core.child_process import free_port
+
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     import nntplib
@@ -102,13 +104,14 @@ class Inn:
     @contextmanager
     def session(self) -> Iterator[nntplib.NNTP]:
         """A second client beside the one under test."""
-        with nntplib.NNTP("127.0.0.1", self.port, readermode=True, timeout=20) as client:
+        with nntplib.NNTP("127.0.0.1", self.port, readermode=True, timeout=60) as client:
             yield client
 
     def post(self, *articles: bytes) -> None:
         """Post articles; each must name its newsgroups."""
-        left = list(articles)
-        for _ in range(50):
+        left, said = list(articles), ""
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
             try:
                 with self.session() as client:
                     while left:
@@ -130,11 +133,11 @@ class Inn:
     def control(self, *command: str) -> None:
         """Tell the server something, as its keeper does."""
         done = subprocess.run(
-            [*_drop_prefix(), self._program("ctlinnd"), "-t", "20", *command],
+            [*_drop_prefix(), self._program("ctlinnd"), "-t", "60", *command],
             env=self._environment(),
             capture_output=True,
             text=True,
-            timeout=30,
+            timeout=120,
             check=False,
             **_drop(),
         )
@@ -201,7 +204,7 @@ def running_inn(authority: object = None) -> Iterator[Inn]:
     # Not pytest's directory: the server runs as news, who may not go in there.
     home = Path(tempfile.mkdtemp(prefix="inn-"))
     home.chmod(0o755)
-    server = Inn(home, _free_port())
+    server = Inn(home, free_port())
     try:
         _prepare(server, authority)
         server.start()
@@ -219,7 +222,7 @@ def _prepare(server: Inn, authority: object) -> None:
     etc = home / "etc"
     tls = ""
     if authority is not None:
-        server.tls_port = _free_port()
+        server.tls_port = free_port()
         certificate = authority.issue_cert("127.0.0.1")
         certificate.cert_chain_pems[0].write_to_path(str(etc / "cert.pem"))
         certificate.private_key_pem.write_to_path(str(etc / "key.pem"))
@@ -263,7 +266,7 @@ def _empty_spool(server: Inn) -> None:
         env=server._environment(),
         check=True,
         capture_output=True,
-        timeout=30,
+        timeout=120,
         **_drop(),
     )
     for made in (home / "db").glob("history.n.*"):
@@ -289,16 +292,9 @@ def _drop_prefix() -> list[str]:
     return ["unshare", "--user", "--map-user=9", "--map-group=9"]
 
 
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
-
-
 def _wait_for(port: int, server: Inn) -> None:
-    for _ in range(150):
-        if server.processes[-1].poll() is not None:
-            break
+    until = time.monotonic() + 60
+    while server.processes[-1].poll() is None and time.monotonic() < until:
         try:
             socket.create_connection(("127.0.0.1", port), 1).close()
         except OSError:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,10 +61,11 @@ def running_postgres(authority: trustme.CA | None = None) -> Iterator[str]:
         ready = [programs() / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]
         while subprocess.run(ready, check=False).returncode:
             assert started.poll() is None, (home / "log").read_text()
+            time.sleep(0.1)
         yield f"postgres://tapestry@127.0.0.1:{port}/postgres"
     finally:
         started.send_signal(signal.SIGINT)  # at once, whoever is still connected
-        started.wait(20)
+        started.wait(60)
         shutil.rmtree(home)
 
 

@@ -18,7 +18,7 @@ class Redis:
 
     def start(self) -> None:
         self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
-        redis_server.RedisServer(self.url, None).wait()
+        redis_server.RedisServer(self.url, None).wait(120)
 
     def kill(self) -> None:
         self.process.kill()

@@ -38,7 +38,7 @@ def manage(data: Path, *arguments: str, **environment: str) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -50,7 +50,7 @@ def environment_for(data: Path) -> dict[str, str]:
     theirs = ("REDIS_URL", "SPARK_REMOTE", "DATABASE_URL")
     kept = {name: value for name, value in os.environ.items() if name not in theirs}
     # The first preview meets a Spark that has just started, on a machine with other tests.
-    patient = {"TAPESTRY_PREVIEW_SECONDS": "120", **kept}
+    patient = {"TAPESTRY_PREVIEW_SECONDS": "300", **kept}
     return patient | {"TAPESTRY_DATA": str(data), "TAPESTRY_TICK": "1"}
 
 
@@ -74,7 +74,7 @@ def start(
     return Site(data, f"http://127.0.0.1:{port}/", process)
 
 
-def wait_ready(site: Site, seconds: float = 150) -> str:
+def wait_ready(site: Site, seconds: float = 300) -> str:
     """Wait for the line that says so; return all that was printed."""
     deadline = time.monotonic() + seconds
     log = site.data / "up.log"
@@ -94,7 +94,7 @@ def end(site: Site, *, sets_aside: bool = False) -> int:
     if site.process.poll() is None:
         site.process.send_signal(signal.SIGINT)
     try:
-        code = site.process.wait(90)
+        code = site.process.wait(180)
     except subprocess.TimeoutExpired:
         os.killpg(site.process.pid, signal.SIGKILL)
         raise

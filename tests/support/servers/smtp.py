@@ -92,7 +92,8 @@ class _Controller(Controller):
 
     def __init__(self, handler: _Handler, listener: socket.socket, **options: Any) -> None:
         port = listener.getsockname()[1]
-        super().__init__(handler, "127.0.0.1", port, server_hostname="mx", **options)
+        options = {"server_hostname": "mx", "ready_timeout": 60, **options}
+        super().__init__(handler, "127.0.0.1", port, **options)
         self.listener = listener
 
     def _create_server(self) -> Any:

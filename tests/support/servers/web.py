@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,7 +62,7 @@ def running_site(data: Path) -> Iterator[Callable[..., socket.socket]]:
     """Run it before the site, on a data directory; yield what opens a connection."""
     port = free_port()
     migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0", "--data", str(data)]
-    subprocess.run(migrate, cwd=ROOT, check=True, timeout=120)
+    subprocess.run(migrate, cwd=ROOT, check=True, timeout=300)
     argv = [sys.executable, "-m", "filters.launch.web_server", str(port)]
     with _running(argv, port, TAPESTRY_DATA=str(data)) as connect:
         yield connect
@@ -79,7 +80,7 @@ def _running(argv: list[str], port: int, **env: str) -> Iterator[Callable[..., s
             made = socket.socket()
             if window is not None:
                 made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
-            made.settimeout(60)
+            made.settimeout(120)
             made.connect(("127.0.0.1", port))
             made.sendall(data)
             opened.append(made)
@@ -91,12 +92,12 @@ def _running(argv: list[str], port: int, **env: str) -> Iterator[Callable[..., s
                     connect().close()
                     break
                 except ConnectionRefusedError:
-                    continue
+                    time.sleep(0.05)
             yield connect
         finally:
             for made in opened:
                 made.close()
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=60)
             output.seek(0)
             print(output.read().decode())

@@ -1,0 +1,40 @@
+"""What tests do with pages in a browser: sign in and out, and look whether all of it fits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+
+def sign_in(page: Page, name: str = "terry", password: str = "secret") -> None:
+    """Fill in the page to sign in, and send it off: what comes of it is waited for elsewhere."""
+    page.get_by_label("Name", exact=True).fill(name)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def open_signed_in(page: Page, address: str, **who: str) -> None:
+    """Come to a page by way of the page to sign in, and wait until it is there.
+
+    ``**/me/`` would not do: it is also at the end of ``/sign-in/?next=/me/``.
+    """
+    page.goto(address)
+    sign_in(page, **who)
+    page.wait_for_url(address)
+
+
+def end_session(page: Page) -> None:
+    """Let a browser forget its session, after its page is left.
+
+    A page that asks for news would go to the page to sign in, across what the test does next.
+    """
+    page.goto("about:blank")
+    page.context.clear_cookies(name="tapestry_session")
+
+
+def show(page: Page, picture: Path) -> None:
+    """Keep a picture of a page, which fits into its window once its styles are there."""
+    page.wait_for_load_state()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), picture.name
+    page.screenshot(path=picture, full_page=True)
