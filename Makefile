@@ -36,7 +36,7 @@ JAVA_17 = { "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 || true; } \
 	| grep -Eq 'version "(1[7-9]|[2-9][0-9])'
 PYTHON_311 = $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
 HAS_VENV = $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null
-HAS_CHROMIUM = command -v chromium chromium-browser google-chrome >/dev/null
+HAS_CHROMIUM = command -v chromium >/dev/null && command -v chromium-headless-shell >/dev/null
 HAS_DOVECOT = [ -x "$$(PATH=$$PATH:/usr/sbin command -v dovecot || true)" ] \
 	&& [ -e /usr/lib/dovecot/imap -o -e /usr/libexec/dovecot/imap ]
 
@@ -102,7 +102,7 @@ servers: java $(INN_READY)
 	$(call need,Pigeonhole's sieve-test (for the tests),command -v sieve-test >/dev/null,dovecot-sieve)
 	@if [ -d /run/systemd/system ] && [ "$$(id -u)" = 0 ]; then \
 		systemctl disable --quiet --now dovecot.service dovecot.socket 2>/dev/null || true; fi
-	$(call need,Chromium (for the tests),$(HAS_CHROMIUM),chromium)
+	$(call need,Chromium and its headless shell (for the tests),$(HAS_CHROMIUM),chromium chromium-headless-shell)
 	$(call need,a C compiler (for the tests),$(HAS_COMPILER),gcc libc6-dev)
 	$(call need,PostgreSQL's server (for the tests),$(HAS_POSTGRES),postgresql)
 	$(call need,the libraries of INN (for the tests),$(HAS_INN_LIBRARIES),$$($(INN_LIBRARIES)))

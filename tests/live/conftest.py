@@ -41,9 +41,19 @@ def no_attempts():
 @pytest.fixture(scope="session")
 def chromium():
     """Where the browser is."""
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    return program("chromium")
+
+
+@pytest.fixture(scope="session")
+def headless_shell():
+    """Where the browser is without what it shows around pages: it takes half of the time."""
+    return program("chromium-headless-shell")
+
+
+def program(name):
+    found = shutil.which(name)
     if found is None:
-        pytest.skip("There is no Chromium; `make test` installs it on Debian.")
+        pytest.skip(f"There is no {name}; `make test` installs it on Debian.")
     return found
 
 
@@ -56,10 +66,14 @@ def pictures(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def running_browser(chromium):
-    """A headless browser that runs as long as the tests of one file do."""
+def running_browser(request):
+    """A headless browser that runs as long as the tests of one file do.
+
+    It is the shell, but where a file needs the whole browser: ``PROGRAM = "chromium"``.
+    """
+    path = request.getfixturevalue(getattr(request.module, "PROGRAM", "headless_shell"))
     with sync_playwright() as driver:
-        yield driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
 
 
 @pytest.fixture

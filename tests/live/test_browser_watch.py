@@ -21,10 +21,10 @@ FAULTY = """
 PICTURES = ["last-0.png", "last-1.png"]
 
 
-def test_errors_and_requests_to_other_hosts_are_seen_on_every_page(chromium, tmp_path):
+def test_errors_and_requests_to_other_hosts_are_seen_on_every_page(headless_shell, tmp_path):
     playwright = pytest.importorskip("playwright.sync_api")
     with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        opened = driver.chromium.launch(executable_path=headless_shell, args=["--no-sandbox"])
         watch = BrowserWatch(opened, ["expected", "net::ERR"])
         for page in (opened.new_page(), opened.new_context().new_page()):
             page.set_content(FAULTY)

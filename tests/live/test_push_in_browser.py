@@ -29,6 +29,10 @@ from tapestry.tables.delta.log import Tables
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 PHONE = {"width": 390, "height": 844}
+
+PROGRAM = "chromium"
+"""The headless shell shows no notifications."""
+
 BROWSER = Browser.new()
 
 SUBSCRIPTION = """
