@@ -104,9 +104,8 @@ def _me_changed(instance: User | Profile, **_: Any) -> None:
         recompile_all_of(user.username, None, changed_only=True, ahead=ahead)
     if old_name is not None:
         for name in {old_name, user.username}:
-            recompile_all_of(
-                name, None, ahead=ahead
-            )  # the save may be part of a transaction: no clock
+            # The save may be part of a transaction: no clock.
+            recompile_all_of(name, None, ahead=ahead)
 
 
 def _members_changed(
