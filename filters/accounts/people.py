@@ -153,7 +153,8 @@ def resolver(asker: User, directory: Directory = STORED) -> Callable[[str | None
         whose = asker if owner is None else _named(owner, asker, directory)
         texts = [] if whose is None else directory.texts(whose, name)
         if whose != asker:
-            texts = [said for said in texts if said[1] == Filter.Visibility.SHARED]
+            shared = Filter.Visibility.SHARED
+            texts = [(text, visibility) for text, visibility in texts if visibility == shared]
         if not texts:
             raise TapestryError(
                 f"There is no filter {name} of {owner or asker.get_username()}’s that you may use.",

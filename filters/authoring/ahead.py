@@ -22,7 +22,7 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 
 from filters.accounts import people
-from filters.authoring.understanding import FilterName, understand
+from filters.authoring.understanding import FilterName, track_references, understand
 from filters.models import Filter, Profile, Reference, SharedWindow
 from filters.runtime.batching import batched, in_batches
 from tapestry.core.errors import TapestryError
@@ -37,8 +37,8 @@ ROUNDS = 10
 
 NOBODY = Q(pk__in=[])
 
-Said = tuple[str, str, str]
-"""What a filter says to those that refer to it: its name, text and visibility."""
+Definition = tuple[str, str, str]
+"""What those that refer to a filter take from it: its name, text and visibility."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Change:
     profile: Profile | None = None
 
     @classmethod
-    def of_filter(cls, owner: User, before: Said | None, after: Said | None) -> Change:
-        """Return the change of what a filter says; None is a filter that is not there."""
+    def of_filter(cls, owner: User, before: Definition | None, after: Definition | None) -> Change:
+        """Return the change of a filter's definition; None is a filter that is not there."""
         if before == after:
             return cls()
         filters: dict[tuple[int, str], tuple[str, str] | None] = {}
@@ -135,8 +135,8 @@ class _Snapshot(people.Directory):
     def texts(self, owner: User, name: str) -> Sequence[tuple[str, str]]:
         key = (owner.pk, name.lower())
         if key in self._change.filters:
-            said = self._change.filters[key]
-            return [] if said is None else [said]
+            changed = self._change.filters[key]
+            return [] if changed is None else [changed]
         if key not in self._texts:
             self._texts[key] = list(super().texts(owner, name))
         return self._texts[key]
@@ -175,11 +175,6 @@ class Ahead:
         self._checked = _Snapshot(Change())
         """What was seen under the lock: of it nothing changes but by who holds that."""
 
-    def compile(self, change: Change) -> None:
-        """Compile the filters that a change concerns as if it were stored, and were it alone."""
-        for filter_ in self._stale(change):
-            self._keep(filter_, _Snapshot(change))
-
     @contextmanager
     def locked(self, change: Callable[[], Change], instant: Callable[[], T]) -> Iterator[T]:
         """Hold the lock of the shared window, in a transaction, with all compiled but a few.
@@ -187,7 +182,9 @@ class Ahead:
         Yield the instant, which is asked for before the lock.
         """
         for left in reversed(range(ROUNDS)):
-            self.compile(change())
+            known = change()
+            for filter_ in self._stale(known):
+                self._keep(filter_, _Snapshot(known))
             at = instant()
             with transaction.atomic():
                 SharedWindow.lock()
@@ -292,6 +289,7 @@ def _compile(filter_: Filter, snapshot: _Snapshot) -> _Compiled:
         addresses_of=noting("addresses_of"),
         zone_of=noting("zone_of"),
     )
+    noted, references = track_references(noted)
     try:
         understood = understand(filter_.text, noted)
         outcome = Outcome(understood.tql, understood.phrase or "", understood.display_tql)
@@ -301,9 +299,5 @@ def _compile(filter_: Filter, snapshot: _Snapshot) -> _Compiled:
         if is_of_surroundings(failure):
             raise
         outcome = Outcome(unforeseen=failure)
-    references = frozenset(
-        ((given[0] or context.owner or "").lower(), given[1].lower())
-        for function, given in asked
-        if function == "resolve"
-    )
-    return _Compiled(_basis(filter_, context), asked, replace(outcome, references=references))
+    outcome = replace(outcome, references=frozenset(references))
+    return _Compiled(_basis(filter_, context), asked, outcome)

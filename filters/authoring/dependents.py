@@ -31,7 +31,7 @@ from filters.runtime.batching import BATCH_SIZE, by_key, in_batches
 from filters.runtime.bulk import update_rows
 from filters.store.filter_store import DjangoClock
 from filters.store.shared_window import detach
-from tapestry.core.surroundings import is_of_surroundings
+from tapestry.run.limits import isolate
 from tapestry.tables.append import advance_watermark
 
 FILTER, PART = SetAside.Kind.FILTER, "meaning"
@@ -184,33 +184,28 @@ def _recompile(
     outcomes = ahead.outcomes(which)
     if changed_only:
         before = by_key(Filter.objects.all(), outcomes, "tql")
-        outcomes = {key: new for key, new in outcomes.items() if new.differs(before[key])}
+        outcomes = {
+            key: outcome for key, outcome in outcomes.items() if outcome.differs(before[key])
+        }
     if not outcomes:
         return
     for filters in in_batches(Filter.objects.order_by(), outcomes):
         detach(filters)
     at = Clock.instant() if at is None else at  # all that comes has a later one
-    _store(sorted(outcomes), outcomes, at)
+    _store(outcomes, at)
 
 
-def _store(keys: Sequence[int], outcomes: dict[int, Outcome], at: int) -> None:
-    """Store what filters mean from ``at`` on.
+def _store(outcomes: Mapping[int, Outcome], at: int) -> None:
+    """Store what filters mean from ``at`` on; one of which that raises an error is set aside."""
 
-    One that raises an error as it is compiled or stored is set aside: halves are tried until it
-    is known.
-    """
-    try:
+    def store(keys: Sequence[int]) -> list[None]:
         with transaction.atomic():
             _store_at_once(keys, outcomes, at)
-    except Exception as error:
-        if is_of_surroundings(error):
-            raise
-        if len(keys) == 1:
-            _store_at_once(keys, {keys[0]: Outcome(unforeseen=error)}, at)
-            return
-        half = len(keys) // 2
-        for part in (keys[:half], keys[half:]):
-            _store(part, outcomes, at)
+        return []
+
+    _, failures = isolate(store, sorted(outcomes))
+    for key, error in failures:
+        _store_at_once([key], {key: Outcome(unforeseen=error)}, at)
 
 
 def _store_at_once(keys: Sequence[int], outcomes: Mapping[int, Outcome], at: int) -> None:

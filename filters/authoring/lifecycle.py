@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from filters.accounts import people
-from filters.authoring.ahead import Ahead, Change, Said
+from filters.authoring.ahead import Ahead, Change, Definition
 from filters.authoring.dependents import (
     has_dependents,
     leave_pending_window,
@@ -147,7 +147,7 @@ def change(
         if stored is None:
             return Change()
         new = (name or stored.name, text, visibility or stored.visibility)
-        return Change.of_filter(stored.owner, _said(stored), new)
+        return Change.of_filter(stored.owner, _definition(stored), new)
 
     with ahead.locked(for_others, present) as at:
         detached = _lock_detached(changed)
@@ -227,7 +227,7 @@ def delete(doomed: Filter) -> None:
 
     def for_others() -> Change:
         stored = _stored(doomed)
-        return Change.of_filter(stored.owner, _said(stored), None) if stored else Change()
+        return Change.of_filter(stored.owner, _definition(stored), None) if stored else Change()
 
     with ahead.locked(for_others, present) as at:
         locked = _lock_detached(doomed)  # what a run is storing is there by then, to be deleted
@@ -271,7 +271,7 @@ def _stored(known: Filter) -> Filter | None:
     return Filter.objects.select_related("owner").filter(pk=known.pk).first()
 
 
-def _said(of: Filter) -> Said:
+def _definition(of: Filter) -> Definition:
     return of.name, of.text, of.visibility
 
 

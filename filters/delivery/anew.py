@@ -29,4 +29,4 @@ def _plan_anew() -> None:
 
 
 def _replan(filter_ids: Sequence[int]) -> list[int]:
-    return [schedule.replan(some) for some in in_batches(Filter.objects.all(), filter_ids)]
+    return [schedule.replan(filters) for filters in in_batches(Filter.objects.all(), filter_ids)]

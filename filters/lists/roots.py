@@ -14,7 +14,7 @@ from tapestry.core.message import PUBLIC
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.delta.data_files import DataFile
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import lookup, narrowest_first
+from tapestry.tables.read import lookup, narrowest_by_msgid, narrowest_first
 
 STEPS = 8
 """Parents above a message that are looked up, at most, until one has a card or References."""
@@ -71,7 +71,7 @@ def _roots_of_cards(msgids: Iterable[str], audiences: Sequence[str]) -> dict[str
     for batch in batched(sorted(msgids)):
         cards = Card.objects.filter(msgid__in=batch, audience__in=audiences).exclude(root="")
         found += cards.values("msgid", "audience", "root")
-    return {card["msgid"]: card["root"] for card in reversed(narrowest_first(found))}
+    return {msgid: card["root"] for msgid, card in narrowest_by_msgid(found).items()}
 
 
 def _climb(msgid: str, known: Mapping[str, str], above: Mapping[str, str]) -> str:

@@ -31,7 +31,9 @@ def _store(apps: Apps, owner: str, folder: str, state: dict) -> None:
         account=named[1], audience=named[2], folder=folder, defaults={"state": state}
     )
     if not made:  # of two sources the first decides, and what is missing is that of both
-        merged, other = (json.loads(each.get("text", "null")) or each for each in (row.state, state))
+        merged, other = (
+            json.loads(stored.get("text", "null")) or stored for stored in (row.state, state)
+        )
         withheld, more = merged.get("withheld"), other.get("withheld")
         if more and withheld and more["numbering"] == withheld["numbering"]:
             withheld["missing"] = more["missing"] | withheld["missing"]

@@ -21,7 +21,7 @@ from tapestry.tables.read import (
     Card,
     card_of,
     lookup,
-    narrowest_first,
+    narrowest_by_msgid,
     same_message_id,
 )
 
@@ -52,14 +52,16 @@ BEFORE, AFTER = 40, 200
 def lines(user: User, msgids: Sequence[str], marked: Highlights) -> list[Line]:
     """Return the lines of those of some messages that a user may see now."""
     tables, audiences = services.tables(), people.audiences(user)
-    visible = _narrowest(tables, msgids, audiences)
+    rows = lookup(tables, MESSAGES, "msgid", msgids, audiences, (*CARD, "audience"))
+    visible = narrowest_by_msgid(rows)
     shared = same_message_id(tables, list(visible), audiences)
-    unmarked = [msgid for msgid, (card, _) in visible.items() if not _shows_word(card, marked)]
+    unmarked = [msgid for msgid, row in visible.items() if not _shows_word(row["subject"], marked)]
     starred = {msgid for msgid, state in states(user, list(visible)).items() if state.starred_at}
     excerpts = _excerpts(tables, unmarked, audiences, marked.get("body"))
     return [
         _line(
-            *visible[msgid],
+            card_of(visible[msgid]),
+            visible[msgid]["audience"],
             marked,
             excerpts.get(msgid, SafeString()),
             shares_id=msgid in shared,
@@ -70,19 +72,9 @@ def lines(user: User, msgids: Sequence[str], marked: Highlights) -> list[Line]:
     ]
 
 
-def _narrowest(
-    tables: Tables, msgids: Sequence[str], audiences: Sequence[str]
-) -> dict[str, tuple[Card, str]]:
-    """Return the card and the audience of the narrowest copy of each message."""
-    rows = lookup(tables, MESSAGES, "msgid", msgids, audiences, (*CARD, "audience"))
-    return {
-        row["msgid"]: (card_of(row), row["audience"]) for row in reversed(narrowest_first(rows))
-    }
-
-
-def _shows_word(card: Card, marked: Highlights) -> bool:
+def _shows_word(subject: str | None, marked: Highlights) -> bool:
     pattern = marked.get("subject")
-    return pattern is not None and pattern.search(card.subject or "") is not None
+    return pattern is not None and pattern.search(subject or "") is not None
 
 
 def _excerpts(
@@ -92,8 +84,8 @@ def _excerpts(
     if pattern is None or not msgids:
         return {}
     columns = ("msgid", "audience", "body")
-    rows = narrowest_first(lookup(tables, MESSAGES, "msgid", msgids, audiences, columns))
-    bodies = {row["msgid"]: row["body"] or "" for row in reversed(rows)}
+    rows = narrowest_by_msgid(lookup(tables, MESSAGES, "msgid", msgids, audiences, columns))
+    bodies = {msgid: row["body"] or "" for msgid, row in rows.items()}
     found = {msgid: pattern.search(body) for msgid, body in bodies.items()}
     return {
         msgid: highlight(_around(bodies[msgid], *word.span()), pattern)

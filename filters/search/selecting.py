@@ -15,7 +15,7 @@ from filters.search.searches import Found
 from filters.triage.lists import select_keys
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.read import lookup, narrowest_first
+from tapestry.tables.read import lookup, narrowest_by_msgid
 
 MOST = 10_000
 """Results that are selected at once: those that no filter found get their cards meanwhile."""
@@ -38,14 +38,11 @@ def _card_keys(user: User, msgids: Sequence[str]) -> list[int]:
     """Return the keys of the cards of messages: of the copies that the results show."""
     tables, audiences = services.tables(), people.audiences(user)
     rows = lookup(tables, MESSAGES, "msgid", msgids, audiences, ("msgid", "audience"))
-    wanted = {
-        row["msgid"]: CopyKey(row["msgid"], row["audience"])
-        for row in reversed(narrowest_first(rows))
-    }
+    shown = [CopyKey(msgid, row["audience"]) for msgid, row in narrowest_by_msgid(rows).items()]
     known = _keys(msgids, audiences)
-    ensure_cards(tables, [copy for copy in wanted.values() if copy not in known])
+    ensure_cards(tables, [copy for copy in shown if copy not in known])
     known = _keys(msgids, audiences)
-    return [known[copy] for copy in wanted.values() if copy in known]
+    return [known[copy] for copy in shown if copy in known]
 
 
 def _keys(msgids: Sequence[str], audiences: Sequence[str]) -> dict[tuple[str, str], int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from django.contrib.auth.models import User
 from django.http import Http404, QueryDict
@@ -26,53 +25,45 @@ FIELD = "id"
 """The field that names a message, and before a colon and an audience the one that names a copy."""
 
 
-class Named(NamedTuple):
-    """What a form names: the copy of a message for an audience.
+def copies_in(form: QueryDict) -> list[CopyKey]:
+    """Return the copies that a form names, each once.
 
-    Without an audience it is the copy that the person sees in their lists: so it is in pages that
+    One without an audience is the copy that the person sees in their lists: so it is in pages that
     were open before forms named copies.
-    """
 
-    msgid: str
-    audience: str = ""
-
-
-def named_in(form: QueryDict) -> list[Named]:
-    """Return what a form names, each once.
-
-    >>> named_in(QueryDict("id=a&id:public=b&id:group:parc=b&id:public=b&idea=c"))
-    [Named(msgid='a', audience=''), Named(msgid='b', audience='public'), \
-Named(msgid='b', audience='group:parc')]
+    >>> copies_in(QueryDict("id=a&id:public=b&id:group:parc=b&id:public=b&idea=c"))
+    [CopyKey(msgid='a', audience=''), CopyKey(msgid='b', audience='public'), \
+CopyKey(msgid='b', audience='group:parc')]
     """
     parts = ((field.partition(":"), msgids) for field, msgids in form.lists())
-    named = (
-        Named(str(msgid), audience)
+    copies = (
+        CopyKey(str(msgid), audience)
         for (name, _, audience), msgids in parts
         if name == FIELD
         for msgid in msgids
     )
-    return list(dict.fromkeys(named))
+    return list(dict.fromkeys(copies))
 
 
-def named_targets(user: User, action: Action, named: Sequence[Named]) -> list[Target]:
-    """Return the messages that a form names, each the copy that it names.
+def named_targets(user: User, action: Action, copies: Sequence[CopyKey]) -> list[Target]:
+    """Return the messages that a form names, each the copy that it names (``copies_in``).
 
     Those are left out that are not there, or not theirs to see: another copy does not stand in for
     it.  Left out too, if the action is for messages in lists, are those in none.  Where nothing is
     left, raise Http404; TapestryError if there were some in no list.
     """
-    msgids = list(dict.fromkeys(one.msgid for one in named))
+    msgids = list(dict.fromkeys(copy.msgid for copy in copies))
     listed = in_lists(user, msgids)
-    known = _copies(user, [one.msgid for one in named if one.audience])
-    known |= {Named(msgid): target for msgid, target in listed.items()}
-    wanted = [one for one in named if one.msgid in listed or not action.listed_only]
-    targets = (known.get(one) or _with_card(_find(user, one)) for one in wanted)
+    known = _with_cards(user, [copy.msgid for copy in copies if copy.audience])
+    known |= {CopyKey(msgid, ""): target for msgid, target in listed.items()}
+    wanted = [copy for copy in copies if copy.msgid in listed or not action.listed_only]
+    targets = (known.get(copy) or _with_card(_find(user, copy)) for copy in wanted)
     found = [target for target in targets if target is not None]
     if found:
         return found
-    others = {one.msgid for one in named if one not in wanted and _find(user, one)}
-    if others:
-        raise in_no_list(len(others))
+    unlisted = {copy.msgid for copy in copies if copy not in wanted and _find(user, copy)}
+    if unlisted:
+        raise in_no_list(len(unlisted))
     raise Http404(_NOT_THERE)
 
 
@@ -142,17 +133,17 @@ def _with_state(user: User, msgids: Sequence[str]) -> dict[str, Target]:
     return {row[0]: Target(*row) for row in rows}
 
 
-def _copies(user: User, msgids: Sequence[str]) -> dict[Named, Target]:
+def _with_cards(user: User, msgids: Sequence[str]) -> dict[CopyKey, Target]:
     """Return the copies of messages that a person may see, of those that have cards."""
     cards = Card.objects.filter(msgid__in=msgids, audience__in=people.audiences(user))
     targets = (Target(*row) for row in cards.values_list("msgid", "audience", "root"))
-    return {Named(target.msgid, target.audience): target for target in targets}
+    return {CopyKey(target.msgid, target.audience): target for target in targets}
 
 
-def _find(user: User, named: Named) -> CopyKey | None:
-    """Return the copy that is named; without an audience, the narrowest that the person sees."""
-    copies = reading.find(user, named.msgid, named.audience or None)
-    return CopyKey(named.msgid, copies[0].audience) if copies else None
+def _find(user: User, copy: CopyKey) -> CopyKey | None:
+    """Return a copy if it is there; without an audience, the narrowest that the person sees."""
+    visible = reading.find(user, copy.msgid, copy.audience or None)
+    return CopyKey(copy.msgid, visible[0].audience) if visible else None
 
 
 def _with_card(copy: CopyKey | None) -> Target | None:

@@ -67,8 +67,9 @@ def _compact() -> None:
 
     present = retention.take_present()
     steps: dict[str, Callable[[], object]] = {"compact": lambda: compact_tables(services.tables())}
-    for audience in settings.RETENTION:
+    if settings.RETENTION:
         steps["follow the clock"] = partial(retention.check_clock, present)
+    for audience in settings.RETENTION:
         steps[f"forget {audience}"] = partial(forget_old, audience, present)
     steps |= {
         "prune deliveries": partial(history.prune, present),

@@ -15,7 +15,7 @@ from tapestry.plan.standing import standing_groups
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, signature_groups
 from tapestry.tables.delta.log import Snapshot, Tables, snapshot
-from tapestry.tables.read import Card, cards, lookup, narrowest_first
+from tapestry.tables.read import Card, cards, lookup, narrowest_by_msgid
 
 EngineOn = Callable[[Snapshot], Engine]
 
@@ -149,7 +149,7 @@ def _newest(
         last = instants[found[limit - 1]]
         found = [msgid for msgid in found if instants[msgid] >= last]
     columns = ("msgid", "received", "audience")
-    rows = narrowest_first(lookup(tables, MESSAGES, "msgid", found, audiences, columns))
-    received = {row["msgid"]: row["received"] for row in reversed(rows)}  # as its card has it
+    rows = narrowest_by_msgid(lookup(tables, MESSAGES, "msgid", found, audiences, columns))
+    received = {msgid: row["received"] for msgid, row in rows.items()}  # as its card has it
     newest = sorted(found, key=lambda msgid: (-instants[msgid], -received[msgid], msgid))[:limit]
     return {msgid: received[msgid] for msgid in newest}

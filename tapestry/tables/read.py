@@ -75,6 +75,16 @@ def narrowest_first(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: width(row["audience"]))
 
 
+def narrowest_by_msgid(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the row of each message with the narrowest audience, by msgid.
+
+    >>> rows = [{"msgid": "a@x", "audience": audience} for audience in ("public", "user:terry")]
+    >>> narrowest_by_msgid(rows)["a@x"]["audience"]
+    'user:terry'
+    """
+    return {row["msgid"]: row for row in reversed(narrowest_first(rows))}
+
+
 def message(tables: Tables, msgid: str, audiences: Collection[str]) -> MessageRow | None:
     """Return the narrowest copy of a message that one of the audiences may see, else None."""
     visible = copies(tables, msgid, audiences)
@@ -96,11 +106,8 @@ def read_copy(msgid: str, copy: Copy) -> MessageRow | None:
 
 def cards(tables: Tables, msgids: Iterable[str], audiences: Collection[str]) -> dict[str, Card]:
     """Return what a list shows of each message that one of the audiences may see."""
-    by_msgid: dict[str, Card] = {}
     rows = lookup(tables, MESSAGES, "msgid", msgids, audiences, (*CARD, "audience"))
-    for row in narrowest_first(rows):
-        by_msgid.setdefault(row["msgid"], card_of(row))
-    return by_msgid
+    return {msgid: card_of(row) for msgid, row in narrowest_by_msgid(rows).items()}
 
 
 def same_message_id(
@@ -115,7 +122,7 @@ def same_message_id(
     msgids = {message_id_of(key) for key in wanted}
     columns = (*CARD, "audience")
     rows = lookup(tables, MESSAGES, "msgid", msgids, audiences, columns, with_copies=True)
-    by_key = {row["msgid"]: card_of(row) for row in reversed(narrowest_first(rows))}
+    by_key = {msgid: card_of(row) for msgid, row in narrowest_by_msgid(rows).items()}
     by_msgid: dict[str, list[Card]] = {}
     for card in sorted(by_key.values(), key=lambda card: (card.ts, card.msgid)):
         by_msgid.setdefault(message_id_of(card.msgid), []).append(card)

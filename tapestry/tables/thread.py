@@ -9,7 +9,7 @@ from typing import Any
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.delta.data_files import DataFile
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import CARD, Card, card_of, lookup, narrowest_first
+from tapestry.tables.read import CARD, Card, card_of, lookup, narrowest_by_msgid
 
 HIGHEST, DEEPEST = 100, 100
 """Lookups on the way up to the root of a thread and on the way down from there, at most.
@@ -104,7 +104,7 @@ def _path(
 
 def _narrowest_copies(rows: list[Row]) -> list[Row]:
     """Return the narrowest copy of each message, in the order given."""
-    chosen = {row["msgid"]: row for row in reversed(narrowest_first(rows))}
+    chosen = narrowest_by_msgid(rows)
     return [chosen[msgid] for msgid in dict.fromkeys(row["msgid"] for row in rows)]
 
 

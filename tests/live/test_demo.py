@@ -203,7 +203,7 @@ def test_no_secret_is_on_a_command_line_or_in_a_log(site: Site) -> None:
 
 
 @pytest.fixture
-def page(browser: Browser, site: Site) -> Iterator[Page]:
+def page(browser: Browser, site: Site) -> Page:
     expect.set_options(timeout=PATIENCE)
     opened = browser.new_context(viewport=DESK).new_page()
     opened.set_default_timeout(PATIENCE)
@@ -212,8 +212,7 @@ def page(browser: Browser, site: Site) -> Iterator[Page]:
     opened.get_by_label("Name", exact=True).fill("terry")
     opened.get_by_label("Password").fill(passwords["terry"])
     opened.get_by_role("button", name="Sign in").click()
-    yield opened
-    expect.set_options(timeout=5_000)
+    return opened
 
 
 def test_what_a_stranger_sees_of_the_demo(

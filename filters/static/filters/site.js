@@ -7,9 +7,8 @@ function markOpen() {
   const message = document.querySelector("#reading article.message");
   document.body.classList.toggle("has-open", Boolean(message));
   const same = rows().filter((row) => row.dataset.msgid === message?.dataset.msgid);
-  // A list may have several copies of a message: the one that is open is named by its buttons.
-  const names = [...(message?.querySelectorAll("#actions input") ?? [])].map(({ name }) => name);
-  const open = same.find((row) => names.includes(`id:${row.dataset.audience}`)) ?? same[0];
+  // A list may have several copies of a message.
+  const open = same.find((row) => row.dataset.audience === message.dataset.audience) ?? same[0];
   for (const row of rows()) {
     if (row === open) row.setAttribute("aria-current", "true");
     else row.removeAttribute("aria-current");

@@ -26,12 +26,6 @@
     selected.set(keyOf({ name, value }), { name, value });
   }
 
-  // The copy that is open is the one that its own buttons name.
-  function openCopy() {
-    const fields = [...(openMessage()?.querySelectorAll("#actions input") ?? [])];
-    return fields.find(({ name }) => isCopy(name)) ?? (openMessage() && copyOf(openMessage()));
-  }
-
   function say() {
     const place = document.getElementById("chosen");
     if (!place || isAll()) return;
@@ -94,8 +88,8 @@
     const address = `/triage/do/${action}/`;
     const own = isAll() && bulk().elements.selection.value;
     const row = rowAt();
-    const one = openCopy() ?? (row && copyOf(row));
-    const copies = selected.size ? [...selected.values()] : [one].filter(Boolean);
+    const shown = [openMessage() ?? row].filter(Boolean).map(copyOf);
+    const copies = selected.size ? [...selected.values()] : shown;
     const named = {};
     for (const { name, value } of copies) (named[name] ??= []).push(value);
     if (own) post(address, { selection: own });

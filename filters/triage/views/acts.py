@@ -19,8 +19,8 @@ from filters.triage.context_processors import selection_of
 from filters.triage.snoozing import read_moment
 from filters.triage.targets import (
     SelectedTargets,
+    copies_in,
     in_no_list,
-    named_in,
     named_targets,
     unread_targets,
 )
@@ -118,15 +118,15 @@ def _step(request: PersonRequest, action: Action, until: int | None) -> tuple[Tr
             step.delete()
             raise in_no_list(targets.left_out)
         return step, targets.left_out
-    named = named_in(request.POST)
-    if not named:
+    copies = copies_in(request.POST)
+    if not copies:
         raise TapestryError("No message is selected.", hint="Select one first.")
-    if len(named) > MOST:
+    if len(copies) > MOST:
         raise TapestryError(
             "Too many messages are selected.", hint="Select all messages of the list instead."
         )
-    found = named_targets(user, action, named)
-    left_out = {one.msgid for one in named} - {target.msgid for target in found}
+    found = named_targets(user, action, copies)
+    left_out = {copy.msgid for copy in copies} - {target.msgid for target in found}
     return steps.act(user, action, found, until), len(left_out)
 
 

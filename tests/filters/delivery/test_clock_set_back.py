@@ -29,12 +29,17 @@ def shown_now(store: Store, filter_: Filter, msgid: str, now: int) -> None:
     store(filter_, msgid, **dict.fromkeys(names, now))
 
 
+def fail(store: Store, filter_: Filter, way: Recorder, clock: SetClock) -> None:
+    """Have a delivery of a filter fail, and be put off for an hour."""
+    way.outcome = Outcome("retry", "It is busy.", retry_after=HOUR / SECOND)
+    shown_now(store, filter_, "one", clock.now)
+    turn()
+
+
 def test_what_failed_is_tried_again(
     jones: Filter, hook: Destination, store: Store, way: Recorder, clock: SetClock
 ) -> None:
-    way.outcome = Outcome("retry", "Slow down.", retry_after=HOUR / SECOND)
-    shown_now(store, jones, "one", clock.now)
-    turn()
+    fail(store, jones, way, clock)
     turn()
     assert len(way.batches) == 1
     clock.now -= AHEAD
@@ -49,13 +54,11 @@ def test_what_failed_is_tried_again(
     assert way.delivered == [("insert", "one")] * 3
 
 
-def test_it_is_so_though_the_clock_was_never_looked_at(
+def test_what_failed_is_tried_again_though_the_clock_was_never_looked_at(
     jones: Filter, hook: Destination, store: Store, way: Recorder, clock: SetClock
 ) -> None:
     """As it is after an upgrade: rows are stamped by the one clock of the site alone."""
-    way.outcome = Outcome("retry", "It is busy.", retry_after=HOUR / SECOND)
-    shown_now(store, jones, "one", clock.now)
-    turn()
+    fail(store, jones, way, clock)
     Heartbeat.objects.all().delete()
     Clock.objects.create(pk=1, last=clock.now)
     clock.now -= AHEAD
@@ -66,9 +69,7 @@ def test_it_is_so_though_the_clock_was_never_looked_at(
 def test_a_clock_that_is_set_back_a_little_changes_nothing(
     jones: Filter, hook: Destination, store: Store, way: Recorder, clock: SetClock
 ) -> None:
-    way.outcome = Outcome("retry", "It is busy.", retry_after=HOUR / SECOND)
-    shown_now(store, jones, "one", clock.now)
-    turn()
+    fail(store, jones, way, clock)
     for step in (10 * SECOND, -30 * SECOND, MINUTE, -45 * SECOND):
         clock.now += step
         turn()

@@ -240,7 +240,8 @@ class TestAfterwards:
     ) -> None:
         compute(alice, "about plan")
         page = page_of(as_user(alice), "about plan", open="plan@example.org")
-        assert '<article class="message" data-msgid="plan@example.org">' in page
+        shown = 'data-msgid="plan@example.org" data-audience="public">'
+        assert f'<article class="message" {shown}' in page
         assert "<strong>3</strong> messages" in page
         missing = as_user(alice).get("/search/", {"q": "about plan", "open": "none@x"})
         assert missing.status_code == 404

@@ -206,4 +206,5 @@ def _change_one(cast: Cast, how: str) -> None:
         status = answer and answer["status"]
         cast.note_filters(how, {row["key"]}, forget=forget, status=status, asked=sent)
         return
-    cast.note_filters(how, {row["key"]})
+    # What is deleted is noted as it is no longer there: its process may have ended before that.
+    cast.note_filters(how, set() if how == "delete" else {row["key"]})
