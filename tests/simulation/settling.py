@@ -8,8 +8,12 @@ from simulation import sources
 from simulation.tasks import BEATS, SECOND, Task
 from simulation.world import CrashedError, OrderFailedError, World
 
-MOST = 30
-"""Rounds after which a world does not settle, which is a fault of it."""
+MOST = 100
+"""Rounds after which a world does not settle, which is a fault of it.
+
+A day in which a source fails each hour is fifty: what was planned before the clock was set back by
+a day is waited for.
+"""
 
 
 _STANDING = """

@@ -330,3 +330,20 @@ def test_what_was_sent_to_somebody_before_they_left_a_group_was_theirs_to_see(is
         story.hooked(1, 0, 1, match)
         story.settle(BEGIN + 2 * HOUR)
     assert any("may not see" in sentence for sentence in found(story)) is not is_before
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_who_leaves_a_group_finds_anew_and_what_was_said_before_stands(leaves):
+    story = Story()
+    story.person("alice", "x")
+    story.destination(1, "alice", "webhook")
+    story.filter(1, "alice", "m.msgid = 'm1'", mode="live")
+    story.mail(BEGIN, {"msgid": "m1", "audience": "group:x"})
+    match = story.match(1, "m1", BEGIN, audience="group:x", told=when(BEGIN))
+    story.mail(BEGIN + HOUR, {"msgid": "m1"})
+    story.hooked(1, 0, 1, match)
+    if leaves:
+        story.person("alice")
+    match.update(matched_at=BEGIN + HOUR, audience="public")  # the copy that everybody sees
+    story.settle(BEGIN + 2 * HOUR)
+    assert any("says insert of m1" in said for said in found(story)) is not leaves

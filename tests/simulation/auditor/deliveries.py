@@ -75,6 +75,9 @@ class Deliveries:
             for entry in point.entries
             if entry["what"] == "filter_changed" and entry["how"] in MEANS_ANEW
         }
+        # Who has left a group finds anew, by what is left to see.
+        left = {name for name, seen in before.items() if seen - self.known.audiences(name)}
+        self.changed |= {key for key, life in lives.items() if life.entry["owner"] in left}
         for entry in point.entries:
             self.forgot |= entry["what"] == "upkeep" and entry["kind"] in ("forget", "restore")
         self.plans.follow(point, lives)
