@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from contextlib import contextmanager
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from imapclient import IMAPClient
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from support.composed import put, send_due
 from support.contrast import too_faint
 from support.engines.sqlite_engine import SqliteEngine
@@ -134,6 +135,25 @@ def test_what_was_typed_last_is_saved_when_the_page_is_left(opened, world):
     page.get_by_role("link", name="Drafts and sent").first.click()
     page.locator("h1", has_text="Drafts and sent").wait_for()
     assert OutgoingMessage.objects.count() == 1, "a page on which nothing was typed is no draft"
+    assert page.faults == []
+
+
+def test_what_was_typed_before_the_script_ran_is_saved_when_the_page_is_left(opened, world):
+    terry, _, _ = world
+    page = opened(terry, "/drafts/", DESK)
+    page.clock.install(time=0)
+    page.clock.pause_at(1)
+    held: list[Route] = []
+    page.route(re.compile(r"/compose[^/]*\.js"), lambda route: held.append(route))
+    page.goto(page.url.replace("/drafts/", "/compose/"), wait_until="commit")
+    page.get_by_label("Text").fill("Typed at once")
+    while not held:
+        page.wait_for_timeout(20)
+    with page.expect_event("load"):
+        held.pop().continue_()
+    page.get_by_role("link", name="Drafts and sent").first.click()
+    page.locator("h1", has_text="Drafts and sent").wait_for()
+    waited_for("Typed at once")
     assert page.faults == []
 
 

@@ -277,6 +277,25 @@ def test_a_browser_is_removed(context, page, service):
     assert page.evaluate("localStorage.getItem('unsubscribed')") == "yes"
 
 
+REGISTER_LATER = """
+  const { register } = ServiceWorkerContainer.prototype;
+  const told = new Promise((resolve) => (window.goOn = resolve));
+  ServiceWorkerContainer.prototype.register = async function (...of) {
+    await told;
+    return register.apply(this, of);
+  };"""
+
+
+def test_a_browser_is_removed_whose_page_does_not_know_it_yet(context, page, service):
+    ask(page)
+    page.add_init_script(REGISTER_LATER)
+    page.reload()
+    page.get_by_role("button", name="Remove").click()
+    page.evaluate("goOn()")
+    page.get_by_text(re.compile("no longer notifies you")).wait_for()
+    assert page.evaluate("localStorage.getItem('unsubscribed')") == "yes"
+
+
 @pytest.mark.parametrize("reason", ["ended", "key"])
 def test_a_subscription_of_no_use_is_made_anew(context, page, service, tmp_path, reason):
     ask(page)

@@ -19,7 +19,9 @@
     return fields.toString();
   }
 
-  let saved = content();
+  // What was typed before this ran, or came back with the page, is not saved yet.
+  const differs = (field) => field.type !== "hidden" && (field.defaultValue ?? field.value) !== field.value;
+  let saved = [...form.elements].some(differs) ? "" : content();
 
   async function save() {
     const now = content();

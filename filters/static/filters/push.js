@@ -82,10 +82,10 @@
   // The browser that is removed here stops by itself as well.
   async function remove(event) {
     const form = event.target;
-    if (!form.closest("[data-here]")) return;
     event.preventDefault();
     try {
-      const own = await subscription();
+      await started; // Before that, no row is known to be of this browser.
+      const own = form.closest("[data-here]") && (await subscription());
       if (own) await own.unsubscribe();
     } finally {
       form.submit();
@@ -104,8 +104,8 @@
     return say(row && (await isOfUse(own)) ? "asked" : "ready");
   }
 
+  const started = start().catch(() => say("failed"));
   part.addEventListener("submit", (event) => {
     if (event.target.matches("form.remove")) remove(event);
   });
-  start().catch(() => say("failed"));
 })();
