@@ -35,10 +35,11 @@ from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from django.contrib.auth.models import Permission, User
 from filters.authoring.lifecycle import install
-from filters.models import Address, Destination
+from filters.models import Address, Delivery, Destination
 from filters.models.source import Source
 from filters.runtime import encryption, services
 from filters.sources.credentials import keep_secret
+from tapestry.core.clock import DAY, wall_clock
 joe, amy = (User.objects.create_user(name) for name in ("joe", "amy"))
 joe.user_permissions.add(Permission.objects.get(codename="publish"))
 for kind, port, user, secret, pattern in {sources!r}:
@@ -47,10 +48,12 @@ for kind, port, user, secret, pattern in {sources!r}:
     keep_secret(source, secret)
     source.save()
 address = Address.objects.create(owner=joe, email="joe@x.org", confirmed_at=1)
-Destination.objects.create(owner=joe, kind="forward", name="forward", address=address)
+forward = Destination.objects.create(owner=joe, kind="forward", name="forward", address=address)
 Destination.objects.create(owner=joe, kind="mailbox", name="mailbox",
     settings={mailbox!r}, secret=encryption.encrypt({password!r}, services.data()))
-install(joe, "from jones", name="jones")
+jones = install(joe, "from jones", name="jones")
+Delivery.objects.create(destination=forward, key="a week of much mail: what comes is no flood",
+    at=wall_clock() - DAY, state="delivered", by_filter={{jones.pk: 1_000_000}})
 install(amy, {answered!r}, name="answered")
 install(amy, {unanswered!r}, name="unanswered", mode="live")
 """
