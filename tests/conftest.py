@@ -18,8 +18,8 @@ LOOPBACK = ["127.0.0.0/8", "::1/128"]
 def pytest_configure():
     """Allow loopback, in this process and in those that it starts; time no example.
 
-    Passwords are hashed in no time in this process, and static files looked for as they are asked
-    for: not all of them with each client.
+    Passwords are hashed in no time in this process, SQLite waits for no disk, and static files are
+    looked for as they are asked for: not all of them with each client.
 
     Celery reads its settings once: here, where there is no Redis.  No Spark runs for long enough
     to gain by the slow compiler of the JVM; on a busy machine it opens its first session late.
@@ -38,6 +38,8 @@ def pytest_configure():
     hypothesis.settings.load_profile("untimed")
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.WHITENOISE_AUTOREFRESH = True
+    if "init_command" in (options := settings.DATABASES["default"].get("OPTIONS", {})):
+        options["init_command"] = options["init_command"].replace("FULL", "OFF")
     settings.PRIVATE_HOSTS = LOOPBACK
     os.environ["TAPESTRY_PRIVATE_HOSTS"] = ",".join(LOOPBACK)
     os.environ.setdefault("TAPESTRY_SPARK_JVM", SHORT_LIVED)
