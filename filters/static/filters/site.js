@@ -6,7 +6,7 @@ const rows = () => [...document.querySelectorAll("#list a.row")];
 function markOpen() {
   const message = document.querySelector("#reading article.message");
   document.body.classList.toggle("has-open", Boolean(message));
-  const same = rows().filter((row) => row.dataset.msgid === message?.dataset.msgid);
+  const same = message ? rows().filter((row) => row.dataset.msgid === message.dataset.msgid) : [];
   // A list may have several copies of a message.
   const open = same.find((row) => row.dataset.audience === message.dataset.audience) ?? same[0];
   for (const row of rows()) {
