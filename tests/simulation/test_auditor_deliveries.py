@@ -346,4 +346,4 @@ def test_who_leaves_a_group_finds_anew_and_what_was_said_before_stands(leaves):
         story.person("alice")
     match.update(matched_at=BEGIN + HOUR, audience="public")  # the copy that everybody sees
     story.settle(BEGIN + 2 * HOUR)
-    assert any("says insert of m1" in said for said in found(story)) is not leaves
+    assert any("says insert of m1" in sentence for sentence in found(story)) is not leaves

@@ -30,9 +30,11 @@ class World:
 
 
 @pytest.mark.parametrize("is_stored", [True, False])
-def test_a_deletion_is_told_if_it_was_stored(is_stored: bool) -> None:
-    world = World([ROW])
-    cast = Cast(world)  # type: ignore[arg-type]
+def test_a_deletion_is_told_if_it_was_stored(
+    is_stored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world: Any = World([ROW])
+    cast = Cast(world)
     cast.filters = {ROW["key"]: ROW}
 
     def request(*_: Any) -> None:
@@ -40,7 +42,7 @@ def test_a_deletion_is_told_if_it_was_stored(is_stored: bool) -> None:
         if is_stored:
             world.rows.clear()
 
-    cast.request = request  # type: ignore[assignment,method-assign]
+    monkeypatch.setattr(cast, "request", request)
     doings.change_filter(cast, ["delete"])
-    told = [entry["key"] for entry in world.history.entries if entry["what"] == "filter_changed"]
-    assert told == [ROW["key"]] * is_stored
+    changes = [entry for entry in world.history.entries if entry["what"] == "filter_changed"]
+    assert [entry["key"] for entry in changes] == [ROW["key"]] * is_stored
