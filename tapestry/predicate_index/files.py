@@ -52,7 +52,7 @@ def write_rows(path: Path, rows: pa.Table, instead_of: Sequence[str] = ()) -> No
                 )
     if version % CHECKPOINT_EVERY == 0:
         try:
-            make_checkpoint(DeltaTable(str(path)), path)
+            make_checkpoint(path)
         except (DeltaError, OSError) as error:
             log.warning("The log of %s gets no checkpoint: %s", path, error)
 

@@ -284,11 +284,12 @@ def _row_groups(data_file: DataFile, schema: pa.Schema) -> Iterator[pa.Table]:
             yield as_present(file.read_row_group(number, columns=schema.names), schema)
 
 
-def drop_old_files(opened: DeltaTable, keep_hours: int, stray: bool | None = None) -> None:
+def drop_old_files(opened: DeltaTable, keep_hours: int, stray: bool | None = None) -> int:
     """Delete the files that only versions older than ``keep_hours`` need, and make a checkpoint.
 
     ``stray`` deletes files of no version too.  A young one may belong to an append that has not
     committed yet: by default they are deleted only if ``keep_hours`` is a day or more.
+    Return the version of the checkpoint.
     """
     unneeded = opened.vacuum(  # which, if it deleted them, would write entries that are not synced
         retention_hours=keep_hours,
@@ -299,4 +300,4 @@ def drop_old_files(opened: DeltaTable, keep_hours: int, stray: bool | None = Non
     for name in unneeded:
         (root_of(opened) / name).unlink(missing_ok=True)
     # A reader that opens the table reads the log from the checkpoint on, not from its start.
-    make_checkpoint(opened, root_of(opened))
+    return make_checkpoint(root_of(opened))

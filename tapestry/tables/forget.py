@@ -37,7 +37,7 @@ from tapestry.tables.compact import (
 from tapestry.tables.delta.data_files import DataFile
 from tapestry.tables.delta.draft import Draft
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.delta.log_check import drop_history, make_checkpoint
+from tapestry.tables.delta.log_check import drop_history
 from tapestry.tables.delta.parquet_file import read_parquet
 from tapestry.tables.hash_runs import extend_index
 from tapestry.tables.rows import ORIGINALS
@@ -184,10 +184,8 @@ def _drop_files(tables: Tables, clock: Clock, before: int | None, any_gone: bool
     for table in TABLES:
         if before is None:
             with clock.lock():
-                drop_old_files(tables.open(table), 0, stray=True)
-                opened = tables.open(table)
-                make_checkpoint(opened, tables.root / table)
-                drop_history(tables.root / table, opened.version())
+                newest = drop_old_files(tables.open(table), 0, stray=True)
+                drop_history(tables.root / table, newest)
         elif any_gone:
             drop_old_files(tables.open(table), KEEP_HOURS)
     if any_gone:

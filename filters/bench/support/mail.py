@@ -50,7 +50,7 @@ def fill(tables: Tables, count: int, newest: int) -> None:
             write(tables, rows(chance, low, high))
     compact(tables, keep_hours=0)
     # Where there was nothing to merge, too.
-    make_checkpoint(tables.open(MESSAGES), tables.root / MESSAGES)
+    make_checkpoint(tables.root / MESSAGES)
 
 
 def arrival(number: int) -> int:

@@ -107,7 +107,7 @@ def checkpoint_if_due(tables: Tables, table: str) -> None:
     if version - last < max(CHECKPOINT_EVERY, actions // _PART_OF_A_CHECKPOINT):
         return
     try:
-        make_checkpoint(tables.open(table), tables.root / table)
+        make_checkpoint(tables.root / table)
     except (DeltaError, OSError) as error:
         log.warning("The log of %s gets no checkpoint: %s", table, error)
 

@@ -7,7 +7,9 @@ written again from its copy.  What was checked is checked again only if it was c
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, suppress
 from functools import lru_cache
@@ -17,7 +19,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 
 from tapestry.core.damage import DamagedFileError, mended
-from tapestry.core.durable import sync_directory, sync_file
+from tapestry.core.durable import whole_file
 from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.tables.delta import log_copy
 from tapestry.tables.delta.log_copy import version_of
@@ -67,29 +69,55 @@ def newest_version(root: Path) -> int:
     return max([*entries(root), newest_checkpoint(root)])
 
 
-def make_checkpoint(opened: DeltaTable, root: Path) -> None:
-    """Make a checkpoint of an opened version, with copies of what is needed from the one before on.
+def make_checkpoint(root: Path) -> int:
+    """Make a checkpoint of the newest version, and return that.
 
-    What is older than that one is deleted.
+    What is needed from the checkpoint before on has copies then; what is older is deleted.
     """
+    check_log(root)
     directory = root / "_delta_log"
     with _changing(root):
-        version, before = opened.version(), newest_checkpoint(root)
-        for name in (checkpoint_path(root, version).name, POINTER):
+        version, before = newest_version(root), newest_checkpoint(root)
+        has_one = checkpoint_path(root, version).exists()
+        written = {} if has_one else _checkpoint(root, before, version)
+        for name in written:
             log_copy.copy_path(directory / name).unlink(missing_ok=True)
-        opened.create_checkpoint()
-        written = (checkpoint_path(root, version), directory / POINTER)
-        for path in written:
-            sync_file(path)
-        sync_directory(directory)
-        for path in written:
-            log_copy.keep(path, path.read_bytes())
+        for name, content in written.items():
+            with whole_file(directory / name) as file:
+                file.write(content)
+        for name, content in written.items():
+            log_copy.keep(directory / name, content)
         for number in entries(root, before):
             path = entry_path(root, number)
             if not log_copy.copy_path(path).exists():
                 with suppress(FileNotFoundError):
                     log_copy.keep(path, path.read_bytes())
         _drop_history(root, before)
+    return version
+
+
+def _checkpoint(root: Path, before: int, version: int) -> dict[str, bytes]:
+    """Return a checkpoint of a version, and the pointer to it, by their names.
+
+    delta-rs writes them without a sync, so it does beside the log: in the log, a power failure
+    could leave one that has its name and is not whole.
+    """
+    directory, scratch = root / "_delta_log", root / "_checkpoint"
+    log, newest = scratch / "_delta_log", checkpoint_path(root, before)
+    shutil.rmtree(scratch, ignore_errors=True)  # of who was killed
+    log.mkdir(parents=True)
+    try:
+        if newest.exists():
+            shutil.copyfile(newest, log / newest.name)
+        for number in entries(root, before):
+            if number <= version:
+                name = entry_path(root, number).name
+                os.link(directory / name, log / name)
+        DeltaTable(str(scratch)).create_checkpoint()
+        names = (checkpoint_path(root, version).name, POINTER)
+        return {name: (log / name).read_bytes() for name in names}
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def drop_history(root: Path, version: int) -> None:
@@ -192,7 +220,7 @@ def _damaged_pointer(root: Path) -> DamagedFileError | None:
 
 
 def _uncopied(root: Path) -> list[Path]:
-    """Return the newest checkpoint if it has no copy."""
+    """Return the newest checkpoint if it has no copy: it is whole, for it has its name."""
     return [path for path in checkpoints(root)[:1] if not log_copy.copy_path(path).exists()]
 
 
