@@ -2,6 +2,8 @@
 
 import copy
 
+import pytest
+
 from simulation.auditor import judge
 from simulation.stories import Story, rows_of
 
@@ -127,3 +129,21 @@ def test_what_a_forgetting_made_match_may_have_been_found_before_its_owner_left_
         story.person("alice")
         story.settle(20)
         assert any("a2 is there" in sentence for sentence in found(story)) != is_cut
+
+
+@pytest.mark.parametrize("groups", [("x",), ()])
+def test_what_was_found_in_a_group_stays_though_that_is_forgotten_once_its_owner_left(groups):
+    story = Story()
+    story.person("alice", *groups)
+    story.filter(1, "alice", "EXISTS (a IN annotations: a.msgid = m.msgid AND a.kind = 'vote')")
+    story.mail(5, {"msgid": "a1"})
+    story.settle(6)
+    vote = {"annid": "v1", "msgid": "a1", "kind": "vote", "audience": "group:x"}
+    story.notes(8, vote)
+    story.match(1, "a1", 8)
+    story.now = 9
+    story.person("alice")
+    story.tell("upkeep", kind="forget", audience="group:x", before=None)
+    story.stored["annotations"].clear()
+    story.settle(20)
+    assert any("a1 is there" in said for said in found(story)) is not bool(groups)

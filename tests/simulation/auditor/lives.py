@@ -182,6 +182,9 @@ class Lives:
         for life in self.lives.values():
             seen = life.audiences(self.known)
             if audience not in seen:
+                if any(audience in stretch.audiences for stretch in life.older):
+                    # Its owner saw it until they left, and it may have found something by it.
+                    life.older, life.forgotten = [*map(_unsure, life.older)], entry["now"]
                 continue
             life.lost, life.forgotten = True, entry["now"]
             if before is None or life.entry["live"]:
