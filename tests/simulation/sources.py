@@ -15,7 +15,10 @@ SECOND = 1_000_000
 
 _SOURCES = """
 SELECT s.id AS key, u.username AS person, s.host, s.port, s.user, s.audience, s.active,
-    s.folder_patterns, s.due_at, s.failures, s.error
+    s.folder_patterns, s.due_at, s.failures, s.error,
+    s.audience NOT LIKE 'group:%' OR EXISTS (
+        SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
+        WHERE m.user_id = u.id AND 'group:' || g.name = s.audience) AS is_allowed
 FROM filters_source s JOIN auth_user u ON u.id = s.owner_id WHERE u.is_active ORDER BY s.id"""
 
 _STATES = """
@@ -48,10 +51,13 @@ def folders(world: World, row: dict[str, Any]) -> Iterator[tuple[str, Folder]]:
 
 
 def awaited(world: World) -> list[int]:
-    """Return when sources are pulled that are due, have failed, or lack a message."""
+    """Return when sources are pulled that are due, have failed, or lack a message.
+
+    One for a group that its owner has left fails for good, and nothing is waited for.
+    """
     times = []
     for row in rows(world):
-        if not row["active"]:
+        if not (row["active"] and row["is_allowed"]):
             continue
         if row["missing"]:
             times.append(max(row["due_at"], *row["missing"]))
