@@ -146,4 +146,4 @@ def test_what_was_found_in_a_group_stays_though_that_is_forgotten_once_its_owner
     story.tell("upkeep", kind="forget", audience="group:x", before=None)
     story.stored["annotations"].clear()
     story.settle(20)
-    assert any("a1 is there" in said for said in found(story)) is not bool(groups)
+    assert any("a1 is there" in sentence for sentence in found(story)) is not bool(groups)

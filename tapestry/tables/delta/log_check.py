@@ -19,7 +19,6 @@ from pathlib import Path
 from deltalake import DeltaTable
 
 from tapestry.core.damage import DamagedFileError, mended
-from tapestry.core.durable import whole_file
 from tapestry.core.file_lock import FOREVER, file_lock
 from tapestry.tables.delta import log_copy
 from tapestry.tables.delta.log_copy import version_of
@@ -83,8 +82,7 @@ def make_checkpoint(root: Path) -> int:
         for name in written:
             log_copy.copy_path(directory / name).unlink(missing_ok=True)
         for name, content in written.items():
-            with whole_file(directory / name) as file:
-                file.write(content)
+            log_copy.restore(directory / name, content)
         for name, content in written.items():
             log_copy.keep(directory / name, content)
         for number in entries(root, before):

@@ -43,7 +43,7 @@ def kept(path: Path) -> bytes | None:
 
 
 def restore(path: Path, content: bytes) -> None:
-    """Write a file of a log again."""
+    """Write a file of a log, or write it again: it is whole once it has its name."""
     with whole_file(path) as file:
         file.write(content)
 
