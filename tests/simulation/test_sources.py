@@ -1,0 +1,49 @@
+"""For which sources of a site is waited."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import Any
+
+import pytest
+
+from simulation import sources
+
+TABLES = """
+CREATE TABLE auth_user (id, username, is_active);
+CREATE TABLE auth_group (id, name);
+CREATE TABLE auth_user_groups (user_id, group_id);
+CREATE TABLE filters_source (id, owner_id, host, port, user, audience, active, folder_patterns,
+    due_at, failures, error);
+CREATE TABLE filters_syncstate (audience, account, folder, state);
+INSERT INTO auth_user VALUES (1, 'alice', 1);
+INSERT INTO auth_group VALUES (7, 'x');
+"""
+
+
+class World:
+    """The database of a site, and its time."""
+
+    def __init__(self) -> None:
+        self.now = 50
+        self.database = sqlite3.connect(":memory:")
+        self.database.row_factory = sqlite3.Row
+        self.database.executescript(TABLES)
+
+    def select(self, statement: str, *values: Any) -> list[dict[str, Any]]:
+        return [dict(row) for row in self.database.execute(statement, values)]
+
+
+@pytest.mark.parametrize("is_member", [True, False])
+@pytest.mark.parametrize("audience", ["public", "user:alice", "group:x"])
+def test_a_source_that_failed_is_waited_for_unless_its_owner_left_the_group(
+    audience: str, is_member: bool
+) -> None:
+    world: Any = World()
+    row = (1, 1, "imap.x.org", 993, "alice.1", audience, 1, '["INBOX"]', 90, 3, "It hangs.")
+    world.database.execute(f"INSERT INTO filters_source VALUES ({', '.join('?' * 11)})", row)
+    if is_member:
+        world.database.execute("INSERT INTO auth_user_groups VALUES (1, 7)")
+    is_waited_for = is_member or audience != "group:x"
+    assert sources.awaited(world) == [90] * is_waited_for
+    world.database.close()
