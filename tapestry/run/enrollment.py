@@ -21,10 +21,15 @@ def can_share(due_filter: DueFilter) -> bool:
 
 def sharing(store: FilterStore, done: Sequence[DueFilter]) -> list[DueFilter]:
     """Return those of the filters that may share the next window, and are not held out of it."""
-    shared, unknown = isolate(lambda some: list(filter(can_share, some)), done)
+
+    def sharing_of(some: Sequence[DueFilter]) -> list[DueFilter]:
+        able = [due_filter for due_filter in some if can_share(due_filter)]
+        held_out = store.held_out({due_filter.filter_id for due_filter in able}) if able else ()
+        return [due_filter for due_filter in able if due_filter.filter_id not in held_out]
+
+    shared, unknown = isolate(sharing_of, done)
     _expel(store, unknown)
-    held_out = store.held_out({due_filter.filter_id for due_filter in shared}) if shared else ()
-    return [due_filter for due_filter in shared if due_filter.filter_id not in held_out]
+    return shared
 
 
 def renew(index: PredicateIndex, store: FilterStore) -> None:

@@ -36,12 +36,12 @@ def run_isolated(
     Return the results, and the items that cannot be run: they do not keep others from running.
     Unless ``isolate_slow``, all cannot be run where all at once take too long.
     """
-    by_plan = _by_plan(items, plan)
     try:
         return (run(items) if items else []), []
     except Exception as error:
         if is_of_surroundings(error):
             raise
+        by_plan = _by_plan(items, plan)
         if isinstance(error, TooSlowError) and (len(by_plan) == 1 or not isolate_slow):
             return [], [(item, error) for item in items]
         log.warning("Not all at once: %s", _name(error))
@@ -132,9 +132,16 @@ def _slow_apart(
 
 
 def _by_plan(items: Sequence[Item], plan: Callable[[Item], Hashable]) -> list[list[Item]]:
+    """Return the items of each plan; one whose plan cannot be told is by itself."""
     by_plan: dict[Hashable, list[Item]] = defaultdict(list)
     for item in items:
-        by_plan[plan(item)].append(item)
+        try:
+            key = plan(item)
+        except Exception as error:
+            if is_of_surroundings(error):
+                raise
+            key = object()
+        by_plan[key].append(item)
     return list(by_plan.values())
 
 

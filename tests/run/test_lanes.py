@@ -124,6 +124,22 @@ def test_a_filter_that_cannot_hold_the_shared_lane_joins_later(mail):
     assert found(store) == [(0, "a@x"), (0, "b@x"), (0, "c@x")]
 
 
+def test_one_that_fails_as_it_asks_whether_it_may_join_keeps_no_other_from_it(mail):
+    class Failing(LaneStore):
+        def held_out(self, ids):
+            if 0 in ids:
+                raise KeyError(0)
+            return super().held_out(ids)
+
+    store = Failing(lunch="about lunch", tea="about tea")
+    shared(mail, store)
+    unproven(mail, store)
+    append_messages(*mail, [Message("b@x", subject="tea")])
+    shared(mail, store)
+    own(mail, store)
+    assert store.enrolled_ids == {1} and set(store.expelled) == {0}
+
+
 def test_all_are_entered_again_where_a_filter_is_the_first_to_join_a_lost_index(
     mail,
 ):

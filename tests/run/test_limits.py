@@ -101,6 +101,24 @@ def test_only_the_plan_that_takes_too_long_has_no_results():
     assert sorted(results) == sorted({*range(16)} - {3, 5, 7, 10})
 
 
+def test_one_whose_plan_cannot_be_told_is_run_by_itself():
+    def plan(item):
+        if item == 3:
+            raise KeyError(item)
+        return str(item % 2)
+
+    assert run_isolated(list, range(6), plan) == ([*range(6)], [])
+
+    def slow_together(items):
+        if len(items) == 6:
+            raise TooSlowError("Too slow.")
+        return list(items)
+
+    for isolated in (run_isolated, isolate):
+        results, failures = isolated(slow_together, range(6), plan)
+        assert (sorted(results), failures) == ([*range(6)], [])
+
+
 def test_where_all_plans_take_too_long_few_are_tried():
     runs = []
 

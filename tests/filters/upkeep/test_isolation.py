@@ -51,6 +51,8 @@ STAGES = {
     "tapestry/run/enrollment.py:enroll": "it is what halves",
     "tapestry/run/shared_window.py:fan_out": "it halves the candidates' filters",
     "tapestry/run/shared_window.py:_members": "it is what halves",
+    "tapestry/run/group_plans.py:signature_plans": "it is what halves",
+    "tapestry/run/own_windows.py:Run.followed_by": "it puts what two runs did into one",
 }
 """Functions that take all filters together, and divide them themselves."""
 
