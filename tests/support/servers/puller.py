@@ -15,6 +15,9 @@ from typing import Any
 MANY_COMMITS = 7
 """Messages in an append: as few as that, so that there is much to be killed between."""
 
+LONG = 600.0
+"""Seconds of a pull: none ends for want of time, and leaves the rest to the next."""
+
 ASK_AGAIN = 0.2
 """Seconds after which a message that was put aside is asked for again: a minute is too long."""
 
@@ -79,7 +82,7 @@ def pull(source: int) -> dict[str, Any]:
     from filters.sources.sync_state import StoredSyncStates
 
     pulled = Source.objects.get(pk=source)
-    tally = pull_source(pulled)
+    tally = pull_source(pulled, seconds=LONG)
     assert tally is not None
     aside = sum(StoredSyncStates.of(pulled).unavailable().values())
     return {"read": tally.read, "added": tally.added, "error": pulled.error, "aside": aside}
