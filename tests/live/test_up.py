@@ -177,9 +177,9 @@ def test_spark_is_started_again_and_filters_go_on(data_dir):
     (data_dir / "run" / "spark.again").touch()  # as the worker asks when a statement hangs
     wait_for(lambda: spark_of(data_dir) not in (None, before))
     mails(site, data_dir, 2)
-    said = (data_dir / "up.log").read_text()
-    assert "Spark ended by signal 9" in said and "Spark is replaced. It is started again." in said
-    assert "Traceback" not in said
+    log = (data_dir / "up.log").read_text()
+    assert "Spark ended by signal 9" in log and "Spark is replaced. It is started again." in log
+    assert "Traceback" not in log
     assert end(site) == 0
 
 

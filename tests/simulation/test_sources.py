@@ -1,4 +1,4 @@
-"""For which sources of a site is waited."""
+"""Which sources of a site are waited for."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ INSERT INTO auth_user VALUES (1, 'alice', 1);
 INSERT INTO auth_group VALUES (7, 'x');
 """
 
+SOURCE = """
+INSERT INTO filters_source VALUES
+    (1, 1, 'imap.x.org', 993, 'alice.1', ?, 1, '["INBOX"]', 90, 3, 'It hangs.')
+"""
+"""A source that has failed, for an audience; it is due at the instant 90."""
+
 
 class World:
     """The database of a site, and its time."""
@@ -40,8 +46,7 @@ def test_a_source_that_failed_is_waited_for_unless_its_owner_left_the_group(
     audience: str, is_member: bool
 ) -> None:
     world: Any = World()
-    row = (1, 1, "imap.x.org", 993, "alice.1", audience, 1, '["INBOX"]', 90, 3, "It hangs.")
-    world.database.execute(f"INSERT INTO filters_source VALUES ({', '.join('?' * 11)})", row)
+    world.database.execute(SOURCE, [audience])
     if is_member:
         world.database.execute("INSERT INTO auth_user_groups VALUES (1, 7)")
     is_waited_for = is_member or audience != "group:x"

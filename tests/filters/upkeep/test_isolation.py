@@ -54,7 +54,7 @@ STAGES = {
     "tapestry/run/group_plans.py:signature_plans": "it is what halves",
     "tapestry/run/own_windows.py:Run.followed_by": "it puts what two runs did into one",
 }
-"""Functions that take all filters together, and divide them themselves."""
+"""Functions that take all filters together, and divide them themselves or only join them."""
 
 
 def shared() -> None:
