@@ -10,7 +10,7 @@ import sys
 def main() -> None:
     """Run the command that the arguments name."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
-    from filters.management.command_line import run
+    from filters.site.management.command_line import run
 
     run(sys.argv)
 

@@ -19,7 +19,7 @@ from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
 
-app = Celery("tapestry", task_cls="filters.runtime.disk_full_tasks:DiskAwareTask")
+app = Celery("tapestry", task_cls="filters.site.work.disk_full_tasks:DiskAwareTask")
 
 QUEUES = {
     "shared": ("filters.tick",),
@@ -77,7 +77,7 @@ def steady_now() -> datetime:
 
 
 def _configuration() -> dict[str, Any]:
-    from filters.runtime.services import redis_url
+    from filters.site.work.services import redis_url
 
     seconds = settings.TICK_SECONDS
     return {
@@ -122,20 +122,4 @@ def _configuration() -> dict[str, Any]:
 
 
 app.add_defaults(_configuration)
-app.autodiscover_tasks(
-    [
-        f"filters.{room}"
-        for room in (
-            *(
-                "annotations",
-                "appraisal",
-                "authoring",
-                "compose",
-                "delivery",
-                "membership",
-                "search",
-            ),
-            *("sources", "upkeep"),
-        )
-    ]
-)
+app.autodiscover_tasks()

@@ -40,12 +40,12 @@ from urllib.parse import urlsplit
 
 from django.utils.functional import SimpleLazyObject
 
-from filters.accounts.signing_up import read_mode
-from filters.runtime.authserv import trusted_servers
-from filters.runtime.database_url import database_settings
-from filters.runtime.email_url import email_settings
-from filters.runtime.numbers import read_retention, seconds, whole_number
-from filters.runtime.proxies import number_of_proxies
+from filters.site.settings.authserv import trusted_servers
+from filters.site.settings.database_url import database_settings
+from filters.site.settings.email_url import email_settings
+from filters.site.settings.numbers import read_retention, seconds, whole_number
+from filters.site.settings.proxies import number_of_proxies
+from filters.site.settings.sign_up import read_mode
 from tapestry.core.budgets import Budgets
 from tapestry.core.disk_space import RESERVE
 
@@ -69,7 +69,7 @@ CSRF_TRUSTED_ORIGINS = [
 
 def _secret_key() -> str:
     """Return the key, from the environment or the data directory; imported only when asked for."""
-    from filters.runtime.key_file import secret_key
+    from filters.site.work.key_file import secret_key
 
     return secret_key(DATA)
 
@@ -77,7 +77,16 @@ def _secret_key() -> str:
 SECRET_KEY: Any = SimpleLazyObject(_secret_key)
 
 INSTALLED_APPS = [
-    "filters",
+    "filters.people",
+    "filters.runs",
+    "filters.sources",
+    "filters.authoring",
+    "filters.inbox",
+    "filters.reading",
+    "filters.compose",
+    "filters.delivery",
+    "filters.upkeep",
+    "filters.site",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -90,27 +99,27 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "filters.site.headers.security_headers",
-    "filters.site.middleware.head_without_body",
-    "filters.site.compression.Compression",
+    "filters.site.web.headers.security_headers",
+    "filters.site.web.middleware.head_without_body",
+    "filters.site.web.compression.Compression",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "filters.site.static_files.StaticFiles",
-    "filters.site.middleware.sign_in_as_a_page",
-    "filters.accounts.signing_in.middleware.sign_in_limits",
+    "filters.site.web.static_files.StaticFiles",
+    "filters.site.web.middleware.sign_in_as_a_page",
+    "filters.people.signing_in.middleware.sign_in_limits",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "filters.site.limits.limit_forms",
+    "filters.site.web.limits.limit_forms",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "filters.accounts.second_factor.pending.second_factor_first",
-    "filters.accounts.sessions.record.sessions_recorded",
+    "filters.people.second_factor.pending.second_factor_first",
+    "filters.people.sessions.record.sessions_recorded",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "filters.site.middleware.no_store",
-    "filters.site.middleware.user_time_zone",
-    "filters.site.middleware.ErrorPages",
+    "filters.site.web.middleware.no_store",
+    "filters.site.web.middleware.user_time_zone",
+    "filters.site.web.middleware.ErrorPages",
 ]
 
 ROOT_URLCONF = "tapestry.urls"
@@ -122,17 +131,12 @@ TEMPLATES = [
         "DIRS": [BASE / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
-            "libraries": {
-                "appraisal_words": "filters.appraisal.template_filters",
-                "sharing_words": "filters.sharing.template_filters",
-                "source_words": "filters.sources.template_filters",
-            },
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "filters.inbox.context_processors.sidebar",
-                "filters.triage.context_processors.triage",
+                "filters.inbox.triage.context_processors.triage",
             ],
         },
     },
@@ -159,7 +163,8 @@ else:
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-AUTHENTICATION_BACKENDS = ["filters.accounts.signing_in.backend.LimitedBackend"]
+AUTH_USER_MODEL = "people.User"
+AUTHENTICATION_BACKENDS = ["filters.people.signing_in.backend.LimitedBackend"]
 AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
     {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
     for name, options in (
@@ -169,8 +174,8 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
         ("NumericPasswordValidator", {}),
     )
 ] + [
-    {"NAME": "filters.accounts.name_in_password.NameInPasswordValidator"},
-    {"NAME": "filters.accounts.few_characters.FewCharactersValidator"},
+    {"NAME": "filters.people.name_in_password.NameInPasswordValidator"},
+    {"NAME": "filters.people.few_characters.FewCharactersValidator"},
 ]
 SIGN_UP = read_mode(os.environ.get("TAPESTRY_SIGN_UP", ""))
 PASSWORD_RESET_TIMEOUT = 3600
@@ -197,11 +202,11 @@ STATIC_URL = "/static/"
 WHITENOISE_USE_FINDERS = True
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "filters.site.static_files.HashedFinder",
+    "filters.site.web.static_files.HashedFinder",
 ]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "filters.site.static_files.HashedStorage"},
+    "staticfiles": {"BACKEND": "filters.site.web.static_files.HashedStorage"},
 }
 
 locals().update(email_settings(os.environ.get("EMAIL_URL") or ""))
@@ -240,7 +245,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "line": {
-            "()": "filters.site.log_lines.Lines",
+            "()": "filters.site.web.log_lines.Lines",
             "format": "%(asctime)s %(levelname)s %(name)s: %(message)s",
         }
     },

@@ -1,18 +1,25 @@
-"""Addresses of the site: the pages of ``filters``, and the administration."""
+"""Addresses of the site: those of each app of ``filters``, and the administration."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
+from django.apps import apps
 from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-handler500 = "filters.site.server_error.server_error"
+handler500 = "filters.site.web.server_error.server_error"
 
 urlpatterns = [
-    path("", include("filters.urls")),
+    *(
+        path("", include(f"{app.name}.urls"))
+        for app in apps.get_app_configs()
+        if app.name.startswith("filters.") and find_spec(f"{app.name}.urls")
+    ),
     # That of Django asks for a password without limits.
     path("admin/password_change/", RedirectView.as_view(pattern_name="password")),
     path("admin/", admin.site.urls),
 ]
 
-handler400 = "filters.site.limits.refuse"
+handler400 = "filters.site.web.limits.refuse"

@@ -10,6 +10,6 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
 application = get_wsgi_application()
 
 # Only now are the settings there, on which it depends.
-from filters.site.wsgi_request import Request  # noqa: E402
+from filters.site.web.wsgi_request import Request  # noqa: E402
 
 application.request_class = Request

@@ -90,7 +90,7 @@ def spark_server(run_directory):
 @pytest.fixture(scope="session")
 def redis_of_tests(run_directory):
     """The address of a Redis that runs as long as the tests do."""
-    from filters.launch import redis_server
+    from filters.site.launch import redis_server
     from tapestry.core.child_process import stop
 
     server = redis_server.start(run_directory)

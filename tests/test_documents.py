@@ -8,14 +8,14 @@ import pytest
 from django.core.management import get_commands
 from support.paths import ROOT
 
-from filters.bench import BENCHES
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.phrasebook import phrasebook
+from tests.bench import BENCHES
 
 README, LANGUAGE, PAPERS = "README.md", "tapestry/query/LANGUAGE.md", "tapestry/PAPERS.md"
-GLOSSARY, FIGURES = "tapestry/GLOSSARY.md", "filters/bench/FIGURES.md"
+GLOSSARY, FIGURES = "tapestry/GLOSSARY.md", "tests/bench/FIGURES.md"
 SIMULATION = "tests/simulation/README.md"
 OTHERS = ("tapestry/DESIGN.md", "filters/OPERATING.md", "filters/SECURITY.md", SIMULATION)
 DOCUMENTS = [README, LANGUAGE, PAPERS, GLOSSARY, FIGURES, *OTHERS]
@@ -74,7 +74,7 @@ def test_readme_is_short_and_links_every_document():
 
 
 def test_commands():
-    modules = (name for name, app in get_commands().items() if app == "filters")
+    modules = (name for name, app in get_commands().items() if app == "filters.site")
     ours = {name.replace("_", "-") for name in modules}
     assert named(r"manage\.py ([a-z-]+)") == {*ours, "createsuperuser"}
 

@@ -16,15 +16,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 
-from filters.accounts import people
+from filters.authoring.models import Filter, Reference
 from filters.authoring.understanding import FilterName, track_references, understand
-from filters.models import Filter, Profile, Reference, SharedWindow
-from filters.runtime.batching import batched, in_batches
+from filters.people import people
+from filters.people.models import Profile, User
+from filters.runs.models import SharedWindow
+from filters.site.work.batching import batched, in_batches
 from tapestry.core.errors import TapestryError
 from tapestry.core.surroundings import is_of_surroundings
 from tapestry.query.context import Context

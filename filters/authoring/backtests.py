@@ -11,12 +11,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.auth.models import User
-
-from filters.accounts import people
-from filters.lists.tallies import with_retracted
-from filters.runtime import services
-from filters.runtime.answers import Answers
+from filters.inbox.lists.tallies import with_retracted
+from filters.people import people
+from filters.people.models import User
+from filters.site.work import services
+from filters.site.work.answers import Answers
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, RETRACTED, RETRACTION
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import Card, cards, lookup

@@ -24,13 +24,14 @@ from filters.authoring.ahead import (
     references_to,
     referring_to,
 )
+from filters.authoring.models import Filter, PendingWindow, Reference
 from filters.authoring.understanding import FilterName
-from filters.models import Clock, Filter, PendingWindow, Reference, SetAside, SharedWindow
-from filters.runtime import services, set_aside
-from filters.runtime.batching import BATCH_SIZE, by_key, in_batches
-from filters.runtime.bulk import update_rows
-from filters.store.filter_store import DjangoClock
-from filters.store.shared_window import detach
+from filters.runs.models import Clock, SetAside, SharedWindow
+from filters.runs.store.filter_store import DjangoClock
+from filters.runs.store.shared_window import detach
+from filters.site.work import services, set_aside
+from filters.site.work.batching import BATCH_SIZE, by_key, in_batches
+from filters.site.work.bulk import update_rows
 from tapestry.run.limits import isolate
 from tapestry.tables.append import advance_watermark
 

@@ -7,19 +7,20 @@ from datetime import date
 from typing import Any
 
 from django import forms
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.forms.models import model_to_dict
 from django.utils import timezone
 
-from filters.accounts import people
-from filters.accounts.forms import LAST_YEAR
-from filters.accounts.timeliness_field import TimelinessField
 from filters.authoring.lifecycle import NAME_TAKEN, change, install
-from filters.models import LONGEST_TITLE, Destination, Filter, filter_name, filter_title
-from filters.store.expiry import last_instant
-from filters.store.subscriptions import choose_destinations
-from filters.templatetags.mail import moment
+from filters.authoring.models import LONGEST_TITLE, Filter, filter_name, filter_title
+from filters.delivery.models import Destination
+from filters.people import people
+from filters.people.forms import LAST_YEAR
+from filters.people.models import User
+from filters.people.timeliness_field import TimelinessField
+from filters.runs.store.expiry import last_instant
+from filters.runs.store.subscriptions import choose_destinations
+from filters.site.templatetags.mail import moment
 
 MODES = {
     Filter.Mode.KEEP: "A message that matched once stays in the list.",

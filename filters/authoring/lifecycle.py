@@ -8,11 +8,9 @@ from itertools import chain, count
 from typing import Literal
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.text import slugify
 
-from filters.accounts import people
 from filters.authoring.ahead import Ahead, Change, Definition
 from filters.authoring.dependents import (
     has_dependents,
@@ -22,11 +20,14 @@ from filters.authoring.dependents import (
     recompile_dependents,
     store_references,
 )
+from filters.authoring.models import Filter, as_title
 from filters.authoring.understanding import FilterName, Understood, track_references, understand
-from filters.models import Destination, Filter, as_title
-from filters.store.schedule import replan
-from filters.store.shared_window import detach
-from filters.store.subscriptions import choose_destinations
+from filters.delivery.models import Destination
+from filters.people import people
+from filters.people.models import User
+from filters.runs.store.schedule import replan
+from filters.runs.store.shared_window import detach
+from filters.runs.store.subscriptions import choose_destinations
 from tapestry.core.errors import TapestryError
 
 LONGEST_NAME = 60

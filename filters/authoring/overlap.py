@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.contrib.auth.models import User
 from django.db.models import Count
 
-from filters.accounts import people
-from filters.models import Filter, Match
-from filters.runtime.batching import batched
-from filters.store.schedule import is_due
+from filters.authoring.models import Filter
+from filters.inbox.models import Match
+from filters.people import people
+from filters.people.models import User
+from filters.runs.store.schedule import is_due
+from filters.site.work.batching import batched
 
 COMPARED = 2_000
 """The newest messages that are looked for in other filters."""

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import redis
-from django.contrib.auth.models import User
 
-from filters.accounts import people
 from filters.authoring.overlap import overlap_of
 from filters.authoring.weeks import chart_of
-from filters.runtime import services
-from filters.runtime.answers import Answer, Answers, IsWanted
+from filters.people import people
+from filters.people.models import User
+from filters.site.work import services
+from filters.site.work.answers import Answer, Answers, IsWanted
 from tapestry.tables.read import Card, cards
 
 PREVIEWS = Answers("preview")

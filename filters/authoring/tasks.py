@@ -12,17 +12,17 @@ from typing import Any
 
 from celery import Task
 from django.conf import settings
-from django.contrib.auth.models import User
 
-from filters.accounts import people
 from filters.authoring.backtests import BACKTESTS, MOST_DELIVERIES, backtest_question
 from filters.authoring.importing.imports import CREATIONS, READINGS, create_for, read_for
 from filters.authoring.overlap import count_overlap
 from filters.authoring.previews import PREVIEWS, question
 from filters.authoring.weeks import count_weeks
-from filters.runtime import services
-from filters.runtime.answers import EXPIRES, IsWanted
-from filters.store.filter_store import latest_instant
+from filters.people import people
+from filters.people.models import User
+from filters.runs.store.filter_store import latest_instant
+from filters.site.work import services
+from filters.site.work.answers import EXPIRES, IsWanted
 from tapestry.celery import app
 from tapestry.core.clock import WEEK
 

@@ -1,6 +1,6 @@
 """Addresses of the pages on which filters are written and listed."""
 
-from django.urls import path
+from django.urls import include, path
 
 from filters.authoring.views import editor, filter_list, importing, like, results
 
@@ -24,4 +24,5 @@ urlpatterns = [
     path("filter/<slug:name>/pause/", filter_list.pause, name="pause-filter"),
     path("filter/<slug:name>/resume/", filter_list.resume, name="resume-filter"),
     path("filter/<slug:name>/delete/", filter_list.delete, name="delete-filter"),
+    path("", include("filters.authoring.sharing.urls")),
 ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
 
-from filters.models import Filter, Reference
+from filters.authoring.models import Filter, Reference
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,19 +12,21 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_save
 
-from filters.accounts import people
 from filters.authoring.ahead import Ahead, Change
 from filters.authoring.dependents import filters_of, recompile_all_of
-from filters.lists.cards import CopyKey, ensure_cards
-from filters.models import Filter, Match, MessageState, Profile
-from filters.runtime import services
-from filters.store.shared_window import begin_again, run_again
-from filters.store.visibility_loss import Pair, drop_invisible, move_states
+from filters.authoring.models import Filter
+from filters.inbox.lists.cards import CopyKey, ensure_cards
+from filters.inbox.models import Match, MessageState
+from filters.people import people
+from filters.people.models import Profile, User
+from filters.runs.store.shared_window import begin_again, run_again
+from filters.runs.store.visibility_loss import Pair, drop_invisible, move_states
+from filters.site.work import services
 
 _OLD_NAME = "_old_username"
 """Attribute of an account or profile saved with a new `me`: the old username."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from django.contrib.auth.models import User
-
-from filters.accounts import people
 from filters.authoring.known_names import known_names
-from filters.models import Filter
-from filters.runtime import services
+from filters.authoring.models import Filter
+from filters.people import people
+from filters.people.models import User
+from filters.site.work import services
 from tapestry.query.phrases.completion import LONGEST
 from tapestry.query.phrases.vocabulary import Vocabulary
 

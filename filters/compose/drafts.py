@@ -13,11 +13,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Sum
 
-from filters.models import Attachment, OutgoingMessage
+from filters.compose.models import Attachment, OutgoingMessage
+from filters.people.models import User
 from tapestry.compose.letter import file_name
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError

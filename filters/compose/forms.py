@@ -9,9 +9,9 @@ from typing import Any
 from django import forms
 
 from filters.compose import servers
-from filters.models import OutgoingMessage, SmtpAccount
-from filters.runtime import services
-from filters.runtime.encryption import encrypt
+from filters.compose.models import OutgoingMessage, SmtpAccount
+from filters.site.work import services
+from filters.site.work.encryption import encrypt
 from filters.sources.forms import ServerForm
 from filters.sources.trials import LIMIT, PATIENCE
 from tapestry.compose.letter import LONGEST_TEXT

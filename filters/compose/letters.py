@@ -9,14 +9,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from django.contrib.auth.models import User
-
-from filters.accounts import people
+from filters.compose.models import OutgoingMessage
 from filters.compose.parents import Parent, find_parent, original_of, referred
 from filters.compose.senders import sender_of
 from filters.delivery.mail.outgoing import site_host
-from filters.models import OutgoingMessage
-from filters.models.source import Source
+from filters.people import people
+from filters.people.models import User
+from filters.sources.models import Source
 from tapestry.compose.letter import LONGEST_TEXT, File, Letter, newsgroup, to_bytes
 from tapestry.compose.recipients import Recipient, at_most, read_recipients, unique
 from tapestry.compose.revision import is_same_version

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import User
 from limits import RateLimitItemPerDay, RateLimitItemPerHour
 
-from filters.accounts.signing_in.counts import Count, TooManyTriesError, digest, reserve
-from filters.templatetags.mail import time_words
+from filters.people.models import User
+from filters.people.signing_in.counts import Count, TooManyTriesError, digest, reserve
+from filters.site.templatetags.mail import time_words
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 

@@ -14,18 +14,19 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Count, F
 
 from filters.compose.drafts import ChangedElsewhereError
 from filters.compose.letters import seal, stored_raw
 from filters.compose.limits import count_message
+from filters.compose.models import OutgoingMessage
 from filters.compose.servers import post_news, send_mail
 from filters.compose.storing import file, store
 from filters.delivery import holder
-from filters.models import Heartbeat, OutgoingMessage, SetAside
-from filters.runtime import clock_step, set_aside
+from filters.people.models import User
+from filters.runs.models import Heartbeat, SetAside
+from filters.site.work import clock_step, set_aside
 from tapestry.compose.transmission import Transmission
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.errors import TapestryError

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.contrib.auth.models import User
-
-from filters.accounts import people
+from filters.compose.models import OutgoingMessage
 from filters.compose.senders import own_addresses, usual_sender
-from filters.message import reading
-from filters.models import OutgoingMessage
-from filters.runtime import services
+from filters.people import people
+from filters.people.models import User
+from filters.reading import reading
+from filters.site.work import services
 from tapestry.compose.addressing import Way, addressed, read_headers, references
 from tapestry.compose.quoting import (
     attribution,

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.contrib.auth.models import User
-
-from filters.accounts import people
 from filters.compose.servers import kind_of
 from filters.delivery.mail.addresses import is_confirmed
-from filters.models import Address
+from filters.delivery.models import Address
+from filters.people import people
+from filters.people.models import User
 from tapestry.compose.recipients import Recipient
 from tapestry.core.errors import TapestryError
 

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.core.mail import EmailMessage, get_connection
 
+from filters.compose.models import SmtpAccount
 from filters.delivery.mail.addresses import is_confirmed
-from filters.delivery.mail.kept import is_kept_only
-from filters.models import Address, SmtpAccount
-from filters.models.source import Source
-from filters.runtime import services
-from filters.runtime.encryption import decrypt
+from filters.delivery.models import Address
+from filters.people.models import User
+from filters.site.settings.email_url import is_kept_only
+from filters.site.work import services
+from filters.site.work.encryption import decrypt
 from filters.sources.credentials import account_of as account_of_source
+from filters.sources.models import Source
 from tapestry.compose.transmission import Transmission, post, transmit
 from tapestry.core.errors import TapestryError
 from tapestry.core.surroundings import is_unforeseen

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.http import QueryDict
 from django.urls import reverse
 
 from filters.compose.forms import SmtpForm
-from filters.models import SmtpAccount
+from filters.compose.models import SmtpAccount
+from filters.people.models import User
 from filters.sources.trials import Answer
 from tapestry.core.errors import TapestryError
 

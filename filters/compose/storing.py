@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from filters.models import OutgoingMessage
-from filters.models.source import Source
-from filters.runtime import services
-from filters.runtime.queue import TICK, run_soon
+from filters.compose.models import OutgoingMessage
+from filters.runs.store.filter_store import DjangoClock
+from filters.site.work import services
+from filters.site.work.queue import TICK, run_soon
 from filters.sources.credentials import account_of
-from filters.store.filter_store import DjangoClock
+from filters.sources.models import Source
 from tapestry.core.content import message_id_of
 from tapestry.core.message import Message
 from tapestry.deliver.imap.sent_folder import keep_sent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from filters.compose import outbox
 from filters.compose.outbox import UNDO
-from filters.runtime.queue import send
+from filters.site.work.queue import send
 from filters.sources import trials
 from tapestry.celery import app
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from filters.models import Destination, Filter, Heartbeat, Match, SetAside
-from filters.runtime import clock_step, set_aside
-from filters.runtime.batching import in_batches
-from filters.store import release, schedule
+from filters.authoring.models import Filter
+from filters.delivery.models import Destination
+from filters.inbox.models import Match
+from filters.runs.models import Heartbeat, SetAside
+from filters.runs.store import release, schedule
+from filters.site.work import clock_step, set_aside
+from filters.site.work.batching import in_batches
 from tapestry.core.clock import wall_clock
 from tapestry.run.limits import isolate
 

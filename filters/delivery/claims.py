@@ -26,11 +26,13 @@ from django.db.models.functions import Coalesce
 from filters.delivery import holder
 from filters.delivery.anew import look_at_clock
 from filters.delivery.mail.addresses import usable
+from filters.delivery.models import Delivery, Destination
 from filters.delivery.scope import matches_in, scopes_of
-from filters.lists.cards import being_made
-from filters.models import Delivery, Destination, Match, ReleaseCounter, SetAside
-from filters.runtime import set_aside
-from filters.store import release
+from filters.inbox.lists.cards import being_made
+from filters.inbox.models import Match
+from filters.runs.models import ReleaseCounter, SetAside
+from filters.runs.store import release
+from filters.site.work import set_aside
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.deliver.batch import Outcome
 

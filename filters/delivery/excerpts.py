@@ -6,9 +6,9 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterable
 
-from filters.models import SetAside
-from filters.reading.excerpt import excerpt
-from filters.runtime import services, set_aside
+from filters.reading.rendering.excerpt import excerpt
+from filters.runs.models import SetAside
+from filters.site.work import services, set_aside
 from tapestry.core.damage import DamagedFileError
 from tapestry.core.log import event
 from tapestry.core.schema import MESSAGES

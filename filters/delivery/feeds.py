@@ -12,18 +12,21 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db.models import Count, Max, QuerySet
 from django.urls import reverse
 
-from filters.accounts import people
+from filters.authoring.models import Filter
 from filters.delivery import links
 from filters.delivery.batches import delivered
 from filters.delivery.excerpts import excerpts_of
+from filters.delivery.models import Feed
 from filters.delivery.ways.composing import Matches, composed, left_out_words
-from filters.models import Feed, Filter, Match, Mute, SetAside
-from filters.runtime import opaque_keys, set_aside
-from filters.runtime.opaque_keys import keyed_digest
+from filters.inbox.models import Match, Mute
+from filters.people import people
+from filters.people.models import User
+from filters.runs.models import SetAside
+from filters.site.work import opaque_keys, set_aside
+from filters.site.work.opaque_keys import keyed_digest
 from tapestry.core.clock import SECOND, to_instant, wall_clock
 from tapestry.deliver.batch import DeliveredMatch
 from tapestry.deliver.ways.feed import atom_feed
@@ -134,7 +137,7 @@ def _opaque(match: DeliveredMatch) -> DeliveredMatch:
 class FeedRow:
     """What a page shows of a feed: the filter, None for all, and the feed if there is one.
 
-    The template ``filters/delivery/_feed.html`` shows it as ``row``.
+    The template ``delivery/_feed.html`` shows it as ``row``.
     """
 
     filter: Filter | None

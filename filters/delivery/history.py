@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.db.models import F, Window
 from django.db.models.functions import RowNumber
 
-from filters.models import Delivery, KeptMail
-from filters.runtime.batching import in_batches
+from filters.delivery.models import Delivery, KeptMail
+from filters.site.work.batching import in_batches
 from tapestry.core.clock import DAY
 
 SHOWN = 10

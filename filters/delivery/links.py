@@ -16,8 +16,9 @@ from django.core import signing
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
-from filters.models import Destination, Match
-from filters.runtime import opaque_keys
+from filters.delivery.models import Destination
+from filters.inbox.models import Match
+from filters.site.work import opaque_keys
 from tapestry.deliver.batch import Link
 
 EXPIRES = timedelta(days=30)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.http import QueryDict
 
 from filters.delivery.forms.mailbox import MailboxForm
-from filters.models import Destination
+from filters.delivery.models import Destination
+from filters.people.models import User
 from filters.sources.trials import Answer
 from tapestry.core.errors import TapestryError
 

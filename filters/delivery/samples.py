@@ -12,14 +12,16 @@ import uuid
 
 from django.db import transaction
 
-from filters.accounts import people
 from filters.delivery import sending
 from filters.delivery.batches import delivered
 from filters.delivery.mail.addresses import is_usable
+from filters.delivery.models import Delivery, Destination
 from filters.delivery.ways.preview import Preview
 from filters.delivery.ways.table import WAYS
-from filters.models import Delivery, Destination, Match, Mute, SetAside
-from filters.runtime import set_aside
+from filters.inbox.models import Match, Mute
+from filters.people import people
+from filters.runs.models import SetAside
+from filters.site.work import set_aside
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event

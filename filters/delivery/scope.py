@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 
-from filters.models import Destination, Filter, Match
-from filters.runtime.batching import batched
+from filters.authoring.models import Filter
+from filters.delivery.models import Destination
+from filters.inbox.models import Match
+from filters.site.work.batching import batched
 
 FILTERS = 500
 """Filters that one query names."""

@@ -11,10 +11,11 @@ from dataclasses import replace
 from filters.delivery import claims, holder, throttle
 from filters.delivery.batches import batches_of
 from filters.delivery.claims import Attempt, Claim
+from filters.delivery.models import Destination
 from filters.delivery.ways import table as ways
-from filters.models import Destination, SetAside
-from filters.runtime import set_aside
-from filters.runtime.set_aside import Aside
+from filters.runs.models import SetAside
+from filters.site.work import set_aside
+from filters.site.work.set_aside import Aside
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event

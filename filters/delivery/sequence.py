@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from filters.accounts import people
+from filters.authoring.models import Filter
 from filters.delivery.batches import delivered
-from filters.lists.cards import being_made
-from filters.models import Filter, Match
+from filters.inbox.lists.cards import being_made
+from filters.inbox.models import Match
+from filters.people import people
 from tapestry.deliver.batch import DeliveredMatch
 
 

@@ -7,9 +7,9 @@ from typing import Literal
 
 from filters.delivery import throttle
 from filters.delivery.mail.addresses import is_usable, was_asked
+from filters.delivery.models import Address, Destination
 from filters.delivery.scope import matches_in, scopes_of
-from filters.models import Address, Destination
-from filters.templatetags.mail import ago, time_words
+from filters.site.templatetags.mail import ago, time_words
 
 
 @dataclass(frozen=True, slots=True)

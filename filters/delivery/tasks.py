@@ -11,8 +11,8 @@ from __future__ import annotations
 from filters.delivery import claims, samples, sending
 from filters.delivery.mail import bounces, outgoing
 from filters.delivery.ways import table as ways
+from filters.runs.store.release import release
 from filters.sources import trials
-from filters.store.release import release
 from tapestry.celery import PROCESSES, THREADS, app
 
 AT_ONCE = {ways.MAIL: 20, ways.OUTBOUND: 1}

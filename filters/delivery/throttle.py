@@ -10,10 +10,11 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 from typing import NamedTuple
 
-from filters.accounts import people
+from filters.authoring.models import Filter
+from filters.delivery.models import Delivery, Destination
 from filters.delivery.scope import matches_in, scopes_of
-from filters.models import Delivery, Destination, Filter
-from filters.runtime.clock_step import SLACK
+from filters.people import people
+from filters.site.work.clock_step import SLACK
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.timing.flood import is_flood, time_until_free
 from tapestry.deliver.timing.quiet import NO_RULES, allowed_from

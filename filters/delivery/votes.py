@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
-from filters.runtime import services
+from filters.site.work import services
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, RETRACTION
 from tapestry.deliver.annotations import summarize

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
 from filters.inbox import counts
+from filters.people.models import User
 
 
 def sidebar(request: HttpRequest) -> dict[str, Any]:

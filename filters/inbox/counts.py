@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.db.models import (
     Case,
     Count,
@@ -31,12 +30,14 @@ from django.db.models import (
 )
 from django.db.models.functions import Lower
 
-from filters.accounts import people
-from filters.models import Filter, Match, MessageState, Mute, TriageStep
-from filters.runtime.opaque_keys import keyed_digest
-from filters.store import shared_window
-from filters.store.message_states import is_hidden_from, muted_roots
-from filters.store.schedule import is_due, is_waiting
+from filters.authoring.models import Filter
+from filters.inbox.models import Match, MessageState, Mute, TriageStep
+from filters.people import people
+from filters.people.models import User
+from filters.runs.store import shared_window
+from filters.runs.store.message_states import is_hidden_from, muted_roots
+from filters.runs.store.schedule import is_due, is_waiting
+from filters.site.work.opaque_keys import keyed_digest
 from tapestry.core.clock import wall_clock
 
 KEPT = 200

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.contrib.auth.models import User
 from django.db.models import Sum
 
-from filters.accounts import people
-from filters.models import Source
-from filters.runtime import services
+from filters.people import people
+from filters.people.models import User
+from filters.site.work import services
+from filters.sources.models import Source
 from tapestry.tables.delta.log import snapshot
 from tapestry.tables.read import has_messages_for
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from django.contrib.auth.models import User
-
-from filters.appraisal.order import ByImportance, is_ready
-from filters.appraisal.upkeep import why_not
-from filters.lists import listing
-from filters.models import AppraiserRule, Filter
+from filters.authoring.models import Filter
+from filters.inbox.appraisal.order import ByImportance, is_ready
+from filters.inbox.appraisal.upkeep import why_not
+from filters.inbox.lists import listing
+from filters.inbox.models import AppraiserRule
+from filters.people.models import User
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,16 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from django.contrib.auth.models import User
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 
-from filters.accounts import people
-from filters.lists import listing
-from filters.models import Card, Filter
-from filters.runtime.batching import KEYS, in_batches
-from filters.store.message_states import returned
+from filters.authoring.models import Filter
+from filters.inbox.lists import listing
+from filters.inbox.models import Card
+from filters.people import people
+from filters.people.models import User
+from filters.runs.store.message_states import returned
+from filters.site.work.batching import KEYS, in_batches
 from tapestry.core.clock import to_datetime, to_instant, wall_clock
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Addresses of the inbox and of the lists of filters."""
 
-from django.urls import path
+from django.urls import include, path
 
 from filters.inbox import views
 
@@ -18,4 +18,7 @@ urlpatterns = [
     path("in/<slug:name>/show/", views.show_now, name="show-now"),
     path("first-steps/", views.show_first_steps, name="first-steps"),
     path("sidebar/", views.sidebar, name="sidebar"),
+    path("", include("filters.inbox.triage.urls")),
+    path("", include("filters.inbox.search.urls")),
+    path("", include("filters.inbox.appraisers.urls")),
 ]

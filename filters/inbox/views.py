@@ -11,15 +11,16 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.accounts.requests import PersonRequest, wants_fragment
+from filters.authoring.models import Filter
+from filters.delivery.models import Feed
 from filters.inbox import counts, importance
 from filters.inbox.first_steps import first_steps
+from filters.inbox.lists import listing
 from filters.inbox.pages import page_of
-from filters.lists import listing
-from filters.message import reading
-from filters.models import Feed, Filter
-from filters.store import release
-from filters.store.shared_window import show_position
+from filters.people.requests import PersonRequest, wants_fragment
+from filters.reading import reading
+from filters.runs.store import release
+from filters.runs.store.shared_window import show_position
 
 PAGE = 50
 
@@ -86,11 +87,11 @@ def inbox(
     if filter_ is None and not context["rows"]:
         context["first_steps"] = SimpleLazyObject(lambda: first_steps(request.user))
     if is_fragment:
-        return render(request, "filters/inbox/_list.html", context)
+        return render(request, "inbox/_list.html", context)
     context["feed"] = Feed.objects.filter(owner=request.user, filter=filter_).first()
     context |= {"current": name or "/", "reading": shown, "missing": opened}
     status = 404 if opened and shown is None else 200
-    return render(request, "filters/inbox/inbox.html", context, status=status)
+    return render(request, "inbox/inbox.html", context, status=status)
 
 
 def _pages(cards: Any) -> Paginator[Any]:
@@ -107,7 +108,7 @@ def sidebar(request: PersonRequest) -> HttpResponse:
     if counts.mark_of(request.user) == request.GET.get("seen"):
         return HttpResponse(status=204)
     context = {"sidebar": counts.sidebar(request.user), "current": request.GET.get("current", "")}
-    response = render(request, "filters/inbox/_sidebar.html", context)
+    response = render(request, "inbox/_sidebar.html", context)
     response["HX-Trigger"] = "arrived"
     return response
 
@@ -116,7 +117,7 @@ def sidebar(request: PersonRequest) -> HttpResponse:
 def show_first_steps(request: PersonRequest) -> HttpResponse:
     """Show again how far somebody without filters has come."""
     context = {"first_steps": first_steps(request.user)}
-    return render(request, "filters/inbox/_first_steps.html", context)
+    return render(request, "inbox/_first_steps.html", context)
 
 
 @require_POST

@@ -1,1 +1,1 @@
-"""What holds for every page: headers, failures of a part, health."""
+"""The site: its settings, middleware, requests and words for templates, and its launch."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.conf import settings
 
-from filters.models.source import Source
-from filters.runtime import services
-from filters.runtime.encryption import decrypt, encrypt
+from filters.site.work import services
+from filters.site.work.encryption import decrypt, encrypt
+from filters.sources.models import Source
 from filters.sources.oauth import Grant, refresh
 from filters.sources.schedule import token_lock
 from tapestry.core.clock import MINUTE, SECOND, wall_clock

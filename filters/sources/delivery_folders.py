@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from filters.models import Destination
-from filters.models.source import Source
+from filters.delivery.models import Destination
+from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.ways.mailbox import MailboxSettings
 from tapestry.servers.imap import Hierarchy

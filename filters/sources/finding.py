@@ -13,11 +13,11 @@ from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
-from filters.models import Source, Trial
+from filters.people.models import User
+from filters.sources.models import Source, Trial
 from filters.sources.trials import Answer
 from tapestry.servers.discovery.discover import Network, Way, discover
 from tapestry.servers.discovery.providers import Provider, provider_named, provider_of

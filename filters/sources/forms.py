@@ -9,8 +9,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from filters.accounts import people
-from filters.models.source import Source
+from filters.people import people
+from filters.sources.models import Source
 from filters.sources.oauth import check_token_url
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC

@@ -19,15 +19,11 @@ from operator import attrgetter
 
 from django.db import connection
 
-from filters.models import Heartbeat, SetAside
-from filters.models.source import Source
-from filters.runtime import set_aside
+from filters.runs.models import Heartbeat, SetAside
+from filters.site.work import set_aside
 from filters.sources.credentials import account_of
-from filters.sources.delivery_folders import (
-    is_delivery_folder,
-    mailbox_of,
-    parents_by_mailbox,
-)
+from filters.sources.delivery_folders import is_delivery_folder, mailbox_of, parents_by_mailbox
+from filters.sources.models import Source
 from filters.sources.schedule import LISTENING, make_due, rank_of_owner
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import wall_clock

@@ -11,19 +11,19 @@ from typing import Any
 from django.db import IntegrityError
 from django.db.models import F, QuerySet
 
-from filters.accounts import people
-from filters.models import SetAside
-from filters.models.source import Folder, Pull, Source
-from filters.runtime import services, set_aside
-from filters.runtime.batching import batched
-from filters.runtime.delivery_signer import delivery_signer
+from filters.people import people
+from filters.runs.models import SetAside
+from filters.runs.store import imports
+from filters.runs.store.backpressure import Backpressure
+from filters.runs.store.filter_store import DjangoClock
+from filters.site.work import services, set_aside
+from filters.site.work.batching import batched
+from filters.site.work.delivery_signer import delivery_signer
 from filters.sources.credentials import account_of
 from filters.sources.delivery_folders import delivery_parents
+from filters.sources.models import Folder, Pull, Source
 from filters.sources.schedule import account_lock
 from filters.sources.sync_state import StoredSyncStates, stored_name
-from filters.store import imports
-from filters.store.backpressure import Backpressure
-from filters.store.filter_store import DjangoClock
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.disk_space import is_disk_full

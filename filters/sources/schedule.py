@@ -8,9 +8,9 @@ from contextlib import AbstractContextManager
 from django.db.models import F, Q, Window
 from django.db.models.functions import RowNumber
 
-from filters.models import SetAside
-from filters.models.source import Source
-from filters.runtime import services, set_aside
+from filters.runs.models import SetAside
+from filters.site.work import services, set_aside
+from filters.sources.models import Source
 from filters.sources.sync_state import address_of
 from tapestry.core.backoff import LONGEST
 from tapestry.core.clock import SECOND, wall_clock

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from django.db.models import QuerySet
 
-from filters.models.source import Source, SyncState
+from filters.sources.models import Source, SyncState
 from tapestry.ingest.unavailable import STATE, unavailable_in
 from tapestry.servers.account import Account, Security
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
-from filters.models.source import Source
-from filters.runtime.queue import send
+from filters.site.work.queue import send
 from filters.sources import trials
+from filters.sources.models import Source
 from filters.sources.schedule import due
 from tapestry.celery import app
 

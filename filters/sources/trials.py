@@ -14,14 +14,15 @@ from collections.abc import Callable
 from typing import Any
 
 from celery import Task
-from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Q
 
-from filters.models import SetAside, Trial
-from filters.runtime import services, set_aside
-from filters.runtime.encryption import decrypt, encrypt
-from filters.runtime.queue import send
+from filters.people.models import User
+from filters.runs.models import SetAside
+from filters.site.work import services, set_aside
+from filters.site.work.encryption import decrypt, encrypt
+from filters.site.work.queue import send
+from filters.sources.models import Trial
 from tapestry.core.clock import HOUR, MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event

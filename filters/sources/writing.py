@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.http import QueryDict
 from django.urls import reverse
 
-from filters.accounts import people
-from filters.models.source import Source
-from filters.runtime.queue import PULL_DUE, run_soon
+from filters.people import people
+from filters.people.models import User
+from filters.site.work.queue import PULL_DUE, run_soon
 from filters.sources.credentials import SECRETS, account_of, keep_secret, read_secret
 from filters.sources.delivery_folders import delivery_parents
 from filters.sources.forms import FIELDS, SourceForm
+from filters.sources.models import Source
 from filters.sources.trials import LIMIT, PATIENCE, Answer
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError

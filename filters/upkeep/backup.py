@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from filters.runtime import services
-from filters.runtime.restoring import LATER
+from filters.site.work import services
+from filters.site.work.restoring import LATER
 from filters.upkeep.database_copy import (
     check_is_empty,
     check_is_there,

@@ -10,25 +10,20 @@ from pathlib import Path
 import numpy as np
 from django.db import DatabaseError, connection, transaction
 
-from filters.models import (
-    AuthenticatorApp,
-    Clock,
-    Destination,
-    Filter,
-    Match,
-    OutboxAnnotation,
-    ReleaseCounter,
-    SharedWindow,
-    SmtpAccount,
-    Source,
-    SyncState,
-)
-from filters.runtime import services
-from filters.runtime.batching import batched
-from filters.runtime.database import is_of_older_version
-from filters.runtime.encryption import KEY_FILE, decrypt
-from filters.store.filter_store import DjangoClock
-from filters.upkeep import rounds
+from filters.authoring.models import Filter
+from filters.compose.models import SmtpAccount
+from filters.delivery.models import Destination
+from filters.inbox.models import Match
+from filters.people.models import AuthenticatorApp
+from filters.reading.models import OutboxAnnotation
+from filters.runs import rounds
+from filters.runs.models import Clock, ReleaseCounter, SharedWindow
+from filters.runs.store.filter_store import DjangoClock
+from filters.site.work import services
+from filters.site.work.batching import batched
+from filters.site.work.database import is_of_older_version
+from filters.site.work.encryption import KEY_FILE, decrypt
+from filters.sources.models import Source, SyncState
 from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import FOREVER, file_lock

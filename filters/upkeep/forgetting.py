@@ -7,37 +7,27 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
-from filters.accounts import people
-from filters.appraisal import upkeep as appraisals
-from filters.lists.cards import CopyKey, ensure_cards
-from filters.models import (
-    Card,
-    Delivery,
-    Destination,
-    Export,
-    Filter,
-    KeptMail,
-    Match,
-    MessageState,
-    OutboxAnnotation,
-    OutgoingMessage,
-    RetiredName,
-    SetAside,
-    TriageStep,
-    TriageStepPart,
-)
-from filters.models.source import Source
-from filters.runtime import services
+from filters.authoring.models import Filter
+from filters.compose.models import OutgoingMessage
+from filters.delivery.models import Delivery, Destination, KeptMail
+from filters.inbox.appraisal import upkeep as appraisals
+from filters.inbox.lists.cards import CopyKey, ensure_cards
+from filters.inbox.models import Card, Match, MessageState, TriageStep, TriageStepPart
+from filters.inbox.triage import steps
+from filters.people import people
+from filters.people.models import Export, RetiredName, User
+from filters.reading.models import OutboxAnnotation
+from filters.runs import rounds
+from filters.runs.models import SetAside
+from filters.runs.store.filter_store import DjangoClock
+from filters.runs.store.shared_window import begin_again
+from filters.runs.store.visibility_loss import drop_invisible, move_states
+from filters.site.work import services
 from filters.sources import sync_state
-from filters.store.filter_store import DjangoClock
-from filters.store.shared_window import begin_again
-from filters.store.visibility_loss import drop_invisible, move_states
-from filters.triage import steps
-from filters.upkeep import rounds
+from filters.sources.models import Source
 from tapestry.core.clock import BEGINNING, DAY, wall_clock
 from tapestry.core.file_lock import FOREVER
 from tapestry.core.message import check_audience

@@ -12,9 +12,9 @@ from pathlib import Path
 from django.core import serializers
 from django.db import connection, transaction
 
-from filters.models import Import
-from filters.models.source import SyncState
-from filters.runtime.restoring import LATER
+from filters.runs.models import Import
+from filters.site.work.restoring import LATER
+from filters.sources.models import SyncState
 from filters.sources.sync_state import StoredSyncStates, merged
 from tapestry.core.durable import sync_directory, whole_file
 

@@ -17,8 +17,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from filters.runtime.encryption import KEY_FILE
-from filters.runtime.restoring import LATER
+from filters.site.work.encryption import KEY_FILE
+from filters.site.work.restoring import LATER
 from filters.upkeep.database_copy import NAMES
 from tapestry.core.durable import whole_file
 from tapestry.core.errors import TapestryError

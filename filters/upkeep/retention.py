@@ -12,7 +12,7 @@ may be the one that is wrong.
 
 from __future__ import annotations
 
-from filters.models import Heartbeat
+from filters.runs.models import Heartbeat
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.core.errors import TapestryError
 

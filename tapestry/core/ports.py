@@ -1,4 +1,4 @@
-"""What the rooms ask of the application, as Protocols; ``filters/store`` implements them.
+"""What the rooms ask of the application, as Protocols; ``filters/runs/store`` implements them.
 
 ``SyncStates`` alone is implemented beside the sources (``filters/sources/sync_state.py``).
 """

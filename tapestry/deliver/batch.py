@@ -1,8 +1,9 @@
 """What one delivery carries: the matches of a range of the release sequence, ready to be written.
 
-A match gets its position in the sequence as it is released to its owner (filters/store/release.py).
-A position is a log offset: a destination has been sent all up to one.  A delivery that is tried
-again has the same key, by which receivers know it (at-least-once delivery).
+A match gets its position in the sequence as it is released to its owner
+(filters/runs/store/release.py).  A position is a log offset: a destination has been sent all up
+to one.  A delivery that is tried again has the same key, by which receivers know it
+(at-least-once delivery).
 """
 
 from __future__ import annotations

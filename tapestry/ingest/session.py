@@ -13,7 +13,7 @@ that connects, authenticates and yields a ``MailSession``::
     KINDS = {"jmap": SourceKind(open_jmap, 80, 443, ...), "imap": ..., "nntp": ...}
 
 ``manage.py ingest jmaps://user@host/Folder`` takes such mail in then.  For the page of sources
-the kind is one more choice of ``filters.models.source.Source.Kind``.
+the kind is one more choice of ``filters.sources.models.Source.Kind``.
 """
 
 from __future__ import annotations

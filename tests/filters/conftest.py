@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.hashers import make_password
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.test import Client
 
-from filters.accounts.signing_in import counts
 from filters.authoring import known_names
 from filters.inbox import counts as inbox_counts
-from filters.models import Profile
+from filters.people.models import Profile, User
+from filters.people.signing_in import counts
+from filters.runs.store.filter_store import DjangoClock
 from filters.sources import oauth, trials
-from filters.store.filter_store import DjangoClock
 from tapestry.core.message import Annotation, Message
 from tapestry.servers import connection
 from tapestry.tables.append import append_annotations, append_messages
@@ -170,7 +170,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
     """Answer statements without a JVM: the product's plans, on the tables' rows, by SQLite."""
     from support.engines.sqlite_engine import SqliteEngine
 
-    from filters.runtime import services
+    from filters.site.work import services
     from tapestry.tables.delta.log import Snapshot
 
     def engine_on(snapshot: Snapshot, **_: Any) -> SqliteEngine:

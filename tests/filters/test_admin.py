@@ -6,17 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
 from support.set_asides import Planted
 
-from filters.admin import NewPasswordForm
-from filters.annotations.outbox import annotate
 from filters.authoring import lifecycle
-from filters.models import Filter, Match, OutboxAnnotation
-from filters.store.filter_store import DjangoClock
+from filters.authoring.models import Filter
+from filters.inbox.models import Match
+from filters.people.admin import NewPasswordForm
+from filters.people.models import User
+from filters.reading.annotations.outbox import annotate
+from filters.reading.models import OutboxAnnotation
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.message import Annotation
 from tapestry.tables.append import append_annotations
@@ -69,7 +71,7 @@ def test_what_others_may_refer_to_is_for_its_owner_to_change(
         "timeliness": "hourly",
         "active": "on",
     }
-    page = browser.post(reverse("admin:filters_filter_change", args=[shared.pk]), fields)
+    page = browser.post(reverse("admin:authoring_filter_change", args=[shared.pk]), fields)
     assert page.status_code == 302
     before = (shared.owner, shared.name, shared.visibility, shared.text)
     shared.refresh_from_db()
@@ -83,12 +85,12 @@ def test_what_waits_is_planned_anew_when_an_administrator_changes_when_it_is_sho
     now = wall_clock()
     at = {"audience": "public", "matched_at": now, "stored_at": now, "shown_at": now + 500 * HOUR}
     Match.objects.create(filter=shared, msgid="a", **at)
-    address = reverse("admin:filters_filter_change", args=[shared.pk])
+    address = reverse("admin:authoring_filter_change", args=[shared.pk])
     page = browser.post(address, {"timeliness": "soon", "active": "on"})
     assert "does not say when" in page.content.decode()
     assert browser.post(address, {"timeliness": "hourly", "active": "on"}).status_code == 302
     assert now <= Match.objects.get().shown_at <= wall_clock() + HOUR
-    person = reverse("admin:filters_profile_add")
+    person = reverse("admin:people_profile_add")
     fields = {"user": shared.owner.pk, "time_zone": "UTC", "aliases": "[]", "timeliness": "hourly"}
     shared.owner.profile.delete()
     given = {**fields, "holiday_until": "2999-01-01"}
@@ -96,7 +98,7 @@ def test_what_waits_is_planned_anew_when_an_administrator_changes_when_it_is_sho
     assert Match.objects.get().shown_at > now + 1000 * HOUR
 
 
-@pytest.mark.parametrize("model", ["filters_filter", "auth_user"])
+@pytest.mark.parametrize("model", ["authoring_filter", "people_user"])
 @pytest.mark.parametrize("how", HOW)
 def test_what_is_deleted_can_be_used_by_no_other_filter_any_more(
     browser: Client,
@@ -105,7 +107,7 @@ def test_what_is_deleted_can_be_used_by_no_other_filter_any_more(
     model: str,
     how: str,
 ) -> None:
-    key = shared.pk if model == "filters_filter" else shared.owner_id
+    key = shared.pk if model == "authoring_filter" else shared.owner_id
     page = delete(browser, model, key, how)
     assert page.status_code == 302 and not Filter.objects.filter(pk=shared.pk).exists()
     dependent.refresh_from_db()
@@ -118,7 +120,7 @@ def test_who_is_deleted_is_heard_and_their_name_is_given_to_nobody(
 ) -> None:
     append_annotations(tables, DjangoClock(), [Annotation("a-1", "a@x", "carol", "note", "hot")])
     annotate(carol, "a@x", "public", "retraction", value="a-1")
-    assert delete(browser, "auth_user", carol.pk, how).status_code == 302
+    assert delete(browser, "people_user", carol.pk, how).status_code == 302
     found = annotations_on(tables, ["a@x"], ["public"])
     assert {row.annotation.kind for row in found} == {"note", "retraction"}
     with pytest.raises(ValidationError, match="someone who has left"):
@@ -137,7 +139,7 @@ def test_nobody_is_deleted_before_they_are_heard(
         raise KeyError
 
     monkeypatch.setattr(OutboxAnnotation, "as_annotation", fails)
-    page = delete(browser, "auth_user", carol.pk, how)
+    page = delete(browser, "people_user", carol.pk, how)
     assert page.status_code == 503 and "cannot be stored yet" in page.content.decode()
     assert User.objects.filter(pk=carol.pk).exists()
 

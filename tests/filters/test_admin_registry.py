@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 from django.contrib import admin
-from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from filters.authoring import lifecycle
-from filters.models import BounceMailbox, Clock, Heartbeat, Profile, ReleaseCounter, SharedWindow
+from filters.delivery.models import BounceMailbox
+from filters.people.models import Profile, User
+from filters.runs.models import Clock, Heartbeat, ReleaseCounter, SharedWindow
 
 ACCOUNT = {
     *("password", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser"),
@@ -63,7 +64,7 @@ def test_only_what_no_law_rests_on_is_changed_by_hand(browser: Client, rf: Reque
 def test_how_far_all_has_come_is_shown_and_stays(browser: Client, model: Any) -> None:
     row = model.objects.create(pk=1)
     before = model.objects.values().get()
-    pages = f"admin:filters_{model.__name__.lower()}"
+    pages = f"admin:{model._meta.app_label}_{model._meta.model_name}"
     address = reverse(f"{pages}_change", args=[row.pk])
     assert browser.get(address).status_code == 200
     given = {"last": 5, "since": 5, "uid": 5, "ended_at": 5, "post": "yes"}
@@ -81,7 +82,7 @@ def test_how_far_all_has_come_is_shown_and_stays(browser: Client, model: Any) ->
 def test_a_profile_that_cannot_be_read_is_not_stored(
     browser: Client, alice: User, field: str, value: str
 ) -> None:
-    address = reverse("admin:filters_profile_change", args=[alice.profile.pk])
+    address = reverse("admin:people_profile_change", args=[alice.profile.pk])
     given = {"time_zone": "UTC", "timeliness": "hourly", "aliases": "5", "user": 1}
     assert browser.post(address, given | {field: value}).status_code == 200
     assert browser.post(address, given).status_code == 302
@@ -95,7 +96,7 @@ def test_a_filter_that_is_turned_on_again_is_compiled_again(
 ) -> None:
     paused = lifecycle.install(alice, "from Jones")
     type(paused).objects.update(active=False, tql="", error="It took too long.")
-    address = reverse("admin:filters_filter_change", args=[paused.pk])
+    address = reverse("admin:authoring_filter_change", args=[paused.pk])
     with django_capture_on_commit_callbacks(execute=True):
         assert browser.post(address, {"active": "on", "error": "x"}).status_code == 302
     paused.refresh_from_db()

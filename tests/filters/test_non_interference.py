@@ -10,17 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.db import transaction
 from django.test import Client
 
 from filters.authoring import lifecycle
 from filters.authoring.known_names import forget_names
 from filters.authoring.tasks import preview_for
-from filters.models import Match, Profile
-from filters.runtime import services
-from filters.store.filter_store import DjangoClock
-from filters.upkeep import rounds
+from filters.inbox.models import Match
+from filters.people.models import Profile, User
+from filters.runs import rounds
+from filters.runs.store.filter_store import DjangoClock
+from filters.site.work import services
 from tapestry.core.clock import HOUR
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages

@@ -5,12 +5,12 @@ import shutil
 from contextlib import suppress
 
 import pytest
-from django.contrib.auth.models import User
 from playwright.sync_api import expect, sync_playwright
 from support.browser_watch import BrowserWatch
 
-from filters.accounts.signing_in import counts
-from filters.models import Filter
+from filters.authoring.models import Filter
+from filters.people.models import User
+from filters.people.signing_in import counts
 from tapestry.celery import app
 
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # playwright has a loop of its own

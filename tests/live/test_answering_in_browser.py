@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from imapclient import IMAPClient
 from playwright.sync_api import Page, Route, expect
@@ -21,12 +20,15 @@ from support.servers.smtp import running_smtp
 
 from filters.authoring.lifecycle import install
 from filters.compose import tasks
-from filters.models import Address, Match, OutgoingMessage, Profile
-from filters.models.source import Source
-from filters.runtime import services
+from filters.compose.models import OutgoingMessage
+from filters.delivery.models import Address
+from filters.inbox.models import Match
+from filters.people.models import Profile, User
+from filters.runs import rounds
+from filters.site.work import services
 from filters.sources.credentials import keep_secret
+from filters.sources.models import Source
 from filters.sources.pulling import pull
-from filters.upkeep import rounds
 from tapestry.tables.delta.log import Tables
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]

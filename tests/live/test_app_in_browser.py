@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.browsing import open_signed_in
 
-from filters.models import Card, Match
+from filters.inbox.models import Card, Match
 from tapestry.core.clock import MINUTE, wall_clock
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]

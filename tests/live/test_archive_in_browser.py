@@ -19,8 +19,8 @@ SOON = 240_000
 
 PEOPLE = ("Ann Ames", "Mary Jones", "Bob Cole")
 VOTES = """
-from django.contrib.auth.models import User
-from filters.annotations.outbox import annotate
+from filters.people.models import User
+from filters.reading.annotations.outbox import annotate
 for number in range(6):
     person = User.objects.create_user(f"voter{{number}}", password=None)
     annotate(person, {msgid!r}, "public", "vote", private=False, number=1)

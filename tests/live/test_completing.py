@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.browser_says("tapestry.example"),
 ]
 
-SCRIPT = Path(finders.find("filters/complete.js")).read_text()
+SCRIPT = Path(finders.find("site/complete.js")).read_text()
 PAGE = f"""<!doctype html><title>Write</title>
 <textarea data-complete="/complete/" aria-label="Filter"></textarea>
 <div id="completions" hidden></div>
@@ -28,7 +28,7 @@ def listed(text):
     """What the server answers: the completions at the end of a text, the first one chosen."""
     found = complete(text)
     context = {"completions": found, "chosen": True}
-    return render_to_string("filters/authoring/_completions.html", context)
+    return render_to_string("authoring/_completions.html", context)
 
 
 @pytest.fixture

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from playwright.sync_api import Locator, Page, expect
 from support.browsing import open_signed_in
 from support.listed_mail import find, installed, letters
 
-from filters.models import MessageState, Mute
+from filters.inbox.models import MessageState, Mute
+from filters.people.models import User
 from tapestry.tables.delta.log import Tables
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]

@@ -6,15 +6,17 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
-from django.contrib.auth.models import User
 from django.core import mail
 from playwright.sync_api import Page, expect
 from support.browsing import open_signed_in
 from support.page_errors import page_errors
 
+from filters.authoring.models import Filter
 from filters.delivery import samples
-from filters.models import Card, Delivery, Destination, Filter, Match
-from filters.store.release import release
+from filters.delivery.models import Delivery, Destination
+from filters.inbox.models import Card, Match
+from filters.people.models import User
+from filters.runs.store.release import release
 from tapestry.core.clock import MINUTE, wall_clock
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]

@@ -23,7 +23,7 @@ SOON = 240_000
 """Milliseconds in which new mail must be in the inbox, while all parts start on a busy machine."""
 
 POLLED_LATER = """
-from filters.models.source import Source
+from filters.sources.models import Source
 from tapestry.core.clock import HOUR, wall_clock
 Source.objects.update(every=3600, due_at=wall_clock() + HOUR)
 """

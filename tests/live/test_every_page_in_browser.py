@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from support.account_pages import (
     EXPIRED,
     confirm_session,
@@ -20,22 +20,15 @@ from support.every_address import PARAMETER, every_address
 from support.every_page import DESK, Watch, faults_of_view
 from support.second_factors import give_app
 
+from filters.authoring.models import Filter
 from filters.delivery.mail.kept import keep
-from filters.membership.invitations import invite
-from filters.models import (
-    Address,
-    Card,
-    Destination,
-    Feed,
-    Filter,
-    Folder,
-    KeptMail,
-    Match,
-    Pull,
-    Source,
-)
-from filters.runtime import services
-from filters.store.filter_store import DjangoClock
+from filters.delivery.models import Address, Destination, Feed, KeptMail
+from filters.inbox.models import Card, Match
+from filters.people.membership.invitations import invite
+from filters.people.models import User
+from filters.runs.store.filter_store import DjangoClock
+from filters.site.work import services
+from filters.sources.models import Folder, Pull, Source
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages

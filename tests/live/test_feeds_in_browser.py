@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Error, Page, expect
 from support.browsing import open_signed_in
 
-from filters.models import Destination, Feed
+from filters.delivery.models import Destination, Feed
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

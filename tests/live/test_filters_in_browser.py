@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Locator, Page, expect
 from support.contrast import too_faint
@@ -13,9 +12,10 @@ from support.engines.sqlite_engine import SqliteEngine
 from support.page_errors import page_errors
 
 from filters.authoring import tasks
-from filters.models import Filter, Profile
-from filters.runtime import services
-from filters.store.filter_store import DjangoClock
+from filters.authoring.models import Filter
+from filters.people.models import Profile, User
+from filters.runs.store.filter_store import DjangoClock
+from filters.site.work import services
 from tapestry.core.clock import DAY, WEEK, wall_clock
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages

@@ -84,7 +84,7 @@ def test_a_disk_fills_and_empties(disk: Path, tmp_path: Path) -> None:
     try:
         wait_ready(site)
         install = (
-            "from django.contrib.auth.models import User; from filters.authoring import lifecycle; "
+            "from filters.people.models import User; from filters.authoring import lifecycle; "
             "terry = User.objects.create_user('terry'); "
             "lifecycle.install(terry, 'from Jones', name='jones')"
         )

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from support.browsing import open_signed_in
 from support.page_errors import LEFT
 
+from filters.authoring.models import Filter
 from filters.delivery.mail.kept import keep
-from filters.models import Filter, KeptMail
+from filters.delivery.models import KeptMail
+from filters.people.models import User
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
 PAGES = (
     *("/", "/filters/", "/filters/new/", "/sources/", "/sources/new/", "/delivery/", "/feeds/"),
     *("/delivery/new/digest/", "/delivery/new/webhook/", "/delivery/push/", "/mail/", "/me/"),
-    *("/admin/", "/admin/auth/user/", "/admin/auth/user/1/change/", "/admin/auth/group/add/"),
-    *("/admin/filters/filter/", "/admin/filters/filter/1/change/", "/admin/filters/profile/add/"),
+    *("/admin/", "/admin/people/user/", "/admin/people/user/1/change/", "/admin/auth/group/add/"),
+    *(
+        "/admin/authoring/filter/",
+        "/admin/authoring/filter/1/change/",
+        "/admin/people/profile/add/",
+    ),
 )
 MAIL = (
     b"Message-ID: <d@x>\r\nSubject: 3 new\r\nContent-Type: text/html\r\n\r\n"
@@ -78,11 +83,11 @@ def test_what_a_page_may_not_run_does_not_run(page):
 @pytest.mark.browser_says("/favicon.ico")
 def test_an_administrator_acts_in_the_list(page, live_server):
     """The scripts of the administration run: ticking all rows is one of them."""
-    page.goto(f"{live_server.url}/admin/filters/filter/")
+    page.goto(f"{live_server.url}/admin/authoring/filter/")
     page.locator("#action-toggle").check()
     page.get_by_text("1 of 1 selected").wait_for()
-    page.goto(f"{live_server.url}/admin/auth/user/1/change/")
+    page.goto(f"{live_server.url}/admin/people/user/1/change/")
     page.get_by_label("First name").fill("Terry")
     page.get_by_role("button", name="Save", exact=True).click()
-    page.wait_for_url(f"{live_server.url}/admin/auth/user/")
+    page.wait_for_url(f"{live_server.url}/admin/people/user/")
     assert User.objects.get().first_name == "Terry"

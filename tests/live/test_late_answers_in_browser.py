@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 from support.listed_mail import find, installed, letters
 from support.listed_page import LateAnswer, open_list, open_row, row
 
-from filters.models import Match, MessageState
+from filters.inbox.models import Match, MessageState
+from filters.people.models import User
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.tables.delta.log import Tables
 

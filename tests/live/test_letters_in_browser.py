@@ -5,16 +5,18 @@ from __future__ import annotations
 import base64
 
 import pytest
-from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 from support.accessibility import faults
 from support.browsing import open_signed_in
 from support.contrast import too_faint
 from support.every_page import Watch
 
-from filters.annotations.outbox import annotate
-from filters.models import Card, Filter, Match, OutboxAnnotation
-from filters.store.filter_store import DjangoClock
+from filters.authoring.models import Filter
+from filters.inbox.models import Card, Match
+from filters.people.models import User
+from filters.reading.annotations.outbox import annotate
+from filters.reading.models import OutboxAnnotation
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.ingest.mime.parse import parse
 from tapestry.tables.append import append_messages

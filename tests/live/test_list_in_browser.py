@@ -8,7 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.browsing import open_signed_in, sign_in
 
-from filters.models import Card, Filter, Match
+from filters.authoring.models import Filter
+from filters.inbox.models import Card, Match
 from tapestry.core.clock import MINUTE, wall_clock
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]

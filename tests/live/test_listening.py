@@ -6,13 +6,13 @@ import threading
 import time
 
 import pytest
-from django.contrib.auth.models import User
 from support.servers.cutting_proxy import CuttingProxy
 from support.servers.dovecot import PASSWORD, USER
 
-from filters.models.source import Source
+from filters.people.models import User
 from filters.sources.credentials import account_of, keep_secret
 from filters.sources.listening import Listener
+from filters.sources.models import Source
 from filters.sources.schedule import due
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.imap.idle import watch_mailbox

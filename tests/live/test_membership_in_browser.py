@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core import mail as sent_mail
 from django.core.management import call_command
 from playwright.sync_api import Page, expect
 from support.browsing import end_session, open_signed_in, show, sign_in
 from support.page_errors import page_errors
 
-from filters.accounts.second_factor import totp
-from filters.membership.tasks import tend_accounts
-from filters.membership.views import data as data_views
-from filters.runtime import services
-from filters.store.filter_store import DjangoClock
+from filters.people.membership.views import data as data_views
+from filters.people.models import User
+from filters.people.second_factor import totp
+from filters.people.tasks import tend_accounts
+from filters.runs.store.filter_store import DjangoClock
+from filters.site.work import services
 from tapestry.celery import app
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages

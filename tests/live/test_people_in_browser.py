@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from playwright.sync_api import expect
 from support.browsing import end_session, open_signed_in, show, sign_in
 from support.page_errors import page_errors
 
-from filters.models import Passkey
+from filters.people.models import Passkey, User
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

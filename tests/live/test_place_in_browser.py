@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.browsing import open_signed_in
 
-from filters.models import Card, Match
-from filters.store.filter_store import DjangoClock
+from filters.inbox.models import Card, Match
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages

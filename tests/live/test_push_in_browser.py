@@ -16,11 +16,13 @@ from support.page_errors import page_errors
 from support.servers.http_recorder import LOOPBACK, Reply, recording_server
 from support.servers.push_service import Browser
 
+from filters.authoring.models import Filter
 from filters.delivery import sending
+from filters.delivery.models import Destination
 from filters.delivery.ways import table as ways
-from filters.models import Card, Destination, Filter, Match
-from filters.store.filter_store import DjangoClock
-from filters.store.release import release
+from filters.inbox.models import Card, Match
+from filters.runs.store.filter_store import DjangoClock
+from filters.runs.store.release import release
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages

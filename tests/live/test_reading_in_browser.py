@@ -7,9 +7,9 @@ from playwright.sync_api import Page, expect
 from support.browsing import open_signed_in
 from support.contrast import too_faint
 
-from filters.annotations import outbox
-from filters.models import Card, Match
-from filters.store.filter_store import DjangoClock
+from filters.inbox.models import Card, Match
+from filters.reading.annotations import outbox
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages

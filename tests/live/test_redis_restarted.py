@@ -17,9 +17,9 @@ SOON = 240.0
 """Seconds in which a message must be sent, while all parts start on a busy machine."""
 
 INSTALL = """
-from django.contrib.auth.models import User
+from filters.people.models import User
 from filters.authoring.lifecycle import install
-from filters.models import Address, Destination
+from filters.delivery.models import Address, Destination
 joe = User.objects.create_user("joe")
 address = Address.objects.create(owner=joe, email="joe@x.org", confirmed_at=1)
 for kind in ("forward", "digest"):

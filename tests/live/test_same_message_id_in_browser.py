@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from playwright.sync_api import expect
 from support.browsing import open_signed_in
 
-from filters.models import Card, Filter, Match
-from filters.store.filter_store import DjangoClock
+from filters.authoring.models import Filter
+from filters.inbox.models import Card, Match
+from filters.people.models import User
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from playwright.sync_api import Page, expect
@@ -13,10 +12,11 @@ from support.engines.sqlite_engine import SqliteEngine
 from support.page_errors import page_errors
 
 from filters.authoring.lifecycle import install
-from filters.models import Card, Match, Profile
-from filters.runtime import services
-from filters.search import tasks
-from filters.store.filter_store import DjangoClock
+from filters.inbox import tasks
+from filters.inbox.models import Card, Match
+from filters.people.models import Profile, User
+from filters.runs.store.filter_store import DjangoClock
+from filters.site.work import services
 from tapestry.celery import app
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message

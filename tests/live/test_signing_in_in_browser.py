@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 from support.browsing import end_session, open_signed_in, show, sign_in
+
+from filters.people.models import User
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

@@ -28,7 +28,7 @@ server.SECRECY.clear()
 """What every process of this site does first: its Spark takes the messages of strangers."""
 
 INSTALL = """
-from django.contrib.auth.models import User
+from filters.people.models import User
 from filters.authoring.lifecycle import install
 install(User.objects.create_user("joe"), "EXISTS (r: r.size + m.size > 0)")
 """
@@ -70,7 +70,7 @@ def health(site: Site) -> tuple[int, list[str]]:
 
 def matched(site: Site) -> list[str]:
     with closing(sqlite3.connect(site.data / "db.sqlite3", timeout=30)) as database:
-        rows = database.execute("SELECT msgid FROM filters_match ORDER BY msgid").fetchall()
+        rows = database.execute("SELECT msgid FROM inbox_match ORDER BY msgid").fetchall()
     return [msgid for (msgid,) in rows]
 
 

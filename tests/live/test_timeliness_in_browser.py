@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 from support.browsing import open_signed_in, show
 
-from filters.models import Filter, Profile
+from filters.authoring.models import Filter
+from filters.people.models import Profile, User
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

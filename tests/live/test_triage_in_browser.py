@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 from support.contrast import too_faint
 from support.listed_mail import find, installed, letters
 from support.listed_page import open_list, row
 from support.page_errors import page_errors
 
-from filters.models import Match
+from filters.inbox.models import Match
+from filters.people.models import User
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
 

@@ -14,7 +14,7 @@ from support.servers.site import end, start, wait_ready
 from support.servers.smtp import running_smtp
 from support.site_killed import kind_of, processes_of
 
-from filters.launch.stack import unhealthy
+from filters.site.launch.stack import unhealthy
 from tapestry.celery import THREADS
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
@@ -80,9 +80,9 @@ def data_dir_of_second(data):
 
 
 RECEIVED = """
-from django.contrib.auth.models import User
+from filters.people.models import User
 from filters.authoring.lifecycle import install
-from filters.models import Address, Destination
+from filters.delivery.models import Address, Destination
 joe = User.objects.create_user("joe")
 address = Address.objects.create(owner=joe, email="joe@x.org", confirmed_at=1)
 Destination.objects.create(owner=joe, kind="forward", name="forward", address=address)
@@ -155,7 +155,7 @@ def forwarded(smtp):
 
 
 INSTALL = """
-from django.contrib.auth.models import User
+from filters.people.models import User
 from filters.authoring.lifecycle import install
 install(User.objects.create_user("joe"), "m.size > 0")
 """
@@ -163,7 +163,7 @@ install(User.objects.create_user("joe"), "m.size > 0")
 
 def matches(data):
     with closing(sqlite3.connect(data / "db.sqlite3", timeout=30)) as database:
-        return database.execute("SELECT count(*) FROM filters_match").fetchone()[0]
+        return database.execute("SELECT count(*) FROM inbox_match").fetchone()[0]
 
 
 @pytest.mark.long

@@ -1,12 +1,11 @@
 """Writing a filter in a browser: completed with Tab, red only after a pause, mended by a button."""
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import expect
 
-from filters.models import Profile
-from filters.store.filter_store import DjangoClock
+from filters.people.models import Profile, User
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables

@@ -4,12 +4,12 @@ import pytest
 from support.engines.sqlite_engine import SqliteEngine
 from support.work import SECOND, counted
 
-from filters.bench.support.texts import MANY, alternatives
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, signature_groups
+from tests.bench.support.texts import MANY, alternatives
 
 TERRY = Context("terry", ("terry@parc.com",))
 

@@ -28,7 +28,7 @@ def look_around(cast: Any, *, at_end: bool) -> None:
         if at_end or lots.random() < 0.3:
             read_feed(cast, person)
         ask_for_letters(cast, person)
-    (clock,) = cast.world.select("SELECT max(last) AS last FROM filters_clock")
+    (clock,) = cast.world.select("SELECT max(last) AS last FROM runs_clock")
     if (clock["last"] or 0) < cast.world.now - SECOND:  # else windows wait for the wall clock
         parts = cast.order("health") or {}
         ill = {n: p["says"] for n, p in parts.items() if not p["ok"] and n not in _ELSEWHERE}
@@ -62,8 +62,8 @@ def read_feed(cast: Any, person: str) -> None:
     name = cast.lots.choice(["", *names])
     cast.request(person, "post", "/feeds/make/", {"filter": name} if name else {})
     feeds = cast.world.select(
-        "SELECT token FROM filters_feed d JOIN auth_user u ON u.id = d.owner_id"
-        " LEFT JOIN filters_filter f ON f.id = d.filter_id"
+        "SELECT token FROM delivery_feed d JOIN people_user u ON u.id = d.owner_id"
+        " LEFT JOIN authoring_filter f ON f.id = d.filter_id"
         " WHERE u.username = ? AND coalesce(f.name, '') = ?",
         *(person, name),
     )

@@ -13,23 +13,23 @@ LISTED = re.compile(r'data-msgid="([^"]*)"')
 MATCHES = """
 SELECT id AS key, filter_id AS filter, msgid, audience, matched_at, stored_at, shown_at,
     retracted_at, read_at, sequence, card_id IS NOT NULL AS listed
-FROM filters_match ORDER BY id"""
+FROM inbox_match ORDER BY id"""
 _ROWS = {
     "matches": MATCHES,
     "filters": """
         SELECT f.id AS key, u.username AS owner, active, enrolled, proven, since, start, end,
             error, revision, begun_at
-        FROM filters_filter f JOIN auth_user u ON u.id = f.owner_id ORDER BY f.id""",
+        FROM authoring_filter f JOIN people_user u ON u.id = f.owner_id ORDER BY f.id""",
     "destinations": """
         SELECT id AS key, cursor, latest, claimed_until, holder, due_at, failures, active, error
-        FROM filters_destination ORDER BY id""",
+        FROM delivery_destination ORDER BY id""",
     "asides": """
-        SELECT kind, key, error_class, attempts, first_at FROM filters_setaside
+        SELECT kind, key, error_class, attempts, first_at FROM runs_setaside
         ORDER BY kind, key""",
 }
 _CLOCK = """
-    SELECT (SELECT max(last) FROM filters_clock) AS last,
-        (SELECT max(since) FROM filters_sharedwindow) AS shared_since"""
+    SELECT (SELECT max(last) FROM runs_clock) AS last,
+        (SELECT max(since) FROM runs_sharedwindow) AS shared_since"""
 
 
 def observe(cast: Any, *, at_end: bool = False) -> None:

@@ -36,7 +36,7 @@ RED = (
         1,
         150,
         "the shared lane rested by its window's end, which was ahead of a clock set back",
-        "tests/filters/upkeep/test_lanes_of_site.py",
+        "tests/filters/runs/test_lanes_of_site.py",
     ),
     Red(
         3,
@@ -54,19 +54,19 @@ RED = (
         1001,
         75,
         "another text of a filter waited for mail on a site where nothing else was new",
-        "tests/filters/upkeep/test_lanes_of_site.py",
+        "tests/filters/runs/test_lanes_of_site.py",
     ),
     Red(
         1008,
         350,
         "a vote that waited to be appended went with the account of its owner",
-        "tests/filters/membership/test_removal.py",
+        "tests/filters/people/membership/test_removal.py",
     ),
     Red(
         1012,
         150,
         "what left a live list, came back and left unseen lost its trace",
-        "tests/filters/store/test_live_changes.py",
+        "tests/filters/runs/store/test_live_changes.py",
     ),
     Red(
         1016,
@@ -78,13 +78,13 @@ RED = (
         1022,
         150,
         "what was released before the clock was set back was planned anew, and hidden again",
-        "tests/filters/store/test_schedule.py",
+        "tests/filters/runs/store/test_schedule.py",
     ),
     Red(
         1029,
         325,
         "what was moved to another copy after a forgetting had no card until the next window",
-        "tests/filters/upkeep/test_lanes_of_site.py",
+        "tests/filters/runs/test_lanes_of_site.py",
     ),
     Red(
         1001,

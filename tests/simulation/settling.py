@@ -17,17 +17,17 @@ a day is waited for.
 
 
 _STANDING = """
-SELECT (SELECT count(*) FROM filters_match) AS matches,
-    (SELECT count(*) FROM filters_match WHERE sequence IS NULL OR refreshed_at IS NULL) AS waiting,
-    (SELECT max(last) FROM filters_releasecounter) AS position,
+SELECT (SELECT count(*) FROM inbox_match) AS matches,
+    (SELECT count(*) FROM inbox_match WHERE sequence IS NULL OR refreshed_at IS NULL) AS waiting,
+    (SELECT max(last) FROM runs_releasecounter) AS position,
     (SELECT group_concat(cursor || '/' || coalesce(claimed_until, '') || holder, ' ')
-        FROM filters_destination) AS cursors,
-    (SELECT count(*) FROM filters_outboxannotation WHERE appended_at IS NULL) AS outbox,
-    (SELECT count(*) FROM filters_filter WHERE enrolled) AS enrolled,
-    (SELECT count(*) FROM filters_filter WHERE active AND NOT enrolled AND error = ''
-        AND since < (SELECT max(since) FROM filters_sharedwindow)) AS behind,
-    (SELECT count(*) FROM filters_pendingwindow) AS pending,
-    (SELECT count(*) FROM filters_appraisal WHERE is_stale) AS appraisals
+        FROM delivery_destination) AS cursors,
+    (SELECT count(*) FROM reading_outboxannotation WHERE appended_at IS NULL) AS outbox,
+    (SELECT count(*) FROM authoring_filter WHERE enrolled) AS enrolled,
+    (SELECT count(*) FROM authoring_filter WHERE active AND NOT enrolled AND error = ''
+        AND since < (SELECT max(since) FROM runs_sharedwindow)) AS behind,
+    (SELECT count(*) FROM authoring_pendingwindow) AS pending,
+    (SELECT count(*) FROM inbox_appraisal WHERE is_stale) AS appraisals
 """
 
 
@@ -78,8 +78,8 @@ def _standing(world: World) -> Any:
 
 
 _DUE = """
-SELECT due_at FROM filters_destination WHERE active AND due_at IS NOT NULL
-UNION ALL SELECT try_again_at FROM filters_setaside WHERE kind <> 'index' AND try_again_at >= ?
+SELECT due_at FROM delivery_destination WHERE active AND due_at IS NOT NULL
+UNION ALL SELECT try_again_at FROM runs_setaside WHERE kind <> 'index' AND try_again_at >= ?
 """
 """When something is sent, or tried again."""
 

@@ -14,10 +14,10 @@ _clients: dict[str, Any] = {}
 
 def person(name: str, email: str, groups: list[str], **profile: Any) -> int:
     """Make a person, or change them to be so."""
-    from django.contrib.auth.models import Group, User
+    from django.contrib.auth.models import Group
     from django.db import transaction
 
-    from filters.models import Profile
+    from filters.people.models import Profile, User
 
     day = profile.get("holiday_until")
     if day is not None:
@@ -40,9 +40,9 @@ def group(name: str) -> None:
 
 def append(messages: list[dict[str, Any]], cursor: tuple[str, int]) -> dict[str, Any]:
     """Append mail with its originals, as a source does that has come so far."""
-    from filters.runtime import services
-    from filters.runtime.queue import TICK, run_soon
-    from filters.store.filter_store import DjangoClock
+    from filters.runs.store.filter_store import DjangoClock
+    from filters.site.work import services
+    from filters.site.work.queue import TICK, run_soon
     from tapestry.core.message import Message
     from tapestry.tables.append import Cursor, append_messages
     from tapestry.tables.originals import Original
@@ -62,8 +62,8 @@ def append(messages: list[dict[str, Any]], cursor: tuple[str, int]) -> dict[str,
 
 def annotate(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Append annotations that were made elsewhere: of people who have no account here."""
-    from filters.runtime import services
-    from filters.store.filter_store import DjangoClock
+    from filters.runs.store.filter_store import DjangoClock
+    from filters.site.work import services
     from tapestry.core.message import Annotation
     from tapestry.tables.append import append_annotations
 
@@ -83,8 +83,9 @@ def request(
     user: str, method: str, path: str, data: Any = None, headers: dict[str, str] | None = None
 ) -> dict[str, Any]:
     """Ask for a page as somebody who is signed in, or as nobody."""
-    from django.contrib.auth.models import User
     from django.test import Client
+
+    from filters.people.models import User
 
     if user not in _clients:
         _clients[user] = Client(SERVER_NAME="localhost")
@@ -113,13 +114,14 @@ def destination(
     settings: dict[str, Any],
 ) -> int:
     """Make a destination, its address confirmed; of these filters, None for all."""
-    from django.contrib.auth.models import User
     from django.db import transaction
 
+    from filters.authoring.models import Filter
     from filters.delivery.mail.addresses import address_of_person
-    from filters.models import Address, Destination, Filter
-    from filters.runtime import encryption, services
-    from filters.store.subscriptions import add_destination
+    from filters.delivery.models import Address, Destination
+    from filters.people.models import User
+    from filters.runs.store.subscriptions import add_destination
+    from filters.site.work import encryption, services
     from tapestry.core.clock import wall_clock
     from tapestry.deliver.http.signature import make_secret
 
@@ -140,16 +142,19 @@ def destination(
 
 def let_publish(name: str) -> None:
     """Let somebody bring mail for all whose mail they see."""
-    from django.contrib.auth.models import Permission, User
+    from django.contrib.auth.models import Permission
 
-    publish = Permission.objects.get(codename="publish", content_type__app_label="filters")
+    from filters.people.models import User
+
+    publish = Permission.objects.get(codename="publish", content_type__app_label="sources")
     User.objects.get(username=name).user_permissions.add(publish)
 
 
 def choose(key: int, filters: list[int] | None) -> None:
     """Have a destination take these filters, None for all."""
-    from filters.models import Destination, Filter
-    from filters.store.subscriptions import choose_filters
+    from filters.authoring.models import Filter
+    from filters.delivery.models import Destination
+    from filters.runs.store.subscriptions import choose_filters
 
     chosen = None if filters is None else list(Filter.objects.filter(pk__in=filters))
     choose_filters(Destination.objects.get(pk=key), chosen)
@@ -164,7 +169,7 @@ def check_data() -> list[str]:
 
 def health() -> dict[str, dict[str, object]]:
     """Return what the page of health says of each part."""
-    from filters.site import health
+    from filters.runs.operator import health
 
     return health.states()
 
@@ -197,9 +202,8 @@ def retain(audience: str, days: int) -> str:
 
 def leave(name: str) -> None:
     """Delete the account of a person, as they ask for it, and all that goes with it."""
-    from django.contrib.auth.models import User
-
-    from filters.membership.removal import removals
+    from filters.people.membership.removal import removals
+    from filters.people.models import User
 
     user = User.objects.filter(username=name, is_active=True).first()
     if user is not None:
@@ -210,10 +214,10 @@ def leave(name: str) -> None:
 
 def take_in(path: str, audience: str) -> None:
     """Take in the mail of an archive."""
-    from filters.runtime import services
-    from filters.runtime.delivery_signer import delivery_signer
-    from filters.store import imports
-    from filters.store.filter_store import DjangoClock
+    from filters.runs.store import imports
+    from filters.runs.store.filter_store import DjangoClock
+    from filters.site.work import services
+    from filters.site.work.delivery_signer import delivery_signer
     from tapestry.ingest.command import ingest
 
     ingest(
@@ -235,7 +239,7 @@ def back_up(target: str) -> None:
 
 def restore(source: str) -> None:
     """Bring a backup back into an empty directory."""
-    from filters.store.release import begin_anew
+    from filters.runs.store.release import begin_anew
     from filters.upkeep import backup
 
     backup.restore(Path(source))
@@ -244,8 +248,8 @@ def restore(source: str) -> None:
 
 def be_small() -> None:
     """Have a small world have all that a large one has: checkpoints, merges, pages, floods."""
-    from filters.appraisal import order
     from filters.delivery import feeds
+    from filters.inbox.appraisal import order
     from tapestry.deliver.timing import flood
     from tapestry.tables import compact, hash_runs
     from tapestry.tables.delta import commit

@@ -74,8 +74,8 @@ def give_queue(tell: Callable[[str, Any], None]) -> None:
     import fakeredis
     import redis
 
-    from filters.accounts.signing_in import counts
-    from filters.runtime import answers
+    from filters.people.signing_in import counts
+    from filters.site.work import answers
     from tapestry.celery import app
 
     server = fakeredis.FakeServer()
@@ -130,9 +130,10 @@ class _Response:
 
 def give_engine(pause: Callable[[], None], spark: str) -> None:
     """Have statements be answered by sqlite, or by the Spark at an address."""
-    from filters.runtime import services
-    from filters.upkeep import canary
     from simulation import engine
+
+    from filters.runs import canary
+    from filters.site.work import services
 
     engine.pause = pause
     engine_on = partial(engine.spark_on, spark) if spark else engine.engine_on

@@ -19,10 +19,10 @@ SELECT s.id AS key, u.username AS person, s.host, s.port, s.user, s.audience, s.
     s.audience NOT LIKE 'group:%' OR EXISTS (
         SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
         WHERE m.user_id = u.id AND 'group:' || g.name = s.audience) AS is_allowed
-FROM filters_source s JOIN auth_user u ON u.id = s.owner_id WHERE u.is_active ORDER BY s.id"""
+FROM sources_source s JOIN people_user u ON u.id = s.owner_id WHERE u.is_active ORDER BY s.id"""
 
 _STATES = """
-SELECT folder, state FROM filters_syncstate WHERE audience = ? AND account LIKE ?
+SELECT folder, state FROM sources_syncstate WHERE audience = ? AND account LIKE ?
 ORDER BY folder"""
 
 

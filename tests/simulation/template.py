@@ -71,7 +71,7 @@ def _import_all() -> None:
     warnings.simplefilter("ignore")
     for package in (tapestry, filters):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            skipped = (".migrations.", "filters.bench", "filters.launch.", "tapestry.spark.")
+            skipped = (".migrations.", "tests.bench", "filters.site.launch.", "tapestry.spark.")
             if not module.name.startswith(skipped[1:]) and skipped[0] not in module.name:
                 import_module(module.name)
     for name in ("fakeredis", "pandas", "pyarrow.compute", "pyarrow.parquet", "sqlglot.dialects"):
@@ -84,9 +84,9 @@ def _warm_up() -> None:
     from django.template.loader import get_template
     from django.test.client import ClientHandler
     from django.urls import get_resolver
+    from simulation import site_orders
 
     from filters.authoring.understanding import understand
-    from simulation import site_orders
     from tapestry.core.errors import TapestryError
     from tapestry.query.context import Context
     from tapestry.query.phrases.catalogue import KINDS

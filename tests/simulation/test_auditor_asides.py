@@ -1,7 +1,6 @@
 """The auditor finds what was set aside, what was taken back too much, and words without meaning."""
 
 import pytest
-
 from simulation.auditor import judge
 from simulation.stories import Story
 

@@ -3,7 +3,6 @@
 import copy
 
 import pytest
-
 from simulation.auditor import judge
 from simulation.auditor.findings import when
 from simulation.auditor.two_worlds import differences

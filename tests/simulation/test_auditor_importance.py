@@ -3,7 +3,6 @@
 import copy
 
 import pytest
-
 from simulation.auditor import judge
 from simulation.auditor.importance import votes_of
 from simulation.auditor.tables import Tables

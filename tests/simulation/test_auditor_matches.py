@@ -5,11 +5,11 @@ import copy
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from simulation.auditor import judge
+from simulation.stories import MESSAGE, Story, rows_of
 from support.generators.random_filters import worlds
 from support.oracle import Oracle
 
-from simulation.auditor import judge
-from simulation.stories import MESSAGE, Story, rows_of
 from tapestry.query.tree.printer import print_tql
 
 SILENT = "NOT EXISTS (r: r.inreplyto = m.msgid) AND m.received < now() - 0.00001 seconds"

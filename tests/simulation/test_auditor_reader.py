@@ -4,11 +4,10 @@ import ast
 from pathlib import Path
 
 import pytest
-from support.datadriven import parse
-from support.paths import FIXTURES
-
 from simulation.auditor import nodes as n
 from simulation.auditor.reader import UnreadableError, read
+from support.datadriven import parse
+from support.paths import FIXTURES
 
 DAY = 86_400_000_000
 

@@ -1,7 +1,6 @@
 """What may not be sent, or be held, as the auditor judges it."""
 
 import pytest
-
 from simulation.auditor import judge
 from simulation.stories import Story
 

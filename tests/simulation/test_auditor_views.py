@@ -3,7 +3,6 @@
 import copy
 
 import pytest
-
 from simulation.auditor import judge
 from simulation.stories import Story
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-
 from simulation.generator import doings
 from simulation.generator.cast import Cast
 from simulation.history import History

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from types import CodeType
 
 import pytest
-
 from simulation.plants import PLANTS, plant
 
 

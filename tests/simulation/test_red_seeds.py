@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from simulation.red_seeds import RED
 
 PLACE = Path(__file__).parent.parent.parent

@@ -6,22 +6,21 @@ import sqlite3
 from typing import Any
 
 import pytest
-
 from simulation import sources
 
 TABLES = """
-CREATE TABLE auth_user (id, username, is_active);
+CREATE TABLE people_user (id, username, is_active);
 CREATE TABLE auth_group (id, name);
 CREATE TABLE auth_user_groups (user_id, group_id);
-CREATE TABLE filters_source (id, owner_id, host, port, user, audience, active, folder_patterns,
+CREATE TABLE sources_source (id, owner_id, host, port, user, audience, active, folder_patterns,
     due_at, failures, error);
-CREATE TABLE filters_syncstate (audience, account, folder, state);
-INSERT INTO auth_user VALUES (1, 'alice', 1);
+CREATE TABLE sources_syncstate (audience, account, folder, state);
+INSERT INTO people_user VALUES (1, 'alice', 1);
 INSERT INTO auth_group VALUES (7, 'x');
 """
 
 SOURCE = """
-INSERT INTO filters_source VALUES
+INSERT INTO sources_source VALUES
     (1, 1, 'imap.x.org', 993, 'alice.1', ?, 1, '["INBOX"]', 90, 3, 'It hangs.')
 """
 """A source that has failed, for an audience; it is due at the instant 90."""

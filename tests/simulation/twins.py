@@ -238,7 +238,7 @@ class _Twin:
             case {"what": "filter" | "settled"}:
                 history.add(**told)
             case {"what": "destination", "uid": _}:
-                query = "SELECT uid FROM filters_destination WHERE id = ?"
+                query = "SELECT uid FROM delivery_destination WHERE id = ?"
                 for row in world.select(query, told["key"]):
                     history.add(**{**told, **row})
             case {"what": "seen", "kind": "matches"}:

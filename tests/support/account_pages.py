@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from django.contrib.auth.models import User
 from django.contrib.auth.tokens import default_token_generator
 from django.contrib.sessions.backends.db import SessionStore
 from django.urls import reverse
@@ -13,12 +12,14 @@ from fido2.webauthn import Aaguid, AttestedCredentialData
 from playwright.sync_api import Page
 from support.second_factors import PASSWORD, give_app
 
-from filters.accounts.second_factor.views import CONFIRMED_AT
 from filters.delivery import links
-from filters.membership.invitations import invite
-from filters.membership.removal import removals
-from filters.models import Address, Destination, Export, Match, Passkey
-from filters.runtime import opaque_keys
+from filters.delivery.models import Address, Destination
+from filters.inbox.models import Match
+from filters.people.membership.invitations import invite
+from filters.people.membership.removal import removals
+from filters.people.models import Export, Passkey, User
+from filters.people.second_factor.views import CONFIRMED_AT
+from filters.site.work import opaque_keys
 from tapestry.core.clock import wall_clock
 
 EXPIRED = ("/sign-up/expired/", "/forgot/expired/expired/", "/act/vote/expired/")

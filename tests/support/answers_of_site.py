@@ -8,17 +8,19 @@ from collections.abc import Iterator
 from io import StringIO
 from urllib.parse import quote
 
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 from support.every_address import every_address
 from support.two_worlds import FILTERS, Site
 
 from filters.authoring import backtests, previews, tasks
-from filters.models import Filter, KeptMail, Match
-from filters.search import searches
-from filters.search import tasks as search_tasks
-from filters.search.reading import read_search
+from filters.authoring.models import Filter
+from filters.delivery.models import KeptMail
+from filters.inbox import tasks as search_tasks
+from filters.inbox.models import Match
+from filters.inbox.search import searches
+from filters.inbox.search.reading import read_search
+from filters.people.models import User
 
 MSGIDS = (
     *("plan@x", "lunch@x", "for-carol@x", "for-staff@x", "reply@x", "last@x"),

@@ -9,8 +9,8 @@ from typing import Any
 from django.test import Client
 
 from filters.compose import outbox
-from filters.models import OutgoingMessage
-from filters.store.filter_store import DjangoClock
+from filters.compose.models import OutgoingMessage
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import PUBLIC
 from tapestry.ingest.mime.parse import parse
 from tapestry.tables.append import append_messages

@@ -9,28 +9,20 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.contrib.auth.models import User
 from support.servers.cutting_proxy import CuttingProxy
 from support.servers.dovecot import PASSWORD, USER
 from support.servers.http_recorder import Recorder
 from support.servers.push_service import Browser
 from support.servers.smtp import SmtpServer
 
+from filters.authoring.models import Filter
+from filters.delivery.models import Address, Destination, Feed, Subscription
 from filters.delivery.ways import table as ways
-from filters.models import (
-    Address,
-    Card,
-    Destination,
-    Feed,
-    Filter,
-    Match,
-    Mute,
-    Profile,
-    ReleaseCounter,
-    Subscription,
-)
-from filters.runtime import encryption, services
-from filters.store.filter_store import DjangoClock
+from filters.inbox.models import Card, Match, Mute
+from filters.people.models import Profile, User
+from filters.runs.models import ReleaseCounter
+from filters.runs.store.filter_store import DjangoClock
+from filters.site.work import encryption, services
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.message import Message
 from tapestry.deliver.http.signature import make_secret

@@ -24,8 +24,8 @@ from support.delivery_workers import OF_BEAT, STEPS
 from support.paths import ROOT, TESTS
 from support.servers.http_recorder import LOOPBACK, Reply
 
-from filters.models import Match
-from filters.store.schedule import is_due
+from filters.inbox.models import Match
+from filters.runs.store.schedule import is_due
 
 ROLES = ("beat", "beat", "worker", "worker")
 STEP_SECONDS = 180.0

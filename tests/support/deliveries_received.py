@@ -16,7 +16,9 @@ from itertools import pairwise
 from django.db.models import QuerySet
 from support.delivered_people import People
 
-from filters.models import Destination, Filter, Match
+from filters.authoring.models import Filter
+from filters.delivery.models import Destination
+from filters.inbox.models import Match
 from tapestry.core.delivery_header import DELIVERY_HEADER
 
 NAME = re.compile(r"(?:plain|later|never-early|never-muted|never-secret)-\d{5}-x")

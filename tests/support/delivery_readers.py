@@ -12,7 +12,9 @@ from django.core.management import call_command
 from django.test import Client
 from support.deliveries_received import Key, stream_differences
 
-from filters.models import Feed, Filter, Match
+from filters.authoring.models import Filter
+from filters.delivery.models import Feed
+from filters.inbox.models import Match
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 MOST = 100

@@ -8,7 +8,7 @@ from django.db.models import Model
 
 from filters.delivery import sending
 from filters.delivery.ways import table as ways
-from filters.store.release import release
+from filters.runs.store.release import release
 
 Row = TypeVar("Row", bound=Model)
 

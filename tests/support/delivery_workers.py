@@ -71,7 +71,7 @@ def _work(role: str, step: str, after: int, fault: str) -> None:
 def _beat() -> None:
     """Release and free, as filters.delivery.tasks.deliver_due does."""
     from filters.delivery import claims
-    from filters.store.release import release
+    from filters.runs.store.release import release
 
     release()
     claims.free_abandoned()
@@ -126,7 +126,7 @@ def _wrap(path: str, name: str, around: Callable[[Callable[[], Any]], Any]) -> N
 
 _CLAIMS, _RELEASE, _SENDING = (
     "filters.delivery.claims",
-    "filters.store.release",
+    "filters.runs.store.release",
     "filters.delivery.sending",
 )
 
@@ -176,7 +176,7 @@ def _open_range() -> None:
     real = claims.claim
 
     def claim(name: Any, keys: Any, most: Any) -> Any:
-        from filters.models import Destination
+        from filters.delivery.models import Destination
 
         Destination.objects.filter(pk__in=keys, holder="").update(claimed_until=None)
         return real(name, keys, most)
@@ -198,7 +198,7 @@ def _muted_too() -> None:
 
 def _everybodys() -> None:
     """Send what a person may not see."""
-    from filters.accounts import people
+    from filters.people import people
 
     people.audiences = lambda owner: ["public", "user:stranger", f"user:{owner.username}"]
 
@@ -207,7 +207,7 @@ def _too_early() -> None:
     """Release what is to be shown later."""
     from django.db.models import Q
 
-    from filters.store import release
+    from filters.runs.store import release
 
     release.is_due = lambda path="": Q()
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import User
-
-from filters.models import Filter
-from filters.store.filter_store import DjangoFilterStore, latest_instant
+from filters.authoring.models import Filter
+from filters.people.models import User
+from filters.runs.store.filter_store import DjangoFilterStore, latest_instant
 from tapestry.core.ports import Match
 
 STORE = DjangoFilterStore()

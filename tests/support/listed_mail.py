@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import User
-
-from filters.lists.cards import refresh_cards
-from filters.models import Filter
-from filters.store.filter_store import DjangoClock, DjangoFilterStore
+from filters.authoring.models import Filter
+from filters.inbox.lists.cards import refresh_cards
+from filters.people.models import User
+from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore
 from tapestry.core.message import Message
 from tapestry.core.ports import Match as Found
 from tapestry.tables.append import append_messages

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import User
-
 from filters.authoring import lifecycle
-from filters.lists import listing
-from filters.models import Filter, Match
-from filters.store.filter_store import DjangoClock
-from filters.upkeep import rounds
+from filters.authoring.models import Filter
+from filters.inbox.lists import listing
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.runs import rounds
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.delta.log import Tables

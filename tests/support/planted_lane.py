@@ -15,14 +15,14 @@ from pathlib import Path
 from django.db import transaction
 from support.planted_faults import Victim, calls_for, name_of, planted
 
-from filters.runtime import set_aside
+from filters.site.work import set_aside
 
 MACHINERY = (
     "tapestry/run/limits.py",
-    "filters/runtime/set_aside.py",
-    "filters/store/asides.py",
-    "filters/runtime/batching.py",
-    "filters/runtime/disk_full_tasks.py",
+    "filters/site/work/set_aside.py",
+    "filters/runs/store/asides.py",
+    "filters/site/work/batching.py",
+    "filters/site/work/disk_full_tasks.py",
     "tapestry/core/log.py",
     "tapestry/core/surroundings.py",
 )

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from support.planted_faults import PlantedError
 
-from filters.models import Profile
-from filters.runtime import services
+from filters.people.models import Profile, User
+from filters.site.work import services
 
 WORD = "zyzzyva"
 """Stands in all that is the victim's, and in nothing else."""

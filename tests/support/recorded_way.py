@@ -9,7 +9,8 @@ from filters.delivery.ways.preview import Preview
 from tapestry.deliver.batch import Batch, Outcome
 
 if TYPE_CHECKING:
-    from filters.models import Destination, Match
+    from filters.delivery.models import Destination
+    from filters.inbox.models import Match
 
 Store = Callable[..., "Match"]
 """Stores a match of a filter, with its card."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import User
 from django.test import Client
 
-from filters.accounts.second_factor import totp
-from filters.models import AuthenticatorApp
-from filters.runtime import services
-from filters.runtime.encryption import encrypt
+from filters.people.models import AuthenticatorApp, User
+from filters.people.second_factor import totp
+from filters.site.work import services
+from filters.site.work.encryption import encrypt
 
 SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
 """That of the examples of RFC 6238, in base32."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from filters.runtime import set_aside
+from filters.site.work import set_aside
 
 
 class Planted:

@@ -33,11 +33,12 @@ QUIET_SECONDS = 400.0
 SETTLE = """
 from django.core.management import call_command
 call_command("migrate", verbosity=0)
-from django.contrib.auth.models import Permission, User
+from django.contrib.auth.models import Permission
+from filters.people.models import User
 from filters.authoring.lifecycle import install
-from filters.models import Address, Delivery, Destination
-from filters.models.source import Source
-from filters.runtime import encryption, services
+from filters.delivery.models import Address, Delivery, Destination
+from filters.sources.models import Source
+from filters.site.work import encryption, services
 from filters.sources.credentials import keep_secret
 from tapestry.core.clock import DAY, wall_clock
 joe, amy = (User.objects.create_user(name) for name in ("joe", "amy"))
@@ -61,9 +62,10 @@ install(amy, {unanswered!r}, name="unanswered", mode="live")
 LOOK = """
 import json
 from django.db.models import F, Q
-from filters.models import Destination, Match
-from filters.models.source import Source
-from filters.runtime import services
+from filters.delivery.models import Destination
+from filters.inbox.models import Match
+from filters.sources.models import Source
+from filters.site.work import services
 from tapestry.tables.delta.parquet_file import read_parquet
 Source.objects.update(due_at=0, failures=0)
 files = services.tables().data_files("messages")

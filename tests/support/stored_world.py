@@ -63,7 +63,7 @@ def main(what: str, number: int = 0) -> None:
     from support.all_rows import all_rows
     from support.engines.sqlite_engine import SqliteEngine
 
-    from filters.runtime import services
+    from filters.site.work import services
 
     def engine_on(snapshot: Any, **_: Any) -> SqliteEngine:
         names = ("messages", "annotations")
@@ -75,14 +75,13 @@ def main(what: str, number: int = 0) -> None:
 
 def go_on(end: int) -> None:
     """Append what the source has up to a number, in batches; run the filters after each."""
-    from django.contrib.auth.models import User
-
-    from filters.annotations.outbox import annotate
     from filters.authoring import lifecycle
-    from filters.runtime import services
-    from filters.runtime.database import make_database_ready
-    from filters.store.filter_store import DjangoClock
-    from filters.upkeep import rounds
+    from filters.people.models import User
+    from filters.reading.annotations.outbox import annotate
+    from filters.runs import rounds
+    from filters.runs.store.filter_store import DjangoClock
+    from filters.site.work import services
+    from filters.site.work.database import make_database_ready
     from tapestry.tables import hash_runs
     from tapestry.tables.append import Cursor, append_messages
     from tapestry.tables.compact import compact
@@ -113,7 +112,7 @@ def go_on(end: int) -> None:
 
 def look(end: int) -> None:
     """Tell what is there before and after going on."""
-    from filters.runtime.database import make_database_ready
+    from filters.site.work.database import make_database_ready
 
     make_database_ready()
     tell()
@@ -160,8 +159,8 @@ def tell() -> None:
     """Print all messages and all matches as JSON."""
     from support.all_rows import all_rows
 
-    from filters.models import Match
-    from filters.runtime import services
+    from filters.inbox.models import Match
+    from filters.site.work import services
 
     rows = {name: all_rows(services.tables(), name) for name in ("messages", "annotations")}
     matches = Match.objects.order_by("filter__name", "msgid").values_list("filter__name", "msgid")

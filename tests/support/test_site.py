@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.servers.site import Site, end
 
-from filters.models import SetAside
+from filters.runs.models import SetAside
 
 
 def test_a_site_in_which_something_is_set_aside_does_not_end_well(tmp_path: Path) -> None:
@@ -18,7 +18,7 @@ def test_a_site_in_which_something_is_set_aside_does_not_end_well(tmp_path: Path
         database.execute(f"CREATE TABLE {SetAside._meta.db_table} (kind, key, traceback)")
     assert end(ended(tmp_path)) == 0
     with closing(sqlite3.connect(tmp_path / "db.sqlite3")) as database, database:
-        database.execute("INSERT INTO filters_setaside VALUES ('source', '7', 'KeyError: 1')")
+        database.execute("INSERT INTO runs_setaside VALUES ('source', '7', 'KeyError: 1')")
     with pytest.raises(pytest.fail.Exception, match=r"source 7 was set aside.*\n?KeyError: 1"):
         end(ended(tmp_path))
     assert end(ended(tmp_path), sets_aside=True) == 0

@@ -11,26 +11,21 @@ import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from support.delivery_turn import turn
 
-from filters.annotations.outbox import annotate
 from filters.authoring import lifecycle
-from filters.models import (
-    Address,
-    Destination,
-    Feed,
-    Filter,
-    Import,
-    Mute,
-    OutgoingMessage,
-    Profile,
-    Source,
-    Trial,
-)
-from filters.runtime import encryption, services
-from filters.store.filter_store import DjangoClock
-from filters.upkeep import rounds
+from filters.authoring.models import Filter
+from filters.compose.models import OutgoingMessage
+from filters.delivery.models import Address, Destination, Feed
+from filters.inbox.models import Mute
+from filters.people.models import Profile, User
+from filters.reading.annotations.outbox import annotate
+from filters.runs import rounds
+from filters.runs.models import Import
+from filters.runs.store.filter_store import DjangoClock
+from filters.site.work import encryption, services
+from filters.sources.models import Source, Trial
 from tapestry.core.clock import HOUR, MINUTE, SECOND
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages

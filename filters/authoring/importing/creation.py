@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 
-from filters.accounts import people
 from filters.authoring import lifecycle
 from filters.authoring.forms import OPTIONS, FilterForm
 from filters.authoring.importing.entries import Entry
 from filters.authoring.importing.offers import Offer, form_problem, refused_offer
 from filters.authoring.importing.options import form_data, is_set, period_of
-from filters.models import Filter
+from filters.authoring.models import Filter
+from filters.people import people
+from filters.people.models import User
 from tapestry.core.errors import TapestryError
 
 

@@ -11,17 +11,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from django.contrib.auth.models import User
-
-from filters.accounts import people
 from filters.authoring.importing.creation import create_all
 from filters.authoring.importing.entries import MOST_ENTRIES, Entry, UnreadableFileError
 from filters.authoring.importing.files import read_file
 from filters.authoring.importing.gmail import translated
 from filters.authoring.importing.offers import Offer, offers_of
 from filters.authoring.importing.paging import first_page, in_order, pack, unpack
-from filters.runtime.answers import Answer, Answers
-from filters.runtime.queue import UNPROVEN_WINDOWS, run_soon
+from filters.people import people
+from filters.people.models import User
+from filters.site.work.answers import Answer, Answers
+from filters.site.work.queue import UNPROVEN_WINDOWS, run_soon
 
 READINGS = Answers("import")
 """A page of offers (``offered``), or ``{"refusal": sentence, "pasted": text}``."""

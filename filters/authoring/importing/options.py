@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import date, tzinfo
 from typing import Any
 
-from filters.accounts.forms import LAST_YEAR
-from filters.models import Filter
-from filters.store.expiry import last_instant
+from filters.authoring.models import Filter
+from filters.people.forms import LAST_YEAR
+from filters.runs.store.expiry import last_instant
 from tapestry.core.clock import format_instant, parse_instant, to_datetime, wall_clock
 from tapestry.core.errors import TapestryError
 

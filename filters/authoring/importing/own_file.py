@@ -12,7 +12,7 @@ from django.conf import settings
 
 from filters.authoring.importing.entries import Entry, UnreadableFileError, check_count, shown
 from filters.authoring.importing.options import until_text
-from filters.models import Filter
+from filters.authoring.models import Filter
 from tapestry.core.clock import format_instant
 
 HEADING = (

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.core import signing
 
 from filters.authoring.importing.entries import MOST_ENTRIES, Clause, Entry
 from filters.authoring.importing.offers import existing_of
+from filters.people.models import User
 
 LONGEST_PAGE = 1 << 18
 """Bytes of the texts that a page offers, of one filter at least."""

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from filters.authoring.importing.entries import (
-    MOST_CLAUSES,
-    Clause,
-    Entry,
-    shown,
-)
+from filters.authoring.importing.entries import MOST_CLAUSES, Clause, Entry, shown
 from filters.authoring.importing.sieve_grammar import Node, parse_sieve
 from filters.authoring.importing.sieve_tests import TOO_LONG, Translation
 from tapestry.query.limits import MAX_BYTES

@@ -10,12 +10,11 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from filters.accounts import people
-from filters.accounts.requests import PersonRequest
 from filters.authoring import previews
 from filters.authoring.forms import MODES, FilterForm
 from filters.authoring.known_names import begin_reading
 from filters.authoring.misreading import misreading
+from filters.authoring.models import Filter
 from filters.authoring.previews import PREVIEWS
 from filters.authoring.tasks import start_preview
 from filters.authoring.understanding import Understood
@@ -24,9 +23,10 @@ from filters.authoring.usage import usage_of
 from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
 from filters.authoring.views.written import Written
 from filters.authoring.vocabulary import vocabulary
-from filters.models import Filter
-from filters.runtime import services
-from filters.runtime.queue import UNPROVEN_WINDOWS, run_soon
+from filters.people import people
+from filters.people.requests import PersonRequest
+from filters.site.work import services
+from filters.site.work.queue import UNPROVEN_WINDOWS, run_soon
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.parts import join, parts_of
@@ -92,7 +92,7 @@ def completions(request: PersonRequest) -> HttpResponse:
     if offered and not in_word and "all" not in request.GET and is_whole(before):
         offered = ()
     context = {"completions": offered, "chosen": in_word}
-    return render(request, "filters/authoring/_completions.html", context)
+    return render(request, "authoring/_completions.html", context)
 
 
 @require_POST
@@ -106,7 +106,7 @@ def understand(request: PersonRequest) -> HttpResponse:
     if isinstance(result, TapestryError) and "typing" in request.POST:
         return HttpResponse(status=204)
     context = _shown(request, reading, text, result)
-    return render(request, "filters/authoring/_understood.html", context)
+    return render(request, "authoring/_understood.html", context)
 
 
 @require_POST
@@ -118,7 +118,7 @@ def preview(request: PersonRequest) -> HttpResponse:
         return HttpResponse("")
     task = start_preview(text, request.user.pk, live=_live(request))
     context = {"task": task, "turn": 1, "name": request.POST.get("filter", "")}
-    return render(request, "filters/authoring/_preview.html", context)
+    return render(request, "authoring/_preview.html", context)
 
 
 @require_safe
@@ -134,11 +134,11 @@ def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
     if answer is None and turn >= PATIENCE:
         answer = {"error": TOO_LONG}
     elif answer is None and not is_under_way:
-        return render(request, "filters/authoring/_preview.html")
+        return render(request, "authoring/_preview.html")
     context: dict[str, object] = {"task": task, "turn": turn + 1, "answer": answer, "name": name}
     if answer is not None and "error" not in answer:
         context["written"] = Written(answer["text"], answer["live"], name)
-    return render(request, "filters/authoring/_preview.html", context)
+    return render(request, "authoring/_preview.html", context)
 
 
 @require_safe
@@ -146,7 +146,7 @@ def preview_of_filter(request: PersonRequest, name: str) -> HttpResponse:
     """Show what the preview of a filter found, for the list that waits for its first run."""
     filter_ = get_object_or_404(Filter, owner=request.user, name=name)
     answer = previews.preview_of_text(filter_.text, request.user, live=filter_.is_live)
-    return render(request, "filters/authoring/_preview_found.html", {"answer": answer})
+    return render(request, "authoring/_preview_found.html", {"answer": answer})
 
 
 def _page(request: PersonRequest, form: FilterForm, delivered: int = 0) -> HttpResponse:
@@ -165,7 +165,7 @@ def _page(request: PersonRequest, form: FilterForm, delivered: int = 0) -> HttpR
         **(_shown(request, reading, text, _read(reading, text, live=live)) if text.strip() else {}),
     }
     status = 400 if form.errors else 200
-    return render(request, "filters/authoring/write.html", context, status=status)
+    return render(request, "authoring/write.html", context, status=status)
 
 
 def _live(request: PersonRequest) -> bool:

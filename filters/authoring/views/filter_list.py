@@ -7,16 +7,16 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from filters.accounts.requests import PersonRequest
 from filters.authoring import lifecycle
+from filters.authoring.models import Filter
 from filters.authoring.usage import usage_of
-from filters.models import Filter
+from filters.people.requests import PersonRequest
 
 
 @require_safe
 def filter_list(request: PersonRequest) -> HttpResponse:
     """Show one's filters, those of the sidebar, with their counts."""
-    return render(request, "filters/authoring/filters.html")
+    return render(request, "authoring/filters.html")
 
 
 @require_POST
@@ -41,9 +41,7 @@ def delete(request: PersonRequest, name: str) -> HttpResponse:
         lifecycle.delete(doomed)
         messages.success(request, f"The filter {doomed.display_name} is deleted.")
         return redirect("filters")
-    return render(
-        request, "filters/authoring/delete.html", {"doomed": doomed, "usage": usage_of(doomed)}
-    )
+    return render(request, "authoring/delete.html", {"doomed": doomed, "usage": usage_of(doomed)})
 
 
 def _filter_of(request: PersonRequest, name: str) -> Filter:

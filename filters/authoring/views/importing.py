@@ -17,19 +17,19 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from filters.accounts import people
-from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.authoring.importing.entries import MOST_ENTRIES, UnreadableFileError
 from filters.authoring.importing.files import LARGEST_OWN, check_file
 from filters.authoring.importing.imports import CREATIONS, READINGS
 from filters.authoring.importing.own_file import TEXTS, write_filters
+from filters.authoring.models import Filter
 from filters.authoring.tasks import start_creation, start_reading
 from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
-from filters.models import Filter
-from filters.runtime.answers import Answer, Answers
+from filters.people import people
+from filters.people.requests import PersonRequest, wants_fragment
+from filters.site.work.answers import Answer, Answers
 from tapestry.servers.quoted_reply import storable
 
-FORM, OFFERS = "filters/authoring/import.html", "filters/authoring/import_offers.html"
+FORM, OFFERS = "authoring/import.html", "authoring/import_offers.html"
 
 GONE = (
     "This is no longer here, or you have begun another import since. "

@@ -9,10 +9,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from filters.accounts import people
-from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.authoring.likeness import join_parts, parts_of, usual_keys
-from filters.runtime import services
+from filters.people import people
+from filters.people.requests import PersonRequest, wants_fragment
+from filters.site.work import services
 from tapestry.core.message import Message
 from tapestry.tables.read import copies, read_copy
 
@@ -41,7 +41,7 @@ def like(request: PersonRequest) -> HttpResponse:
     }
     name = "_like_text" if wants_fragment(request) else "like"
     status = 400 if shown["is_missing"] else 200
-    return render(request, f"filters/authoring/{name}.html", shown, status=status)
+    return render(request, f"authoring/{name}.html", shown, status=status)
 
 
 def _message(request: PersonRequest) -> Message:

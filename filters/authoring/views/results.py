@@ -11,8 +11,6 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from filters.accounts import people
-from filters.accounts.requests import PersonRequest
 from filters.authoring import previews
 from filters.authoring.backtests import (
     BACKTESTS,
@@ -28,11 +26,13 @@ from filters.authoring.understanding import understand
 from filters.authoring.views.waiting import wait_for
 from filters.authoring.views.written import Written, written_in
 from filters.authoring.weeks import chart_of
+from filters.people import people
+from filters.people.requests import PersonRequest
 from tapestry.core.errors import TapestryError
 
 PAGE = 50
 
-RESULTS, BACKTEST = "filters/authoring/results.html", "filters/authoring/backtest.html"
+RESULTS, BACKTEST = "authoring/results.html", "authoring/backtest.html"
 
 
 @require_safe

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
-from filters.accounts.requests import PersonRequest
 from filters.authoring import previews
-from filters.runtime.answers import Answer, Answers
+from filters.people.requests import PersonRequest
+from filters.site.work.answers import Answer, Answers
 
 PATIENCE = 60
 """Times that a page asks for an answer, a second apart, before it gives up."""

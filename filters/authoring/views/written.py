@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.urls import reverse
 
-from filters.accounts.requests import PersonRequest
-from filters.models import Filter
+from filters.authoring.models import Filter
+from filters.people.requests import PersonRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from filters.accounts.requests import PersonRequest
+from filters.compose.models import OutgoingMessage
 from filters.compose.views.outgoing import message_of
-from filters.models import OutgoingMessage
+from filters.people.requests import PersonRequest
 
 State = OutgoingMessage.State
 
@@ -28,7 +28,7 @@ def drafts(request: PersonRequest) -> HttpResponse:
         "waiting": rows.filter(state__in=(State.QUEUED, State.REFUSED))[:SHOWN],
         "sent": rows.filter(state=State.SENT)[:SHOWN],
     }
-    return render(request, "filters/compose/drafts.html", context)
+    return render(request, "compose/drafts.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -42,4 +42,4 @@ def delete(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
         if rows.delete()[0]:
             messages.success(request, "The draft is deleted.")
         return redirect("drafts")
-    return render(request, "filters/compose/delete.html", {"draft": doomed})
+    return render(request, "compose/delete.html", {"draft": doomed})

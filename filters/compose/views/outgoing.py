@@ -9,12 +9,12 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.accounts.requests import PersonRequest
 from filters.compose import outbox
+from filters.compose.models import OutgoingMessage
 from filters.compose.tasks import send_soon
 from filters.compose.views.write import editor
-from filters.models import OutgoingMessage
-from filters.reading.text import text_html
+from filters.people.requests import PersonRequest
+from filters.reading.rendering.text import text_html
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 
@@ -32,13 +32,13 @@ def outgoing(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
     if row.is_draft:
         return editor(request, row)
     context = _context(row) | {"text": text_html(row.body)}
-    return render(request, "filters/compose/outgoing.html", context)
+    return render(request, "compose/outgoing.html", context)
 
 
 @require_safe
 def state(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
     """Show how sending a message stands: its page asks while it is under way."""
-    return render(request, "filters/compose/_state.html", _context(message_of(request, uid)))
+    return render(request, "compose/_state.html", _context(message_of(request, uid)))
 
 
 @require_POST

@@ -10,15 +10,17 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from filters.accounts.recipient_field import RecipientField
-from filters.accounts.requests import PersonRequest
 from filters.compose import servers
 from filters.compose.forms import SmtpForm
+from filters.compose.models import SmtpAccount
 from filters.compose.senders import senders
 from filters.compose.tasks import try_smtp
 from filters.delivery.mail import addresses
-from filters.models import Address, SmtpAccount, Trial
+from filters.delivery.models import Address
+from filters.people.recipient_field import RecipientField
+from filters.people.requests import PersonRequest
 from filters.sources import trials
+from filters.sources.models import Trial
 from filters.sources.views.finding import Finding, find_server, is_asked
 from filters.sources.views.trials import go_on
 from tapestry.core.errors import TapestryError
@@ -97,4 +99,4 @@ def _page(
         "site": settings.SITE_URL,
     }
     status = 400 if form.errors or (finding and finding.form.errors) else 200
-    return render(request, "filters/compose/sending.html", context, status=status)
+    return render(request, "compose/sending.html", context, status=status)

@@ -9,14 +9,14 @@ from django.shortcuts import redirect, render
 from django.utils.html import format_html
 from django.views.decorators.http import require_http_methods, require_POST
 
-from filters.accounts.requests import PersonRequest
 from filters.compose import drafts, outbox, parents, servers
 from filters.compose.drafts import ChangedElsewhereError, NotADraftError
 from filters.compose.forms import DraftForm
 from filters.compose.letters import FieldError, attached_name
+from filters.compose.models import OutgoingMessage
 from filters.compose.senders import senders, usual_sender
 from filters.compose.tasks import send_soon
-from filters.models import OutgoingMessage
+from filters.people.requests import PersonRequest
 from tapestry.compose.mailto import read_mailto
 from tapestry.core.errors import TapestryError
 
@@ -52,7 +52,7 @@ def save(request: PersonRequest) -> HttpResponse:
         words = " ".join(str(text) for errors in form.errors.values() for text in errors)
         return render(
             request,
-            "filters/compose/_saved.html",
+            "compose/_saved.html",
             {"refusal": words, "version": version},
             status=422,
         )
@@ -67,12 +67,12 @@ def save(request: PersonRequest) -> HttpResponse:
         words = f"{error.message} {error.hint or ''}"
         return render(
             request,
-            "filters/compose/_saved.html",
+            "compose/_saved.html",
             {"refusal": words, "version": version},
             status=422,
         )
     context = {"draft": draft, "version": draft.version}
-    response = render(request, "filters/compose/_saved.html", context)
+    response = render(request, "compose/_saved.html", context)
     response["HX-Replace-Url"] = draft.get_absolute_url()
     return response
 
@@ -108,7 +108,7 @@ def editor(
     }
     if status is None:
         status = 400 if error or form.errors else 200
-    return render(request, "filters/compose/write.html", context, status=status)
+    return render(request, "compose/write.html", context, status=status)
 
 
 def _begun(request: PersonRequest) -> OutgoingMessage:

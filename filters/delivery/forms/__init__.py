@@ -9,7 +9,7 @@ from filters.delivery.forms.base import DestinationForm
 from filters.delivery.forms.mail import DigestForm, ForwardForm
 from filters.delivery.forms.mailbox import MailboxForm
 from filters.delivery.forms.webhook import WebhookForm
-from filters.models import Destination
+from filters.delivery.models import Destination
 
 FORMS: dict[str, type[DestinationForm]] = {
     Destination.Kind.DIGEST: DigestForm,

@@ -10,8 +10,9 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q
 
-from filters.models import Destination, Filter
-from filters.store import subscriptions
+from filters.authoring.models import Filter
+from filters.delivery.models import Destination
+from filters.runs.store import subscriptions
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 

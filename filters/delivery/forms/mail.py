@@ -6,12 +6,12 @@ from typing import Any
 
 from django import forms
 
-from filters.accounts.recipient_field import RecipientField
-from filters.accounts.timeliness_field import AT_ONCE, TimelinessField
 from filters.delivery.forms.base import DestinationForm
 from filters.delivery.mail import addresses
+from filters.delivery.models import Destination
 from filters.delivery.throttle import TIMED_AT, TIMELINESS
-from filters.models import Destination
+from filters.people.recipient_field import RecipientField
+from filters.people.timeliness_field import AT_ONCE, TimelinessField
 from tapestry.core.clock import wall_clock
 
 USUAL = "daily at 08:00"

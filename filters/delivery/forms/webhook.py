@@ -8,9 +8,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from filters.delivery.forms.base import DestinationForm
-from filters.models import Destination
-from filters.runtime import services
-from filters.runtime.encryption import encrypt
+from filters.delivery.models import Destination
+from filters.site.work import services
+from filters.site.work.encryption import encrypt
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.http.signature import make_secret
 from tapestry.servers.private_hosts import LONGEST_URL, read_target

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from django.db import transaction
 from django.db.models import Q, QuerySet
@@ -15,10 +14,11 @@ from filters.delivery import links
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.outgoing import RecipientRefusedError
 from filters.delivery.mail.signed import address_key
-from filters.models import Address, ConfirmationMail
-from filters.runtime.delivery_signer import delivery_signer
-from filters.runtime.email_url import is_kept_only
-from filters.templatetags.mail import time_words
+from filters.delivery.models import Address, ConfirmationMail
+from filters.people.models import User
+from filters.site.settings.email_url import is_kept_only
+from filters.site.templatetags.mail import time_words
+from filters.site.work.delivery_signer import delivery_signer
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.errors import TapestryError
@@ -191,7 +191,7 @@ def _message(address: Address) -> EmailMessage:
     key = address_key(address)
     return EmailMessage(
         "Confirm your address for Tapestry",
-        render_to_string("filters/delivery/confirm.txt", context),
+        render_to_string("delivery/confirm.txt", context),
         outgoing.return_path(address, key),
         to=[address.email],
         headers={

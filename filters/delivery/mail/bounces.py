@@ -16,10 +16,11 @@ from django.urls import reverse
 
 from filters.delivery.links import absolute
 from filters.delivery.mail.addresses import note_bounce
-from filters.models import Address, BounceMailbox, SetAside
-from filters.runtime import services, set_aside
-from filters.runtime.return_paths import return_paths
-from filters.runtime.set_aside import Aside
+from filters.delivery.models import Address, BounceMailbox
+from filters.runs.models import SetAside
+from filters.site.work import services, set_aside
+from filters.site.work.return_paths import return_paths
+from filters.site.work.set_aside import Aside
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock

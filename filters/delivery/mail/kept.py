@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from email import policy
 from email.parser import BytesHeaderParser
 
-from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 
-from filters.accounts import people
 from filters.delivery.mail.outgoing import WrittenMail
 from filters.delivery.mail.signed import owner_of
-from filters.models import KeptMail
-from filters.runtime.email_url import is_kept_only as is_kept_only
+from filters.delivery.models import KeptMail
+from filters.people import people
+from filters.people.models import User
 from tapestry.core.clock import wall_clock
 from tapestry.deliver.one_line import one_line
 

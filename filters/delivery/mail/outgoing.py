@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 
-from filters.accounts import people
 from filters.delivery import links
-from filters.models import Address, Destination
-from filters.runtime.delivery_signer import delivery_signer
-from filters.runtime.return_paths import return_paths
+from filters.delivery.models import Address, Destination
+from filters.people import people
+from filters.site.work.delivery_signer import delivery_signer
+from filters.site.work.return_paths import return_paths
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import uuid
 
-from django.contrib.auth.models import User
-
-from filters.models import Address, Delivery, Destination
-from filters.runtime.delivery_signer import delivery_signer
+from filters.delivery.models import Address, Delivery, Destination
+from filters.people.models import User
+from filters.site.work.delivery_signer import delivery_signer
 from tapestry.core.delivery_header import delivery_values
 
 ADDRESS = "address"

@@ -14,14 +14,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
 
-from filters.accounts import people
-from filters.annotations import opinions
-from filters.annotations.tasks import append_soon
 from filters.delivery import links
 from filters.delivery.mail import addresses
-from filters.delivery.mail.kept import is_kept_only
-from filters.lists.listing import mark_read
-from filters.models import Address, Destination, Match, Mute
+from filters.delivery.models import Address, Destination
+from filters.inbox.lists.listing import mark_read
+from filters.inbox.models import Match, Mute
+from filters.people import people
+from filters.reading.annotations import opinions
+from filters.reading.tasks import append_soon
+from filters.site.settings.email_url import is_kept_only
 
 ASKED = {
     "vote": "Vote for this message?",
@@ -66,7 +67,7 @@ def act(request: HttpRequest, act: str, token: str) -> HttpResponse:
         "url": links.message_urls()(match.msgid, match.audience),
         "done": request.method == "POST",
     }
-    return render(request, "filters/delivery/act.html", context)
+    return render(request, "delivery/act.html", context)
 
 
 @login_not_required
@@ -89,7 +90,7 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
         "button": "Unsubscribe",
         "done": request.method == "POST",
     }
-    return render(request, "filters/delivery/act.html", context)
+    return render(request, "delivery/act.html", context)
 
 
 @login_not_required
@@ -118,7 +119,7 @@ def confirm(request: HttpRequest, token: str) -> HttpResponse:
         "is_person": is_person,
         "done": request.method == "POST",
     }
-    return render(request, "filters/delivery/confirm.html", context)
+    return render(request, "delivery/confirm.html", context)
 
 
 def _match(token: str) -> Match | None:
@@ -154,4 +155,4 @@ _ACT: dict[str, Callable[[Match], None]] = {"vote": _vote, "read": _mark_read, "
 def _expired(request: HttpRequest, why: str = EXPIRED, **context: str) -> HttpResponse:
     title = "This link does not work any more."
     context |= {"title": title, "subject": why, "done": "yes"}
-    return render(request, "filters/delivery/act.html", context, status=404)
+    return render(request, "delivery/act.html", context, status=404)

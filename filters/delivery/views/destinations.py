@@ -11,18 +11,18 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from filters.accounts.requests import PersonRequest, wants_fragment
 from filters.delivery import samples
 from filters.delivery.forms import FORMS, where
 from filters.delivery.history import SHOWN
 from filters.delivery.mail import addresses
-from filters.delivery.mail.kept import is_kept_only
+from filters.delivery.models import Delivery, Destination, KeptMail, Subscription
 from filters.delivery.status import Status, status_of
 from filters.delivery.views.muted import muted_threads
 from filters.delivery.ways.table import WAYS
-from filters.models import Delivery, Destination, KeptMail, Subscription
-from filters.runtime.deleting import delete_locked
-from filters.store import subscriptions
+from filters.people.requests import PersonRequest, wants_fragment
+from filters.runs.store import subscriptions
+from filters.site.settings.email_url import is_kept_only
+from filters.site.work.deleting import delete_locked
 from tapestry.core.errors import TapestryError
 
 
@@ -47,7 +47,7 @@ def destinations(request: PersonRequest) -> HttpResponse:
         "muted": muted_threads(request.user),
         "is_kept_only": is_kept_only(),
     }
-    return render(request, "filters/delivery/destinations.html", context)
+    return render(request, "delivery/destinations.html", context)
 
 
 @require_safe
@@ -63,8 +63,8 @@ def destination(request: PersonRequest, pk: int) -> HttpResponse:
         "is_sending_sample": any(map(samples.is_being_sent, rows)),
     }
     if wants_fragment(request):
-        return render(request, "filters/delivery/_destination.html", context)
-    return render(request, "filters/delivery/destination.html", context)
+        return render(request, "delivery/_destination.html", context)
+    return render(request, "delivery/destination.html", context)
 
 
 @require_POST
@@ -100,7 +100,7 @@ def delete(request: PersonRequest, pk: int) -> HttpResponse:
         messages.success(request, f"Nothing is sent to {doomed} any more.")
         delete_locked(Destination.objects.filter(pk=doomed.pk))
         return redirect("destinations")
-    return render(request, "filters/delivery/delete.html", {"destination": doomed})
+    return render(request, "delivery/delete.html", {"destination": doomed})
 
 
 def destination_of(request: PersonRequest, pk: int) -> Destination:

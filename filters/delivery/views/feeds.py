@@ -10,18 +10,11 @@ from django.utils.cache import get_conditional_response
 from django.utils.http import http_date
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.accounts.requests import PersonRequest, local_path
-from filters.delivery.feeds import (
-    PERSON,
-    document_of,
-    key_of,
-    position_of,
-    rows_of,
-    state_of,
-)
-from filters.models import Feed, Filter
-from filters.models.delivery import new_feed_token
-from filters.runtime import set_aside
+from filters.authoring.models import Filter
+from filters.delivery.feeds import PERSON, document_of, key_of, position_of, rows_of, state_of
+from filters.delivery.models import Feed, new_feed_token
+from filters.people.requests import PersonRequest, local_path
+from filters.site.work import set_aside
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.deliver.batch import LaterError
 from tapestry.deliver.ways.feed import CONTENT_TYPE
@@ -75,7 +68,7 @@ def _answer(request: HttpRequest, shown: Feed, before: int | None) -> HttpRespon
 @require_safe
 def feeds(request: PersonRequest) -> HttpResponse:
     """Show the feeds of a person, and the filters that have none yet."""
-    return render(request, "filters/delivery/feeds.html", {"rows": rows_of(request.user)})
+    return render(request, "delivery/feeds.html", {"rows": rows_of(request.user)})
 
 
 @require_POST

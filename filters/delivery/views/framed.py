@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpResponse
 
-from filters.reading.html import policy
+from filters.reading.rendering.html import policy
 
 POLICY = policy()
 

@@ -10,11 +10,11 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from filters.accounts.requests import PersonRequest
-from filters.delivery.mail.kept import is_kept_only
+from filters.delivery.models import KeptMail
 from filters.delivery.views.framed import framed_html
 from filters.delivery.ways.digest import SHOWN_HEADERS
-from filters.models import KeptMail
+from filters.people.requests import PersonRequest
+from filters.site.settings.email_url import is_kept_only
 
 SHOWN = 100
 """Mails that the list shows, the newest first."""
@@ -27,7 +27,7 @@ def kept_mails(request: PersonRequest) -> HttpResponse:
         "mails": KeptMail.objects.filter(owner=request.user).defer("raw")[:SHOWN],
         "is_kept_only": is_kept_only(),
     }
-    return render(request, "filters/delivery/kept_mails.html", context)
+    return render(request, "delivery/kept_mails.html", context)
 
 
 @require_safe
@@ -41,7 +41,7 @@ def kept_mail(request: PersonRequest, pk: int) -> HttpResponse:
         "has_html": message.get_body(("html",)) is not None,
         "text": plain.get_content() if plain else "",
     }
-    return render(request, "filters/delivery/kept_mail.html", context)
+    return render(request, "delivery/kept_mail.html", context)
 
 
 @require_safe

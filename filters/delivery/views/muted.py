@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
-from filters.accounts import people
-from filters.accounts.requests import PersonRequest
-from filters.models import Card, Mute
+from filters.inbox.models import Card, Mute
+from filters.people import people
+from filters.people.models import User
+from filters.people.requests import PersonRequest
 
 SHOWN = 50
 """Muted threads that the page of destinations shows, the newest first."""

@@ -10,14 +10,14 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.accounts.requests import PersonRequest
-from filters.accounts.signing_in.this_browser import this_browser
+from filters.delivery.models import Destination
 from filters.delivery.ways.browser_name import browser_name
 from filters.delivery.ways.push import browsers_of
 from filters.delivery.ways.push import subscribe as subscribe_browser
 from filters.delivery.ways.vapid import vapid_keys
-from filters.models import Destination
-from filters.runtime.deleting import delete_locked
+from filters.people.requests import PersonRequest
+from filters.people.signing_in.this_browser import this_browser
+from filters.site.work.deleting import delete_locked
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.http.push_keys import PushSubscription, read_subscription
 
@@ -69,4 +69,4 @@ def _page(request: PersonRequest, status: int = 200) -> HttpResponse:
         "browsers": browsers_of(request.user),
         "public_key": vapid_keys().public_key,
     }
-    return render(request, "filters/delivery/push.html", context, status=status)
+    return render(request, "delivery/push.html", context, status=status)

@@ -7,14 +7,14 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.accounts.requests import PersonRequest
 from filters.delivery import samples
+from filters.delivery.models import Destination
 from filters.delivery.tasks import send_sample
 from filters.delivery.views.destinations import destination_of
 from filters.delivery.views.framed import framed_html
 from filters.delivery.ways.table import WAYS
-from filters.models import Destination
-from filters.runtime.queue import send
+from filters.people.requests import PersonRequest
+from filters.site.work.queue import send
 from tapestry.core.errors import TapestryError
 
 
@@ -27,7 +27,7 @@ def preview(request: PersonRequest, pk: int) -> HttpResponse:
         context["preview"] = samples.preview(shown)
     except TapestryError as error:
         context["error"] = error
-    return render(request, "filters/delivery/preview.html", context)
+    return render(request, "delivery/preview.html", context)
 
 
 @require_safe

@@ -7,9 +7,9 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from filters.accounts.requests import PersonRequest
+from filters.delivery.models import Destination
 from filters.delivery.ways.webhook import renew_secret
-from filters.models import Destination
+from filters.people.requests import PersonRequest
 
 
 @never_cache
@@ -23,4 +23,4 @@ def secret(request: PersonRequest, pk: int) -> HttpResponse:
         "webhook": webhook,
         "secret": renew_secret(webhook) if request.method == "POST" else "",
     }
-    return render(request, "filters/delivery/webhook_secret.html", context)
+    return render(request, "delivery/webhook_secret.html", context)

@@ -8,15 +8,16 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from filters.accounts.requests import PersonRequest
 from filters.delivery.forms import FORMS, form_of
 from filters.delivery.forms.base import DestinationForm
 from filters.delivery.mail.addresses import is_usable, was_asked
+from filters.delivery.models import Destination
 from filters.delivery.tasks import try_mailbox
 from filters.delivery.views.destinations import ask_for_confirmation, destination_of
 from filters.delivery.ways.table import WAYS
-from filters.models import Destination, Trial
+from filters.people.requests import PersonRequest
 from filters.sources import trials
+from filters.sources.models import Trial
 from filters.sources.views.trials import go_on
 from tapestry.core.errors import TapestryError
 
@@ -78,4 +79,4 @@ def _page(
         "trial": trial,
     }
     status = 400 if form.errors else 200
-    return render(request, "filters/delivery/write.html", context, status=status)
+    return render(request, "delivery/write.html", context, status=status)

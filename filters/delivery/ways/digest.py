@@ -10,9 +10,9 @@ from filters.delivery.excerpts import excerpts_of
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.addresses import set_problem
 from filters.delivery.mail.outgoing import RecipientRefusedError, WrittenMail
+from filters.delivery.models import Address, Destination
 from filters.delivery.ways.composing import Matches, composed, left_out_words
 from filters.delivery.ways.preview import Preview
-from filters.models import Address, Destination
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
 from tapestry.deliver.ways.digest import compose

@@ -13,12 +13,12 @@ from filters.delivery import claims
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.addresses import set_problem
 from filters.delivery.mail.outgoing import RecipientRefusedError, WrittenMail
+from filters.delivery.models import Address, Destination
 from filters.delivery.throttle import flooding, note_on
 from filters.delivery.ways import digest
 from filters.delivery.ways.digest import address_of
 from filters.delivery.ways.originals import message_fault, raw_of
 from filters.delivery.ways.preview import Preview
-from filters.models import Address, Destination
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
 from tapestry.deliver.mail.mime_parts import crlf
 from tapestry.deliver.ways.forward import attached, can_be_resent, resent

@@ -15,13 +15,15 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from filters.accounts import people
+from filters.authoring.models import Filter
 from filters.delivery import claims
+from filters.delivery.models import Destination
 from filters.delivery.ways.originals import message_fault, original_of
 from filters.delivery.ways.preview import Preview
-from filters.models import Destination, Filter, Match
-from filters.runtime import services
-from filters.runtime.encryption import decrypt
+from filters.inbox.models import Match
+from filters.people import people
+from filters.site.work import services
+from filters.site.work.encryption import decrypt
 from tapestry.core.errors import TapestryError
 from tapestry.core.file_lock import file_lock
 from tapestry.deliver.batch import Batch, LaterError, Outcome

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from filters.models import SetAside
-from filters.runtime import services, set_aside
+from filters.runs.models import SetAside
+from filters.site.work import services, set_aside
 from tapestry.core.errors import OwnFaultError
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.tables.originals import Original, original

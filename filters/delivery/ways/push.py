@@ -11,19 +11,20 @@ import json
 from dataclasses import replace
 
 from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 
 from filters.delivery import links
+from filters.delivery.models import Destination
 from filters.delivery.ways.composing import Matches, composed, with_left_out
 from filters.delivery.ways.preview import Preview
 from filters.delivery.ways.vapid import vapid_keys
 from filters.inbox.counts import unread_of
-from filters.models import Destination, ReleaseCounter
-from filters.runtime import encryption, services
-from filters.runtime.deleting import delete_locked
+from filters.people.models import User
+from filters.runs.models import ReleaseCounter
+from filters.site.work import encryption, services
+from filters.site.work.deleting import delete_locked
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome

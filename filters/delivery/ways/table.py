@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from filters.delivery.models import Destination
 from filters.delivery.ways import digest, forward, mailbox, push, webhook
 from filters.delivery.ways.preview import Preview
-from filters.models import Destination
 from tapestry.deliver.batch import Batch, Outcome
 
 MAIL, OUTBOUND = "mail", "outbound"

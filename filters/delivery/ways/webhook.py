@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from django.conf import settings
 
+from filters.delivery.models import Destination
 from filters.delivery.ways.composing import Matches, composed, with_left_out
 from filters.delivery.ways.preview import Preview
-from filters.models import Destination
-from filters.runtime import encryption, services
+from filters.site.work import encryption, services
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome

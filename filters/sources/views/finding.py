@@ -8,10 +8,10 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from filters.accounts.requests import PersonRequest
-from filters.models import Trial
+from filters.people.requests import PersonRequest
 from filters.sources import trials
 from filters.sources.finding import PAGES, AddressForm, Suggestion, known, suggested, usual_address
+from filters.sources.models import Trial
 from filters.sources.tasks import try_source
 from tapestry.core.errors import TapestryError
 from tapestry.servers.discovery.server_settings import Protocol

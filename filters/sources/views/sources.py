@@ -7,13 +7,14 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from filters.accounts.requests import PersonRequest, wants_fragment
-from filters.models import Filter, SetAside
-from filters.models.source import Source
-from filters.runtime import set_aside
-from filters.runtime.deleting import delete_locked
+from filters.authoring.models import Filter
+from filters.people.requests import PersonRequest, wants_fragment
+from filters.runs.models import SetAside
+from filters.site.work import set_aside
+from filters.site.work.deleting import delete_locked
 from filters.sources import trials
 from filters.sources.forms import MOST_FOLDERS
+from filters.sources.models import Source
 from filters.sources.schedule import LISTENING, make_due
 from filters.sources.sync_state import StoredSyncStates
 from filters.sources.tasks import pull_soon, try_source
@@ -26,7 +27,7 @@ SHOWN = 20
 @require_safe
 def sources(request: PersonRequest) -> HttpResponse:
     context = {"sources": Source.objects.filter(owner=request.user)}
-    return render(request, "filters/sources/sources.html", context)
+    return render(request, "sources/sources.html", context)
 
 
 @require_safe
@@ -46,9 +47,9 @@ def source(request: PersonRequest, pk: int) -> HttpResponse:
         "not_watched": set_aside.reason_of(SetAside.Kind.SOURCE, f"{shown.pk}/{LISTENING}"),
     }
     if wants_fragment(request):
-        return render(request, "filters/sources/_source.html", context)
+        return render(request, "sources/_source.html", context)
     context["trial"] = trials.latest(request.user, f"test:{shown.pk}")
-    return render(request, "filters/sources/source.html", context)
+    return render(request, "sources/source.html", context)
 
 
 @require_POST
@@ -92,7 +93,7 @@ def delete(request: PersonRequest, pk: int) -> HttpResponse:
         messages.success(request, f"{doomed} was removed. Its mail stays.")
         delete_locked(Source.objects.filter(pk=doomed.pk))
         return redirect("sources")
-    return render(request, "filters/sources/delete.html", {"source": doomed})
+    return render(request, "sources/delete.html", {"source": doomed})
 
 
 def source_of(request: PersonRequest, pk: int) -> Source:

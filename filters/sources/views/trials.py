@@ -8,9 +8,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from filters.accounts.requests import PersonRequest, wants_fragment
-from filters.models import Trial
+from filters.people.requests import PersonRequest, wants_fragment
 from filters.sources import trials
+from filters.sources.models import Trial
 from tapestry.core.errors import TapestryError
 
 
@@ -28,7 +28,7 @@ def trial(request: PersonRequest, pk: int) -> HttpResponse:
         address = _next(request, followed)
         return HttpResponseClientRedirect(address) if is_fragment else redirect(address)
     part = "_trial" if is_fragment else "trial"
-    return render(request, f"filters/sources/{part}.html", context)
+    return render(request, f"sources/{part}.html", context)
 
 
 def go_on(request: PersonRequest, ended: Trial) -> HttpResponse | None:

@@ -13,11 +13,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
-from filters.accounts.requests import PersonRequest
-from filters.models import Trial
-from filters.models.source import Source
+from filters.people.requests import PersonRequest
 from filters.sources import trials
 from filters.sources.forms import FoldersForm, SourceForm
+from filters.sources.models import Source, Trial
 from filters.sources.tasks import pull_soon, try_source
 from filters.sources.views.finding import Finding, find_server, is_asked
 from filters.sources.views.sources import source_of
@@ -87,7 +86,7 @@ def _page(
     context = {"form": form, "source": source, "kinds": Source.Kind.choices, "trial": trial}
     context |= {"finding": finding, "by_hand": _by_hand(form, trial, finding)}
     status = 400 if form.errors or (finding and finding.form.errors) else 200
-    return render(request, "filters/sources/write.html", context, status=status)
+    return render(request, "sources/write.html", context, status=status)
 
 
 def _by_hand(form: SourceForm, trial: Trial | None, finding: Finding | None) -> bool:
@@ -138,4 +137,4 @@ def _choose(
         "error": error,
     }
     status = 400 if form.errors else 200
-    return render(request, "filters/sources/folders.html", context, status=status)
+    return render(request, "sources/folders.html", context, status=status)

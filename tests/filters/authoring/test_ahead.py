@@ -6,16 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from support.set_asides import Planted
 
-from filters.accounts import emails
-from filters.accounts.forms import ProfileForm
 from filters.authoring import ahead, dependents, lifecycle
 from filters.authoring.ahead import Outcome
-from filters.models import Clock, Filter, PendingWindow, Profile, SetAside
-from filters.store.filter_store import DjangoClock
+from filters.authoring.models import Filter, PendingWindow
+from filters.people import emails
+from filters.people.forms import ProfileForm
+from filters.people.models import Profile, User
+from filters.runs.models import Clock, SetAside
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables

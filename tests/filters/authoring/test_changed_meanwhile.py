@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from filters.authoring import lifecycle
 from filters.authoring.importing.creation import create_all
 from filters.authoring.importing.entries import Entry
-from filters.models import Filter
+from filters.authoring.models import Filter
+from filters.people.models import User
 from tapestry.core.clock import wall_clock
 
 pytestmark = pytest.mark.usefixtures("tables")

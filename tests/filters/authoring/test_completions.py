@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from filters.authoring import lifecycle
-from filters.store.filter_store import DjangoClock
+from filters.people.models import User
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.delta.log import Tables
@@ -166,5 +166,5 @@ def test_tables_that_cannot_be_read_leave_the_phrases(
 def test_the_page_has_a_place_for_them(alice: User, as_user: SignIn) -> None:
     page = as_user(alice).get("/filters/new/").content.decode()
     assert 'data-complete="/filters/complete/"' in page
-    assert re.search(r"filters/complete\.[0-9a-f]+\.js", page)
+    assert re.search(r"site/complete\.[0-9a-f]+\.js", page)
     assert 'id="completions"' in page

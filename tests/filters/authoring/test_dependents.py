@@ -7,16 +7,18 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import transaction
 from support.set_asides import Planted
 
 from filters.authoring import ahead, lifecycle
-from filters.lists import listing
-from filters.models import Clock, Filter, Match, PendingWindow, Profile, SetAside
-from filters.runtime import set_aside
-from filters.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
-from filters.upkeep import rounds
+from filters.authoring.models import Filter, PendingWindow
+from filters.inbox.lists import listing
+from filters.inbox.models import Match
+from filters.people.models import Profile, User
+from filters.runs import rounds
+from filters.runs.models import Clock, SetAside
+from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
+from filters.site.work import set_aside
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message

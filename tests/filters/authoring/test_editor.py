@@ -7,14 +7,14 @@ import uuid
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from filters.authoring import lifecycle
 from filters.authoring.forms import MODES
-from filters.models import Filter
-from filters.store.filter_store import DjangoClock
-from filters.upkeep import rounds
+from filters.authoring.models import Filter
+from filters.people.models import User
+from filters.runs import rounds
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import BEGINNING
 from tapestry.core.message import Message
 from tapestry.query.phrases.catalogue import KINDS

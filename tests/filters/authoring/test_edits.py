@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.live_filters import arrive
 
 from filters.authoring import lifecycle
-from filters.models import Filter, Match
-from filters.upkeep import rounds
+from filters.authoring.models import Filter
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.runs import rounds
 from tapestry.core.clock import BEGINNING, HOUR, wall_clock
 from tapestry.tables.delta.log import Tables
 

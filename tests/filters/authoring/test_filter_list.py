@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from filters.authoring import lifecycle
-from filters.models import Filter
-from filters.templatetags import sidebar
+from filters.authoring.models import Filter
+from filters.people.models import User
+from filters.site.templatetags import sidebar
 
 SignIn = Callable[[User], Client]
 

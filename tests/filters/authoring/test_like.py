@@ -6,11 +6,11 @@ from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from filters.authoring.likeness import join_parts, parts_of, usual_keys
-from filters.store.filter_store import DjangoClock
+from filters.people.models import User
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Message
 from tapestry.query.context import Context
 from tapestry.query.frontend import read

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Literal
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import IntegrityError
 from support.live_filters import arrive, install, left, listed, match, run
 
 from filters.authoring import lifecycle
-from filters.lists import listing
-from filters.models import Card, Filter, Match
-from filters.store import live_changes
-from filters.store.filter_store import DjangoFilterStore, latest_instant
+from filters.authoring.models import Filter
+from filters.inbox.lists import listing
+from filters.inbox.models import Card, Match
+from filters.people.models import User
+from filters.runs.store import live_changes
+from filters.runs.store.filter_store import DjangoFilterStore, latest_instant
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
 from tapestry.tables.delta.log import Tables

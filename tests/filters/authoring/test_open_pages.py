@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from filters.authoring import lifecycle
-from filters.models import Destination, Filter
-from filters.store import subscriptions
+from filters.authoring.models import Filter
+from filters.delivery.models import Destination
+from filters.people.models import User
+from filters.runs.store import subscriptions
 from tapestry.core.clock import BEGINNING, DAY
 
 pytestmark = pytest.mark.usefixtures("tables")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from django.contrib.auth.models import User
 from django.test import Client
 
-from filters.models import Filter
+from filters.authoring.models import Filter
+from filters.people.models import User
 
 SignIn = Callable[[User], Client]
 

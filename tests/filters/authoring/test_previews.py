@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import pytest
 import redis
-from django.contrib.auth.models import User
 from django.test import Client
 
 from filters.authoring import previews, tasks
-from filters.store.filter_store import DjangoClock
+from filters.people.models import User
+from filters.runs.store.filter_store import DjangoClock
 from filters.upkeep.forgetting import forget
 from tapestry.core.message import Message
 from tapestry.plan.engine import TooSlowError

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
-from filters.accounts import people
 from filters.authoring import lifecycle
-from filters.models import Filter, Match, Profile
-from filters.upkeep import rounds
+from filters.authoring.models import Filter
+from filters.inbox.models import Match
+from filters.people import people
+from filters.people.models import Profile, User
+from filters.runs import rounds
 from tapestry.core.errors import TapestryError
 from tapestry.tables.delta.log import Tables
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from html import unescape
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from filters.authoring import backtests, lifecycle, overlap, previews, tasks
 from filters.authoring.weeks import chart_of, count_weeks
-from filters.store.filter_store import DjangoClock
-from filters.upkeep import rounds
+from filters.people.models import User
+from filters.runs import rounds
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import DAY, WEEK, wall_clock
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from filters.authoring import lifecycle
-from filters.models import Feed, Filter, filter_title
-from filters.upkeep import rounds
+from filters.authoring.models import Filter, filter_title
+from filters.delivery.models import Feed
+from filters.people.models import User
+from filters.runs import rounds
 from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from support.live_filters import SCORE, arrive, listed, run, vote
 from support.live_filters import install as install_live
 
 from filters.authoring import lifecycle
-from filters.models import Match
-from filters.store.filter_store import latest_instant
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.runs.store.filter_store import latest_instant
 from filters.upkeep.forgetting import forget
 from tapestry.tables.delta.log import Tables
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 import redis
-from django.contrib.auth.models import User
 from django.test import Client
 from support.set_asides import Planted
 
 from filters.authoring import tasks
-from filters.models import SetAside
-from filters.runtime.answers import Answers
+from filters.people.models import User
+from filters.runs.models import SetAside
+from filters.site.work.answers import Answers
 from tapestry.plan.engine import TooSlowError
 from tapestry.tables.delta.log import Tables
 

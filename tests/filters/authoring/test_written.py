@@ -8,10 +8,10 @@ from collections.abc import Callable
 from html import unescape
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
 from filters.authoring import lifecycle, previews, tasks
+from filters.people.models import User
 from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]

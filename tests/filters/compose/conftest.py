@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.composed import LETTER, put
 
-from filters.models import Address
+from filters.delivery.models import Address
+from filters.people.models import User
 from tapestry.tables.delta.log import Tables
 
 

@@ -11,7 +11,7 @@ from support.composed import rows_of, send_due, typed
 from support.servers.smtp import SmtpServer
 
 from filters.compose import outbox, storing
-from filters.models import OutgoingMessage
+from filters.compose.models import OutgoingMessage
 from tapestry.tables.delta.log import Tables
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.composed import MINE, answer, put, rows_of, send_due, typed
 from support.servers.smtp import SmtpServer
 
 from filters.compose import outbox, servers
-from filters.models import OutgoingMessage
-from filters.models.source import Source
+from filters.compose.models import OutgoingMessage
+from filters.people.models import User
+from filters.sources.models import Source
 from tapestry.compose.transmission import Transmission
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import copies

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from support.composed import MINE, answer, put, rows_of, send_due, typed
@@ -15,8 +14,10 @@ from support.set_clock import SetClock
 
 from filters.compose import limits, outbox, servers, storing, tasks
 from filters.compose.drafts import ChangedElsewhereError
-from filters.models import OutgoingMessage, SetAside
-from filters.runtime import set_aside
+from filters.compose.models import OutgoingMessage
+from filters.people.models import User
+from filters.runs.models import SetAside
+from filters.site.work import set_aside
 from tapestry.compose.transmission import Transmission
 from tapestry.core.clock import DAY, HOUR, SECOND, wall_clock
 from tapestry.servers.account import ConnectionLostError, RefusedError

@@ -7,22 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.composed import send_due, typed
 from support.servers.smtp import SmtpServer, running_smtp
 from support.unusable_addresses import UNUSABLE
 
-from filters.models import (
-    Address,
-    ConfirmationMail,
-    KeptMail,
-    OutgoingMessage,
-    SmtpAccount,
-    Source,
-)
-from filters.runtime.encryption import decrypt
+from filters.compose.models import OutgoingMessage, SmtpAccount
+from filters.delivery.models import Address, ConfirmationMail, KeptMail
+from filters.people.models import User
+from filters.site.work.encryption import decrypt
 from filters.sources import finding
+from filters.sources.models import Source
 from tapestry.servers.discovery.discover import Discovered
 from tapestry.servers.discovery.server_settings import ServerSettings
 

@@ -8,7 +8,6 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
@@ -16,7 +15,9 @@ from support.composed import LETTER, fields, public, put, typed
 from support.unusable_addresses import UNUSABLE
 
 from filters.compose import drafts, letters
-from filters.models import Address, Attachment, OutgoingMessage
+from filters.compose.models import Attachment, OutgoingMessage
+from filters.delivery.models import Address
+from filters.people.models import User
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from support.recorded_way import Recorder, Store
 
-from filters.models import Card, Destination, Filter, Match
+from filters.authoring.models import Filter
+from filters.delivery.models import Destination
+from filters.inbox.models import Card, Match
+from filters.people.models import User
 from tapestry.core.clock import wall_clock
 
 

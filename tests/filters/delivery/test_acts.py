@@ -8,14 +8,17 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
-from django.contrib.auth.models import User
 from django.core import signing
 from django.test import Client
 from support.recorded_way import Store
 
+from filters.authoring.models import Filter
 from filters.delivery import links
-from filters.models import Address, Destination, Filter, Match, Mute, OutboxAnnotation
-from filters.runtime import opaque_keys
+from filters.delivery.models import Address, Destination
+from filters.inbox.models import Match, Mute
+from filters.people.models import User
+from filters.reading.models import OutboxAnnotation
+from filters.site.work import opaque_keys
 
 SignIn = Callable[[User], Client]
 

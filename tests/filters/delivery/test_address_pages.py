@@ -8,13 +8,13 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from django.contrib.auth.models import User
 from django.core import mail as outbox_of
 from django.test import Client
 from support.servers.smtp import SmtpServer
 
 from filters.delivery.mail import addresses
-from filters.models import Address, ConfirmationMail, Destination
+from filters.delivery.models import Address, ConfirmationMail, Destination
+from filters.people.models import User
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.errors import TapestryError

@@ -5,21 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
+from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
-from filters.admin import AddressAdmin, DestinationAdmin
-from filters.models import (
-    Address,
-    ConfirmationMail,
-    Delivery,
-    Destination,
-    Feed,
-    KeptMail,
-    Mute,
-    ReleaseCounter,
-)
+from filters.delivery.admin import AddressAdmin, DestinationAdmin
+from filters.delivery.models import Address, ConfirmationMail, Delivery, Destination, Feed, KeptMail
+from filters.inbox.models import Mute
+from filters.people.models import User
+from filters.runs.models import ReleaseCounter
 
 
 @pytest.fixture
@@ -31,7 +25,7 @@ def browser(db: None) -> Client:
 
 
 @pytest.fixture
-def shown(alice: User, hook: Destination) -> list[object]:
+def shown(alice: User, hook: Destination) -> list[Model]:
     """A row of each model of delivery; their secrets say so."""
     Destination.objects.update(secret="a-secret-of-hers", cursor=3, settings={"u": "a-secret-too"})
     return [
@@ -46,25 +40,22 @@ def shown(alice: User, hook: Destination) -> list[object]:
     ]
 
 
-def test_every_page_is_there_and_shows_no_secret(browser: Client, shown: list[object]) -> None:
+def test_every_page_is_there_and_shows_no_secret(browser: Client, shown: list[Model]) -> None:
     for row in shown:
-        name = type(row).__name__.lower()
-        pk = row.pk  # type: ignore[attr-defined]
-        for path in (
-            reverse(f"admin:filters_{name}_changelist"),
-            reverse(f"admin:filters_{name}_change", args=[pk]),
-        ):
+        meta = type(row)._meta
+        name = f"admin:{meta.app_label}_{meta.model_name}"
+        for path in (reverse(f"{name}_changelist"), reverse(f"{name}_change", args=[row.pk])):
             page = browser.get(path)
             assert page.status_code == 200, path
             assert "a-secret" not in page.content.decode(), path
 
 
 def test_a_destination_is_turned_off_and_its_cursor_stays(
-    browser: Client, shown: list[object], hook: Destination
+    browser: Client, shown: list[Model], hook: Destination
 ) -> None:
     lines = "subscriptions-TOTAL_FORMS", "subscriptions-INITIAL_FORMS"
     fields = {"name": "hook", "cursor": 99, "kind": "push", **dict.fromkeys(lines, 0)}
-    path = reverse("admin:filters_destination_change", args=[hook.pk])
+    path = reverse("admin:delivery_destination_change", args=[hook.pk])
     assert browser.post(path, fields).status_code == 302
     hook.refresh_from_db()
     assert (hook.active, hook.cursor, hook.kind) == (False, 3, "webhook")
@@ -76,7 +67,7 @@ LINES = {"subscriptions-TOTAL_FORMS": 0, "subscriptions-INITIAL_FORMS": 0}
 
 def change(browser: Client, row: Destination | Address, **fields: Any) -> None:
     name = type(row).__name__.lower()
-    path = reverse(f"admin:filters_{name}_change", args=[row.pk])
+    path = reverse(f"admin:delivery_{name}_change", args=[row.pk])
     assert browser.post(path, fields | LINES).status_code == 302
 
 
@@ -118,4 +109,4 @@ def test_what_is_stored_while_a_page_is_saved_stays(
 
 @pytest.mark.parametrize("name", ["destination", "address", "delivery", "keptmail", "feed"])
 def test_nothing_is_added_there(browser: Client, name: str) -> None:
-    assert browser.get(reverse(f"admin:filters_{name}_add")).status_code == 403
+    assert browser.get(reverse(f"admin:delivery_{name}_add")).status_code == 403

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from support.delivery_turn import fresh, turn
 from support.recorded_way import Recorder, Store
 
+from filters.authoring.models import Filter
 from filters.delivery import claims, sequence
-from filters.models import Address, Destination, Filter, Match, Mute, ReleaseCounter, Subscription
-from filters.store.release import release
-from filters.store.schedule import HELD
+from filters.delivery.models import Address, Destination, Subscription
+from filters.inbox.models import Match, Mute
+from filters.people.models import User
+from filters.runs.models import ReleaseCounter
+from filters.runs.store.release import release
+from filters.runs.store.schedule import HELD
 from tapestry.core.clock import DAY, HOUR, wall_clock
 
 

@@ -9,16 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.paths import TESTS
 from support.recorded_way import Store
 from support.servers.smtp import SmtpServer
 
+from filters.authoring.models import Filter
 from filters.delivery import sending
 from filters.delivery.mail import addresses, bounces, outgoing
-from filters.models import Address, Destination, Filter
-from filters.store.release import release
+from filters.delivery.models import Address, Destination
+from filters.people.models import User
+from filters.runs.store.release import release
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.tables.delta.log import Tables
@@ -236,7 +237,7 @@ def test_where_an_administrator_clears_a_problem_bounces_count_anew(
     for delivery in ("one", "two", "three"):
         bounces.take(bounce("postfix", joe, delivery))
     assert problem()
-    page = f"/admin/filters/address/{joe.address_id}/change/"
+    page = f"/admin/delivery/address/{joe.address_id}/change/"
     assert admin_client.post(page, {"problem": ""}).status_code == 302
     for delivery in ("three", "four"):
         bounces.take(bounce("postfix", joe, delivery))
@@ -244,7 +245,7 @@ def test_where_an_administrator_clears_a_problem_bounces_count_anew(
 
 
 def test_an_administrator_finds_the_address(admin_client: Client, joe: Destination) -> None:
-    page = admin_client.get("/admin/filters/address/").content.decode()
+    page = admin_client.get("/admin/delivery/address/").content.decode()
     assert bounces.post_url() in page
 
 

@@ -7,18 +7,20 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from support.recorded_way import Store
 from support.servers.smtp import SmtpServer
 from support.set_asides import Planted
 
+from filters.authoring.models import Filter
 from filters.delivery import sending, throttle
 from filters.delivery.mail import outgoing
+from filters.delivery.models import Address, Delivery, Destination, KeptMail
 from filters.delivery.ways import digest as by_digest
-from filters.models import Address, Delivery, Destination, Filter, KeptMail, Match
-from filters.store.filter_store import DjangoClock
-from filters.store.release import release
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.runs.store.filter_store import DjangoClock
+from filters.runs.store.release import release
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.message import Annotation, Message

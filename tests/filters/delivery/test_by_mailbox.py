@@ -6,18 +6,21 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from support.recorded_way import Store
 from support.servers.dovecot import PASSWORD, USER, Dovecot
 
+from filters.authoring.models import Filter
 from filters.delivery import claims, holder, samples, sending
 from filters.delivery.batches import batches_of
+from filters.delivery.models import Delivery, Destination
 from filters.delivery.ways import mailbox as by_mailbox
-from filters.models import Delivery, Destination, Filter, Match, SetAside
-from filters.runtime import services
-from filters.runtime.encryption import encrypt
-from filters.store.filter_store import DjangoClock
-from filters.store.release import release
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.runs.models import SetAside
+from filters.runs.store.filter_store import DjangoClock
+from filters.runs.store.release import release
+from filters.site.work import services
+from filters.site.work.encryption import encrypt
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.deliver.ways import mailbox as way

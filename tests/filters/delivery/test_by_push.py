@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import Client
 from support.delivery_turn import turn
@@ -16,14 +15,16 @@ from support.recorded_way import Store
 from support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
 from support.servers.push_service import Browser, vapid_claims
 
+from filters.authoring.models import Filter
 from filters.delivery import claims, holder
 from filters.delivery.batches import batches_of
+from filters.delivery.models import Destination
 from filters.delivery.ways import push as by_push
 from filters.delivery.ways.browser_name import browser_name
 from filters.delivery.ways.vapid import vapid_keys
 from filters.inbox.counts import sidebar
-from filters.models import Destination, Filter
-from filters.store.release import release
+from filters.people.models import User
+from filters.runs.store.release import release
 from tapestry.core.errors import TapestryError
 
 SignIn = Callable[[User], Client]

@@ -9,19 +9,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.delivery_turn import turn
 from support.recorded_way import Store
 from support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
 
+from filters.authoring.models import Filter
 from filters.delivery import claims, holder
 from filters.delivery.batches import batches_of
 from filters.delivery.forms.webhook import WebhookForm
+from filters.delivery.models import Delivery, Destination
 from filters.delivery.ways import webhook as by_webhook
-from filters.models import Delivery, Destination, Filter
-from filters.runtime import encryption
-from filters.store.release import release
+from filters.people.models import User
+from filters.runs.store.release import release
+from filters.site.work import encryption
 from tapestry import settings as own_settings
 from tapestry.core.clock import wall_clock
 from tapestry.deliver.http.signature import make_secret, verify

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import User
 from django.http import QueryDict
 from django.test import Client
 from support.delivery_turn import fresh
 
 from filters.delivery import mailbox_trial
 from filters.delivery.forms.mailbox import MailboxForm
+from filters.delivery.models import Address, Destination
 from filters.delivery.ways.mailbox import FOLDERS
-from filters.models import Address, Destination
-from filters.runtime.encryption import encrypt
-from filters.runtime.services import data as data_directory
+from filters.people.models import User
+from filters.site.work.encryption import encrypt
+from filters.site.work.services import data as data_directory
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.errors import TapestryError
 

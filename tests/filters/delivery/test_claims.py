@@ -9,16 +9,17 @@ import threading
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import OperationalError, connection
 from support.delivery_turn import fresh, turn
 from support.recorded_way import Recorder, Store
 
+from filters.authoring.models import Filter
 from filters.delivery import claims, holder, sending
 from filters.delivery.claims import Attempt
+from filters.delivery.models import Address, Delivery, Destination
 from filters.delivery.ways import table as ways
-from filters.models import Address, Delivery, Destination, Filter
-from filters.store.release import release
+from filters.people.models import User
+from filters.runs.store.release import release
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.deliver.batch import Batch, Outcome
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from support.delivery_turn import fresh, turn
 from support.recorded_way import Recorder, Store
 from support.set_asides import Planted
 from support.set_clock import SetClock
 
+from filters.authoring.models import Filter
 from filters.delivery import claims
+from filters.delivery.models import Address, Destination
 from filters.delivery.ways import table as ways
-from filters.models import Address, Clock, Destination, Filter, Heartbeat, Match, Profile
+from filters.inbox.models import Match
+from filters.people.models import Profile, User
+from filters.runs.models import Clock, Heartbeat
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, parse_instant
 from tapestry.deliver.batch import Outcome
 

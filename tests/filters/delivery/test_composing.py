@@ -5,20 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.delivery_turn import fresh, turn
 from support.recorded_way import Recorder, Store
 from support.servers.http_recorder import LOOPBACK, Reply, recording_server
 from support.set_asides import Planted
 
+from filters.authoring.models import Filter
 from filters.delivery import batches
+from filters.delivery.models import Address, Delivery, Destination, Feed
 from filters.delivery.ways import digest as by_digest
 from filters.delivery.ways import push as by_push
 from filters.delivery.ways.composing import composed
-from filters.models import Address, Delivery, Destination, Feed, Filter, Match, SetAside
-from filters.runtime import encryption, services
-from filters.store.release import release
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.runs.models import SetAside
+from filters.runs.store.release import release
+from filters.site.work import encryption, services
 from tapestry.deliver.batch import Batch, DeliveredMatch
 from tapestry.deliver.http.signature import make_secret
 from tapestry.deliver.ways import digest, feed, push, webhook

@@ -7,24 +7,18 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from support.unusable_addresses import UNUSABLE
 
 from filters.authoring import lifecycle
+from filters.authoring.models import Filter
 from filters.delivery.forms import FORMS
+from filters.delivery.models import Address, Delivery, Destination, KeptMail, Subscription
 from filters.delivery.ways import table as ways
-from filters.models import (
-    Address,
-    Delivery,
-    Destination,
-    Filter,
-    KeptMail,
-    ReleaseCounter,
-    Subscription,
-)
-from filters.store import subscriptions
+from filters.people.models import User
+from filters.runs.models import ReleaseCounter
+from filters.runs.store import subscriptions
 from tapestry.core.clock import HOUR, wall_clock
 
 SignIn = Callable[[User], Client]
@@ -313,7 +307,7 @@ def test_a_filter_that_is_deleted_as_a_page_is_made_ends_no_page(
     Subscription.objects.create(destination=hook, filter=jones)
 
     def delete_before(execute: Any, sql: str, *given: Any) -> Any:
-        if sql.startswith('SELECT "filters_filter"."id"') and not deleted:
+        if sql.startswith('SELECT "authoring_filter"."id"') and not deleted:
             deleted.append(jones.pk)
             jones.delete()
         return execute(sql, *given)

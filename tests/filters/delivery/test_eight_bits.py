@@ -6,17 +6,18 @@ from collections.abc import Callable
 from email.message import EmailMessage as Parsed
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from support.recorded_way import Store
 from support.servers.smtp import SmtpServer
 
+from filters.authoring.models import Filter
 from filters.delivery import sending
 from filters.delivery.mail import outgoing
+from filters.delivery.models import Address, Destination
 from filters.delivery.ways import forward
-from filters.models import Address, Destination, Filter
-from filters.runtime.email_url import email_settings
-from filters.store.release import release
+from filters.people.models import User
+from filters.runs.store.release import release
+from filters.site.settings.email_url import email_settings
 
 UTF8 = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n"
 HEAD = "Message-ID: <one@x.org>\r\nFrom: joe@x.org\r\nSubject: Hi\r\nMIME-Version: 1.0\r\n"

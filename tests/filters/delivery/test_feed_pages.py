@@ -6,14 +6,16 @@ from collections.abc import Callable
 
 import feedparser
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.recorded_way import Store
 
+from filters.authoring.models import Filter
 from filters.delivery import feeds
-from filters.models import Feed, Filter, Match, Mute
-from filters.store.filter_store import DjangoClock
-from filters.store.release import release
+from filters.delivery.models import Feed
+from filters.inbox.models import Match, Mute
+from filters.people.models import User
+from filters.runs.store.filter_store import DjangoClock
+from filters.runs.store.release import release
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages

@@ -9,16 +9,19 @@ from typing import Any
 
 import feedparser
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.db import transaction
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 from support.recorded_way import Store
 
+from filters.authoring.models import Filter
 from filters.delivery import feeds
+from filters.delivery.models import Feed
 from filters.delivery.views import feeds as feed_views
-from filters.models import Card, Feed, Filter, Match, Mute
-from filters.store.release import release
+from filters.inbox.models import Card, Match, Mute
+from filters.people.models import User
+from filters.runs.store.release import release
 from tapestry.core.clock import MINUTE, wall_clock
 
 SignIn = Callable[[User], Client]

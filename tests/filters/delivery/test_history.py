@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.models import User
-
 from filters.delivery import history
-from filters.models import Delivery, Destination
+from filters.delivery.models import Delivery, Destination
+from filters.people.models import User
 from tapestry.core.clock import DAY, wall_clock
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client, override_settings
 
 from filters.delivery.mail.addresses import send_link
 from filters.delivery.mail.kept import keep
-from filters.models import Address, ConfirmationMail, Destination, KeptMail
-from filters.runtime.delivery_signer import delivery_signer
+from filters.delivery.models import Address, ConfirmationMail, Destination, KeptMail
+from filters.people.models import User
+from filters.site.work.delivery_signer import delivery_signer
 from tapestry.core.delivery_header import DELIVERY_HEADER
 
 DIGEST = (

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.recorded_way import Recorder
 from support.servers.dovecot import PASSWORD, USER, Dovecot
 
+from filters.delivery.models import Destination
 from filters.delivery.ways import table as ways
-from filters.models import Destination
-from filters.runtime.encryption import decrypt
+from filters.people.models import User
+from filters.site.work.encryption import decrypt
 
 SignIn = Callable[[User], Client]
 

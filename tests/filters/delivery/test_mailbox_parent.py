@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 
 from filters.delivery.forms.mailbox import MailboxForm
-from filters.models import Destination
-from filters.models.source import Source
+from filters.delivery.models import Destination
+from filters.people.models import User
 from filters.sources.delivery_folders import delivery_parents
+from filters.sources.models import Source
 
 GIVEN = {
     "host": "imap.example.org", "security": "tls", "port": "993",

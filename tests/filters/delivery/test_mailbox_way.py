@@ -6,24 +6,25 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from support.live_filters import SCORE
 from support.servers.dovecot import PASSWORD, USER, Dovecot, running_dovecot
 
 from filters.authoring import lifecycle
+from filters.authoring.models import Filter
 from filters.delivery import sending
-from filters.models import Destination, Filter
-from filters.models.source import Source
-from filters.runtime import services
-from filters.runtime.delivery_signer import delivery_signer
-from filters.runtime.encryption import encrypt
+from filters.delivery.models import Destination
+from filters.people.models import User
+from filters.runs import rounds
+from filters.runs.store.filter_store import DjangoClock
+from filters.site.work import services
+from filters.site.work.delivery_signer import delivery_signer
+from filters.site.work.encryption import encrypt
 from filters.sources import listening
 from filters.sources.credentials import keep_secret
+from filters.sources.models import Source
 from filters.sources.pulling import pull
-from filters.store.filter_store import DjangoClock
-from filters.upkeep import rounds
 from tapestry.core.clock import wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.message import Annotation
@@ -87,7 +88,7 @@ def vote(tables: Tables, number: int, name: str) -> None:
 
 def deliver() -> None:
     """One run of the filters, the release, and all deliveries."""
-    from filters.store.release import release
+    from filters.runs.store.release import release
 
     rounds.run_round()
     release()

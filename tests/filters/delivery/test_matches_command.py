@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from support.recorded_way import Store
 
-from filters.management.commands import matches
-from filters.models import Filter, Match
+from filters.authoring.models import Filter
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.site.management.commands import matches
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 

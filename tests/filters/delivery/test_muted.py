@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.contrib.auth.models import User
 from django.test import Client
 from support.recorded_way import Store
 
-from filters.models import Filter, Mute
+from filters.authoring.models import Filter
+from filters.inbox.models import Mute
+from filters.people.models import User
 
 SignIn = Callable[[User], Client]
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from django.contrib.auth.models import User
 from support.delivery_turn import fresh
 from support.recorded_way import Store
 from support.servers.dovecot import PASSWORD, USER, Dovecot, running_dovecot
 
+from filters.authoring.models import Filter
 from filters.delivery import sending
+from filters.delivery.models import Destination
 from filters.delivery.ways import mailbox
-from filters.models import Destination, Filter, Match
-from filters.runtime import services
-from filters.runtime.encryption import encrypt
-from filters.store.release import release
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.runs.store.release import release
+from filters.site.work import services
+from filters.site.work.encryption import encrypt
 from tapestry.core.clock import wall_clock
 from tapestry.servers.imap import UNREADABLE, listed_folders
 from tapestry.tables.originals import Original

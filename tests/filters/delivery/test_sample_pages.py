@@ -6,17 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.test import Client
 from support.recorded_way import Recorder, Store
 
+from filters.authoring.models import Filter
 from filters.delivery import samples, tasks
 from filters.delivery.batches import CARDS_BEING_MADE
+from filters.delivery.models import Address, Delivery, Destination, Subscription
 from filters.delivery.ways import table as ways
 from filters.delivery.ways.preview import Preview
-from filters.models import Address, Delivery, Destination, Filter, Match, Mute, Subscription
-from filters.store.release import release
+from filters.inbox.models import Match, Mute
+from filters.people.models import User
+from filters.runs.store.release import release
 from tapestry.core.clock import MINUTE
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome

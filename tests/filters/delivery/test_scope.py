@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
-from django.contrib.auth.models import User
 
+from filters.authoring.models import Filter
 from filters.delivery import scope
-from filters.models import Destination, Filter, Match, Subscription
+from filters.delivery.models import Destination, Subscription
+from filters.inbox.models import Match
+from filters.people.models import User
 
 
 def test_a_scope_has_what_a_destination_takes(

@@ -5,15 +5,16 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from django.contrib.auth.models import User
 from support.delivery_turn import fresh, turn
 from support.recorded_way import Recorder, Store
 
+from filters.authoring.models import Filter
 from filters.delivery import claims, holder, sending
 from filters.delivery.claims import Attempt
+from filters.delivery.models import Delivery, Destination
 from filters.delivery.ways import table as ways
-from filters.models import Delivery, Destination, Filter, Profile
-from filters.store.release import release
+from filters.people.models import Profile, User
+from filters.runs.store.release import release
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.batch import Outcome
 from tapestry.deliver.timing.backoff import GIVE_UP

@@ -6,20 +6,23 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.delivery_turn import fresh, turn
 from support.recorded_way import Recorder, Store
 from support.set_asides import Planted
 
+from filters.authoring.models import Filter
 from filters.delivery import claims, excerpts, feeds, samples, sequence
 from filters.delivery.excerpts import excerpts_of
 from filters.delivery.mail import bounces
+from filters.delivery.models import BounceMailbox, Delivery, Destination, Feed
 from filters.delivery.ways import mailbox
 from filters.delivery.ways import table as ways
-from filters.models import BounceMailbox, Delivery, Destination, Feed, Filter, Match, SetAside
-from filters.runtime import set_aside
-from filters.store import release, schedule
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.runs.models import SetAside
+from filters.runs.store import release, schedule
+from filters.site.work import set_aside
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.errors import OwnFaultError
 from tapestry.deliver.batch import DeliveredMatch, Outcome

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from django.contrib.auth.models import User
 from support.delivery_turn import turn
 from support.recorded_way import Recorder, Store
 
 from filters.authoring import lifecycle
-from filters.models import Destination, Filter, Subscription
-from filters.store import subscriptions
-from filters.store.release import release
+from filters.authoring.models import Filter
+from filters.delivery.models import Destination, Subscription
+from filters.people.models import User
+from filters.runs.store import subscriptions
+from filters.runs.store.release import release
 from tapestry.deliver.batch import Outcome
 
 

@@ -7,16 +7,18 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from django.utils import timezone
 from support.delivery_turn import fresh, turn
 from support.recorded_way import Recorder, Store
 
+from filters.authoring.models import Filter
 from filters.delivery import throttle
+from filters.delivery.models import Address, Delivery, Destination
 from filters.delivery.status import status_of
 from filters.delivery.ways import table as ways
-from filters.models import Address, Delivery, Destination, Filter, Match, Profile
+from filters.inbox.models import Match
+from filters.people.models import Profile, User
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.deliver.timing.timeliness import parse_timeliness, shown_at
 

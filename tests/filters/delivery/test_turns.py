@@ -6,18 +6,19 @@ from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.mail import EmailMessage
 from support.delivery_turn import fresh
 from support.recorded_way import Recorder, Store
 from support.set_asides import Planted
 
+from filters.authoring.models import Filter
 from filters.delivery import claims, sending
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.outgoing import WrittenMail
+from filters.delivery.models import Address, Delivery, Destination
 from filters.delivery.ways import forward
-from filters.models import Address, Delivery, Destination, Filter
-from filters.store.release import release
+from filters.people.models import User
+from filters.runs.store.release import release
 from tapestry.core.clock import wall_clock
 from tapestry.deliver.batch import DeliveredMatch, Outcome
 

@@ -7,16 +7,17 @@ from functools import partial
 from urllib.parse import urlsplit
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.races import race
 from support.recorded_way import Store
 
-from filters.annotations import opinions
-from filters.annotations.changes import said_by
-from filters.annotations.outbox import append_outbox
+from filters.authoring.models import Filter
 from filters.delivery import links
-from filters.models import Filter, Match
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.reading.annotations import opinions
+from filters.reading.annotations.changes import said_by
+from filters.reading.annotations.outbox import append_outbox
 from tapestry.deliver.annotations import standing
 from tapestry.tables.delta.log import Tables
 

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from html import unescape
 from typing import Any
 
-from django.contrib.auth.models import User
 from django.test import Client
 
+from filters.authoring.models import Filter
 from filters.inbox.first_steps import first_steps
-from filters.models import Filter, Folder, Pull, Source
-from filters.store.filter_store import DjangoClock
+from filters.people.models import User
+from filters.runs.store.filter_store import DjangoClock
+from filters.sources.models import Folder, Pull, Source
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 

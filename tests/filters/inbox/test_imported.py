@@ -8,13 +8,14 @@ from email.utils import format_datetime
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.test import Client
 
 from filters.authoring import lifecycle
-from filters.models import Import, Match
-from filters.upkeep import rounds
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.runs import rounds
+from filters.runs.models import Import
 from tapestry.core.clock import DAY, HOUR, to_datetime, wall_clock
 from tapestry.tables.delta.log import Tables
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 
+from filters.authoring.models import Filter
 from filters.inbox import counts
-from filters.lists.cards import refresh_cards
-from filters.models import Filter, Match
-from filters.store.filter_store import DjangoFilterStore
-from filters.templatetags.sidebar import sidebar_entries
+from filters.inbox.lists.cards import refresh_cards
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.runs.store.filter_store import DjangoFilterStore
+from filters.site.templatetags.sidebar import sidebar_entries
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.ports import Match as Found
 from tapestry.tables.delta.log import Tables
@@ -155,7 +156,7 @@ def test_an_open_message_that_is_not_yours_is_not_shown(
 
 
 def test_a_long_list_comes_in_pages(mail: Tables, alice: User, as_user: SignIn) -> None:
-    from filters.store.filter_store import DjangoClock
+    from filters.runs.store.filter_store import DjangoClock
     from tapestry.core.message import Message
     from tapestry.tables.append import append_messages
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.core.paginator import Paginator
 from django.test import Client
 from support.live_filters import SCORE, arrive, install, left, listed, run
 
-from filters.annotations.outbox import annotate
-from filters.lists import listing
-from filters.lists.cards import refresh_cards
-from filters.models import Match
-from filters.store.filter_store import DjangoClock
+from filters.inbox.lists import listing
+from filters.inbox.lists.cards import refresh_cards
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.reading.annotations.outbox import annotate
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from support.listed_mail import installed
 
 from filters.inbox import counts, pages
-from filters.lists import listing
-from filters.models import Card, Match, MessageState
-from filters.runtime import batching
-from filters.store.schedule import replan
-from filters.triage import steps
-from filters.triage.actions import ACTIONS
-from filters.triage.steps import Target
+from filters.inbox.lists import listing
+from filters.inbox.models import Card, Match, MessageState
+from filters.inbox.triage import steps
+from filters.inbox.triage.actions import ACTIONS
+from filters.inbox.triage.steps import Target
+from filters.people.models import User
+from filters.runs.store.schedule import replan
+from filters.site.work import batching
 from tapestry.core.clock import DAY, HOUR, wall_clock
 
 

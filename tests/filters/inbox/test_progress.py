@@ -6,18 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.live_filters import arrive
 from support.set_asides import Planted
 
 from filters.authoring import lifecycle, previews, tasks
-from filters.lists import cards, listing
-from filters.lists.cards import refresh_cards
-from filters.models import Filter, Match
-from filters.runtime import set_aside
-from filters.store.filter_store import DjangoClock, DjangoFilterStore
-from filters.upkeep import rounds
+from filters.authoring.models import Filter
+from filters.inbox.lists import cards, listing
+from filters.inbox.lists.cards import refresh_cards
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.runs import rounds
+from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore
+from filters.site.work import set_aside
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.ports import Match as Found
 from tapestry.tables.append import advance_watermark

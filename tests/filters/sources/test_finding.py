@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.set_asides import Planted
 
-from filters.models import Trial
-from filters.models.source import Source
+from filters.people.models import User
 from filters.sources import finding, tasks, trials
+from filters.sources.models import Source, Trial
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.servers.discovery.discover import Discovered
 from tapestry.servers.discovery.server_settings import ServerSettings

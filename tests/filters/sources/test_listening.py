@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from support.set_asides import Planted
 
-from filters.models import SetAside
-from filters.models.source import Source
-from filters.runtime import set_aside
+from filters.people.models import User
+from filters.runs.models import SetAside
+from filters.site.work import set_aside
 from filters.sources import listening
 from filters.sources.credentials import keep_secret
+from filters.sources.models import Source
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

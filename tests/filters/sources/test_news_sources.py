@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.publishers import let_publish
 from support.servers.inn import PASSWORD, USER, Inn
 
-from filters.models.source import Folder, Source
+from filters.people.models import User
 from filters.sources import tasks
+from filters.sources.models import Folder, Source
 from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.test import Client
 from support.servers.dovecot import USER, Dovecot, running_dovecot
 from support.servers.provider import Provider, running_provider
 
-from filters.models.source import Source
+from filters.people.models import User
 from filters.sources import credentials, tasks
 from filters.sources.credentials import account_of, keep_secret, read_secret
+from filters.sources.models import Source
 from filters.sources.oauth import Grant, Token, refresh
 from filters.sources.schedule import token_lock
 from tapestry.core.errors import TapestryError

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import StateApps
@@ -15,9 +15,10 @@ from django.test import Client
 from support.publishers import let_publish
 from support.servers.fake_servers import FakeNews, letter
 
-from filters.accounts import people
-from filters.models.source import Source
+from filters.people import people
+from filters.people.models import User
 from filters.sources import tasks
+from filters.sources.models import Source
 from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]

@@ -9,18 +9,19 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.db import connection
 from django.test import Client
 from support.publishers import let_publish
 from support.servers.fake_servers import FakeImap, FakeNews, letter
 from support.set_asides import Planted
 
-from filters.models import SetAside
-from filters.models.source import Folder, Pull, Source, SyncState
-from filters.runtime import set_aside
+from filters.people.models import User
+from filters.runs.models import SetAside
+from filters.site.work import set_aside
 from filters.sources import pulling, tasks
 from filters.sources.credentials import keep_secret
+from filters.sources.models import Folder, Pull, Source, SyncState
 from filters.sources.schedule import due
 from filters.sources.sync_state import StoredSyncStates
 from filters.upkeep.forgetting import forget

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
-from django.contrib.auth.models import User
 from django.test import Client
 from support.publishers import let_publish
 from support.servers.dovecot import PASSWORD, USER, Dovecot
 
-from filters.models.source import Folder, Pull, Source
+from filters.people.models import User
 from filters.sources import pulling, tasks, writing
 from filters.sources.credentials import account_of
+from filters.sources.models import Folder, Pull, Source
 from filters.sources.schedule import account_lock, due, make_due
 from filters.sources.writing import try_out
 from tapestry.core.clock import HOUR, MINUTE, wall_clock

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from support.publishers import let_publish
 from support.servers.fake_servers import FakeImap, FakeNews, letter
 
-from filters.models import SyncState
-from filters.models.source import Source
+from filters.people.models import User
 from filters.sources import tasks
 from filters.sources.credentials import keep_secret
+from filters.sources.models import Source, SyncState
 from filters.sources.sync_state import StoredSyncStates
 from filters.upkeep.forgetting import forget
 from tapestry.ingest import unavailable

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.test import Client
 from support.publishers import let_publish
 from support.set_asides import Planted
 
-from filters.models import SetAside, Trial
-from filters.models.source import Source
+from filters.people.models import User
+from filters.runs.models import SetAside
 from filters.sources import tasks, trials, writing
+from filters.sources.models import Source, Trial
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 
 SignIn = Callable[[User], Client]

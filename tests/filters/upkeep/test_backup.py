@@ -13,7 +13,7 @@ import pytest
 from support import backed_up
 from support.stored_world import BATCH, ended, expected, run, told
 
-from filters.runtime.restoring import LATER
+from filters.site.work.restoring import LATER
 from filters.upkeep.backup import DRAFT
 from tapestry.core.clock import HOUR, wall_clock
 
@@ -63,7 +63,7 @@ def test_what_was_backed_up_is_restored_and_nothing_else(backup: Path, tmp_path:
     assert sorted(told(copy)["matches"]) == expected(3 * BATCH)
     assert (backup / LATER).exists() and not (copy / LATER).exists()
     with sqlite3.connect(copy / "db.sqlite3") as database:
-        (last,) = database.execute("SELECT last FROM filters_releasecounter").fetchone()
+        (last,) = database.execute("SELECT last FROM runs_releasecounter").fetchone()
     assert last > wall_clock() - HOUR, "no position is given twice"
     assert "Something is stored" in refused(copy, "restore", backup)
 

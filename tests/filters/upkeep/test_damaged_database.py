@@ -43,7 +43,7 @@ def root_page(path: Path) -> None:
 def missing_row(path: Path) -> None:
     """Delete an account, and none of what belongs to it."""
     with closing(sqlite3.connect(path)) as database:
-        database.execute("DELETE FROM auth_user")
+        database.execute("DELETE FROM people_user")
         database.commit()
 
 

@@ -7,40 +7,32 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import Group, User
+from django.contrib.auth.models import Group
 from django.core.management import call_command
 from django.db import OperationalError
 from django.db.models import QuerySet
 from support.live_filters import arrive, vote
 from support.set_asides import Planted
 
-from filters.annotations.outbox import annotate, append_outbox
-from filters.appraisal import upkeep as appraisals
-from filters.appraisal.upkeep import appraise, rules_changed
+from filters.authoring.models import Filter
+from filters.compose.models import OutgoingMessage
 from filters.delivery.mail.kept import keep
-from filters.lists.cards import CopyKey, ensure_cards
-from filters.models import (
-    Appraisal,
-    AppraiserRule,
-    Card,
-    Delivery,
-    Destination,
-    Export,
-    Filter,
-    KeptMail,
-    Match,
-    MessageState,
-    OutboxAnnotation,
-    OutgoingMessage,
-    SetAside,
-    TriageStepPart,
-)
-from filters.models.source import Source
-from filters.store.filter_store import DjangoClock
-from filters.triage import lists, steps
-from filters.triage.actions import ACTIONS
-from filters.triage.steps import Target
-from filters.upkeep import check_data, forgetting, rounds, tasks
+from filters.delivery.models import Delivery, Destination, KeptMail
+from filters.inbox.appraisal import upkeep as appraisals
+from filters.inbox.appraisal.upkeep import appraise, rules_changed
+from filters.inbox.lists.cards import CopyKey, ensure_cards
+from filters.inbox.models import Appraisal, AppraiserRule, Card, Match, MessageState, TriageStepPart
+from filters.inbox.triage import lists, steps
+from filters.inbox.triage.actions import ACTIONS
+from filters.inbox.triage.steps import Target
+from filters.people.models import Export, User
+from filters.reading.annotations.outbox import annotate, append_outbox
+from filters.reading.models import OutboxAnnotation
+from filters.runs import rounds, tasks
+from filters.runs.models import SetAside
+from filters.runs.store.filter_store import DjangoClock
+from filters.sources.models import Source
+from filters.upkeep import check_data, forgetting
 from filters.upkeep.forgetting import forget, forget_old
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
@@ -196,7 +188,7 @@ def test_what_is_about_to_be_appended_is_not_once_it_is_forgotten(
         forget("user:alice")
         return append_annotations(*args, **given)
 
-    monkeypatch.setattr("filters.annotations.outbox.append_annotations", forgotten_first)
+    monkeypatch.setattr("filters.reading.annotations.outbox.append_annotations", forgotten_first)
     assert append_outbox(mail) == 1
     assert tags(mail) == ["work"]
 

@@ -7,20 +7,22 @@ from datetime import UTC, datetime
 from itertools import count
 
 import pytest
-from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import OperationalError, connection, transaction
 from django.test import Client
 from support.publishers import let_publish
 from support.servers.fake_servers import FakeNews
 
-from filters.annotations.outbox import annotate, append_outbox
 from filters.authoring import lifecycle
-from filters.models import Match, OutboxAnnotation, Source
-from filters.runtime import disk_full_tasks
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.reading.annotations.outbox import annotate, append_outbox
+from filters.reading.models import OutboxAnnotation
+from filters.runs import rounds, tasks
+from filters.runs.store.filter_store import DjangoClock
+from filters.site.work import disk_full_tasks
+from filters.sources.models import Source
 from filters.sources.pulling import _Work, pull
-from filters.store.filter_store import DjangoClock
-from filters.upkeep import rounds, tasks
 from tapestry.core.clock import wall_clock
 from tapestry.core.disk_space import DiskFullError
 from tapestry.core.errors import TapestryError

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-from filters.models import Import, SyncState
-from filters.runtime.restoring import LATER
+from filters.runs.models import Import
+from filters.runs.store.filter_store import DjangoClock
+from filters.site.work.restoring import LATER
+from filters.sources.models import SyncState
 from filters.sources.sync_state import StoredSyncStates
-from filters.store.filter_store import DjangoClock
 from filters.upkeep import backup
 from filters.upkeep.later import add_later, end_restore, write_later
 from filters.upkeep.manifest import read_manifest
@@ -58,7 +59,7 @@ def test_what_was_withheld_and_imported_meanwhile_is_added(tmp_path: Path) -> No
 def test_a_database_of_an_older_version_has_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection.introspection, "table_names", lambda: ["filters_import"])
+    monkeypatch.setattr(connection.introspection, "table_names", lambda: ["runs_import"])
     assert write_later(tmp_path).read_text() == "[]"
 
 

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.stored_world import run
 
-from filters.management.commands.restore import Command
+from filters.site.management.commands.restore import Command
 from filters.upkeep.manifest import MANIFEST, Manifest, read_manifest
 from tapestry.core.errors import TapestryError
 
@@ -120,7 +120,7 @@ def test_a_mangled_manifest_is_refused_in_one_sentence_before_anything_is_writte
 ) -> None:
     data = tmp_path / "data"
     data.mkdir(mode=0o700)
-    monkeypatch.setattr("filters.runtime.services.data", lambda: data)
+    monkeypatch.setattr("filters.site.work.services.data", lambda: data)
     content, words = MANGLED[case]
     (backup / MANIFEST).write_bytes(content)
     before = sorted(tmp_path.rglob("*"))

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from support.set_asides import Planted
 from support.set_clock import SetClock
 
-from filters.models import Heartbeat, KeptMail, SetAside
-from filters.store.filter_store import DjangoClock
-from filters.upkeep import retention, tasks
+from filters.delivery.models import KeptMail
+from filters.people.models import User
+from filters.runs import tasks
+from filters.runs.models import Heartbeat, SetAside
+from filters.runs.store.filter_store import DjangoClock
+from filters.upkeep import retention
 from tapestry.core.clock import DAY, HOUR, parse_instant
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages

@@ -29,7 +29,7 @@ def all_is_found_once(directory: Path, batches: int, seed: int) -> None:
     assert sorted(found["matches"]) == expected(end)
     assert max(Counter(found["votes"]).values()) == 1
     with closing(sqlite3.connect(data / "db.sqlite3")) as database:
-        query = "SELECT stored_at FROM filters_match ORDER BY id"
+        query = "SELECT stored_at FROM inbox_match ORDER BY id"
         stored = [at for (at,) in database.execute(query)]
     assert any(later < earlier for earlier, later in pairwise(stored)), "the clock went back"
 

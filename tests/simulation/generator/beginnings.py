@@ -91,12 +91,12 @@ def send_to(cast: Cast, person: str, kind: str, filters: list[int] | None) -> No
     told: dict[str, Any] = {"person": person, "kind": kind, "filters": filters}
     told["name"] = f"d{cast.made}"
     key = cast.order("destination", address=address, settings=settings, **told)
-    for row in cast.world.select("SELECT cursor, uid FROM filters_destination WHERE id = ?", key):
+    for row in cast.world.select("SELECT cursor, uid FROM delivery_destination WHERE id = ?", key):
         cast.tell_destination(key=key, address=address, url=settings.get("url"), **told, **row)
 
 
 _GIVEN_UP = """
-SELECT DISTINCT u.username AS person FROM filters_destination d JOIN auth_user u
+SELECT DISTINCT u.username AS person FROM delivery_destination d JOIN people_user u
 ON u.id = d.owner_id WHERE d.kind = 'push' AND NOT d.active ORDER BY u.username"""
 
 
@@ -107,7 +107,7 @@ def ask_again(cast: Cast) -> None:
 
 
 _NOTIFIED = """
-SELECT d.id, d.uid, d.cursor, d.active FROM filters_destination d JOIN auth_user u
+SELECT d.id, d.uid, d.cursor, d.active FROM delivery_destination d JOIN people_user u
 ON u.id = d.owner_id WHERE d.kind = 'push' AND u.username = ? ORDER BY d.id"""
 
 

@@ -65,10 +65,10 @@ class Cast:
             self.note_rules(name, "restored")
         self.note_filters("restored", set(self.filters))
         self.note_deleted()
-        for row in self.world.select("SELECT id AS key, uid, cursor FROM filters_destination"):
+        for row in self.world.select("SELECT id AS key, uid, cursor FROM delivery_destination"):
             if row["key"] not in self.destinations:
                 self.tell_destination(**{**self.told_destinations[row["uid"]], **row})
-        (row,) = self.world.select("SELECT max(id) AS last FROM filters_outboxannotation")
+        (row,) = self.world.select("SELECT max(id) AS last FROM reading_outboxannotation")
         self.told_outbox = row["last"] or 0
         self.steps.clear()
 
@@ -80,7 +80,7 @@ class Cast:
 
     def note_deleted(self) -> None:
         """Write down which destinations are there no more."""
-        rows = self.world.select("SELECT id FROM filters_destination")
+        rows = self.world.select("SELECT id FROM delivery_destination")
         for key in sorted(self.destinations.keys() - {row["id"] for row in rows}):
             self.history.add("destination", how="deleted", key=key, uid=self.destinations.pop(key))
 
@@ -135,9 +135,9 @@ class Cast:
     def listed(self, person: str) -> list[str]:
         """Return the Message-IDs of a person's matches."""
         rows = self.world.select(
-            "SELECT DISTINCT m.msgid FROM filters_match m"
-            " JOIN filters_filter f ON f.id = m.filter_id"
-            " JOIN auth_user u ON u.id = f.owner_id WHERE u.username = ? ORDER BY m.msgid",
+            "SELECT DISTINCT m.msgid FROM inbox_match m"
+            " JOIN authoring_filter f ON f.id = m.filter_id"
+            " JOIN people_user u ON u.id = f.owner_id WHERE u.username = ? ORDER BY m.msgid",
             person,
         )
         return [row["msgid"] for row in rows]
@@ -145,8 +145,8 @@ class Cast:
     def rules(self, person: str) -> list[dict[str, Any]]:
         """Return a person's rules of importance, in their order."""
         return self.world.select(
-            "SELECT r.id AS key, r.weight, r.text FROM filters_appraiserrule r"
-            " JOIN auth_user u ON u.id = r.owner_id WHERE u.username = ? ORDER BY r.place, r.id",
+            "SELECT r.id AS key, r.weight, r.text FROM inbox_appraiserrule r"
+            " JOIN people_user u ON u.id = r.owner_id WHERE u.username = ? ORDER BY r.place, r.id",
             person,
         )
 
@@ -201,7 +201,7 @@ class Cast:
         """Write down what people have said that was not told yet; return how much that was."""
         rows = self.world.select(
             "SELECT o.id, o.annid, o.msgid, u.username AS owner, o.kind, o.value, o.number,"
-            " o.audience FROM filters_outboxannotation o JOIN auth_user u ON u.id = o.owner_id"
+            " o.audience FROM reading_outboxannotation o JOIN people_user u ON u.id = o.owner_id"
             " WHERE o.id > ? ORDER BY o.id",
             self.told_outbox,
         )

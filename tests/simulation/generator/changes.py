@@ -93,7 +93,7 @@ def find_nothing(cast: Cast) -> None:
 
 def _of_some(cast: Cast, condition: str, how: str, **changed: str) -> None:
     rows = cast.world.select(
-        "SELECT DISTINCT f.id FROM filters_match m JOIN filters_filter f ON f.id = m.filter_id"
+        "SELECT DISTINCT f.id FROM inbox_match m JOIN authoring_filter f ON f.id = m.filter_id"
         f" WHERE {condition} ORDER BY f.id"
     )
     for row in cast.lots.sample(rows, min(len(rows), 1)):

@@ -33,7 +33,7 @@ TWICE = (
 def triage_steps(world: World, person: str) -> list[str]:
     """Return a person's steps that have come to something: the first part may have failed."""
     rows = world.select(
-        "SELECT t.id FROM filters_triagestep t JOIN auth_user u ON u.id = t.owner_id"
+        "SELECT t.id FROM inbox_triagestep t JOIN people_user u ON u.id = t.owner_id"
         " WHERE u.username = ? AND t.count ORDER BY t.at, t.id",
         person,
     )
@@ -60,8 +60,8 @@ def act(cast: Cast, person: str, action: str, msgids: Sequence[str]) -> None:
 def _field(cast: Cast, person: str, msgid: str) -> str:
     """Return the field by which a form names the copy of a message in a list of a person."""
     rows = cast.world.select(
-        "SELECT m.audience FROM filters_match m JOIN filters_filter f ON f.id = m.filter_id"
-        " JOIN auth_user u ON u.id = f.owner_id WHERE u.username = ? AND m.msgid = ?",
+        "SELECT m.audience FROM inbox_match m JOIN authoring_filter f ON f.id = m.filter_id"
+        " JOIN people_user u ON u.id = f.owner_id WHERE u.username = ? AND m.msgid = ?",
         person,
         msgid,
     )
@@ -78,9 +78,9 @@ def undo(cast: Cast, person: str, step: str) -> None:
 
 
 _UNREAD = """
-SELECT f.id AS key, u.username AS person, m.msgid FROM filters_match m
-JOIN filters_filter f ON f.id = m.filter_id JOIN auth_user u ON u.id = f.owner_id
-WHERE f.id IN (SELECT filter_id FROM filters_match WHERE shown_at = 1 << 62)
+SELECT f.id AS key, u.username AS person, m.msgid FROM inbox_match m
+JOIN authoring_filter f ON f.id = m.filter_id JOIN people_user u ON u.id = f.owner_id
+WHERE f.id IN (SELECT filter_id FROM inbox_match WHERE shown_at = 1 << 62)
     AND m.shown_at < 1 << 62 AND m.read_at IS NULL AND m.retracted_at IS NULL
 ORDER BY f.id, m.msgid"""
 

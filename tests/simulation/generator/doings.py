@@ -12,6 +12,7 @@ from simulation.generator import desk, texts
 from simulation.generator.aims import best
 from simulation.generator.cast import Cast
 from simulation.generator.rare import rarest
+
 from tapestry.query.phrases.catalogue import KINDS
 
 TIMELINESS = (
@@ -35,7 +36,7 @@ HOWS = (
 _FILTER = (
     "SELECT f.id AS key, u.username AS owner, f.name, f.text, f.phrase, f.tql, f.start AS t0,"
     " f.mode = 'live' AS live, f.timeliness, f.while_unread, f.visibility, f.revision, f.active,"
-    " f.since, f.end, f.error FROM filters_filter f JOIN auth_user u ON u.id = f.owner_id"
+    " f.since, f.end, f.error FROM authoring_filter f JOIN people_user u ON u.id = f.owner_id"
 )
 
 

@@ -8,9 +8,9 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from typing import Any
 
+from simulation.world import DAY, HOUR, MINUTE
 from support.generators.rows import GROUPS, PEOPLE, SUBJECTS
 
-from simulation.world import DAY, HOUR, MINUTE
 from tapestry.core.clock import to_datetime
 
 NAMES = {"joe@x.org": "Joe", "mary@x.org": "Mary Jones", "bill@y.org": "Bill"}

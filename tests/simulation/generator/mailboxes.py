@@ -166,7 +166,7 @@ def send_to_mailbox(cast: Cast) -> None:
         "delimiter": box.delimiter,
         "keywords": box.keywords,
     }
-    for row in cast.world.select("SELECT cursor, uid FROM filters_destination WHERE id = ?", key):
+    for row in cast.world.select("SELECT cursor, uid FROM delivery_destination WHERE id = ?", key):
         cast.tell_destination(key=key, url=None, **where, **told, **row)
 
 
@@ -182,10 +182,10 @@ def tend(cast: Cast) -> None:
         cast.request(row["person"], "post", f"/delivery/{row['key']}/on/")
 
 
-_PLACES = "SELECT id FROM filters_destination WHERE kind = 'mailbox'"
+_PLACES = "SELECT id FROM delivery_destination WHERE kind = 'mailbox'"
 _OFF = """
-SELECT d.id AS key, u.username AS person FROM filters_destination d
-JOIN auth_user u ON u.id = d.owner_id WHERE d.kind = 'mailbox' AND NOT d.active ORDER BY d.id"""
+SELECT d.id AS key, u.username AS person FROM delivery_destination d
+JOIN people_user u ON u.id = d.owner_id WHERE d.kind = 'mailbox' AND NOT d.active ORDER BY d.id"""
 
 
 def look(cast: Cast) -> None:

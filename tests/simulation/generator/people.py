@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from simulation.generator import pieces
 from simulation.generator.cast import ZONES, Cast
 from simulation.generator.doings import TIMELINESS, filter_rows
+
 from tapestry.core.clock import to_datetime
 
 
@@ -78,8 +79,8 @@ def wake(cast: Cast, name: str) -> None:
 
 
 _DESTINATIONS = """
-SELECT d.id AS key, d.kind, d.active, u.username AS person FROM filters_destination d
-JOIN auth_user u ON u.id = d.owner_id ORDER BY d.id"""
+SELECT d.id AS key, d.kind, d.active, u.username AS person FROM delivery_destination d
+JOIN people_user u ON u.id = d.owner_id ORDER BY d.id"""
 
 
 def switch(cast: Cast) -> None:

@@ -165,7 +165,7 @@ def overtake(cast: Cast) -> None:
 
 
 _LISTED = """
-SELECT m.msgid, m.audience FROM filters_match m JOIN filters_filter f ON f.id = m.filter_id
+SELECT m.msgid, m.audience FROM inbox_match m JOIN authoring_filter f ON f.id = m.filter_id
 WHERE f.active AND f.mode = 'live' AND f.text = ? AND f.timeliness NOT IN ('', 'at once')
     AND m.sequence IS NOT NULL AND m.retracted_at IS NULL AND m.msgid NOT LIKE '% copy:%'
 ORDER BY m.id"""

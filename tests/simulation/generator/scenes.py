@@ -52,7 +52,7 @@ def _sleep(cast: Cast, bring: Bring) -> None:
     Who has a holiday comes back before its end.
     """
     failed = cast.world.select(
-        "SELECT DISTINCT u.username FROM filters_destination d JOIN auth_user u"
+        "SELECT DISTINCT u.username FROM delivery_destination d JOIN people_user u"
         " ON u.id = d.owner_id WHERE d.claimed_until IS NOT NULL AND d.active ORDER BY u.username"
     )
     person = cast.lots.choice([row["username"] for row in failed] or cast.names)
@@ -70,7 +70,7 @@ def _sleep(cast: Cast, bring: Bring) -> None:
 
 
 _FORWARDS = """
-SELECT 1 FROM filters_destination d JOIN auth_user u ON u.id = d.owner_id
+SELECT 1 FROM delivery_destination d JOIN people_user u ON u.id = d.owner_id
 WHERE d.kind = 'forward' AND d.active AND d.all_filters AND u.username = ?"""
 
 
@@ -102,9 +102,9 @@ def mute_what_waits(cast: Cast, bring: Bring) -> None:
         act(cast, person, lots.choice(("mute", "mute", "unmute")), [lots.choice(listed)])
     _find(cast, bring, 2)
     waiting = cast.world.select(
-        "SELECT DISTINCT m.msgid FROM filters_match m JOIN filters_filter f ON f.id = m.filter_id"
-        " JOIN auth_user u ON u.id = f.owner_id WHERE u.username = ? AND m.sequence > coalesce("
-        "(SELECT min(cursor) FROM filters_destination d WHERE d.owner_id = u.id), 0)"
+        "SELECT DISTINCT m.msgid FROM inbox_match m JOIN authoring_filter f ON f.id = m.filter_id"
+        " JOIN people_user u ON u.id = f.owner_id WHERE u.username = ? AND m.sequence > coalesce("
+        "(SELECT min(cursor) FROM delivery_destination d WHERE d.owner_id = u.id), 0)"
         " ORDER BY m.msgid",
         person,
     )
@@ -116,7 +116,9 @@ def mute_what_waits(cast: Cast, bring: Bring) -> None:
 def change_in_flight(cast: Cast, bring: Bring) -> None:
     """Have a filter be changed, and perhaps be run, while its window is run."""
     lots, world = cast.lots, cast.world
-    rows = world.select("SELECT id, enrolled, proven FROM filters_filter WHERE active ORDER BY id")
+    rows = world.select(
+        "SELECT id, enrolled, proven FROM authoring_filter WHERE active ORDER BY id"
+    )
     if not rows:
         return
     own = [row for row in rows if not row["enrolled"]]

@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
+from simulation.world import BEGIN, DAY, HOUR, MINUTE
 from support.generators.random_filters import _Limits, _Writer
 
-from simulation.world import BEGIN, DAY, HOUR, MINUTE
 from tapestry.core.clock import to_datetime
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.phrases.catalogue import KINDS

@@ -7,7 +7,7 @@ from simulation.plants.plant import Plant
 PLANTS = (
     Plant(
         "lists show what is shown later",
-        "filters.lists.listing",
+        "filters.inbox.lists.listing",
         "_seen_by",
         "& kept & is_due(path)",
         "& kept",
@@ -15,7 +15,7 @@ PLANTS = (
     ),
     Plant(
         "lists show what has left",
-        "filters.lists.listing",
+        "filters.inbox.lists.listing",
         "_kept",
         'f"{path}retracted_at__isnull": not retracted,',
         "",
@@ -23,7 +23,7 @@ PLANTS = (
     ),
     Plant(
         "snoozed messages come back as they are looked at",
-        "filters.store.message_states",
+        "filters.runs.store.message_states",
         "is_hidden",
         "Q(snoozed_until__gt=wall_clock())",
         "Q(snoozed_until__gt=wall_clock() + 86_400_000_000)",
@@ -31,7 +31,7 @@ PLANTS = (
     ),
     Plant(
         "what came back stands where it was",
-        "filters.lists.listing",
+        "filters.inbox.lists.listing",
         "cards",
         'rank = Greatest(rank, F("back_at"))',
         'rank = F("received")',
@@ -39,7 +39,7 @@ PLANTS = (
     ),
     Plant(
         "the day of a list is that of Greenwich",
-        "filters.lists.listing",
+        "filters.inbox.lists.listing",
         "cards",
         'sql_day("moved_at", people.time_zone(user))',
         'sql_day("moved_at", people.zone("UTC"))',
@@ -47,7 +47,7 @@ PLANTS = (
     ),
     Plant(
         "a reply is the root of its thread",
-        "filters.lists.roots",
+        "filters.inbox.lists.roots",
         "_take",
         'known[msgid] = row["references"][0]',
         "known[msgid] = msgid",
@@ -55,7 +55,7 @@ PLANTS = (
     ),
     Plant(
         "an undo takes back what was done since",
-        "filters.triage.steps",
+        "filters.inbox.triage.steps",
         "_restore_states",
         "msgid__in=was, changed_at=step.at)",
         "msgid__in=was)",
@@ -63,7 +63,7 @@ PLANTS = (
     ),
     Plant(
         "an undo forgets the rows that were there before",
-        "filters.triage.steps",
+        "filters.inbox.triage.steps",
         "_restore_states",
         "_save(kept)",
         "_save(kept[1:])",
@@ -71,7 +71,7 @@ PLANTS = (
     ),
     Plant(
         "an undo leaves threads muted",
-        "filters.triage.steps",
+        "filters.inbox.triage.steps",
         "undo",
         "root__in=part.muted, step=step.at).delete()",
         "root__in=part.muted[1:], step=step.at).delete()",
@@ -79,7 +79,7 @@ PLANTS = (
     ),
     Plant(
         "done again is done now",
-        "filters.triage.steps",
+        "filters.inbox.triage.steps",
         "_changes",
         "is_set = (now is None) != (value is None)",
         "is_set = now != value",
@@ -87,7 +87,7 @@ PLANTS = (
     ),
     Plant(
         "snoozing stays as a message is done",
-        "filters.triage.steps",
+        "filters.inbox.triage.steps",
         "_act_on",
         "for field, value in action.sets",
         "for field, value in action.sets[:1]",
@@ -95,7 +95,7 @@ PLANTS = (
     ),
     Plant(
         "tomorrow is today",
-        "filters.triage.snoozing",
+        "filters.inbox.triage.snoozing",
         "moments",
         '("tomorrow", "Tomorrow morning", today + timedelta(days=1), MORNING),',
         '("tomorrow", "Tomorrow morning", today + timedelta(days=2), MORNING),',
@@ -127,7 +127,7 @@ PLANTS = (
     ),
     Plant(
         "importance takes votes against for votes for",
-        "filters.appraisal.upkeep",
+        "filters.inbox.appraisal.upkeep",
         "counts_of",
         "len(summary.voted_for) - len(summary.voted_against)",
         "len(summary.voted_for) + len(summary.voted_against)",
@@ -135,7 +135,7 @@ PLANTS = (
     ),
     Plant(
         "importance counts votes that were taken back",
-        "filters.appraisal.upkeep",
+        "filters.inbox.appraisal.upkeep",
         "counts_of",
         "summarize(votes[msgid])",
         'summarize([row for row in votes[msgid] if row.kind != "retraction"])',
@@ -143,7 +143,7 @@ PLANTS = (
     ),
     Plant(
         "importance counts replies that one may not see",
-        "filters.appraisal.upkeep",
+        "filters.inbox.appraisal.upkeep",
         "counts_of",
         'msgids, audiences, ("msgid", "inreplyto")',
         'msgids, {*audiences, "group:x", "user:alice", "user:bob"}, ("msgid", "inreplyto")',
@@ -151,7 +151,7 @@ PLANTS = (
     ),
     Plant(
         "importance changes with age a day late",
-        "filters.appraisal.age",
+        "filters.inbox.appraisal.age",
         "turns",
         "return {now + distance, now + distance + 1}",
         "return {now + distance - 86_400_000_000}",
@@ -159,7 +159,7 @@ PLANTS = (
     ),
     Plant(
         "importance is not computed anew in another group",
-        "filters.appraisal.upkeep",
+        "filters.inbox.appraisal.upkeep",
         "_begin",
         "if appraiser.audiences != audiences:",
         "if not appraiser.audiences:",
@@ -167,7 +167,7 @@ PLANTS = (
     ),
     Plant(
         "importance counts what was forgotten",
-        "filters.appraisal.upkeep",
+        "filters.inbox.appraisal.upkeep",
         "count_again",
         "rows.update(**UNCOUNTED)",
         "rows.update(is_stale=True)",

@@ -159,7 +159,7 @@ PLANTS = (
     ),
     Plant(
         "a filter with a pending window takes the new text's window for it",
-        "filters.store.due_filters",
+        "filters.runs.store.due_filters",
         "of_windows",
         "text=text.tql,",
         "text=filter_.tql,",
@@ -263,7 +263,7 @@ PLANTS = (
     ),
     Plant(
         "what is stale in a filter that is not run stays so",
-        "filters.upkeep.rounds",
+        "filters.runs.rounds",
         "run_own_lane",
         "_refresh_cards(tables, enrolled=False)",
         "_refresh_cards(tables, enrolled=False) if run.matches else None",

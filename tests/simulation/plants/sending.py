@@ -119,7 +119,7 @@ PLANTS = (
     ),
     Plant(
         "a destination of some filters takes all",
-        "filters.store.subscriptions",
+        "filters.runs.store.subscriptions",
         "add_destination",
         "destination.all_filters = filters is None",
         "destination.all_filters = filters is None or len(filters) > 1",
@@ -311,7 +311,7 @@ PLANTS = (
     ),
     Plant(
         "a new filter of a destination brings its past",
-        "filters.store.subscriptions",
+        "filters.runs.store.subscriptions",
         "add_destination",
         "destination.cursor = destination.latest = destination.all_since = position",
         "destination.cursor = destination.latest = destination.all_since = 0",
@@ -319,7 +319,7 @@ PLANTS = (
     ),
     Plant(
         "a rest that ends sooner goes on for what was put off",
-        "filters.store.schedule",
+        "filters.runs.store.schedule",
         "_profile_changed",
         "_make_due(instance.user_id)",
         "pass",

@@ -7,7 +7,7 @@ from simulation.plants.plant import Plant
 PLANTS = (
     Plant(
         "a window is stored whatever was stored before",
-        "filters.store.filter_store",
+        "filters.runs.store.filter_store",
         "_advance",
         "yield same.update(since=until, ran_at=wall_clock()) == len(batch)",
         "yield run.update(since=until, ran_at=wall_clock()) == len(batch)",
@@ -15,7 +15,7 @@ PLANTS = (
     ),
     Plant(
         "a pending window is gone once a part of it is run",
-        "filters.store.filter_store",
+        "filters.runs.store.filter_store",
         "_advance",
         "window.filter(until__lte=until).delete()[0] or window.update(since=until)",
         "window.delete()[0]",
@@ -23,7 +23,7 @@ PLANTS = (
     ),
     Plant(
         "the shared window moves without its matches",
-        "filters.store.filter_store",
+        "filters.runs.store.filter_store",
         "DjangoFilterStore.commit_shared",
         "_store(matches, stored_at, schedule.when_shown(matches, stored_at))",
         "_store(matches[1:], stored_at, schedule.when_shown(matches, stored_at))",
@@ -31,7 +31,7 @@ PLANTS = (
     ),
     Plant(
         "a changed filter is stored by an older shared window",
-        "filters.store.shared_window",
+        "filters.runs.store.shared_window",
         "unchanged",
         "if revision == revisions[key]}",
         "if revision}",
@@ -47,7 +47,7 @@ PLANTS = (
     ),
     Plant(
         "a detached filter begins an hour late",
-        "filters.store.shared_window",
+        "filters.runs.store.shared_window",
         "detach",
         "since=window.since,",
         "since=(window.since or 0) + 3_600_000_000,",
@@ -55,7 +55,7 @@ PLANTS = (
     ),
     Plant(
         "a filter that begins again keeps its watermark",
-        "filters.store.shared_window",
+        "filters.runs.store.shared_window",
         "begin_again",
         'since=Coalesce(F("start"), BEGINNING), proven=False',
         "proven=False",
@@ -63,7 +63,7 @@ PLANTS = (
     ),
     Plant(
         "known matches are looked up in one filter alone",
-        "filters.store.filter_store",
+        "filters.runs.store.filter_store",
         "DjangoFilterStore.known",
         "asked = sorted(pair for pair in wanted if pair[1] in seen)",
         "asked = sorted(pair for pair in wanted if pair[1] in seen)[:1]",
@@ -71,7 +71,7 @@ PLANTS = (
     ),
     Plant(
         "a live list keeps what left it",
-        "filters.store.live_changes",
+        "filters.runs.store.live_changes",
         "_apply",
         "row.retracted_at, row.sequence = net_change.last.at, None",
         "row.sequence = None",
@@ -79,7 +79,7 @@ PLANTS = (
     ),
     Plant(
         "what comes back to a live list keeps its position",
-        "filters.store.live_changes",
+        "filters.runs.store.live_changes",
         "_begin",
         "row.read_at = row.retracted_at = row.sequence = None",
         "row.read_at = row.retracted_at = None",
@@ -87,7 +87,7 @@ PLANTS = (
     ),
     Plant(
         "what left a live list is not told",
-        "filters.store.live_changes",
+        "filters.runs.store.live_changes",
         "_apply",
         "row.retracted_at, row.sequence = net_change.last.at, None",
         "row.retracted_at = net_change.last.at",
@@ -95,7 +95,7 @@ PLANTS = (
     ),
     Plant(
         "an update within a window forgets the insert",
-        "filters.store.live_changes",
+        "filters.runs.store.live_changes",
         "net_changes",
         "net[pair] = replace(before, last=change)",
         "net[pair] = NetChange(change)",
@@ -103,7 +103,7 @@ PLANTS = (
     ),
     Plant(
         "an older text's matches stay in a live list",
-        "filters.store.live_changes",
+        "filters.runs.store.live_changes",
         "apply_changes",
         "_retract_absent(filter_id, until, final)",
         "_retract_absent(filter_id, until, final) if final else None",
@@ -111,7 +111,7 @@ PLANTS = (
     ),
     Plant(
         "what was shown is deleted as it leaves",
-        "filters.store.live_changes",
+        "filters.runs.store.live_changes",
         "_leave_unshown",
         "is_waiting(), pk__in=leaving, sequence=None",
         "pk__in=leaving",
@@ -119,7 +119,7 @@ PLANTS = (
     ),
     Plant(
         "what comes back and leaves unseen has never left",
-        "filters.store.live_changes",
+        "filters.runs.store.live_changes",
         "_leave_unshown",
         "for row in rows if not row.left]",
         "for row in rows]",
@@ -183,7 +183,7 @@ PLANTS = (
     ),
     Plant(
         "everybody sees what is their own group's",
-        "filters.accounts.people",
+        "filters.people.people",
         "_audiences",
         "tuple(sorted(groups))",
         'tuple(sorted({*groups, "x"}))',
@@ -191,7 +191,7 @@ PLANTS = (
     ),
     Plant(
         "a run sees what the owner's groups do not",
-        "filters.accounts.people",
+        "filters.people.people",
         "owners_by_key",
         "_audiences(name, groups[user_id])",
         "_audiences(name, groups[user_id][1:])",
@@ -199,7 +199,7 @@ PLANTS = (
     ),
     Plant(
         "private filters can be borrowed",
-        "filters.accounts.people",
+        "filters.people.people",
         "resolver",
         "if whose != asker:",
         "if whose is None:",
@@ -207,7 +207,7 @@ PLANTS = (
     ),
     Plant(
         "matches are released before they are shown",
-        "filters.store.release",
+        "filters.runs.store.release",
         "_due",
         "Match.objects.filter(is_due(), sequence=None, card__isnull=False)",
         "Match.objects.filter(sequence=None, card__isnull=False)",
@@ -215,7 +215,7 @@ PLANTS = (
     ),
     Plant(
         "the counter of releases stays",
-        "filters.store.release",
+        "filters.runs.store.release",
         "_release_some",
         "counter.last += len(rows)",
         "counter.last += max(len(rows) - 1, 1)",
@@ -223,7 +223,7 @@ PLANTS = (
     ),
     Plant(
         "destinations of all filters are not made due",
-        "filters.store.release",
+        "filters.runs.store.release",
         "_make_due",
         'keys.update(chosen.values_list("pk", flat=True), of_all.values_list("pk", flat=True))',
         'keys.update(chosen.values_list("pk", flat=True))',
@@ -231,7 +231,7 @@ PLANTS = (
     ),
     Plant(
         "what is held is never planned",
-        "filters.store.schedule",
+        "filters.runs.store.schedule",
         "plan_all_of",
         "if instant != HELD",
         "if instant == HELD",
@@ -239,7 +239,7 @@ PLANTS = (
     ),
     Plant(
         "matches are shown by Greenwich",
-        "filters.store.schedule",
+        "filters.runs.store.schedule",
         "Choices.plan",
         "people.zone(self.time_zone)",
         'people.zone("UTC")',
@@ -247,7 +247,7 @@ PLANTS = (
     ),
     Plant(
         "a filter's own timeliness is not asked",
-        "filters.store.schedule",
+        "filters.runs.store.schedule",
         "Choices.plan",
         "self.timeliness or self.default",
         "self.default or self.timeliness",

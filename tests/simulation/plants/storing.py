@@ -151,7 +151,7 @@ PLANTS = (
     ),
     Plant(
         "the outbox is emptied before it is appended",
-        "filters.annotations.outbox",
+        "filters.reading.annotations.outbox",
         "_append",
         "pks = [row.pk for row in rows]",
         "pks = [row.pk for row in rows]\n"
@@ -160,7 +160,7 @@ PLANTS = (
     ),
     Plant(
         "the outbox is appended without its newest",
-        "filters.annotations.outbox",
+        "filters.reading.annotations.outbox",
         "_append",
         "[row.as_annotation() for row in rows]",
         "[row.as_annotation() for row in rows[:-1] or rows]",
@@ -168,7 +168,7 @@ PLANTS = (
     ),
     Plant(
         "what is taken back is taken back in public",
-        "filters.annotations.outbox",
+        "filters.reading.annotations.outbox",
         "_keep_once",
         '"audience": annotation.audience,',
         '"audience": "public",',
@@ -176,7 +176,7 @@ PLANTS = (
     ),
     Plant(
         "a second vote leaves the first",
-        "filters.annotations.opinions",
+        "filters.reading.annotations.opinions",
         "_kept",
         "change = _taken_back(user, message, mine)",
         "change = _taken_back(user, message, mine[1:])",
@@ -184,7 +184,7 @@ PLANTS = (
     ),
     Plant(
         "taking back one tag takes back all",
-        "filters.annotations.opinions",
+        "filters.reading.annotations.opinions",
         "_kept",
         "if named in (annotation.annid, annotation.value)",
         "if named",
@@ -192,7 +192,7 @@ PLANTS = (
     ),
     Plant(
         "a private word is said to the message's readers",
-        "filters.annotations.opinions",
+        "filters.reading.annotations.opinions",
         "_annotated",
         'kind, private = given["kind"], given["private"]',
         'kind, private = given["kind"], False',

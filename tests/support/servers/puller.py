@@ -59,11 +59,11 @@ def main() -> None:
 
 def make(folder_patterns: list[str], secret: str, **fields: Any) -> dict[str, Any]:
     """Make the database, a person and a source."""
-    from django.contrib.auth.models import User
     from django.core.management import call_command
 
-    from filters.models.source import Source
+    from filters.people.models import User
     from filters.sources.credentials import keep_secret
+    from filters.sources.models import Source
 
     call_command("migrate", verbosity=0, interactive=False)
     owner = User.objects.create_user("alice")
@@ -77,7 +77,7 @@ def make(folder_patterns: list[str], secret: str, **fields: Any) -> dict[str, An
 
 def pull(source: int) -> dict[str, Any]:
     """Pull once; say how many messages the source has put aside, for another pull."""
-    from filters.models.source import Source
+    from filters.sources.models import Source
     from filters.sources.pulling import pull as pull_source
     from filters.sources.sync_state import StoredSyncStates
 

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from filters.launch import redis_server
+from filters.site.launch import redis_server
 from tapestry.core.child_process import free_port
 
 

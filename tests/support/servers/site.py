@@ -113,4 +113,4 @@ def set_asides_in(data: Path) -> list[tuple[str, str, str]]:
     if not path.exists():
         return []
     with closing(sqlite3.connect(path, timeout=30)) as database:
-        return database.execute("SELECT kind, key, traceback FROM filters_setaside").fetchall()
+        return database.execute("SELECT kind, key, traceback FROM runs_setaside").fetchall()

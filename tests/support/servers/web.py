@@ -34,7 +34,7 @@ def application(environ, start_response):
 
 def main(port: int, changes: list[str]) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
-    from filters.launch import web_server
+    from filters.site.launch import web_server
 
     for change in changes:
         name, _, value = change.partition("=")
@@ -63,7 +63,7 @@ def running_site(data: Path) -> Iterator[Callable[..., socket.socket]]:
     port = free_port()
     migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0", "--data", str(data)]
     subprocess.run(migrate, cwd=ROOT, check=True, timeout=300)
-    argv = [sys.executable, "-m", "filters.launch.web_server", str(port)]
+    argv = [sys.executable, "-m", "filters.site.launch.web_server", str(port)]
     with _running(argv, port, TAPESTRY_DATA=str(data)) as connect:
         yield connect
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from html import unescape
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from support.gmail_file import gmail
@@ -15,7 +14,8 @@ from support.gmail_file import gmail
 from filters.authoring import lifecycle
 from filters.authoring.importing.entries import UnreadableFileError
 from filters.authoring.importing.files import LARGEST, read_file
-from filters.models import Filter
+from filters.authoring.models import Filter
+from filters.people.models import User
 from tapestry.core.clock import DAY, wall_clock
 
 SignIn = Callable[[User], Client]

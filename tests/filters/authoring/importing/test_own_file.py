@@ -9,7 +9,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from django.contrib.auth.models import User
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,8 +19,9 @@ from filters.authoring.importing.entries import UnreadableFileError
 from filters.authoring.importing.files import read_file
 from filters.authoring.importing.offers import offers_of
 from filters.authoring.importing.own_file import write_filters
-from filters.models import Filter, Profile
-from filters.store.expiry import last_instant, stop_ended
+from filters.authoring.models import Filter
+from filters.people.models import Profile, User
+from filters.runs.store.expiry import last_instant, stop_ended
 from tapestry.core.clock import DAY, wall_clock
 
 DOTTED = b"a." * 20_000 + b"a = 1\n"

@@ -9,7 +9,6 @@ from html import unescape
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from support.gmail_file import FEED
@@ -27,7 +26,8 @@ from filters.authoring.importing.paging import (
     pack,
     unpack,
 )
-from filters.models import Filter
+from filters.authoring.models import Filter
+from filters.people.models import User
 from tapestry.query.context import Context
 
 SignIn = Callable[[User], Client]

@@ -9,15 +9,16 @@ from html import unescape
 
 import pytest
 import redis
-from django.contrib.auth.models import User
 from django.test import Client
 from support.gmail_file import gmail
 from support.import_worker import Worker
 from support.set_asides import Planted
 
 from filters.authoring.importing import imports
+from filters.authoring.models import Filter
 from filters.authoring.views.waiting import PATIENCE
-from filters.models import Filter, SetAside
+from filters.people.models import User
+from filters.runs.models import SetAside
 
 SignIn = Callable[[User], Client]
 

@@ -1,0 +1,1 @@
+"""Words of templates about shared filters."""

@@ -1,0 +1,223 @@
+"""The read model of the lists: what they show of matched messages, copied from the tables.
+
+stale matches ─ rows of their messages ─> cards ─┐
+              └ rows of their evidence ──────────┴─> one prepared UPDATE for each match
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from operator import attrgetter, itemgetter
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.db.models import Q, QuerySet, TextField
+from django.db.models.functions import Cast
+
+from filters.inbox.appraisal.upkeep import add_cards
+from filters.inbox.lists.explanation import StaleMatch, evidence_rows
+from filters.inbox.lists.roots import roots_of
+from filters.inbox.lists.tallies import tallies
+from filters.inbox.models import Card, Match
+from filters.people import people
+from filters.runs.models import SetAside
+from filters.runs.store import imports
+from filters.site.work import set_aside
+from filters.site.work.batching import BATCH_SIZE, batched
+from filters.site.work.bulk import update_rows
+from tapestry.core.clock import wall_clock
+from tapestry.core.schema import MESSAGES
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.read import CARD, lookup
+
+STALE_MATCHES = 20_000
+"""Matches that are refreshed in one transaction."""
+
+
+class CopyKey(NamedTuple):
+    """What names a copy of a message."""
+
+    msgid: str
+    audience: str
+
+
+COLUMNS = (*CARD, "audience", "inreplyto", "references")
+
+
+def refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> int:
+    """Give stale matches their cards and their evidence rows; return how many were refreshed.
+
+    Stale are new matches, and those of live filters whose evidence has changed.  Unless
+    ``enrolled`` is None, those of filters that are enrolled in the shared window, or are not.
+    Idempotent: what an interrupted call has not refreshed is still stale.  A match that raises an
+    error is set aside.
+    """
+    refreshed = last = 0
+    aside = set_aside.of(SetAside.Kind.MATCH)
+
+    def refresh(rows: Sequence[_Row]) -> list[int]:
+        return [_refresh(tables, _stale_matches(rows))]
+
+    while rows := _stale_after(last, enrolled):
+        last = rows[-1][0]
+        tried = [row for row in rows if not aside.waits(row[0])]
+        counts, _ = aside.apart(refresh, tried, itemgetter(0))
+        refreshed += sum(counts)
+    return refreshed
+
+
+def being_made(matches: QuerySet[Match]) -> QuerySet[Match]:
+    """Return those whose cards are to be made again, and for which one waits.
+
+    Nobody waits for one that is set aside: it is shown and sent as it is.
+    """
+    aside = set_aside.of(SetAside.Kind.MATCH).numbers_of()
+    return matches.filter(refreshed_at=None).exclude(pk__in=aside)
+
+
+def cards_aside(matches: QuerySet[Match]) -> tuple[int, str]:
+    """Return how many of some matches have no card for an error of this site, and a reason."""
+    aside = set_aside.of(SetAside.Kind.MATCH).numbers_of()
+    keys = list(matches.filter(card=None, pk__in=aside).order_by("pk").values_list("pk", flat=True))
+    return len(keys), set_aside.reason_of(SetAside.Kind.MATCH, keys[0]) if keys else ""
+
+
+def ensure_cards(tables: Tables, copies: Sequence[CopyKey]) -> None:
+    """Make cards of copies of messages that have none, as no filter has found them."""
+    cards, _ = _read_cards(tables, copies)
+    Card.objects.bulk_create(cards, ignore_conflicts=True, batch_size=BATCH_SIZE // 6)
+
+
+_Row = tuple[Any, ...]
+"""Columns of a stale match; its key is the first, its evidence, as text, the last."""
+
+
+def _stale_after(key: int, enrolled: bool | None) -> list[_Row]:
+    stale = Match.objects.filter(Q(card=None) | Q(refreshed_at=None), pk__gt=key)
+    if enrolled is not None:
+        stale = stale.filter(filter__enrolled=enrolled)
+    return list(_rows(stale)[:STALE_MATCHES])
+
+
+def _rows(matches: QuerySet[Match]) -> QuerySet[Match, _Row]:
+    as_text = Cast("evidence", TextField())  # many are alike: each text is decoded once
+    keys = ("pk", "filter_id", "filter__owner_id", "msgid", "audience")
+    fields = (*keys, "matched_at", "disjunct", "explanation")
+    return matches.order_by("pk").values_list(*fields, as_text)
+
+
+def _stale_matches(rows: Sequence[_Row]) -> list[StaleMatch]:
+    owners = people.owners_by_key({row[2] for row in rows})
+    decoded = {text: tuple(json.loads(text)) for text in {row[-1] for row in rows}}
+    return [
+        StaleMatch(
+            key,
+            filter_id,
+            owners[owner].audiences,
+            msgid,
+            audience,
+            at,
+            disjunct,
+            words,
+            decoded[text],
+        )
+        for key, filter_id, owner, msgid, audience, at, disjunct, words, text in rows
+        if owner in owners  # the others were deleted meanwhile
+    ]
+
+
+def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
+    cards, parents = _read_cards(tables, matches)
+    evidence = evidence_rows(tables, matches, parents)
+    received = {(card.msgid, card.audience): card.received for card in cards}
+    for key, tally in tallies(tables, matches, received).items():
+        evidence[key] = [*evidence[key], *tally]
+    with transaction.atomic():
+        Card.objects.bulk_create(
+            cards,
+            update_conflicts=True,
+            unique_fields=["msgid", "audience"],
+            update_fields=["received", "imported", "root"],
+            batch_size=BATCH_SIZE // 6,
+        )
+        keys = _card_keys({match.msgid for match in matches})
+        now = wall_clock()
+        matches = _as_read(matches)
+        _mark_imported_read(matches, cards, now)
+        found = [match for match in matches if (match.msgid, match.audience) in keys]
+        update_rows(
+            Match,
+            ("card", "evidence_rows", "refreshed_at"),
+            (
+                (keys[match.msgid, match.audience], evidence[match.key], now, match.key)
+                for match in found
+            ),
+        )
+        add_cards([match.key for match in found])
+        # What is nowhere to be found is looked for again, but nobody waits for it.
+        missing = [match.key for match in matches if (match.msgid, match.audience) not in keys]
+        for batch in batched(missing):
+            Match.objects.filter(pk__in=batch, refreshed_at=None).update(refreshed_at=now)
+    return len(found)
+
+
+def _as_read(matches: Sequence[StaleMatch]) -> list[StaleMatch]:
+    """Return, locked, those matches that are still stored as they were read.
+
+    The others are gone, or a window has changed them: they are stale again, or another worker has
+    refreshed them.
+    """
+    stored = set[StaleMatch]()
+    locked = Match.objects.select_for_update(of=("self",), no_key=True)
+    for batch in batched(sorted(match.key for match in matches)):
+        stored.update(_stale_matches(list(_rows(locked.filter(pk__in=batch)))))
+    return [match for match in matches if match in stored]
+
+
+def _mark_imported_read(matches: Sequence[StaleMatch], cards: Sequence[Card], now: int) -> None:
+    """Mark as read what matched as it was imported, before it is listed for the first time."""
+    arrived = {(card.msgid, card.audience): card.ts for card in cards if card.imported}
+    keys = [
+        match.key
+        for match in matches
+        if arrived.get((match.msgid, match.audience)) == match.matched_at
+    ]
+    for batch in batched(keys):
+        Match.objects.filter(pk__in=batch, card=None, read_at=None).update(read_at=now)
+
+
+def _card_keys(msgids: Collection[str]) -> dict[tuple[str, str], int]:
+    """Return the keys of messages' cards, locked, so that none is deleted before it is used."""
+    return {
+        (msgid, audience): key
+        for batch in batched(sorted(msgids))
+        for key, msgid, audience in Card.objects.select_for_update(no_key=True)
+        .filter(msgid__in=batch)
+        .values_list("pk", "msgid", "audience")
+    }
+
+
+def _read_cards(
+    tables: Tables, matches: Sequence[StaleMatch | CopyKey]
+) -> tuple[list[Card], dict[tuple[str, str], str | None]]:
+    """Return the cards of the matched copies, and the msgid of the parent of each."""
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for match in matches:
+        wanted[match.audience].add(match.msgid)
+    cards: list[Card] = []
+    parents: dict[tuple[str, str], str | None] = {}
+    files = tables.data_files(MESSAGES)
+    for audience, msgids in wanted.items():
+        rows = lookup(tables, MESSAGES, "msgid", msgids, [audience], COLUMNS, files)
+        roots = roots_of(tables, audience, rows, files)
+        for row in rows:
+            parents[row["msgid"], audience] = row["inreplyto"]
+            texts = {name: row[name] or "" for name in ("sender", "sender_name", "subject")}
+            columns = {name: row[name] for name in ("msgid", "ts", "received", "date")}
+            root = roots[row["msgid"]]
+            cards.append(Card(audience=audience, root=root, **columns, **texts))
+    imports.name_cards(cards)
+    # All lock rows that are there in one order.
+    return sorted(cards, key=attrgetter("msgid", "audience")), parents

@@ -1,0 +1,102 @@
+"""What filters matched, and the summaries of messages that lists show.
+
+Instants are microseconds (tapestry.core.clock).
+"""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from filters.authoring.models import Filter
+from tapestry.deliver.timing.schedule import HELD
+
+
+class Card(models.Model):
+    """The summary of a message: a copy of what a list shows, so that an inbox is one query.
+
+    ``ts``, ``received`` and ``date`` are the columns of the messages table; ``imported`` names the
+    import with which the message came if it was old then.  ``root`` is the first message of its
+    thread, as its references name it.
+    """
+
+    msgid = models.TextField()
+    audience = models.CharField(max_length=200)
+    ts = models.BigIntegerField()
+    received = models.BigIntegerField()
+    date = models.BigIntegerField(null=True)
+    sender = models.TextField(default="", blank=True)
+    sender_name = models.TextField(default="", blank=True)
+    subject = models.TextField(default="", blank=True)
+    imported = models.TextField(default="", blank=True)
+    root = models.TextField(default="", blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["msgid", "audience"], name="card_once")]
+
+    def __str__(self) -> str:
+        return self.subject or "(no subject)"
+
+
+class Match(models.Model):
+    """A message that a filter matched; listed once it has a card, and until it is retracted.
+
+    ``matched_at`` is the first instant at which it matched; in a live filter, that at which it
+    last began to match.  ``retracted_at``: since then it no longer matches that live filter.
+    ``evidence`` holds the keys of the rows that made it match, ``evidence_rows`` what its owner
+    may see of them, and ``explanation`` the words of the condition that was met.
+    ``shown_at`` is when it is shown and sent; HELD until nothing in its filter is unread
+    (filters.store.schedule).
+    ``refreshed_at``: when card and evidence rows were last copied from the tables; null if stale.
+    ``sequence`` is its position in the release sequence (filters.store.release); null until it is
+    released, and again from its retraction until that is released.
+    ``left``: of one that came back, the instants and the position that it had when it had left, for
+    it has them again if it leaves before it is shown; else empty.
+    """
+
+    filter = models.ForeignKey(Filter, models.CASCADE, related_name="matches")
+    msgid = models.TextField()
+    audience = models.CharField(max_length=200)
+    matched_at = models.BigIntegerField()
+    stored_at = models.BigIntegerField()
+    shown_at = models.BigIntegerField()
+    disjunct = models.IntegerField(default=0)
+    evidence = models.JSONField(default=list)
+    evidence_rows = models.JSONField(default=list)
+    explanation = models.TextField(default="", blank=True)
+    card = models.ForeignKey(Card, models.SET_NULL, null=True, related_name="matches")
+    refreshed_at = models.BigIntegerField(null=True, blank=True)
+    read_at = models.BigIntegerField(null=True, blank=True)
+    retracted_at = models.BigIntegerField(null=True, blank=True)
+    sequence = models.BigIntegerField(null=True, blank=True)
+    left = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        verbose_name_plural = "matches"
+        constraints = [models.UniqueConstraint(fields=["filter", "msgid"], name="match_once")]
+        indexes = [
+            models.Index(
+                fields=["filter", "shown_at", "stored_at", "card"],
+                condition=Q(read_at=None, retracted_at=None),
+                name="match_unread",
+            ),
+            models.Index(fields=["filter", "matched_at"], name="match_by_time"),
+            models.Index(fields=["filter", "refreshed_at"], name="match_refreshed"),
+            models.Index(
+                fields=["filter", "retracted_at"],
+                condition=Q(retracted_at__isnull=False),
+                name="match_retracted",
+            ),
+            models.Index(fields=["msgid"], name="match_msgid"),
+            models.Index(
+                fields=["id"],
+                condition=Q(card=None) | Q(refreshed_at=None),
+                name="match_stale",
+            ),
+            models.Index(fields=["shown_at"], condition=Q(sequence=None), name="match_unreleased"),
+            models.Index(fields=["filter", "sequence"], name="match_sequence"),
+            models.Index(fields=["filter"], condition=Q(shown_at=HELD), name="match_held"),
+        ]
+
+    def __str__(self) -> str:
+        return self.msgid

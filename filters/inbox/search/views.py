@@ -1,0 +1,154 @@
+"""The search page: all that matches a text, the open message beside it."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_POST, require_safe
+
+from filters.authoring.models import Filter
+from filters.authoring.views.editor import EXAMPLES
+from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
+from filters.inbox.lists import listing
+from filters.inbox.search.highlights import highlights
+from filters.inbox.search.lines import lines
+from filters.inbox.search.reading import (
+    SearchReading,
+    as_filter,
+    misreading_of,
+    other_meanings,
+    read_search,
+)
+from filters.inbox.search.searches import SEARCHES, Found, found_of, question
+from filters.inbox.search.selecting import select_found
+from filters.inbox.tasks import start_search
+from filters.inbox.triage.views.answers import refused, selected
+from filters.people import people
+from filters.people.requests import PersonRequest, wants_fragment
+from filters.reading import reading
+from tapestry.core.errors import TapestryError
+from tapestry.query.phrases.phrasebook import phrasebook
+
+PAGE = 50
+
+
+@require_safe
+def search(request: PersonRequest) -> HttpResponse:
+    """Show what matches the text ``q`` now, or have the worker look; ``in`` names a filter.
+
+    What was found is kept for some minutes: it is not asked anew unless ``again`` says so.  The
+    message that ``open`` names is shown beside it.  A text that is no filter is a 400, with what
+    could be meant.  htmx gets the results alone.
+    """
+    text, within = _asked(request)
+    context: dict[str, Any] = {"search_text": text, "within": within, "filter": within}
+    context |= {"searched": text, "here": _here(text, within)}
+    if not text.strip():
+        context |= {"examples": EXAMPLES, "phrasebook": phrasebook()}
+        return render(request, "inbox/search/search.html", context)
+    read = read_search(text, request.user)
+    if read.understood is None and read.error is not None:
+        context |= {"misreading": misreading_of(text, read.error, request.user)}
+        return render(request, "inbox/search/search.html", context, status=400)
+    asked = question(read.text, within)
+    if "again" in request.GET:
+        SEARCHES.forget(asked, request.user.pk)
+        return redirect(_here(text, within))
+    context |= {"read": read, "others": other_meanings(text, read, request.user)}
+    context |= {"kept_as": as_filter(read, within, request.user)}
+    found = found_of(SEARCHES.of_question(asked, request.user.pk), request.user)
+    if found is None:
+        task = start_search(read.text, request.user.pk, within)
+        context |= {"task": task, "turn": 1, "query": _query(text, within, _page(request))}
+    else:
+        context |= _results(request, text, within, read, found)
+    if wants_fragment(request):
+        return render(request, "inbox/search/_results.html", context)
+    opened = request.GET.get("open")
+    shown = reading.read(request.user, opened) if opened else None
+    if shown is not None and request.method == "GET":
+        listing.mark_read(request.user, shown.message.msgid)
+    context |= {"reading": shown, "missing": opened}
+    status = 404 if opened and shown is None else 200
+    return render(request, "inbox/search/search.html", context, status=status)
+
+
+@require_safe
+def result(request: PersonRequest, task: UUID) -> HttpResponse:
+    """Show what a search has found, or ask again a little later."""
+    text, within = _asked(request)
+    turn = turn_of(request)
+    read = read_search(text, request.user)
+    answer = SEARCHES.of_task(str(task), request.user.pk)
+    context: dict[str, Any] = {"search_text": text, "within": within, "read": read}
+    found = found_of(answer, request.user)
+    if found is not None and read.understood is not None:
+        context |= _results(request, text, within, read, found)
+    elif answer is not None:
+        context["error"] = answer.get("error", "Your groups have changed since.")
+    elif not SEARCHES.is_newest(str(task), request.user.pk):
+        context["error"] = "You have started another search since."
+    elif turn >= PATIENCE:
+        context["error"] = TOO_LONG
+    context |= {"task": task, "turn": turn + 1, "query": _query(text, within, _page(request))}
+    context |= {"here": _here(text, within), "polled": True}
+    return render(request, "inbox/search/_results.html", context)
+
+
+@require_POST
+def select(request: PersonRequest) -> HttpResponse:
+    """Select all results of a search, for actions that follow; in words if that is not possible."""
+    text, within = _asked(request)
+    if not text.strip():
+        raise Http404("There is no such search.")
+    asked = question(read_search(text, request.user).text, within)
+    found = found_of(SEARCHES.of_question(asked, request.user.pk), request.user)
+    try:
+        if found is None:
+            raise TapestryError("These results are no longer here.", hint="Search again.")
+        selection = select_found(request.user, found)
+    except TapestryError as error:
+        return refused(request, f"{error.message} {error.hint or ''}".strip())
+    return selected(request, selection, _here(text, within), {"searched": text, "within": within})
+
+
+def _asked(request: PersonRequest) -> tuple[str, Filter | None]:
+    """Return the text and the filter of a search; 404 if that is none of the reader's."""
+    given = request.GET if request.method in ("GET", "HEAD") else request.POST
+    name = given.get("in", "")
+    own = Filter.objects.filter(owner=request.user)
+    return given.get("q", ""), get_object_or_404(own, name=name) if name else None
+
+
+def _results(
+    request: PersonRequest, text: str, within: Filter | None, read: SearchReading, found: Found
+) -> dict[str, Any]:
+    """Return what the page shows of the results."""
+    page = Paginator(found.msgids, PAGE).get_page(_page(request))
+    marked = highlights(read.text, people.context(request.user))
+    return {
+        "found": found,
+        "here": _here(text, within),
+        "at": f"{reverse('search')}?{_query(text, within, str(page.number))}",
+        "page": page,
+        "lines": lines(request.user, list(page), marked),
+    }
+
+
+def _page(request: PersonRequest) -> str:
+    return request.GET.get("page", "1")
+
+
+def _query(text: str, within: Filter | None, page: str = "1") -> str:
+    asked = {"q": text} | ({} if within is None else {"in": within.name})
+    return urlencode(asked if page == "1" else asked | {"page": page})
+
+
+def _here(text: str, within: Filter | None) -> str:
+    return f"{reverse('search')}?{_query(text, within)}"

@@ -1,0 +1,14 @@
+"""Words of importance in templates."""
+
+from __future__ import annotations
+
+from django import template
+
+from filters.inbox.appraisal import scores
+
+register = template.Library()
+
+
+@register.filter
+def signed(number: int) -> str:
+    return scores.signed(number)

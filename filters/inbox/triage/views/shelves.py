@@ -1,0 +1,51 @@
+"""The lists of what is starred, snoozed, done and muted; the open message beside the list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from filters.inbox.lists import listing
+from filters.inbox.triage.lists import SHELVES, Shelf, cards_of, states_of
+from filters.people.requests import PersonRequest, wants_fragment
+from filters.reading import reading
+
+PAGE = 50
+
+
+@require_safe
+def shelf(request: PersonRequest, name: str) -> HttpResponse:
+    """Show a list, and the message that ``open`` names; htmx gets the list alone.
+
+    The status is 404 where there is a list, but no such message that is the reader's to see.
+    """
+    shown_shelf = SHELVES[name]
+    is_fragment = wants_fragment(request)
+    opened = None if is_fragment else request.GET.get("open")
+    shown = reading.read(request.user, opened, request.GET.get("in")) if opened else None
+    if shown is not None and request.method == "GET":
+        listing.mark_read(request.user, shown.message.msgid)
+    context: dict[str, Any] = {"shelf": shown_shelf, "here": reverse(name), "current": f"/{name}"}
+    context |= _page(request, shown_shelf)
+    if is_fragment:
+        return render(request, "inbox/_list.html", context)
+    context |= {"reading": shown, "missing": opened}
+    status = 404 if opened and shown is None else 200
+    return render(request, "inbox/triage/shelf.html", context, status=status)
+
+
+def _page(request: PersonRequest, shown: Shelf) -> dict[str, Any]:
+    """Return a page of the list and its lines."""
+    number = request.GET.get("page")
+    if shown.name == "muted":
+        page = Paginator(listing.cards(request.user, muted=True), PAGE).get_page(number)
+        return {"page": page, "rows": listing.rows(request.user, page)}
+    states = Paginator(states_of(request.user, shown), PAGE).get_page(number)
+    moved_at = {state.msgid: getattr(state, shown.field) for state in states}
+    rows = listing.rows_of(request.user, cards_of(list(states)), moved_at=moved_at)
+    return {"page": states, "rows": rows}

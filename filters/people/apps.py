@@ -1,0 +1,22 @@
+"""The Django app."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+from django.core.checks import Tags, register
+
+
+class PeopleConfig(AppConfig):
+    """People, and how they sign in."""
+
+    name = "filters.people"
+
+    def ready(self) -> None:
+        from filters.people import known_audiences, retired_names
+        from filters.people.second_factor import pending
+        from filters.people.signing_in import checks
+
+        register(checks.check_proxies, Tags.security)
+        known_audiences.connect_signals()
+        retired_names.connect_signals()
+        pending.connect_signals()

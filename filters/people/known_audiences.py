@@ -1,0 +1,58 @@
+"""Audiences that mail may be taken in for: everybody, and the accounts and groups that there are.
+
+Mail for a name that nobody has would be read by whoever is given that name later.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
+from django.db.models.signals import pre_save
+
+from filters.people.models import User
+from filters.sources.models import Source
+from tapestry.core.errors import TapestryError
+from tapestry.core.message import PUBLIC, check_audience
+
+
+def require_known(audience: str) -> None:
+    """Raise TapestryError, with the nearest name, unless an audience has an account or group."""
+    check_audience(audience)
+    kind, _, name = audience.partition(":")
+    if audience == PUBLIC:
+        return
+    accounts = User.objects.values_list("username", flat=True)
+    groups = Group.objects.values_list("name", flat=True)
+    known = accounts.filter(username=name) if kind == "user" else groups.filter(name=name)
+    if name in known:
+        return
+    audiences = [f"user:{name}" for name in accounts] + [f"group:{name}" for name in groups]
+    other = f"{'group' if kind == 'user' else 'user'}:{name}"
+    alike = [other] if other in audiences else get_close_matches(audience, audiences, n=1)
+    near = next(iter(alike), None)
+    called = "account" if kind == "user" else "group"
+    raise TapestryError(
+        f"There is no {called} {name}, so nobody could read mail for {audience}.",
+        hint=f"Did you mean {near}?" if near else f"Add the {called} under /admin/ first.",
+    )
+
+
+def connect_signals() -> None:
+    """Check the audience of a source as it is saved."""
+    pre_save.connect(_source_to_be_saved, sender=Source, dispatch_uid="audience of a source")
+
+
+def _source_to_be_saved(instance: Source, raw: bool, **options: Any) -> None:
+    fields = options.get("update_fields")
+    if raw or (fields is not None and "audience" not in fields):
+        return
+    before = Source.objects.filter(pk=instance.pk).values_list("audience", flat=True)
+    if instance.audience in before:
+        return  # one whose group is gone is paused by the pull, and may be edited
+    try:
+        require_known(instance.audience)
+    except TapestryError as error:
+        raise ValidationError({"audience": f"{error.message} {error.hint}"}) from error

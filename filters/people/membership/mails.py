@@ -1,0 +1,52 @@
+"""Mail about accounts: what it says, and how it is sent.
+
+It is signed as all mail of this site is: where the mailbox of a person is a source, no link to set
+a password is taken in, to be read by whoever may see that mail.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from filters.delivery.links import absolute
+from filters.delivery.mail import outgoing
+from filters.delivery.mail.outgoing import RecipientRefusedError
+from filters.site.work.delivery_signer import delivery_signer
+from tapestry.core.delivery_header import DELIVERY_HEADER
+
+
+def send(email: str, subject: str, template: str, **context: Any) -> bool:
+    """Send mail to an address; return False if it is to be tried again.
+
+    An address that its server refuses for good is not tried again.
+    """
+    text = render_to_string(f"people/{template}.txt", {"site": settings.SITE_URL, **context})
+    signer, key = delivery_signer(), f"account-{uuid.uuid4().hex}"
+    message = EmailMessage(
+        subject,
+        text,
+        to=[email],
+        headers={
+            "Message-ID": f"<{signer.message_id(key, outgoing.site_host())}>",
+            "Auto-Submitted": "auto-generated",  # RFC 3834, section 5
+            "X-Auto-Response-Suppress": "All",
+            DELIVERY_HEADER: signer.value(key),
+        },
+    )
+    try:
+        return outgoing.send(message, email).state != "retry"
+    except RecipientRefusedError:
+        return True
+
+
+def send_notice(email: str, person: str, what: str) -> bool:
+    """Tell a person what was changed in their account, as ``send`` does."""
+    url = absolute(reverse("forgot"))
+    subject = "Your account at Tapestry was changed"
+    return send(email, subject, "notice", person=person, what=what, url=url)

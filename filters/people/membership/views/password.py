@@ -1,0 +1,36 @@
+"""The page on which a person changes their own password."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth import update_session_auth_hash
+from django.db import transaction
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from filters.delivery.ways import push
+from filters.people.membership.notices import tell
+from filters.people.membership.passwords import PasswordForm
+from filters.people.requests import PersonRequest
+from filters.people.sessions.record import sign_out
+from filters.people.signing_in.this_browser import this_browser
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def my_password(request: PersonRequest) -> HttpResponse:
+    """Change one's own password: other sessions and their notifications end, this one stays."""
+    form = PasswordForm(request, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        with transaction.atomic():
+            push.forget_others(request.user, this_browser(request))
+            form.save()
+            update_session_auth_hash(request, form.user)
+            sign_out(request.user, but=request.session.session_key)
+        tell(request.user, "The password was changed.")
+        messages.success(request, "Your password is changed. You are signed out everywhere else.")
+        return redirect("me")
+    status = 400 if form.errors else 200
+    return render(request, "people/password.html", {"form": form}, status=status)

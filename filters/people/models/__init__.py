@@ -1,0 +1,28 @@
+"""People: their accounts, what proves who they are, how they come and go."""
+
+from __future__ import annotations
+
+from filters.people.models.account import (
+    LAST_MINUTE,
+    Profile,
+    RetiredName,
+    User,
+    validate_timeliness,
+)
+from filters.people.models.membership import Export, Invitation, Removal
+from filters.people.models.security import AuthenticatorApp, BrowserSession, Passkey, RecoveryCode
+
+__all__ = [
+    "LAST_MINUTE",
+    "AuthenticatorApp",
+    "BrowserSession",
+    "Export",
+    "Invitation",
+    "Passkey",
+    "Profile",
+    "RecoveryCode",
+    "Removal",
+    "RetiredName",
+    "User",
+    "validate_timeliness",
+]

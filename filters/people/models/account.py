@@ -1,0 +1,78 @@
+"""People: what they say of themselves, and the names that are not free."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import ValidationError
+from django.core.validators import MaxValueValidator
+from django.db import models
+
+from tapestry.core.errors import TapestryError
+from tapestry.deliver.timing.quiet import Rules
+from tapestry.deliver.timing.timeliness import parse_timeliness
+
+
+class User(AbstractUser):
+    """A person with an account; mail goes by the name."""
+
+
+LAST_MINUTE = 24 * 60 - 1
+"""The last minute of a day, counted from midnight."""
+
+
+def validate_timeliness(text: str) -> None:
+    """Raise ValidationError, in words, unless a text says when matches are shown."""
+    try:
+        parse_timeliness(text)
+    except TapestryError as error:
+        raise ValidationError(f"{error.message} {error.hint}") from error
+
+
+class Profile(models.Model):
+    """What a person says of themselves: their time zone, and the addresses that are `me`.
+
+    ``timeliness`` is that of all their filters that have none of their own.  Quiet hours are
+    minutes after midnight, and may span it; there are none while either is null.  Nothing is shown
+    or sent before the day ``holiday_until`` begins.  ``shortcuts``: single keys act on messages.
+    ``claimed_email`` is the last address of their account that they wrote themselves, which is to
+    be proven (filters.accounts.emails).
+    """
+
+    user = models.OneToOneField(User, models.CASCADE, related_name="profile")
+    time_zone = models.CharField(max_length=64, default="UTC")
+    aliases = models.JSONField(default=list, blank=True, help_text="Addresses beside the account's")
+    timeliness = models.CharField(
+        max_length=60, default="at once", validators=[validate_timeliness]
+    )
+    quiet_from = models.PositiveSmallIntegerField(
+        null=True, blank=True, validators=[MaxValueValidator(LAST_MINUTE)]
+    )
+    quiet_to = models.PositiveSmallIntegerField(
+        null=True, blank=True, validators=[MaxValueValidator(LAST_MINUTE)]
+    )
+    holiday_until = models.DateField(null=True, blank=True)
+    shortcuts = models.BooleanField(default=True)
+    claimed_email = models.EmailField(max_length=254, default="", blank=True, editable=False)
+
+    @property
+    def rules(self) -> Rules:
+        """Return when nothing is shown or sent to this person."""
+        return Rules(self.quiet_from, self.quiet_to, self.holiday_until)
+
+    def __str__(self) -> str:
+        return self.user.get_username()
+
+
+class RetiredName(models.Model):
+    """The audience of an account or group that is gone, or has another name, and its key.
+
+    While its mail is here nobody else may have that name (filters.accounts.retired_names).
+    ``is_kept``: nobody may ever, for its person has left, and what they said stays under it.
+    """
+
+    name = models.CharField(max_length=200, unique=True)
+    key = models.BigIntegerField()
+    is_kept = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,108 @@
+"""The page that asks for the second factor, and the one that asks who one is once more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib.auth import REDIRECT_FIELD_NAME
+from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import LoginView
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render, resolve_url
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods
+
+from filters.people.requests import PersonRequest, local_path
+from filters.people.second_factor.forms import ConfirmForm, FactorForm
+from filters.people.second_factor.pending import code_page, complete, is_pending, pending_user
+from filters.people.signing_in.forms import SignInForm
+from filters.site.settings.sign_up import sign_up_mode
+from tapestry.core.clock import MINUTE, wall_clock
+
+Answer = TypeVar("Answer", bound=HttpResponseBase)
+
+CONFIRMED_AT = "confirmed_at"
+"""Where a session keeps the instant at which its person last confirmed that it is they."""
+
+PATIENCE = 10 * MINUTE
+"""How long that counts."""
+
+
+class SignIn(LoginView):
+    """The page that asks for a name and a password; the second factor is asked on the next."""
+
+    template_name = "people/sign_in.html"
+    authentication_form = SignInForm
+    redirect_authenticated_user = True
+    extra_context = {"sign_up": sign_up_mode}
+
+    def get_redirect_url(self, request: HttpRequest | None = None) -> str:
+        """Return the path of this site that the request says leads on; empty if it says none."""
+        given = super().get_redirect_url()
+        return local_path(given, settings.LOGIN_REDIRECT_URL) if given else ""
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        response = super().form_valid(form)
+        if is_pending(self.request):
+            return redirect(code_page(self.request, self.get_redirect_url()))
+        return response
+
+
+@login_not_required
+@never_cache
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in_code(request: HttpRequest) -> HttpResponse:
+    """Ask who has given the password for the second factor."""
+    user, back = pending_user(request), _back(request, settings.LOGIN_REDIRECT_URL)
+    if user is None:
+        query = urlencode({REDIRECT_FIELD_NAME: back})
+        return redirect(f"{resolve_url(settings.LOGIN_URL)}?{query}")
+    form = FactorForm(request, user, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        complete(request, user)
+        return redirect(back)
+    context = {"form": form, "next": back, "person": user}
+    status = 400 if form.errors else 200
+    return render(request, "people/code.html", context, status=status)
+
+
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def confirm(request: PersonRequest) -> HttpResponse:
+    """Ask for the password and the second factor once more, before what matters."""
+    back = _back(request, "security")
+    form = ConfirmForm(request, request.user, request.POST if request.method == "POST" else None)
+    if form.is_valid():
+        request.session[CONFIRMED_AT] = wall_clock()
+        return redirect(back)
+    status = 400 if form.errors else 200
+    context = {"form": form, "next": back}
+    return render(request, "people/confirm.html", context, status=status)
+
+
+def confirmed(page: Callable[..., Answer]) -> Callable[..., Answer | HttpResponse]:
+    """Let a page be reached only by who has confirmed lately that it is they (sudo mode)."""
+
+    @wraps(page)
+    def answer(request: PersonRequest, *args: Any, **named: Any) -> Answer | HttpResponse:
+        age = wall_clock() - request.session.get(CONFIRMED_AT, 0)
+        if 0 <= age < PATIENCE:
+            return page(request, *args, **named)
+        back = request.path if request.method in ("GET", "HEAD") else reverse("security")
+        return redirect(f"{reverse('confirm-person')}?{urlencode({REDIRECT_FIELD_NAME: back})}")
+
+    return answer
+
+
+def _back(request: HttpRequest, otherwise: str) -> str:
+    """Return where a page leads back to: what its address or form says, if that is of this site."""
+    back = request.POST.get(REDIRECT_FIELD_NAME) or request.GET.get(REDIRECT_FIELD_NAME, "")
+    return local_path(back, otherwise)

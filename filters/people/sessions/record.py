@@ -1,0 +1,84 @@
+"""Record the browser of a session, and that it was seen; sign browsers out.
+
+signed in, or a new key ─> a row ─ every five minutes of use ─> seen_at, address, browser
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from filters.people.models import BrowserSession, User
+from filters.people.signing_in.client_address import client_address
+from tapestry.core.clock import MINUTE, wall_clock
+
+Page = Callable[[HttpRequest], HttpResponse]
+
+EVERY = 5 * MINUTE
+"""How often a browser that is in use is recorded as seen."""
+
+_SEEN = "seen"
+"""Where a session keeps the key and the instant with which it was recorded."""
+
+
+def record(request: HttpRequest, user: User) -> None:
+    """Store that a person uses this browser now."""
+    session, now = request.session, wall_clock()
+    if session.session_key is None:
+        session.create()
+    key, (former, _) = session.session_key, session.get(_SEEN, ("", 0))
+    if former and former != key:
+        BrowserSession.objects.filter(session_key=former).delete()
+    fields = {
+        "owner": user,
+        "address": client_address(request)[:45],
+        "user_agent": request.headers.get("User-Agent", "")[:300],
+        "seen_at": now,
+    }
+    BrowserSession.objects.update_or_create(
+        session_key=key, defaults=fields, create_defaults={**fields, "created_at": now}
+    )
+    session[_SEEN] = [key, now]
+
+
+def sessions_recorded(page: Page) -> Page:
+    """Record the browsers of those who are signed in, after each page that needs it."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = page(request)
+        user = request.user
+        if user.is_authenticated and request.session.session_key:
+            key, at = request.session.get(_SEEN, ("", 0))
+            if key != request.session.session_key or not 0 <= wall_clock() - at < EVERY:
+                record(request, user)
+        return response
+
+    return answer
+
+
+def browsers_of(user: User) -> QuerySet[BrowserSession]:
+    """Return the browsers in which a person is signed in, the last one used first."""
+    alive = Session.objects.filter(expire_date__gt=timezone.now()).values("session_key")
+    mine = BrowserSession.objects.filter(owner=user, session_key__in=alive)
+    return mine.order_by("-seen_at", "-pk")
+
+
+def sign_out(user: User, *, but: str | None = None, key: int | None = None) -> int:
+    """Sign a person out in all browsers, all but one session, or one; return in how many."""
+    mine = BrowserSession.objects.filter(owner=user)
+    mine = mine.exclude(session_key=but) if but is not None else mine
+    mine = mine.filter(pk=key) if key is not None else mine
+    keys = list(mine.values_list("session_key", flat=True))
+    ended, _ = Session.objects.filter(session_key__in=keys).delete()
+    mine.filter(session_key__in=keys).delete()
+    return ended
+
+
+def forget_ended() -> None:
+    """Delete sessions that have expired, and the records of those that are gone."""
+    Session.objects.filter(expire_date__lt=timezone.now()).delete()
+    BrowserSession.objects.exclude(session_key__in=Session.objects.values("session_key")).delete()

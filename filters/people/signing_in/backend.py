@@ -1,0 +1,99 @@
+"""The authentication backend: Django's own, within limits."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.backends import ModelBackend
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django.views.decorators.debug import sensitive_variables
+
+from filters.people.factors import has_second_factor
+from filters.people.folded_names import folded
+from filters.people.models import User
+from filters.people.signing_in import counts
+from filters.people.signing_in.client_address import client_address, counted_as
+from filters.people.signing_in.counts import Count, TooManyTriesError, digest
+from filters.people.signing_in.known_browser import known_browser
+from filters.people.signing_in.outcome import Proven, Refused, note
+from tapestry.core.log import event
+
+log = logging.getLogger(__name__)
+
+LONGEST = 150
+"""Characters of a name that are logged; no account has a longer one."""
+
+
+class LimitedBackend(ModelBackend):
+    """Checks a password, unless there were too many wrong ones.
+
+    Every page that asks for one calls ``authenticate(request, username=…, password=…)``.  Without
+    a request, at the command line, there is no limit.
+    """
+
+    @sensitive_variables("password")
+    def authenticate(
+        self,
+        request: HttpRequest | None,
+        username: str | None = None,
+        password: str | None = None,
+        **named: Any,
+    ) -> User | None:
+        """Return the account, or None.  Raise PermissionDenied if a limit is reached.
+
+        What came of it is noted in the request: the answer depends on it (`middleware`).
+        """
+        if request is None or username is None or password is None:
+            return super().authenticate(request, username, password, **named)
+        address, name = client_address(request), name_digest(username)
+        told = {"account": username[:LONGEST], "address": address}
+        try:
+            give_back = counts.reserve(_counts(request, username, counted_as(address)))
+        except TooManyTriesError as refusal:
+            event(log, "sign_in_refused", **told, reason=refusal.reason)
+            note(request, Refused(refusal.seconds))
+            raise PermissionDenied from refusal
+        user = super().authenticate(request, username, password, **named)
+        if user is None:
+            event(log, "sign_in_failed", **told, reason="wrong name or password")
+        else:
+            give_back()
+            if not has_second_factor(user):  # else the browser is known once that was given too
+                note(request, Proven(name))
+        return user
+
+    async def aauthenticate(
+        self,
+        request: HttpRequest | None,
+        username: str | None = None,
+        password: str | None = None,
+        **named: Any,
+    ) -> User | None:
+        """Do the same: Django's own would know no limits."""
+        return await sync_to_async(self.authenticate)(request, username, password, **named)
+
+
+def account_digest(username: str) -> str:
+    """Return what stands for an account, however its name is typed."""
+    return digest("account", folded(username))
+
+
+def name_digest(username: str) -> str:
+    """Return what stands for a name as accounts are found by it: a browser knows one alone."""
+    return digest("name", User.normalize_username(username))
+
+
+def _counts(request: HttpRequest, username: str, address: str) -> list[Count]:
+    account, browser = account_digest(username), known_browser(request, name_digest(username))
+    if browser is not None:
+        key = digest("browser", account, browser)
+        return [Count("known browser", counts.KNOWN_BROWSER, key)]
+    both = digest("account and address", account, address)
+    return [
+        Count("account and address", counts.ACCOUNT_AND_ADDRESS, both),
+        Count("address", counts.ADDRESS, digest("address", address)),
+        Count("account", counts.ACCOUNT, account),
+    ]

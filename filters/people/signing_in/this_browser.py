@@ -1,0 +1,12 @@
+"""The browser of a request, as what is stored about its person names it."""
+
+from __future__ import annotations
+
+from filters.people.requests import PersonRequest
+from filters.people.signing_in.backend import name_digest
+from filters.people.signing_in.known_browser import browser_digest
+
+
+def this_browser(request: PersonRequest) -> str:
+    """Return the digest of the browser of a person's request; empty if it does not know them."""
+    return browser_digest(request, name_digest(request.user.get_username()))

@@ -1,0 +1,27 @@
+"""The page of one's own account: what a person says of themselves."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from filters.people.emails import awaits_link
+from filters.people.forms import ProfileForm
+from filters.people.models import Profile
+from filters.people.requests import PersonRequest
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def profile(request: PersonRequest) -> HttpResponse:
+    stored, _ = Profile.objects.get_or_create(user=request.user)
+    data = request.POST if request.method == "POST" else None
+    form = ProfileForm(data, initial=ProfileForm.initial_of(stored))
+    if form.is_valid():
+        form.store(stored)
+        messages.success(request, "Saved.")
+        return redirect("me")
+    status = 400 if form.errors else 200
+    context = {"form": form, "unconfirmed": awaits_link(request.user)}
+    return render(request, "people/me.html", context, status=status)

@@ -1,0 +1,23 @@
+"""The letters of messages: a copy that the reader may see, and its original if it was kept."""
+
+from __future__ import annotations
+
+from filters.people.models import User
+from filters.reading.rendering.letter import Letter, read_letter
+from filters.site.work import services
+from filters.site.work.opaque_keys import keyed_digest
+from tapestry.core.message import Message
+from tapestry.deliver.annotations import AnnotationSummary
+from tapestry.tables.originals import original
+from tapestry.tables.read import Copy
+
+
+def letter_of(message: Message, copy: Copy) -> Letter:
+    """Return what a page shows of a copy of a message."""
+    stored = original(services.tables(), message.msgid, copy)
+    return read_letter(message.body, None if stored is None else stored.raw)
+
+
+def standing_mark(user: User, annotations: AnnotationSummary) -> str:
+    """Return what changes whenever the votes and tags change that a reader sees of a message."""
+    return keyed_digest("standing", repr((user.pk, annotations)))[:16]

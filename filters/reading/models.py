@@ -1,0 +1,36 @@
+"""The annotation outbox: what people say of messages is kept here until it is in its table."""
+
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from filters.people.models import User
+from tapestry.core.message import Annotation
+
+
+class OutboxAnnotation(models.Model):
+    """A vote, tag, note, priority or retraction, kept here until it is in the annotations table."""
+
+    annid = models.CharField(max_length=40, unique=True)
+    msgid = models.TextField()
+    owner = models.ForeignKey(User, models.CASCADE, related_name="annotations")
+    kind = models.CharField(max_length=40)
+    value = models.TextField(null=True, blank=True)
+    number = models.FloatField(null=True, blank=True)
+    audience = models.CharField(max_length=200)
+    created = models.BigIntegerField()
+    appended_at = models.BigIntegerField(null=True, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["id"], condition=Q(appended_at=None), name="outbox_pending"),
+            models.Index(fields=["msgid"], name="outbox_msgid"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} on {self.msgid}"
+
+    def as_annotation(self) -> Annotation:
+        owner, content = self.owner.get_username(), (self.kind, self.value, self.number)
+        return Annotation(self.annid, self.msgid, owner, *content, self.audience)

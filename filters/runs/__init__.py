@@ -1,0 +1,1 @@
+"""Runs of filters: the lanes and rounds of the workers, the store that they use, health."""

@@ -1,0 +1,215 @@
+"""What the workers run: a lane at a time, or a whole round.
+
+    shared lane ── votes appended, the shared window, its cards
+    own lane ───── proven filters with windows of their own, their cards; they join the others
+    unproven ───── new and changed filters, in ``UNPROVEN_THREADS`` threads
+
+A lane does not overlap with itself on one machine: a file lock, which ends with its process,
+excludes that.  On several machines an overlap costs work, not correctness: windows are set by
+compare-and-set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+
+from filters.authoring.dependents import recompile_aside
+from filters.authoring.models import PendingWindow
+from filters.inbox.lists import cards
+from filters.reading.annotations import outbox
+from filters.runs import canary
+from filters.runs.models import Heartbeat
+from filters.runs.store import shared_window
+from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore
+from filters.site.work import addresses, services
+from filters.site.work.queue import DELIVER_DUE, run_soon
+from tapestry.core.clock import SECOND, wall_clock
+from tapestry.core.disk_space import require_room
+from tapestry.core.errors import TapestryError
+from tapestry.core.file_lock import FOREVER, file_lock
+from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.plan.engine import EngineStuckError
+from tapestry.predicate_index.store import PredicateIndex
+from tapestry.tables.append import advance_watermark
+from tapestry.tables.delta.log import newest_instant
+
+if TYPE_CHECKING:
+    from tapestry.run.tick import TickReport
+    from tapestry.run.unproven import Turns
+    from tapestry.tables.delta.log import Tables
+
+UNPROVEN_THREADS = 2
+"""Owners whose unproven filters run at the same time."""
+
+UNPROVEN_SECONDS = 30.0
+"""Seconds after which a thread that runs unproven filters starts no further turn."""
+
+JOIN_PATIENCE = 10.0
+"""Seconds that filters wait to join the shared window; if it is busy, they join later."""
+
+QUIET_SECONDS = 15.0
+"""Seconds between two shared windows while nothing is new: only age brings matches then."""
+
+SHARED, OWN = "shared", "own"
+UNPROVEN = tuple(f"unproven-{slot}" for slot in range(UNPROVEN_THREADS))
+"""The names of the lanes, and of their locks."""
+
+
+def run_round(at: int | None = None) -> TickReport:
+    """Run all that is due now, or up to ``at`` if that is later, as ``manage.py tick`` does.
+
+    The caller holds the lanes.  Raises DiskFullError before the disk is full.
+    """
+    require_room(services.data())
+    from tapestry.run.tick import tick
+
+    with _beating(Heartbeat.SHARED):
+        tables = services.tables()
+        outbox.append_outbox(tables)
+        recompile_aside()
+        clock, store = DjangoClock(), DjangoFilterStore()
+        report = tick(services.engine_on, tables, clock, store, at, settings.BUDGETS)
+        _refresh_cards(tables)
+    return report
+
+
+def run_shared_lane() -> bool:
+    """Run the shared window until nothing is new; return whether anything was."""
+    from tapestry.run.lanes import run_shared
+
+    tables, clock, store = services.tables(), DjangoClock(), DjangoFilterStore()
+    if _is_quiet(tables):
+        _refresh_cards(tables, enrolled=True)  # of what was forgotten, or may not be seen any more
+        return False
+    index, moved = PredicateIndex(tables.root), False
+    while True:
+        with _beating(Heartbeat.SHARED):
+            outbox.append_outbox(tables)
+            before = store.shared_since()
+            until = advance_watermark(tables, clock)
+            run_shared(services.engine_on, index, tables, store, until, settings.BUDGETS)
+            _refresh_cards(tables, enrolled=True)
+        newest = _newest_row(tables)
+        moved |= before is None or before < newest
+        if newest <= until:
+            return moved
+
+
+def _is_quiet(tables: Tables) -> bool:
+    """Tell whether nothing is new since the last shared window, which ended a moment ago.
+
+    Pending windows that end after it wait for the next.
+    """
+    window = shared_window.stored_window()
+    since, ran_at = window.since, window.ran_at
+    return (
+        since is not None
+        and ran_at is not None
+        and 0 <= wall_clock() - ran_at < QUIET_SECONDS * SECOND
+        and _newest_row(tables) <= since
+        and not outbox.is_any_due()
+        and not PendingWindow.objects.filter(until__gt=since).exists()
+    )
+
+
+def _newest_row(tables: Tables) -> int:
+    return newest_instant(tables.data_files(MESSAGES), tables.data_files(ANNOTATIONS))
+
+
+def run_own_lane() -> None:
+    """Run the proven filters with windows of their own, and let them join the shared window."""
+    from tapestry.run.lanes import join_shared, run_proven
+
+    tables, store = services.tables(), DjangoFilterStore()
+    with _beating(Heartbeat.OWN):
+        recompile_aside()
+        until = store.shared_since()
+        if until is None:
+            return
+        run = run_proven(services.engine_on, tables, store, until, settings.BUDGETS)
+        # So too what became stale in a filter that is not run: deliveries wait for it.
+        _refresh_cards(tables, enrolled=False)
+        index, budgets = PredicateIndex(tables.root), settings.BUDGETS
+        join_shared(services.engine_on, index, tables, store, run, _shared_lane, budgets)
+        canary.check_spark(addresses.PROVEN, services.engine_on, tables)
+
+
+def run_unproven_lane(turns: Turns) -> bool:
+    """Give owners of unproven filters their turns; return whether there were any."""
+    from tapestry.run.lanes import run_unproven
+
+    tables, store = services.tables(), DjangoFilterStore()
+    runs = run_unproven(
+        services.unproven_engine_on,
+        tables,
+        store,
+        turns,
+        settings.BUDGETS,
+        most_seconds=UNPROVEN_SECONDS,
+    )
+    ran = False
+    with _beating(Heartbeat.UNPROVEN):
+        for run in runs:
+            ran = True
+            if run.matches or run.changes or run.failed or not run.committed:
+                _refresh_cards(tables, enrolled=False)
+        canary.check_spark(addresses.UNPROVEN, services.unproven_engine_on, tables)
+    return ran
+
+
+def lane(name: str, *, wait: float = 0.0) -> AbstractContextManager[bool]:
+    """Hold a lane; yield whether it was acquired, at once or after so many seconds."""
+    return file_lock(services.data() / "run" / f"{name}.lock", wait=wait)
+
+
+@contextmanager
+def all_lanes() -> Iterator[None]:
+    """Hold all lanes, after a wait: what runs meanwhile runs alone."""
+    with ExitStack() as stack:
+        for name in (*UNPROVEN, OWN, SHARED):
+            stack.enter_context(lane(name, wait=FOREVER))
+        yield
+
+
+def is_running(name: str) -> bool:
+    with lane(name) as free:
+        return not free
+
+
+def _refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> None:
+    """Bring what was found into the lists, and have it delivered."""
+    if cards.refresh_cards(tables, enrolled=enrolled):
+        run_soon(DELIVER_DUE)
+
+
+def _shared_lane() -> AbstractContextManager[bool]:
+    return lane(SHARED, wait=JOIN_PATIENCE)
+
+
+@contextmanager
+def _beating(key: int) -> Iterator[None]:
+    """Store for the health page when a lane runs, and the error that it ends with.
+
+    A Spark that runs nothing is restarted.
+    """
+    Heartbeat.objects.update_or_create(pk=key, defaults={"started_at": wall_clock()})
+    error = "It stopped half-way."
+    try:
+        yield
+        error = ""
+    except EngineStuckError as failure:
+        error = failure.message
+        canary.restart(addresses.UNPROVEN if key == Heartbeat.UNPROVEN else addresses.PROVEN)
+        raise
+    except TapestryError as failure:
+        error = failure.message
+        raise
+    except Exception as failure:
+        error = f"The last run failed ({type(failure).__name__}); the worker's log says why."
+        raise
+    finally:
+        Heartbeat.objects.filter(pk=key).update(ended_at=wall_clock(), error=error)

@@ -1,0 +1,212 @@
+"""When matches are shown and sent: planned as they are stored, held, planned anew.
+
+    stored ── plan ──> shown_at in the future ── time passes ──> shown
+       └──── HELD, while the filter has unread ones ── read ── plan ──┘
+
+A match waits while ``shown_at`` is in the future.  What has been shown stays shown: what
+is released is not planned anew, though the clock was set back since.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from datetime import date
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet
+from django.db.models.functions import Cast
+from django.db.models.signals import post_save, pre_save
+from django.utils import timezone
+
+from filters.authoring.models import Filter
+from filters.delivery.models import Destination
+from filters.inbox.models import Match as StoredMatch
+from filters.people import people
+from filters.people.models import Profile
+from filters.runs.models import SetAside, SharedWindow
+from filters.runs.store.message_states import hidden_match
+from filters.site.work.batching import by_key, in_batches
+from tapestry.core.clock import wall_clock
+from tapestry.core.ports import Change, Match
+from tapestry.deliver.timing.quiet import Rules
+from tapestry.deliver.timing.schedule import HELD, plan
+from tapestry.deliver.timing.timeliness import parse_timeliness
+
+__all__ = [
+    "HELD",
+    "connect_signals",
+    "holding",
+    "is_due",
+    "is_waiting",
+    "plan_all_of",
+    "plan_held",
+    "replan",
+    "when_shown",
+]
+
+_PROFILE_FIELDS = ("timeliness", "time_zone", "quiet_from", "quiet_to", "holiday_until")
+_FIELDS = ("timeliness", *(f"owner__profile__{field}" for field in _PROFILE_FIELDS))
+
+_OTHER_CHOICES = "_has_other_choices"
+"""Attribute of a profile that is saved with other times to show matches."""
+
+
+class Choices(NamedTuple):
+    """What a filter and its owner say of when matches are shown: columns of both.
+
+    Columns of a profile are None where the owner has none yet.
+    """
+
+    timeliness: str
+    default: str | None
+    time_zone: str | None
+    quiet_from: int | None
+    quiet_to: int | None
+    holiday_until: date | None
+
+    def plan(self, stored_at: int) -> int:
+        """Return when a match that is stored, or no longer held, at an instant is shown."""
+        timeliness = parse_timeliness(self.timeliness or self.default or Profile().timeliness)
+        rules = Rules(self.quiet_from, self.quiet_to, self.holiday_until)
+        return plan(timeliness, rules, stored_at, people.zone(self.time_zone))
+
+
+def is_due(path: str = "") -> Q:
+    """Return the condition that a match, by this path of relations, is shown now."""
+    # What is shown at once is, though the clock may have been set back since.
+    at_once = Q(**{f"{path}shown_at__lte": F(f"{path}stored_at")})
+    return at_once | Q(**{f"{path}shown_at__lte": wall_clock()})
+
+
+def is_waiting(path: str = "") -> Q:
+    """Return the condition that a match, by this path of relations, is shown later or held."""
+    later = Q(**{f"{path}shown_at__gt": F(f"{path}stored_at")})
+    return later & Q(**{f"{path}shown_at__gt": wall_clock()})
+
+
+def when_shown(found: Iterable[Match | Change], stored_at: int) -> dict[int, int]:
+    """Return, by filter, the instant at which what it found and is stored now is shown."""
+    filter_ids = {match.filter_id for match in found}
+    return dict(_planned(Filter.objects.all(), filter_ids, stored_at))
+
+
+def plan_held(filter_ids: Iterable[int] | None = None) -> int:
+    """Plan from now what is held in those of the filters with nothing unread; return how many.
+
+    None takes all filters.  The statements are as many as different instants come of it, for up to
+    50,000 filters each.  Idempotent; to be called wherever something ceases to be unread, and now
+    and then: a window may be stored at the instant at which somebody reads.
+    """
+    return plan_all_of(holding(filter_ids))
+
+
+def holding(filter_ids: Iterable[int] | None = None) -> set[int]:
+    """Return those of the filters, by default of all, that hold matches with nothing unread."""
+    held = StoredMatch.objects.filter(shown_at=HELD)
+    holders = Filter.objects.filter(~Q(while_unread=True) | ~_has_unread()).order_by()
+    if filter_ids is None:
+        return set(holders.filter(pk__in=held.values("filter")).values_list("pk", flat=True))
+    some_held = holders.filter(Exists(held.filter(filter=OuterRef("pk"))))
+    return set(by_key(some_held, filter_ids, "pk"))
+
+
+def plan_all_of(filter_ids: Collection[int]) -> int:
+    """Plan from now what is held in filters; return how many matches that are."""
+    held = StoredMatch.objects.filter(shown_at=HELD)
+    return sum(
+        held.filter(filter__in=filters).update(shown_at=instant)
+        for instant, filters in _by_instant(filter_ids, wall_clock())
+        if instant != HELD
+    )
+
+
+@transaction.atomic
+def replan(filters: QuerySet[Filter]) -> int:
+    """Plan anew what waits in these filters, by what they and their owners say now.
+
+    Return how many matches wait.  Each is shown at the first showing time from now on; that is the
+    first since it was stored, if that one is still to come.  To be called in the transaction of
+    the change; it waits for windows that are being stored.
+    """
+    SharedWindow.lock()
+    locked = filters.select_for_update(of=("self",)).order_by("pk")
+    filter_ids = list(locked.values_list("pk", flat=True))
+    waiting = StoredMatch.objects.filter(is_waiting(), sequence=None)
+    count = 0
+    for instant, some in _by_instant(filter_ids, wall_clock()):
+        count += waiting.filter(filter__in=some).update(shown_at=instant)
+        some.update(updated=timezone.now())  # pages say until when it waits
+    return count
+
+
+def connect_signals() -> None:
+    """Plan anew, and deliver, whenever a profile is saved with other choices, on whatever page."""
+    pre_save.connect(_profile_changes, sender=Profile, dispatch_uid="choices")
+    post_save.connect(_profile_changed, sender=Profile, dispatch_uid="choices saved")
+
+
+def _planned(
+    filters: QuerySet[Filter], filter_ids: Iterable[int], at: int
+) -> Iterator[tuple[int, int]]:
+    """Yield filters with the instant at which something of them is shown that is planned ``at``."""
+    planned = lru_cache(maxsize=None)(Choices.plan)
+    for batch in in_batches(filters, filter_ids):
+        rows = batch.order_by().values_list("pk", "while_unread", *_FIELDS)
+        waits = [(pk, while_unread, Choices(*choices)) for pk, while_unread, *choices in rows]
+        unread = _with_unread(pk for pk, while_unread, _ in waits if while_unread)
+        for pk, _, choices in waits:
+            yield pk, HELD if pk in unread else planned(choices, at)
+
+
+def _by_instant(filter_ids: Collection[int], at: int) -> Iterator[tuple[int, QuerySet[Filter]]]:
+    """Yield instants, each with the filters of which something planned ``at`` is shown then."""
+    by_instant: dict[int, list[int]] = defaultdict(list)
+    for pk, instant in _planned(Filter.objects.all(), filter_ids, at):
+        by_instant[instant].append(pk)
+    for instant, same in sorted(by_instant.items()):
+        for filters in in_batches(Filter.objects.all(), same):
+            yield instant, filters.order_by()
+
+
+def _with_unread(filter_ids: Iterable[int]) -> set[int]:
+    """Return those of the filters with matches that are shown, present and unread."""
+    return set(by_key(Filter.objects.filter(_has_unread()).order_by(), filter_ids, "pk"))
+
+
+def _has_unread() -> Exists:
+    unread = StoredMatch.objects.filter(is_due(), ~hidden_match(), read_at=None, retracted_at=None)
+    return Exists(unread.filter(_is_listed_or_will_be(), filter=OuterRef("pk")))
+
+
+def _is_listed_or_will_be() -> Q:
+    """Return the condition that its owner can read a match, or will be able to in a moment.
+
+    Not one without a card that is set aside, or whose rows are nowhere to be found.
+    """
+    key = Cast(OuterRef("pk"), CharField())
+    aside = Exists(SetAside.objects.filter(kind=SetAside.Kind.MATCH, key=key))
+    return Q(card__isnull=False) | (Q(refreshed_at=None) & ~Q(aside))
+
+
+def _profile_changes(instance: Profile, **_: Any) -> None:
+    before = Profile.objects.filter(pk=instance.pk).first() or Profile()
+    if any(getattr(before, field) != getattr(instance, field) for field in _PROFILE_FIELDS):
+        setattr(instance, _OTHER_CHOICES, True)
+
+
+def _profile_changed(instance: Profile, **_: Any) -> None:
+    if instance.__dict__.pop(_OTHER_CHOICES, False):
+        replan(Filter.objects.filter(owner=instance.user_id))
+        _make_due(instance.user_id)
+
+
+def _make_due(user_id: int) -> None:
+    """Have the deliveries of a person that wait be due: they may have to wait no longer.
+
+    So those that are being claimed just now, though what they were read with is older.
+    """
+    waiting = Q(due_at__isnull=False) | ~Q(holder="")
+    Destination.objects.filter(waiting, owner=user_id).update(due_at=wall_clock())

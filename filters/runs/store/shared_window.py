@@ -1,0 +1,99 @@
+"""The shared window: most filters have one watermark, and run together.
+
+    own window ─ enroll ─> enrolled: the window ends at SharedWindow.since
+               <─ detach ─ from there the filter has its own ``since`` again
+
+A transaction first takes the lock of the one row if it moves the shared window, or changes what
+an enrolled filter means, what it may see or whether it runs.  So a window is stored for the
+filters that are as they were when it was run; the window of each other begins where it began.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models.functions import Coalesce
+
+from filters.authoring.models import Filter, PendingWindow
+from filters.runs.models import SharedWindow
+from filters.runs.store import expiry
+from filters.site.work.batching import by_key, in_batches
+from tapestry.core.clock import BEGINNING
+from tapestry.core.ports import DueFilter
+
+
+def stored_window() -> SharedWindow:
+    return SharedWindow.objects.filter(pk=1).first() or SharedWindow(pk=1)
+
+
+@transaction.atomic
+def detach(filters: QuerySet[Filter]) -> None:
+    """Give filters their own windows again, from where the shared one ends.
+
+    A transaction that changes filters calls it first, before it reads or locks them: then
+    ``since`` is their own, and no shared window that is under way is stored for them.  Their new
+    revision makes their entries in the predicate index stale.
+    """
+    window = SharedWindow.lock()
+    if window.since is not None:
+        filters.filter(enrolled=True).update(
+            enrolled=False, since=window.since, ran_at=window.ran_at, revision=F("revision") + 1
+        )
+
+
+@transaction.atomic
+def run_again(filters: QuerySet[Filter]) -> None:
+    """Detach filters, and give them a new revision: no run that is under way is stored."""
+    detach(filters)
+    filters.update(revision=F("revision") + 1)
+
+
+@transaction.atomic
+def begin_again(filters: QuerySet[Filter]) -> None:
+    """Let filters begin again, except those that have ended: they may find other mail now."""
+    run_again(filters)
+    filters.exclude(expiry.has_ended()).update(since=Coalesce(F("start"), BEGINNING), proven=False)
+
+
+def show_position(filters: Iterable[Filter]) -> None:
+    """Set the watermark and the last run of enrolled filters in memory, for pages."""
+    enrolled = [filter_ for filter_ in filters if filter_.enrolled]
+    window = stored_window() if enrolled else SharedWindow()
+    for filter_ in enrolled:
+        filter_.since = filter_.since if window.since is None else window.since
+        filter_.ran_at = window.ran_at
+
+
+@transaction.atomic
+def enroll(filters: Iterable[DueFilter], until: int) -> None:
+    """Let filters that were run to ``until`` share the window, if it ends there too.
+
+    Changed, live, paused and failed filters, and those with a pending window, keep their own.
+    """
+    if SharedWindow.lock().since != until:
+        return
+    by_revision: dict[int, list[int]] = defaultdict(list)
+    for due_filter in filters:
+        by_revision[due_filter.revision].append(due_filter.filter_id)
+    eligible = Filter.objects.filter(
+        ~Exists(PendingWindow.objects.filter(filter=OuterRef("pk"))),
+        since=until,
+        active=True,
+        owner__is_active=True,
+        mode=Filter.Mode.KEEP,
+        error="",
+    )
+    for revision, filter_ids in sorted(by_revision.items()):
+        for rows in in_batches(eligible.filter(revision=revision), filter_ids):
+            rows.update(enrolled=True)
+
+
+def unchanged(filters: Sequence[DueFilter]) -> set[int]:
+    """Lock filters, and return those that are still enrolled, and of the revision given."""
+    revisions = {due_filter.filter_id: due_filter.revision for due_filter in filters}
+    enrolled = Filter.objects.select_for_update().filter(enrolled=True, active=True)
+    found = by_key(enrolled, revisions, "revision")
+    return {key for key, revision in found.items() if revision == revisions[key]}

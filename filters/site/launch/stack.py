@@ -1,0 +1,267 @@
+"""Everything running: started in order, looked after, stopped together.
+
+A part that cannot start at first ends everything, with a sentence; after that, none does.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import FrameType
+
+from django.db import close_old_connections
+
+from filters.site.launch import processes, redis_server
+from filters.site.launch.claim import claimed, publish
+from filters.site.launch.parts import Part, Parts
+from filters.site.work import endings, services, spark_restart
+from filters.site.work.addresses import PROVEN, REMOTES, UNPROVEN
+from filters.site.work.database import make_database_ready
+from tapestry.core.child_process import Child, stop
+from tapestry.core.disk_space import has_room
+from tapestry.core.errors import TapestryError
+from tapestry.spark import server
+
+log = logging.getLogger(__name__)
+
+READY_SECONDS = 120.0
+
+WAIT_FOR_ROOM = {
+    "disk",
+    "shared_window",
+    "own_windows",
+    "unproven_windows",
+    "sources",
+    "deliveries",
+}
+"""Parts that are not well, or not up to date, while the disk is full."""
+
+
+class Interrupted(BaseException):
+    """Somebody asked the stack to stop: Ctrl-C or SIGTERM."""
+
+
+@dataclass
+class Stack:
+    """The parts that run, where they are, and where they write."""
+
+    run: Path
+    data: Path
+    url: str
+    parts: Parts = field(default_factory=Parts)
+    sparks: dict[str, server.SparkServer] = field(default_factory=dict)
+    redis_url: str = ""
+    _told: list[endings.Ending] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Raise TapestryError, with the last line of its log, if a part has ended.
+
+        The second Spark may: it is started again later.
+        """
+        second = self.sparks.get(UNPROVEN)
+        for part in self.parts:
+            is_second = second is not None and part.child is second.child
+            if not part.child.alive and not is_second:
+                raise TapestryError(
+                    f"{part.child.describe_exit()}.", hint="Everything has been stopped."
+                )
+
+    def wait(self, timeout: float = READY_SECONDS) -> None:
+        """Wait until /healthz answers 200; TapestryError if a part ends or it takes too long."""
+        deadline = time.monotonic() + timeout
+        while (complaint := unhealthy(self.url)) is not None:
+            self.check()
+            if time.monotonic() > deadline:
+                raise TapestryError(
+                    f"Tapestry is not ready after {timeout:.0f} seconds: {complaint}.",
+                    hint="The logs of its parts lie in the data directory, under run/.",
+                )
+            time.sleep(0.4)
+
+    def watch(self, turn: Callable[[], None]) -> None:
+        """Stay for ever; start again what has ended, and call ``turn``, about twice a second.
+
+        An error of ``turn`` is logged, and stops nothing.
+        """
+        while True:
+            self.parts.tend()
+            self._tell()
+            try:
+                turn()
+            except Exception:
+                log.exception("The parts go on, though what is done beside them failed.")
+                close_old_connections()
+            time.sleep(0.5)
+
+    def _tell(self) -> None:
+        """Have the health page say which parts are not well, where that has changed."""
+        unwell = self.parts.endings()
+        if (told := [replace(each, since=0) for each in unwell]) == self._told:
+            return
+        try:
+            publish(self.run, endings.NAME, endings.dump(unwell))
+        except OSError as error:
+            log.warning("The health page cannot be told what has ended: %s", error)
+        else:
+            self._told = told
+
+    def start_redis(self) -> redis_server.RedisServer:
+        """Start Redis, or use that of REDIS_URL, and return it; do not wait for it."""
+        redis = redis_server.start(self.run)
+        self.redis_url = redis.url
+        if redis.child is not None:
+            self.parts.redis = Part(redis.child, self._start_redis_again)
+            self.parts.behind.append(self.parts.redis)
+        return redis
+
+    def _start_redis_again(self) -> Child:
+        """Return a Redis that answers, with a new port and a new password.
+
+        What uses it is started after it, and whoever has taken the port meanwhile is sent nothing
+        that is still good.
+        """
+        redis, child = redis_server.start_own(self.run, again=True)
+        try:
+            redis.wait()
+            publish(self.run, "redis.url", redis.url)
+        except BaseException:
+            stop([child])
+            raise
+        self.redis_url = redis.url
+        return child
+
+    def start_spark(self, name: str) -> str:
+        """Start one of the two Sparks, and return its remote; do not wait for it."""
+        scratch = self.run / name
+        scratch.mkdir(exist_ok=True)
+        spark = self._keep(name, server.start(scratch, unproven=name == UNPROVEN))
+
+        def again() -> Child:
+            return self._keep(name, self.sparks[name].restart()).child
+
+        part = Part(spark.child, again, asked=spark_restart.again(self.run, name))
+        self.parts.behind.insert(0, part)
+        return spark.remote
+
+    def _keep(self, name: str, spark: server.SparkServer) -> server.SparkServer:
+        self.sparks[name] = spark
+        publish(self.run, f"{name}.pid", str(spark.child.process.pid))
+        publish(self.run, f"{name}.remote", spark.remote)
+        return spark
+
+    def start_program(self, program: processes.Program) -> None:
+        """Start a part that is Python."""
+
+        def start(again: bool = True) -> Child:
+            env = processes.environment(self.data, self.redis_url, self.url)
+            return program.start(self.run, env, again)
+
+        self.parts.others.append(Part(start(again=False), start))
+
+
+@contextmanager
+def running(data: Path, port: int, prepare: Callable[[], None]) -> Iterator[Stack]:
+    """Start everything on ``data`` and yield it once it serves; stop it all at the end.
+
+    Database and tables are upgraded and ``prepare`` is called while Spark starts; nothing is due
+    before both are done.  Raises TapestryError for everything that a person can put right.
+    """
+    must_be_free(port)
+    with claimed(data) as run, interruptible():
+        stack = Stack(run, data, f"http://127.0.0.1:{port}/")
+        try:
+            _start(stack, port, prepare)
+            yield stack
+        finally:
+            stack.parts.stop()
+
+
+def _start(stack: Stack, port: int, prepare: Callable[[], None]) -> None:
+    remotes = {name: os.environ.get(variable) for name, variable in REMOTES.items()}
+    if not remotes[PROVEN]:
+        remotes[PROVEN] = stack.start_spark(PROVEN)
+    redis = stack.start_redis()
+    make_database_ready()
+    redis.wait()
+    publish(stack.run, "redis.url", redis.url)
+    if not remotes[UNPROVEN]:
+        started = PROVEN in stack.sparks
+        remotes[UNPROVEN] = stack.start_spark(UNPROVEN) if started else remotes[PROVEN]
+    for name, remote in remotes.items():
+        publish(stack.run, f"{name}.remote", str(remote))
+    stack.start_program(processes.web(port))
+    prepare()
+    if PROVEN in stack.sparks:
+        stack.sparks[PROVEN].wait()
+    for program in processes.background():
+        stack.start_program(program)
+    stack.wait()
+
+
+def must_be_free(port: int) -> None:
+    """Raise TapestryError if something serves on the port already, or may not be served."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OverflowError as error:
+            raise TapestryError(f"{port} is not a port.", hint="Name one below 65536.") from error
+        except OSError as error:
+            raise TapestryError(
+                f"Port {port} cannot be used ({error.strerror}).",
+                hint=f"Name another with --port N, such as --port {port % 60000 + 1}.",
+            ) from error
+
+
+def unhealthy(url: str) -> str | None:
+    """Return what is not well yet, or None if /healthz answers that all is well.
+
+    A disk without room is no reason to stop: what needs none goes on, and the rest waits.
+    """
+    try:
+        with urllib.request.urlopen(f"{url}healthz", timeout=10):
+            return None
+    except urllib.error.HTTPError as error:
+        try:
+            unwell = {
+                name: part for name, part in json.load(error)["parts"].items() if not part["ok"]
+            }
+        except (ValueError, KeyError):
+            return "the web server answers with an error"
+    except OSError:
+        return "the web server does not answer"
+    waiting = {"disk"} if has_room(services.data()) else WAIT_FOR_ROOM
+    if "disk" in unwell and unwell.keys() <= waiting:
+        log.warning("%s", unwell["disk"]["says"])
+        return None
+    return " ".join(f"{name}: {part['says']}" for name, part in unwell.items())
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Turn the first Ctrl-C, SIGTERM or SIGHUP into Interrupted; the rest wait for the end."""
+    received: list[int] = []
+
+    def interrupt(number: int, _frame: FrameType | None) -> None:
+        received.append(number)
+        if len(received) == 1:
+            raise Interrupted
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    heeded = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, interrupt) for number in heeded}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,108 @@
+"""What every command does alike: one clear sentence for an error, a database that is ready."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from argparse import ArgumentTypeError
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandParser
+from django.db import DatabaseError
+
+from filters.site.management.command_line import WITHOUT_DATA
+from filters.site.work import data_dir_permissions
+from filters.site.work.database import make_database_ready
+from tapestry.core.clock import parse_instant
+from tapestry.core.disk_space import DiskFullError, is_disk_full
+from tapestry.core.errors import TapestryError
+
+
+class TapestryCommand(BaseCommand):
+    """A command that says `error: …` and ends with 1 where something is wrong.
+
+    ``needs_database``: make or update the database first, without a word.  ``logs_events``: a
+    service, whose standard error is a log; other commands log what they do only with ``-v2``.
+    """
+
+    needs_database = True
+    logs_events = False
+
+    def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
+        """Return the parser of the command, with the options that all have."""
+        parser = super().create_parser(prog_name, subcommand, **options)
+        if subcommand not in WITHOUT_DATA:
+            default = os.environ.get("TAPESTRY_DATA") or "var/"
+            parser.add_argument(
+                "--data",
+                dest="data_directory",
+                type=_directory,
+                metavar="DIR",
+                help=f"the directory of all that is stored ({default})",
+            )
+        return parser
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        """Run from the command line."""
+        try:
+            if self.needs_database:
+                data_dir_permissions.apply_umask(settings.DATA)
+            if not self.logs_events and not {"-v2", "--verbosity=2"}.intersection(argv):
+                for name in ("tapestry", "filters"):
+                    logging.getLogger(name).setLevel(logging.WARNING)
+            super().run_from_argv(argv)
+        except BrokenPipeError:
+            # The reader of the output has ended (`… | head`); Python would complain at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except Exception as error:
+            told = isinstance(error, TapestryError | OSError | DatabaseError) or is_disk_full(error)
+            if "--traceback" in argv or not told:
+                raise
+            self.stderr.write(f"error: {sentence(error)}")
+            sys.exit(1)
+        except KeyboardInterrupt as interruption:
+            self.stderr.write(f"interrupted: {interruption}".rstrip(": "))
+            sys.exit(130)
+
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """Make the database ready, then run."""
+        wanted = options.get("data_directory")
+        if wanted is not None and wanted != settings.DATA:
+            raise TapestryError(
+                "The data directory is chosen before the settings are read.",
+                hint="Run manage.py COMMAND --data DIR, or set TAPESTRY_DATA.",
+            )
+        if self.needs_database:
+            make_database_ready()
+        return super().execute(*args, **options)
+
+
+def sentence(error: Exception) -> str:
+    """Return what to tell a person of an error."""
+    if is_disk_full(error):
+        error = DiskFullError()
+    if isinstance(error, TapestryError):
+        return error.render()
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return f"{where}{error.strerror}."
+    if isinstance(error, DatabaseError):
+        return f"The database cannot be used: {error}."
+    return str(error) or type(error).__name__
+
+
+def _directory(text: str) -> Path:
+    if not text:
+        raise ArgumentTypeError("it names no directory")
+    return Path(text).absolute()
+
+
+def instant(text: str) -> int:
+    """Read an ISO instant, for argparse."""
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error

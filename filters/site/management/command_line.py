@@ -1,0 +1,104 @@
+"""The command line, before anything large is imported: the data directory, first words, help.
+
+The settings name files in the data directory, so ``--data`` is read before them.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Iterator, MutableMapping, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from django.core.management import ManagementUtility
+
+from tapestry.core.errors import TapestryError
+
+COMMANDS = Path(__file__).parent / "commands"
+
+WITHOUT_DATA = frozenset({"bench", "replay"})
+"""Commands that do not work on the data directory: they have data of their own."""
+
+
+def run(argv: Sequence[str]) -> None:
+    """Run the command that the arguments name."""
+    arguments = choose_data_directory(_with_module_name(argv), os.environ)
+    try:
+        import_module("tapestry.settings")  # what is malformed is said there, in one sentence
+    except TapestryError as error:
+        sys.exit(f"error: {error.render()}")
+    if "ask" in arguments[1:2] and not {"-h", "--help"}.intersection(arguments):
+        announce_spark()
+    Utility(arguments).execute()
+
+
+def _with_module_name(argv: Sequence[str]) -> list[str]:
+    """Return the arguments with the command as its module is called: ``check-data`` is one."""
+    name = argv[1].replace("-", "_") if len(argv) > 1 else ""
+    return [argv[0], name, *argv[2:]] if name in ours() else list(argv)
+
+
+def choose_data_directory(argv: Sequence[str], environ: MutableMapping[str, str]) -> list[str]:
+    """Let the settings take ``--data DIR`` as ``TAPESTRY_DATA``; return the other arguments.
+
+    Commands of our own are given it too: they describe and check it.  Those of Django do not
+    know it.
+
+    >>> environ = {}
+    >>> choose_data_directory(["manage.py", "createsuperuser", "--data", "/srv/x"], environ)
+    ['manage.py', 'createsuperuser']
+    >>> environ
+    {'TAPESTRY_DATA': '/srv/x'}
+    """
+    name = argv[1] if len(argv) > 1 else ""
+    if name in WITHOUT_DATA:
+        return list(argv)
+    others: list[str] = []
+    arguments = iter(argv)
+    for argument in arguments:
+        option, _, value = argument.partition("=")
+        if option != "--data":
+            others.append(argument)
+            continue
+        given = value or next(arguments, "")
+        if given:
+            environ["TAPESTRY_DATA"] = str(Path(given).absolute())
+        if not given or name in ours():
+            others += ["--data", given]
+    return others
+
+
+def announce_spark() -> None:
+    """Say that Spark is started, which takes a while, or that one that runs is asked."""
+    from filters.site.work.addresses import UNPROVEN, spark_remote
+    from tapestry.settings import DATA
+
+    words = "Asking the Spark that runs…" if spark_remote(DATA / "run", UNPROVEN) else None
+    print(words or "Starting Spark…", file=sys.stderr, flush=True)
+
+
+def ours() -> dict[str, str]:
+    """Return the commands of Tapestry, each with the first line of its module's docstring."""
+    return dict(sorted(_described()))
+
+
+def _described() -> Iterator[tuple[str, str]]:
+    for module in COMMANDS.glob("[a-z]*.py"):
+        docstring = ast.get_docstring(ast.parse(module.read_text())) or ""
+        yield module.stem, docstring.partition("\n")[0]
+
+
+class Utility(ManagementUtility):
+    """Django's command line, whose help names our commands first."""
+
+    def main_help_text(self, commands_only: bool = False) -> str:
+        """Return our commands, each in a line, and then what Django says."""
+        theirs = super().main_help_text(commands_only)
+        if commands_only:
+            return theirs
+        described = [line.removeprefix("`manage.py ").split("`: ", 1) for line in ours().values()]
+        lines = [f"    {command:26} {what}" for command, what in described]
+        sections = [part for part in theirs.split("\n\n") if "[filters]" not in part]
+        return "\n\n".join(["\nTapestry's commands:", "\n".join(lines), *sections])

@@ -1,0 +1,31 @@
+"""`manage.py changepassword NAME`: a new password of an account; its person is told by mail.
+
+They are signed out in all browsers, and none notifies them.
+"""
+
+from __future__ import annotations
+
+import getpass
+from typing import Any
+
+from django.contrib.auth.management.commands import changepassword
+
+from filters.delivery.ways import push
+from filters.people.membership.notices import tell
+from filters.people.models import User
+from filters.people.sessions.record import sign_out
+from filters.site.management.base import TapestryCommand
+
+
+class Command(TapestryCommand, changepassword.Command):
+    """Ask for a new password of an account, and have a mail tell its person."""
+
+    def handle(self, *args: Any, **options: Any) -> str | None:
+        """Change the password; nothing else is done where that fails."""
+        result = super().handle(*args, **options)
+        name = options["username"] or getpass.getuser()
+        for user in User.objects.using(options["database"]).filter(username=name):
+            sign_out(user)
+            push.forget_others(user, "")
+            tell(user, "An administrator changed your password.")
+        return result

@@ -1,0 +1,37 @@
+"""`manage.py forget --audience A`: remove somebody's mail for good."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from filters.site.management.base import TapestryCommand, instant
+from filters.upkeep.forgetting import forget
+from tapestry.core.errors import TapestryError
+
+
+class Command(TapestryCommand):
+    """Remove an audience's mail from the tables, the originals, the deliveries, the history."""
+
+    help = "Remove the mail of an audience for good, wherever it is kept; nothing brings it back."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--audience", required=True, metavar="A", help="user:NAME, group:NAME")
+        parser.add_argument("--before", type=instant, metavar="INSTANT", help="only what is older")
+        parser.add_argument("--yes", action="store_true", help="do not ask")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Ask, remove, and say how much it was."""
+        audience = options["audience"]
+        if not options["yes"] and sys.stdin.isatty():
+            asked = f"Remove the mail of {audience} for good? Write its name again: "
+            if input(asked).strip() != audience:
+                raise TapestryError("Nothing was removed.", hint="The names are not the same.")
+        gone = forget(audience, options["before"])
+        self.stdout.write(
+            f"{gone.messages} messages, {gone.originals} originals, {gone.annotations} annotations "
+            f"and {gone.matches} deliveries removed"
+            + (f"; {gone.paused} sources paused" if gone.paused else "")
+        )

@@ -1,0 +1,110 @@
+"""`manage.py ingest WHAT`: take mail in."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from getpass import getpass
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+
+from filters.people.known_audiences import require_known
+from filters.runs.store import imports
+from filters.runs.store.backpressure import Backpressure
+from filters.runs.store.filter_store import DjangoClock
+from filters.site.management.base import TapestryCommand
+from filters.site.work import services
+from filters.site.work.delivery_signer import delivery_signer
+from tapestry.core.message import PUBLIC
+
+EVERYBODY = (
+    "Everybody will be able to read what comes in; "
+    "--audience user:NAME or group:NAME is for fewer people."
+)
+"""What is said before mail is taken in for the default audience."""
+
+if TYPE_CHECKING:
+    from tapestry.ingest.command import IngestReport
+
+
+class Command(TapestryCommand):
+    """Append the mail of an archive or a mailbox, with a progress bar on a terminal."""
+
+    help = (
+        "Take in an mbox (.gz too), a Maildir, a directory of .eml, imap(s)://user@host/box, "
+        "or nntp(s)://host/group."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("what", metavar="WHAT")
+        parser.add_argument(
+            "--audience",
+            metavar="A",
+            help="who may see it: public (the default), user:NAME or group:NAME",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Take it in and print what came of it."""
+        from tqdm import tqdm
+
+        from tapestry.ingest.command import ingest
+
+        audience = PUBLIC if options["audience"] is None else options["audience"]
+        require_known(audience)
+        if options["audience"] is None:
+            self.stderr.write(EVERYBODY, style_func=str)
+        with tqdm(unit=" messages", disable=not sys.stderr.isatty(), leave=False) as bar:
+
+            def show(read: int, total: int | None) -> None:
+                bar.total = total
+                bar.update(read - bar.n)
+
+            report = ingest(
+                options["what"],
+                services.tables(),
+                DjangoClock(),
+                audience,
+                show if sys.stderr.isatty() else None,
+                _ask_password if sys.stdin.isatty() else None,
+                appended=Backpressure(),
+                imported=imports.record,
+                is_ours=delivery_signer().has_signed,
+                forbidden=partial(_is_forgotten, audience),
+            )
+        self.stdout.write(_summary(report))
+
+
+def _is_forgotten(audience: str) -> bool:
+    """Return False; raise TapestryError if its account or group was deleted meanwhile."""
+    require_known(audience)
+    return False
+
+
+def _summary(report: IngestReport) -> str:
+    """Return in one line what was taken in.
+
+    >>> from tapestry.ingest.command import IngestReport
+    >>> _summary(IngestReport()), _summary(IngestReport(read=5, duplicates=5, seconds=0.5))
+    ('Nothing new.', 'Nothing new: 5 read, all known already, 0.5 s.')
+    >>> _summary(IngestReport(skipped=2))
+    'Nothing new. 2 messages that Tapestry itself had sent were left out.'
+    """
+    own = "1 message" if report.skipped == 1 else f"{report.skipped:,} messages"
+    verb = "was" if report.skipped == 1 else "were"
+    note = f" {own} that Tapestry itself had sent {verb} left out." if report.skipped else ""
+    if not report.read:
+        return f"Nothing new.{note}"
+    if report.read == report.duplicates:
+        known = f"{report.read:,} read, all known already, {report.seconds:.1f} s."
+        return f"Nothing new: {known}{note}"
+    rate = report.read / report.seconds if report.seconds else 0
+    return (
+        f"{report.read} read, {report.added} added, {report.duplicates} known already, "
+        f"{report.broken} broken (kept with what could be read), "
+        f"{report.seconds:.1f} s, {rate:.0f} messages/s{note and '.' + note}"
+    )
+
+
+def _ask_password(address: str) -> str:
+    return getpass(f"Password for {address}: ")

@@ -1,0 +1,40 @@
+"""`manage.py restore BACKUP --data DIR`: bring a backup back, on this machine or another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import CommandParser
+
+from filters.site.launch.claim import claimed
+from filters.site.management.base import TapestryCommand
+from filters.site.work import services
+from filters.site.work.database import make_database_ready
+
+
+class Command(TapestryCommand):
+    """Restore a backup into an empty data directory, upgrade it, and check all of it."""
+
+    help = "Restore a backup into an empty data directory."
+    needs_database = False
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("backup", type=Path, metavar="BACKUP", help="what backup has made")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Restore, and end with 1 if a check finds anything damaged."""
+        from filters.runs.store.release import begin_anew
+        from filters.upkeep.backup import restore
+        from filters.upkeep.later import add_later, end_restore
+
+        with claimed(services.data()):
+            backup = restore(options["backup"])
+            make_database_ready(restoring=True)
+            add_later(services.data())
+            begin_anew()
+            end_restore(services.data())
+        self.stdout.write(f"Restored into {services.data()} what was stored on {backup.made}.")
+        call_command("check_data", stdout=self.stdout)
+        self.stdout.write(f"Go on with: manage.py up --data {services.data()}")

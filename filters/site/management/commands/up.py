@@ -1,0 +1,60 @@
+"""`manage.py up`: start everything, say when it serves, stop it all on Ctrl-C."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from filters.people.models import User
+from filters.people.signing_in.checks import check_proxies
+from filters.site.launch.stack import Interrupted, running
+from filters.site.management.base import TapestryCommand
+
+NOBODY = "Nobody can sign in yet. Make an account with: manage.py createsuperuser"
+
+
+class Command(TapestryCommand):
+    """Start web, worker, beat, Redis and Spark; Ctrl-C stops them."""
+
+    help = "Start everything: web, worker, beat, Redis and Spark as needed. Ctrl-C stops it."
+    requires_system_checks: list[str] = []
+    needs_database = False
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--port", type=int, default=8000, help="of the web pages, on loopback")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Run until Ctrl-C, or until a part cannot start at first."""
+        self.serve(Path(settings.DATA), options["port"])
+
+    def serve(
+        self,
+        data: Path,
+        port: int,
+        prepare: Callable[[], None] = lambda: None,
+        turn: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Start everything, call ``prepare`` meanwhile and ``turn`` about twice a second."""
+        self.warn()
+        try:
+            with running(data, port, prepare) as stack:
+                self.greet(stack.url)
+                self.stdout.write(f"Tapestry is ready at {stack.url}")
+                self.stdout.flush()
+                stack.watch(turn)
+        except Interrupted:
+            self.stdout.write("Stopped.")
+
+    def warn(self) -> None:
+        """Say what looks wrong in the settings."""
+        for warning in check_proxies():
+            self.stderr.write(f"warning: {warning.msg} {warning.hint}")
+
+    def greet(self, url: str) -> None:
+        """Say how to sign in."""
+        if not User.objects.exists():
+            self.stderr.write(NOBODY)

@@ -1,0 +1,1 @@
+"""What holds for every page: headers, failures of a part, health."""

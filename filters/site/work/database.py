@@ -1,0 +1,45 @@
+"""The database of a data directory: made where it is missing, and brought to this version."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.management import call_command
+from django.db import DEFAULT_DB_ALIAS, connections
+from django.db.migrations.executor import MigrationExecutor
+
+from filters.site.work import data_dir_permissions
+from filters.site.work.restoring import check_restored
+from tapestry.core.errors import TapestryError
+
+APP_BEFORE_RELEASE = "filters"
+"""The app whose migrations made the databases of before version 1.0."""
+
+
+def make_database_ready(*, restoring: bool = False) -> None:
+    """Make the data directory and the database where they are missing, and migrate older ones.
+
+    Raise TapestryError for a database of before version 1.0, or if a restore was cut short there,
+    unless that is ``restoring`` now.
+    """
+    data_dir_permissions.create(settings.DATA)
+    if not restoring:
+        check_restored(settings.DATA)
+    if is_of_older_version(or_empty=True):
+        call_command("migrate", verbosity=0, interactive=False)
+
+
+def is_of_older_version(*, or_empty: bool = False) -> bool:
+    """Tell whether the database was made by an older version, or is empty.
+
+    Raise TapestryError for one of before version 1.0: no version reads it any more.
+    """
+    executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
+    applied = executor.loader.applied_migrations
+    if any(app == APP_BEFORE_RELEASE for app, _ in applied):
+        raise TapestryError(
+            "This data directory is of before version 1.0 of Tapestry, which nothing reads now.",
+            hint="Begin with another: manage.py up --data DIR, and ingest the mail again.",
+        )
+    if not applied and not or_empty:
+        return False
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))

@@ -1,0 +1,95 @@
+"""The parts beside this process: the tables, Redis and Spark, and where they are.
+
+``manage.py up`` writes the addresses of Redis and of its two Sparks into ``DATA/run``; the
+environment takes precedence.  They are read at each use, so that a restarted part is found again.
+
+Statements that have shown what they cost run on the first Spark.  What nobody has run yet, a
+preview or the first windows of a filter, runs on the second, which may be restarted at any time.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django.conf import settings
+
+from filters.site.work import addresses, spark_restart
+from filters.site.work.addresses import PROVEN, UNPROVEN
+from tapestry.core.file_lock import shared_lock
+from tapestry.tables.delta.log import Snapshot, Tables
+
+if TYPE_CHECKING:
+    from tapestry.plan.engine import Engine
+
+PATIENCE = {PROVEN: math.inf, UNPROVEN: 60.0}
+"""Seconds after which a Spark that is busy for nobody is restarted although it serves others."""
+
+START = 90.0
+"""Seconds that the second Spark of ``manage.py up`` may take to start: a statement waits for it."""
+
+DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
+
+
+def data() -> Path:
+    return Path(settings.DATA)
+
+
+def tables() -> Tables:
+    return Tables(data() / "tables")
+
+
+def redis_url() -> str:
+    written = addresses.written(data() / "run", "redis.url")
+    return os.environ.get("REDIS_URL") or written or DEFAULT_REDIS
+
+
+def spark_remote(server: str = PROVEN) -> str | None:
+    """Return where a Spark serves, or None if that is not set and no `up` runs here."""
+    return addresses.spark_remote(data() / "run", server)
+
+
+def engine_on(snapshot: Snapshot) -> Engine:
+    """Return an engine over a snapshot of the tables: the running Spark, else a local one.
+
+    Raises TapestryError if a Spark that should run does not answer.
+    """
+    return _engine(snapshot, PROVEN, lambda: True)
+
+
+def unproven_engine_on(snapshot: Snapshot, is_wanted: Callable[[], bool] = lambda: True) -> Engine:
+    """Return an engine on the second Spark, for what has not shown yet what it costs.
+
+    Wait for that Spark if it is being started; raise TapestryError if it does not answer then.
+    """
+    return _engine(snapshot, UNPROVEN, is_wanted)
+
+
+def _engine(snapshot: Snapshot, server: str, is_wanted: Callable[[], bool]) -> Engine:
+    from tapestry.spark.engine import SparkEngine
+    from tapestry.spark.session import reconnect
+
+    run = data() / "run"
+    is_ours = addresses.owner(run, server) is not None
+    connect_now = partial(_connect, run, server)
+    return SparkEngine(
+        reconnect(connect_now, START if is_ours and server == UNPROVEN else 0.0),
+        snapshot,
+        reopen=lambda: reconnect(connect_now),
+        running=partial(shared_lock, spark_restart.running(run, server)),
+        is_wanted=is_wanted,
+        on_given_up=partial(spark_restart.ask_if_busy, run, server, PATIENCE[server])
+        if is_ours
+        else lambda: None,
+    )
+
+
+def _connect(run: Path, server: str) -> Any:
+    """Return a session with a Spark where it is now: one that was started again is elsewhere."""
+    from tapestry.spark.session import LOCAL, connect
+
+    return connect(spark_remote(server) or LOCAL, addresses.owner(run, server))

@@ -1,0 +1,191 @@
+"""Tables of sources: where mail is pulled from, the folders there, and how each pull went."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.validators import MaxValueValidator, MinValueValidator
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+
+from filters.people.models import User
+
+
+class Source(models.Model):
+    """A mailbox or news server that somebody's mail is pulled from.
+
+    ``secret`` and ``access_token`` (XOAUTH2) are encrypted (filters.runtime.encryption).
+    ``folder_patterns`` are names of folders, or names and wildmats of newsgroups (RFC 3977,
+    section 4).  The source is pulled at ``due_at``, and again after ``every`` seconds.
+    ``failures`` counts since the last success; ``error`` and ``hint`` describe the last failure.
+    ``listened_at`` is when a process last reported that it watches the mailbox (IDLE).
+    """
+
+    class Kind(models.TextChoices):
+        IMAP = "imap", "a mailbox (IMAP)"
+        NNTP = "nntp", "news (NNTP)"
+
+    class Security(models.TextChoices):
+        TLS = "tls", "TLS"
+        STARTTLS = "starttls", "STARTTLS"
+        NONE = "none", "none"
+
+    class Method(models.TextChoices):
+        PASSWORD = "password", "a password or an app password"
+        XOAUTH2 = "xoauth2", "a token (XOAUTH2)"
+
+    owner = models.ForeignKey(User, models.CASCADE, related_name="sources")
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    host = models.CharField(max_length=253)
+    port = models.IntegerField(validators=[MinValueValidator(1), MaxValueValidator(65535)])
+    security = models.CharField(max_length=10, choices=Security.choices, default=Security.TLS)
+    user = models.CharField(max_length=254, default="", blank=True)
+    method = models.CharField(max_length=10, choices=Method.choices, default=Method.PASSWORD)
+    secret = models.TextField(default="", blank=True)
+    token_url = models.URLField(default="", blank=True)
+    client_id = models.CharField(max_length=200, default="", blank=True)
+    access_token = models.TextField(default="", blank=True)
+    access_token_until = models.BigIntegerField(default=0)
+    audience = models.CharField(max_length=200)
+    folder_patterns = models.JSONField(default=list, blank=True)
+    every = models.IntegerField(default=60, validators=[MinValueValidator(10)])
+    active = models.BooleanField(default=False)
+    due_at = models.BigIntegerField(default=0)
+    failures = models.IntegerField(default=0)
+    error = models.TextField(default="", blank=True)
+    hint = models.TextField(default="", blank=True)
+    pulled_at = models.BigIntegerField(null=True, blank=True)
+    listened_at = models.BigIntegerField(null=True, blank=True)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["host", "user", "pk"]
+        permissions = [("publish", "Can publish mail to everybody and to groups, by sources")]
+        indexes = [models.Index(fields=["due_at"], condition=Q(active=True), name="source_due")]
+
+    def __str__(self) -> str:
+        return f"{self.user} at {self.host}" if self.user else self.host
+
+    def get_absolute_url(self) -> str:
+        return reverse("source", args=[self.pk])
+
+    @property
+    def is_news(self) -> bool:
+        return self.kind == self.Kind.NNTP
+
+
+class Folder(models.Model):
+    """A folder of a source, as last seen: a mailbox of IMAP or a newsgroup.
+
+    ``read`` and ``added`` count the messages of all pulls.  While a pull has left something for
+    the next, ``reached`` of about ``total`` messages have been read.
+    """
+
+    source = models.ForeignKey(Source, models.CASCADE, related_name="folders")
+    name = models.CharField(max_length=500)
+    read = models.BigIntegerField(default=0)
+    added = models.BigIntegerField(default=0)
+    reached = models.BigIntegerField(default=0)
+    total = models.BigIntegerField(null=True, blank=True)
+    checked_at = models.BigIntegerField(null=True, blank=True)
+    added_at = models.BigIntegerField(null=True, blank=True)
+    error = models.TextField(default="", blank=True)
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["source", "name"], name="folder_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SyncState(models.Model):
+    """What is known of a folder beside its cursor (tapestry.ingest.sync_state).
+
+    Like the cursor it belongs to an account and an audience, whichever sources read the folder, and
+    stays when they go: what a server withheld is behind the cursor.
+    """
+
+    account = models.TextField()
+    audience = models.CharField(max_length=200)
+    folder = models.CharField(max_length=500)
+    state = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["audience", "account", "folder"], name="sync_state_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.folder} of {self.account} for {self.audience}"
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The state; it is stored as text if it has characters that PostgreSQL does not store."""
+        stored: dict[str, Any] = self.state
+        return json.loads(stored["text"]) if "text" in stored else stored
+
+
+class Pull(models.Model):
+    """A pull of a source that brought something or failed: instants, counts and the error.
+
+    ``skipped`` are our own deliveries, which are not taken in.
+    """
+
+    source = models.ForeignKey(Source, models.CASCADE, related_name="pulls")
+    started_at = models.BigIntegerField()
+    ended_at = models.BigIntegerField()
+    read = models.IntegerField(default=0)
+    added = models.IntegerField(default=0)
+    duplicates = models.IntegerField(default=0)
+    broken = models.IntegerField(default=0)
+    skipped = models.IntegerField(default=0)
+    error = models.TextField(default="", blank=True)
+
+    class Meta:
+        ordering = ["-pk"]
+        indexes = [models.Index(fields=["source", "-id"], name="pull_latest")]
+
+    def __str__(self) -> str:
+        return self.error or f"{self.added} added"
+
+
+class Trial(models.Model):
+    """A connection that a person asked to be tried, and what came of it; the worker tries it.
+
+    ``subject`` says what was asked, such as ``test:7``; ``question`` is what the worker needs to
+    know, encrypted, and dropped at the end.  ``answer`` is for the page; if ``error`` is empty, all
+    went well.  A person has one trial at a time.
+    """
+
+    owner = models.ForeignKey(User, models.CASCADE, related_name="trials")
+    subject = models.CharField(max_length=100)
+    question = models.TextField(default="", blank=True)
+    asked_at = models.BigIntegerField()
+    begun_at = models.BigIntegerField(null=True, blank=True)
+    ended_at = models.BigIntegerField(null=True, blank=True)
+    error = models.TextField(default="", blank=True)
+    hint = models.TextField(default="", blank=True)
+    answer = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["owner"], condition=Q(ended_at=None), name="one_trial_at_a_time"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.subject
+
+    def get_absolute_url(self) -> str:
+        return reverse("trial", args=[self.pk])
+
+    @property
+    def is_search(self) -> bool:
+        """Whether a server is looked for, and none that was named is tried."""
+        return self.subject.startswith("find:")

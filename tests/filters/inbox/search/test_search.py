@@ -1,0 +1,294 @@
+"""The search page: what is found, by whom, how it is shown, and what is not understood."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from html import unescape
+
+import pytest
+from django.test import Client
+
+from filters.authoring.lifecycle import install
+from filters.authoring.models import Filter
+from filters.inbox.models import Card, Match
+from filters.inbox.search.searches import SEARCHES, question
+from filters.inbox.tasks import search
+from filters.people.models import User
+from filters.runs.store.filter_store import DjangoClock
+from tapestry.core.clock import wall_clock
+from tapestry.core.message import Message
+from tapestry.tables.append import append_messages
+from tapestry.tables.delta.log import Tables
+
+SignIn = Callable[[User], Client]
+
+
+@pytest.fixture(autouse=True)
+def parts(engine: None, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REDIS_URL", redis_url)
+
+
+def compute(user: User, text: str, within: Filter | None = None) -> str:
+    """Search as the worker does; return the task's id."""
+    task_id = str(uuid.uuid4())
+    SEARCHES.begin(task_id, user.pk, question(text, within))
+    search.apply((text, user.pk, within and within.pk), task_id=task_id)
+    return task_id
+
+
+def page_of(client: Client, text: str, **more: str) -> str:
+    return client.get("/search/", {"q": text, **more}).content.decode()
+
+
+def test_every_page_has_a_labelled_box(alice: User, as_user: SignIn) -> None:
+    for address in ("/", "/filters/", "/filters/new/", "/me/", "/sources/", "/search/"):
+        page = as_user(alice).get(address).content.decode()
+        assert '<form class="search" role="search" action="/search/">' in page
+        assert '<label for="search"' in page and 'type="search" id="search" name="q"' in page
+
+
+def test_results_are_counted_and_their_words_marked(
+    mail: Tables, alice: User, as_user: SignIn
+) -> None:
+    compute(alice, "about plan")
+    page = page_of(as_user(alice), "about plan")
+    assert "<strong>3</strong> messages" in page
+    marked = ("The <mark>plan</mark><", "Re: The <mark>plan</mark>, between us<")
+    assert all(f'<span class="subject">{subject}' in page for subject in marked)
+    assert 'value="about plan"' in page
+    assert "/filters/new/?text=about%20plan" in page
+
+
+def test_it_shows_what_one_may_see(mail: Tables, carol: User, as_user: SignIn) -> None:
+    compute(carol, "about plan")
+    page = page_of(as_user(carol), "about plan")
+    assert "<strong>2</strong> messages" in page and "between us" not in page
+
+
+def test_words_alone_are_looked_for_and_other_meanings_offered(
+    mail: Tables, alice: User, as_user: SignIn
+) -> None:
+    compute(alice, "mentioning plan and mentioning us")
+    page = page_of(as_user(alice), "plan us")
+    assert "<strong>1</strong> message<" in page
+    assert "<mark>plan</mark>, between <mark>us</mark>" in page
+    assert "mentioning plan and mentioning us</p>" in page
+    assert "/filters/new/?text=mentioning%20plan%20and%20mentioning%20us" in page
+    assert "Or did you mean" in page
+    assert "/search/?q=from%20%22plan%20us%22" in page
+
+
+def test_a_word_in_the_body_is_shown_with_what_stands_around_it(
+    mail: Tables, alice: User, as_user: SignIn
+) -> None:
+    compute(alice, "mentioning quoted")
+    page = page_of(as_user(alice), "quoted")
+    around = "Shall we? &gt; <mark>quoted</mark> &lt;b&gt;words&lt;/b&gt; See https://example.org/"
+    assert around in page
+    assert around not in page_of(as_user(alice), "about plan")
+
+
+def test_words_of_a_filter_that_somebody_shares_are_not_marked(
+    mail: Tables, alice: User, bob: User, as_user: SignIn
+) -> None:
+    install(bob, "about plan", name="plans", visibility=Filter.Visibility.SHARED)
+    text = "in bob's plans and about re"
+    compute(alice, text)
+    page = page_of(as_user(alice), text)
+    assert '<span class="subject"><mark>Re</mark>: The plan</span>' in page
+
+
+def test_a_text_that_is_no_filter_shows_its_place_and_corrections(
+    mail: Tables, alice: User, as_user: SignIn
+) -> None:
+    response = as_user(alice).get("/search/", {"q": "replies bye jones"})
+    page = unescape(response.content.decode())
+    assert response.status_code == 400
+    assert "“bye” is not understood here." in page
+    assert '<pre class="place">replies <mark>bye</mark> jones</pre>' in page
+    assert "replies <b>by</b> jones</a>" in page
+    assert "hx-get" not in page.partition('<main id="main"')[2]
+
+
+def test_an_empty_search_says_what_one_can_write(alice: User, as_user: SignIn) -> None:
+    for text in ("", "  "):
+        page = page_of(as_user(alice), text)
+        assert "lunch friday" in page and "Phrasebook" in page
+
+
+def test_nothing_of_mail_or_query_becomes_html(
+    tables: Tables, alice: User, as_user: SignIn
+) -> None:
+    hostile = '<img src=x onerror="alert(1)"> plan </mark><script>'
+    append_messages(
+        tables, DjangoClock(), [Message("x@x", sender="a@x", sender_name=hostile, subject=hostile)]
+    )
+    for text in ("about plan", "from img and about script", 'about "<script>"'):
+        compute(alice, text)
+        page = page_of(as_user(alice), text)
+        assert "<strong>1</strong> message<" in page
+        assert "<img src=x" not in page and "<script>" not in page.partition("<main")[2]
+    page = page_of(as_user(alice), '"><script>alert(1)</script>')
+    assert "<script>alert" not in page
+
+
+class TestPages:
+    @pytest.fixture(autouse=True)
+    def many(self, tables: Tables, db: None) -> None:
+        messages = [
+            Message(f"{n}@x", subject=f"news {n:03}", received=1_000_000_000_000_000 + n // 2)
+            for n in range(120)
+        ]
+        append_messages(tables, DjangoClock(), messages)
+
+    def test_all_results_are_paged_and_ties_ordered_by_msgid(
+        self, alice: User, as_user: SignIn
+    ) -> None:
+        compute(alice, "about news")
+        client = as_user(alice)
+        shown = []
+        for number in (1, 2, 3):
+            page = page_of(client, "about news", page=str(number))
+            shown += [line.partition('"')[0] for line in page.split('data-msgid="')[1:]]
+        expected = sorted((f"{n}@x" for n in range(120)), key=lambda m: (-(int(m[:-2]) // 2), m))
+        assert shown == expected
+        assert "101–120 of 120" in page
+        assert "/search/?q=about+news&amp;page=2" in page
+        assert "51–100 of 120" in page_of(client, "about news", page="2")
+
+    def test_a_page_that_is_none_is_the_nearest(self, alice: User, as_user: SignIn) -> None:
+        compute(alice, "about news")
+        assert "101–120 of 120" in page_of(as_user(alice), "about news", page="99")
+        assert "1–50 of 120" in page_of(as_user(alice), "about news", page="²")
+
+
+class TestPolling:
+    def test_a_page_polls_until_the_worker_has_answered(
+        self, mail: Tables, alice: User, as_user: SignIn
+    ) -> None:
+        client, task = as_user(alice), str(uuid.uuid4())
+        SEARCHES.begin(task, alice.pk, question("about plan", None))
+        poll = f"/search/{task}/?q=about+plan"
+        page = client.get(f"{poll}&turn=7").content.decode()
+        assert f'hx-get="/search/{task}/?q=about+plan&amp;turn=8"' in page
+        search.apply(("about plan", alice.pk), task_id=task)
+        page = client.get(poll).content.decode()
+        assert "<strong>3</strong> messages" in page and task not in page
+
+    def test_a_reload_waits_for_the_search_under_way(self, alice: User) -> None:
+        task = str(uuid.uuid4())
+        SEARCHES.begin(task, alice.pk, question("about plan", None))
+        started = SEARCHES.start(search, alice.pk, question("about plan", None), "x", alice.pk)
+        assert started == task
+
+    def test_nobody_else_can_fetch_it(
+        self, mail: Tables, alice: User, bob: User, as_user: SignIn
+    ) -> None:
+        task = compute(alice, "about plan")
+        SEARCHES.begin(task, bob.pk, question("about plan", None))
+        page = as_user(bob).get(f"/search/{task}/?q=about+plan").content.decode()
+        assert "The plan" not in page and "turn=2" in page
+
+    def test_an_older_search_says_that_another_was_begun(
+        self, alice: User, as_user: SignIn
+    ) -> None:
+        first, second = str(uuid.uuid4()), str(uuid.uuid4())
+        SEARCHES.begin(first, alice.pk, "a")
+        SEARCHES.begin(second, alice.pk, "b")
+        page = as_user(alice).get(f"/search/{first}/?q=from+x").content.decode()
+        assert "You have started another search since." in page and "hx-get" not in page
+
+    def test_it_gives_up_with_a_sentence(self, alice: User, as_user: SignIn) -> None:
+        task = str(uuid.uuid4())
+        SEARCHES.begin(task, alice.pk, "a")
+        page = as_user(alice).get(f"/search/{task}/?q=from+x&turn=60").content.decode()
+        assert "This is taking too long" in page and "hx-get" not in page
+
+    def test_an_older_result_is_dropped_for_newer_ones(
+        self, mail: Tables, alice: User, redis_url: str
+    ) -> None:
+        texts = [f"about x{n}" for n in range(10)]
+        for text in texts:
+            compute(alice, text)
+        kept = [SEARCHES.of_question(question(text, None), alice.pk) for text in texts]
+        assert [answer is not None for answer in kept] == [False, False] + [True] * 8
+
+
+class TestAfterwards:
+    def test_back_shows_the_same_results_until_one_asks_again(
+        self, mail: Tables, alice: User, as_user: SignIn
+    ) -> None:
+        client = as_user(alice)
+        compute(alice, "about plan")
+        append_messages(mail, DjangoClock(), [Message("new@x", subject="another plan")])
+        assert "<strong>3</strong> messages" in page_of(client, "about plan")
+        response = client.get("/search/", {"q": "about plan", "again": ""})
+        assert response["Location"] == "/search/?q=about+plan"
+        assert SEARCHES.of_question(question("about plan", None), alice.pk) is None
+
+    def test_who_left_a_group_is_not_shown_what_was_found_before(
+        self, mail: Tables, alice: User, as_user: SignIn
+    ) -> None:
+        task = compute(alice, "from mary@example.org")
+        assert "For parc" in page_of(as_user(alice), "from mary@example.org")
+        alice.groups.clear()
+        page = as_user(alice).get(f"/search/{task}/?q=from+mary%40example.org").content.decode()
+        assert "Your groups have changed since." in page and "For parc" not in page
+
+    def test_a_message_opens_beside_the_results(
+        self, mail: Tables, alice: User, as_user: SignIn
+    ) -> None:
+        compute(alice, "about plan")
+        page = page_of(as_user(alice), "about plan", open="plan@example.org")
+        shown = 'data-msgid="plan@example.org" data-audience="public">'
+        assert f'<article class="message" {shown}' in page
+        assert "<strong>3</strong> messages" in page
+        missing = as_user(alice).get("/search/", {"q": "about plan", "open": "none@x"})
+        assert missing.status_code == 404
+
+
+class TestWithinAFilter:
+    @pytest.fixture
+    def filter_(self, mail: Tables, alice: User) -> Filter:
+        """A filter of Alice whose list has one message."""
+        made = install(alice, "from mary@example.org", name="of-mary")
+        assert isinstance(made, Filter)
+        card = Card.objects.create(msgid="plan@example.org", audience="public", ts=1, received=1)
+        now = wall_clock()
+        Match.objects.create(
+            filter=made, msgid=card.msgid, audience="public", matched_at=1, stored_at=1,
+            shown_at=now, card=card, refreshed_at=1,
+        )  # fmt: skip
+        return made
+
+    def test_only_what_the_filter_delivered_is_found(
+        self, filter_: Filter, alice: User, as_user: SignIn
+    ) -> None:
+        compute(alice, "about plan", filter_)
+        page = page_of(as_user(alice), "about plan", **{"in": "of-mary"})
+        assert "<strong>1</strong> message<" in page
+        assert "Search in of-mary" in page
+        assert 'name="in" value="of-mary" checked' in page
+        assert "?text=%28about%20plan%29%20and%20in%20filter%20of-mary" in page
+
+    def test_what_cannot_be_kept_as_a_filter_in_it_is_not_kept_as_one_of_all_mail(
+        self, filter_: Filter, alice: User, as_user: SignIn
+    ) -> None:
+        text = "SELECT m.msgid FROM messages m WHERE m.subject HAS 'plan'"
+        compute(alice, text, filter_)
+        compute(alice, text)
+        page = page_of(as_user(alice), text, **{"in": "of-mary"})
+        assert "cannot be kept as a filter, because it looks only in of-mary" in page
+        assert "Keep as filter" not in page and "Keep as filter" in page_of(as_user(alice), text)
+
+    def test_its_list_offers_it(self, filter_: Filter, alice: User, as_user: SignIn) -> None:
+        page = as_user(alice).get("/in/of-mary/").content.decode()
+        assert 'type="checkbox" name="in" value="of-mary">' in page
+
+    def test_not_within_the_filter_of_somebody_else(
+        self, filter_: Filter, bob: User, as_user: SignIn
+    ) -> None:
+        for name in ("of-mary", "nothing"):
+            response = as_user(bob).get("/search/", {"q": "about plan", "in": name})
+            assert response.status_code == 404

@@ -1,0 +1,150 @@
+"""Parts are looked after: real processes, which only sleep."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from filters.site.launch import parts as parts_module
+from filters.site.launch.parts import Part, Parts
+from filters.site.work import endings
+from tapestry.core.child_process import Child, spawn
+from tapestry.core.errors import TapestryError
+from tapestry.core.file_lock import file_lock
+
+SLEEP = "import time; time.sleep(600)"
+FAIL = "import sys; sys.exit('It cannot be.')"
+
+
+class Started:
+    """Starts a part of a name, and counts how often; ``program`` is what it runs."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self.directory, self.name = directory, name
+        self.program = SLEEP
+        self.count = 0
+
+    def __call__(self) -> Child:
+        self.count += 1
+        argv = [sys.executable, "-c", self.program]
+        return spawn(self.name, argv, self.directory / f"{self.name}.log")
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Callable[[str], tuple[Part, Started]]]:
+    """Make a part; those that still run at the end are stopped."""
+    made = Parts()
+
+    def part(name: str) -> tuple[Part, Started]:
+        started = Started(tmp_path, name)
+        made.others.append(Part(started(), started, asked=tmp_path / f"{name}.again"))
+        return made.others[-1], started
+
+    yield part
+    made.stop()
+
+
+Make = Callable[[str], tuple[Part, Started]]
+
+
+def kill(part: Part) -> None:
+    os.kill(part.child.process.pid, signal.SIGKILL)
+    part.child.process.wait()
+
+
+def test_one_that_is_killed_is_started_again_and_the_others_go_on(make: Make) -> None:
+    (one, _), (other, _) = make("one"), make("other")
+    parts, before = Parts(others=[one, other]), other.child
+    kill(one)
+    parts.tend()
+    assert one.child.alive and other.child is before and before.alive
+    assert parts.endings() == []
+
+
+def test_one_that_dies_again_and_again_is_told_and_ends_no_other(
+    make: Make, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(parts_module, "time", SimpleNamespace(monotonic=lambda: 1000.0))
+    (one, started), (other, _) = make("one"), make("other")
+    parts = Parts(others=[one, other])
+    started.program = FAIL
+    kill(one)
+    for _ in range(3):
+        parts.tend()
+        one.child.process.wait()
+    assert started.count == 2, "the second pause has not passed"
+    assert other.child.alive
+    (told,) = parts.endings()
+    assert (told.name, told.log, told.times, told.is_down) == ("one", "one.log", 2, True)
+    assert "ended by signal 9" in caplog.text and "is: It cannot be." in caplog.text
+
+
+def test_one_that_cannot_be_started_is_told_and_tried_again(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    one, started = make("one")
+
+    def refuse() -> Child:
+        raise TapestryError("Spark needs Java 17 or newer.")
+
+    one.again = refuse
+    parts = Parts(behind=[one])
+    kill(one)
+    parts.tend()
+    assert "one cannot be started: Spark needs Java 17 or newer." in caplog.text
+    assert [each.times for each in parts.endings()] == [2]
+    one.again = started
+    assert one.state.due is not None
+    one.state = replace(one.state, due=0.0)
+    parts.tend()
+    assert one.child.alive
+
+
+def test_one_that_others_ask_to_replace_is(make: Make) -> None:
+    one, started = make("one")
+    before = one.child
+    assert one.asked is not None
+    one.asked.touch()
+    Parts(behind=[one]).tend()
+    assert one.child.alive and not before.alive and not one.asked.exists()
+    assert started.count == 2
+
+
+def test_after_redis_all_that_use_it_are_started_again_and_no_spark_is(make: Make) -> None:
+    (redis, _), (spark, _), (worker, _) = make("redis"), make("spark"), make("worker")
+    parts = Parts(behind=[spark, redis], others=[worker], redis=redis)
+    before = (spark.child, worker.child)
+    kill(redis)
+    parts.tend()
+    assert (spark.child is before[0], worker.child is before[1]) == (True, False)
+    assert redis.child.alive and worker.child.alive and not before[1].alive
+
+
+def test_while_redis_is_down_nothing_uses_it(make: Make) -> None:
+    (redis, started), (worker, _) = make("redis"), make("worker")
+    parts = Parts(behind=[redis], others=[worker], redis=redis)
+    started.program = FAIL
+    kill(redis)
+    parts.tend()
+    redis.child.process.wait()
+    parts.tend()
+    assert not worker.child.alive
+    started.program = SLEEP
+    redis.state = replace(redis.state, due=0.0)
+    parts.tend()
+    assert redis.child.alive and worker.child.alive
+
+
+def test_what_has_ended_is_read_only_while_an_up_runs(tmp_path: Path) -> None:
+    told = endings.Ending("Beat", "beat.log", 2, 5, True)
+    (tmp_path / endings.NAME).write_text(endings.dump([told]))
+    assert endings.read(tmp_path) == []
+    with file_lock(tmp_path / "up.lock"):
+        assert endings.read(tmp_path) == [told]

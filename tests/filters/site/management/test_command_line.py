@@ -1,0 +1,123 @@
+"""The command line: our commands first, a data directory for each, and words before imports."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.paths import ROOT
+
+from filters.site.management.command_line import WITHOUT_DATA, choose_data_directory, ours
+from filters.site.work.addresses import LOCK, UNPROVEN, spark_remote
+from tapestry.core.file_lock import file_lock
+
+
+def manage(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT, env={"PATH": "/usr/bin:/bin", **environ}, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+
+def test_help_names_our_commands_first() -> None:
+    shown = manage("--help").stdout
+    assert shown.index("    up ") < shown.index("[auth]") and "[filters]" not in shown
+    for name in (module.replace("_", "-") for module in ours()):
+        assert f"\n    {name} " in shown
+    assert "ask FILTER" in shown and "what matches now, the newest first." in shown
+    assert set(manage("help", "--commands").stdout.split()) > set(ours())
+
+
+@pytest.mark.parametrize("name", sorted(set(ours()) - WITHOUT_DATA))
+def test_every_command_takes_a_data_directory(name: str) -> None:
+    from django.core.management import load_command_class
+
+    parser = load_command_class("filters", name).create_parser("manage.py", name)
+    assert "--data DIR" in parser.format_help()
+
+
+@pytest.mark.parametrize("spelling", [["--data", "there"], ["--data=there"]])
+def test_it_is_chosen_before_the_settings_are_read(spelling: list[str]) -> None:
+    environ: dict[str, str] = {"TAPESTRY_DATA": "/elsewhere"}
+    there = str(Path("there").absolute())
+    kept = choose_data_directory(["manage.py", "tick", *spelling, "-v2"], environ)
+    assert (kept, environ) == (
+        ["manage.py", "tick", "--data", "there", "-v2"], {"TAPESTRY_DATA": there},
+    )  # fmt: skip
+    kept = choose_data_directory(["manage.py", "migrate", *spelling], environ)
+    assert kept == ["manage.py", "migrate"], "commands of Django's work there too"
+    for name in WITHOUT_DATA:
+        given = ["manage.py", name, *spelling]
+        assert choose_data_directory(given, {}) == given
+
+
+def test_commands_work_there(tmp_path: Path) -> None:
+    letter = tmp_path / "a.eml"
+    letter.write_bytes(b"From: joe@x.org\nMessage-ID: <1@x>\nSubject: hello\n\nHello.\n")
+    data = tmp_path / "there"
+    done = manage("ingest", str(letter), "--data", str(data), TAPESTRY_DATA=str(tmp_path / "no"))
+    assert "1 added" in done.stdout and (data / "db.sqlite3").exists()
+    assert not (tmp_path / "no").exists()
+    done = manage("forget", "--audience", "public", "--yes", f"--data={data}")
+    assert done.stdout.startswith("1 messages")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["tick", "--data"], "--data: it names no directory"),
+        (["tick", "--data", ""], "--data: it names no directory"),
+        (["bench", "append", "--data", "x"], "unrecognized arguments: --data x"),
+    ],
+)
+def test_a_wrong_one_is_said_in_words(arguments: list[str], words: str) -> None:
+    done = manage(*arguments)
+    assert words in done.stderr and done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_one_that_comes_too_late_is_not_passed_over(tmp_path: Path) -> None:
+    from django.core.management import call_command
+
+    from tapestry.core.errors import TapestryError
+
+    with pytest.raises(TapestryError, match="chosen before the settings"):
+        call_command("tick", data_directory=tmp_path / "other")
+
+
+class TestAsking:
+    def test_the_first_words_come_before_django(self, tmp_path: Path) -> None:
+        """What is imported before them is small: it takes no second."""
+        program = (
+            "import sys, os; os.environ['DJANGO_SETTINGS_MODULE'] = 'tapestry.settings';"
+            "from filters.site.management import command_line as c;"
+            "c.announce_spark(); print(*sys.modules)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True,
+            env={"PATH": "/usr/bin:/bin", "TAPESTRY_DATA": str(tmp_path)}, check=True, timeout=300,
+        )  # fmt: skip
+        assert done.stderr == "Starting Spark…\n"
+        large = {"django.contrib.auth", "pyarrow", "deltalake", "sqlglot", "pyspark", "redis"}
+        assert not large.intersection(done.stdout.split())
+
+    def test_it_says_so_first(self, tmp_path: Path) -> None:
+        done = manage("ask", "replies bye", "--data", str(tmp_path))
+        assert done.stderr.startswith("Starting Spark…\nerror: ")
+        assert manage("ask", "--help").stderr == ""
+
+    def test_the_spark_of_an_up_that_runs_there_is_asked(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("SPARK_REMOTE")
+        address = tmp_path / "run" / f"{UNPROVEN}.remote"
+        address.parent.mkdir()
+        address.write_text("sc://127.0.0.1:1\n")
+        assert spark_remote(tmp_path / "run", UNPROVEN) is None, "it was killed"
+        with file_lock(tmp_path / "run" / LOCK) as held:
+            assert held and spark_remote(tmp_path / "run", UNPROVEN) == "sc://127.0.0.1:1"
+            done = manage("ask", "replies bye", "--data", str(tmp_path))
+            assert done.stderr.startswith("Asking the Spark that runs…\n")

@@ -1,0 +1,92 @@
+"""Something of alice's behind every address of the site."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from support.every_address import every_address
+
+from filters.authoring.models import Filter
+from filters.compose.models import OutgoingMessage
+from filters.delivery import links
+from filters.delivery.mail.bounces import post_url
+from filters.delivery.mail.kept import keep
+from filters.delivery.models import Address, Destination, Feed, KeptMail
+from filters.inbox.models import AppraiserRule, Card, Match, Mute
+from filters.people.models import User
+from filters.runs.models import SetAside
+from filters.sources.models import Source, Trial
+from tapestry.core.clock import wall_clock
+from tapestry.tables.delta.log import Tables
+
+MAIL = b"Message-ID: <d@x>\r\nSubject: 3 new\r\nContent-Type: text/html\r\n\r\n<p>Three</p>"
+
+
+@pytest.fixture
+def addresses(mail: Tables, alice: User) -> dict[str, str]:
+    """Every address by its route, with keys and tokens of what is alice's."""
+    now = wall_clock()
+    jones = Filter.objects.create(pk=1, owner=alice, name="jones", text="by jones")
+    card = Card.objects.create(pk=1, msgid="plan@example.org", audience="public", ts=1, received=1)
+    at = dict.fromkeys(("matched_at", "stored_at", "shown_at", "refreshed_at"), now)
+    Match.objects.create(
+        pk=1, filter=jones, msgid=card.msgid, audience="public", card=card, sequence=1, **at
+    )
+    hook = Destination.objects.create(pk=1, owner=alice, kind="webhook", name="hook")
+    Source.objects.create(pk=1, owner=alice, kind="imap", host="x", port=993, audience="public")
+    Trial.objects.create(pk=1, owner=alice, subject="test:1", asked_at=now)
+    Feed.objects.create(pk=1, owner=alice, token="of-alice")
+    AppraiserRule.objects.create(pk=1, owner=alice, weight=5, text="from Jones")
+    Mute.objects.create(pk=1, owner=alice, root="m")
+    draft = OutgoingMessage.objects.create(pk=1, owner=alice, subject="A draft", changed_at=now)
+    Address.objects.create(pk=1, owner=alice, email="al@example.org")
+    tried = dict.fromkeys(("first_at", "last_at", "try_again_at"), now)
+    SetAside.objects.create(pk=1, kind="source", key="1", **tried)
+    keep(MAIL, "al@example.org", alice)
+
+    def token(address: str) -> str:
+        return address.rstrip("/").rpartition("/")[2]
+
+    values = {
+        "pk": "1",
+        "name": "jones",
+        "kind": "webhook",
+        "kept-mail.pk": str(KeptMail.objects.get().pk),
+        "kept-mail-html.pk": str(KeptMail.objects.get().pk),
+        "act.act": "vote",
+        "act.token": token(links.acts_of()(1, "alice", card.msgid)[0].url),
+        "unsubscribe.token": token(links.unsubscribe_url(hook)),
+        "confirm.token": token(links.confirm_url(1, "al@example.org")),
+        "bounces.token": token(post_url()),
+        "feed.token": "of-alice",
+        "key": "forged",
+        "token": "forged",
+        "task": str(uuid.uuid4()),
+        "step": str(uuid.uuid4()),
+        "action": "done",
+        "uid": str(draft.uid),
+        "id": str(alice.pk),
+        "object_id": "1",
+        "content_type_id": "1",
+        "app_label": "filters",
+        "url": "nothing",
+    }
+    found = every_address(values)
+    for route in found:
+        if route.startswith("message/"):
+            found[route] += "?id=plan@example.org&part=1"
+    found["filters/like/"] += "?id=plan@example.org"
+    return found
+
+
+@pytest.fixture
+def browsers(alice: User, carol: User, as_user: Callable[[User], Client]) -> dict[str, Client]:
+    """Browsers of a stranger, of alice, of somebody else, and of the staff."""
+    staff = User.objects.create_superuser("root", "root@example.org", "secret")
+    signed_in = {"alice": as_user(alice), "carol": as_user(carol), "staff": as_user(staff)}
+    for browser in (stranger := Client(), *signed_in.values()):
+        browser.raise_request_exception = False
+    return {"stranger": stranger, **signed_in}
