@@ -23,7 +23,7 @@ from django.db.models.functions import Lower
 from filters.authoring.models import Filter, Reference
 from filters.authoring.understanding import FilterName, track_references, understand
 from filters.people import people
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs.models import SharedWindow
 from filters.site.work.batching import batched, in_batches
 from tapestry.core.errors import TapestryError
@@ -47,13 +47,12 @@ class Change:
     """What is about to be stored, and which filters are compiled again for it.
 
     ``filters``: by owner and name, the text and the visibility of a filter; None if it will not
-    be there.  ``user`` and ``profile`` are as they will be.
+    be there.  ``user`` is as it will be.
     """
 
     which: Q = NOBODY
     filters: Mapping[tuple[int, str], tuple[str, str] | None] = field(default_factory=dict)
     user: User | None = None
-    profile: Profile | None = None
 
     @classmethod
     def of_filter(cls, owner: User, before: Definition | None, after: Definition | None) -> Change:
@@ -108,7 +107,6 @@ class _Snapshot(people.Directory):
     def __init__(self, change: Change) -> None:
         self._change = change
         self._named: dict[str, list[User]] = {}
-        self._profiles: dict[int, Profile] = {}
         self._texts: dict[tuple[int, str], list[tuple[str, str]]] = {}
 
     def current(self, user: User) -> User:
@@ -123,15 +121,6 @@ class _Snapshot(people.Directory):
                 users.append(changed)
             self._named[name] = users
         return self._named[name]
-
-    def profile(self, user: User) -> Profile:
-        changed = self._change.profile
-        if changed is not None and changed.user_id == user.pk:
-            return changed
-        if user.pk not in self._profiles:
-            known = User(pk=user.pk) if user is self._change.user else user  # not as it was read
-            self._profiles[user.pk] = super().profile(known)
-        return self._profiles[user.pk]
 
     def texts(self, owner: User, name: str) -> Sequence[tuple[str, str]]:
         key = (owner.pk, name.lower())
@@ -162,8 +151,8 @@ class _Snapshot(people.Directory):
         """Return this, now that the change is stored: what it concerns is looked up again."""
         after, change = _Snapshot(Change()), self._change
         after._texts = {key: said for key, said in self._texts.items() if key not in change.filters}
-        if change.user is None and change.profile is None:
-            after._named, after._profiles = self._named, self._profiles
+        if change.user is None:
+            after._named = self._named
         return after
 
 
@@ -250,7 +239,7 @@ def compiled_now(filter_: Filter) -> Outcome:
 
 
 def _rows(which: Q) -> Iterable[Filter]:
-    rows = Filter.objects.filter(which).select_related("owner__profile").order_by("pk")
+    rows = Filter.objects.filter(which).select_related("owner").order_by("pk")
     return rows.defer("tql", "phrase", "display_tql", "error")
 
 

@@ -14,7 +14,6 @@ from django.utils import timezone
 from filters.authoring.lifecycle import NAME_TAKEN, change, install
 from filters.authoring.models import LONGEST_TITLE, Filter, filter_name, filter_title
 from filters.delivery.models import Destination
-from filters.people import people
 from filters.people.forms import LAST_YEAR
 from filters.people.models import User
 from filters.people.timeliness_field import TimelinessField
@@ -117,7 +116,7 @@ class FilterForm(forms.Form):
         offered: Any = self.fields["destinations"]
         offered.queryset = owner.destinations.filter(all_filters=False)
         self.of_all_filters = owner.destinations.filter(all_filters=True)
-        self.fields["timeliness"].widget.offer_usual(people.usual_timeliness(owner))
+        self.fields["timeliness"].widget.offer_usual(owner.timeliness)
 
     def store(self) -> Filter:
         """Create the filter, or change it; another text, mail or mode starts it again.

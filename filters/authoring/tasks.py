@@ -74,7 +74,7 @@ def preview_for(
         "live": live,
         "audiences": audiences,
         "text": text,
-        "weeks": count_weeks(received, people.time_zone(user), at),
+        "weeks": count_weeks(received, user.zone, at),
         "overlap": count_overlap(user, [msgid for msgid, _ in rows]),
     }
 

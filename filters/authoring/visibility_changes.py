@@ -23,31 +23,32 @@ from filters.authoring.models import Filter
 from filters.inbox.lists.cards import CopyKey, ensure_cards
 from filters.inbox.models import Match, MessageState
 from filters.people import people
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs.store.shared_window import begin_again, run_again
 from filters.runs.store.visibility_loss import Pair, drop_invisible, move_states
 from filters.site.work import services
 
 _OLD_NAME = "_old_username"
-"""Attribute of an account or profile saved with a new `me`: the old username."""
+"""Attribute of an account that is saved with a new `me`: the old username."""
 
 _NEW_ZONE = "_has_new_zone"
-"""Attribute of a profile saved with another time zone."""
+"""Attribute of an account that is saved with another time zone."""
 
 _AHEAD = "_compiled_ahead"
-"""Attribute of an account or profile in whose transaction it is saved: what was compiled before."""
+"""Attribute of an account in whose transaction it is saved: what was compiled before."""
 
-WATCHED = ("username", "email", "is_active")
-"""Fields of an account that decide what its filters see, who `me` is, and whether they run."""
+ME = ("username", "email", "aliases")
+"""Fields of an account that say who `me` is."""
+
+WATCHED = (*ME, "is_active", "time_zone")
+"""Fields of an account by which filters are run again, or compiled."""
 
 
 def connect_signals() -> None:
-    """Follow every change of accounts, profiles, groups and memberships."""
+    """Follow every change of accounts, groups and memberships."""
     people.Saving.within = _saving
     pre_save.connect(_account_changes, sender=User, dispatch_uid="account")
     post_save.connect(_me_changed, sender=User, dispatch_uid="account saved")
-    pre_save.connect(_profile_changes, sender=Profile, dispatch_uid="profile")
-    post_save.connect(_me_changed, sender=Profile, dispatch_uid="profile saved")
     m2m_changed.connect(_members_changed, sender=User.groups.through, dispatch_uid="members")
     pre_save.connect(_group_changes, sender=Group, dispatch_uid="group")
     post_save.connect(_group_changed, sender=Group, dispatch_uid="group saved")
@@ -55,57 +56,53 @@ def connect_signals() -> None:
 
 
 @contextmanager
-def _saving(instance: User | Profile) -> Iterator[None]:
-    """Have what depends on an account or profile compiled before the transaction that saves it."""
+def _saving(account: User, fields: Collection[str]) -> Iterator[None]:
+    """Have what depends on an account compiled before the transaction that saves its fields."""
     ahead = Ahead()
-    with ahead.locked(lambda: _change_of(instance), lambda: None):
-        setattr(instance, _AHEAD, ahead)
+    with ahead.locked(lambda: _change_of(account, fields), lambda: None):
+        setattr(account, _AHEAD, ahead)
         try:
             yield
         finally:
-            delattr(instance, _AHEAD)
+            delattr(account, _AHEAD)
 
 
-def _change_of(instance: User | Profile) -> Change:
-    if isinstance(instance, User):
-        before = User.objects.filter(pk=instance.pk).first()
-        if before is None or before.email == instance.email:
-            return Change()
-        return Change(filters_of(before.username), user=instance)
-    same = Profile.objects.filter(pk=instance.pk, aliases=instance.aliases)
-    if same.filter(time_zone=instance.time_zone).exists():
+def _change_of(account: User, fields: Collection[str]) -> Change:
+    """Return the change of an account as it is stored, with these fields as they will be."""
+    stored = User.objects.filter(pk=account.pk).first()
+    if stored is None or not _differing(stored, account, {*ME, "time_zone"}.intersection(fields)):
         return Change()
-    return Change(filters_of(instance.user.username), profile=instance)
+    username = stored.username
+    for name in fields:
+        setattr(stored, name, getattr(account, name))
+    return Change(filters_of(username), user=stored)
+
+
+def _differing(before: User, after: User, fields: Collection[str]) -> set[str]:
+    return {field for field in fields if getattr(before, field) != getattr(after, field)}
 
 
 def _account_changes(instance: User, update_fields: Collection[str] | None, **_: Any) -> None:
     fields = WATCHED if update_fields is None else set(WATCHED) & set(update_fields)
     before = User.objects.filter(pk=instance.pk).first() if fields and instance.pk else None
-    if before is not None and any(getattr(before, f) != getattr(instance, f) for f in fields):
+    changed = _differing(before, instance, fields) if before is not None else set()
+    if before is not None and changed - {"time_zone"}:
         run_again(Filter.objects.filter(owner=instance.pk))
-        if (before.username, before.email) != (instance.username, instance.email):
-            setattr(instance, _OLD_NAME, before.username)
-
-
-def _profile_changes(instance: Profile, **_: Any) -> None:
-    same = Profile.objects.filter(pk=instance.pk, aliases=instance.aliases)
-    if not same.exists():
-        run_again(Filter.objects.filter(owner=instance.user_id))
-        setattr(instance, _OLD_NAME, instance.user.username)
-    elif not same.filter(time_zone=instance.time_zone).exists():
+    if before is not None and changed.intersection(ME):
+        setattr(instance, _OLD_NAME, before.username)
+    elif "time_zone" in changed:
         setattr(instance, _NEW_ZONE, True)
 
 
-def _me_changed(instance: User | Profile, **_: Any) -> None:
+def _me_changed(instance: User, **_: Any) -> None:
     """Recompile the filters that say `me` or a date, and those that refer to them."""
     old_name = instance.__dict__.pop(_OLD_NAME, None)
     has_new_zone = instance.__dict__.pop(_NEW_ZONE, False)
-    user = instance if isinstance(instance, User) else instance.user
     ahead = instance.__dict__.get(_AHEAD)
     if has_new_zone:
-        recompile_all_of(user.username, None, changed_only=True, ahead=ahead)
+        recompile_all_of(instance.username, None, changed_only=True, ahead=ahead)
     if old_name is not None:
-        for name in {old_name, user.username}:
+        for name in {old_name, instance.username}:
             # The save may be part of a transaction: no clock.
             recompile_all_of(name, None, ahead=ahead)
 

@@ -13,7 +13,6 @@ from filters.compose.models import OutgoingMessage
 from filters.compose.parents import Parent, find_parent, original_of, referred
 from filters.compose.senders import sender_of
 from filters.delivery.mail.outgoing import site_host
-from filters.people import people
 from filters.people.models import User
 from filters.sources.models import Source
 from tapestry.compose.letter import LONGEST_TEXT, File, Letter, newsgroup, to_bytes
@@ -83,7 +82,7 @@ def seal(draft: OutgoingMessage) -> Sealed:
     written = Letter(
         sender,
         f"{uuid.uuid4().hex}@{site_host()}",
-        to_datetime(wall_clock()).astimezone(people.time_zone(owner)),
+        to_datetime(wall_clock()).astimezone(owner.zone),
         draft.subject,
         draft.body,
         unique(to),

@@ -7,7 +7,6 @@ from datetime import datetime
 
 from filters.compose.models import OutgoingMessage
 from filters.compose.senders import own_addresses, usual_sender
-from filters.people import people
 from filters.people.models import User
 from filters.reading import reading
 from filters.site.work import services
@@ -111,6 +110,6 @@ def _shown_headers(owner: User, parent: Parent) -> list[tuple[str, str]]:
 def _local(owner: User, message: Message) -> datetime | None:
     instant = message.date if message.date is not None else message.received
     try:
-        return None if instant is None else to_datetime(instant).astimezone(people.time_zone(owner))
+        return None if instant is None else to_datetime(instant).astimezone(owner.zone)
     except (OverflowError, ValueError):
         return None

@@ -55,7 +55,7 @@ def _batch(claim: Claim, rows: Mapping[int, _Row]) -> Batch:
     owner = claim.destination.owner
     muted = {mute.root for mute in owner.mutes.all()}
     heard = (row for row in rows.values() if row.root not in muted)
-    matches = _delivered(heard, people.audiences(owner), people.time_zone(owner))
+    matches = _delivered(heard, people.audiences(owner), owner.zone)
     return Batch(claim.key, claim.after, claim.until, matches)
 
 

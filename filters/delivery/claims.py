@@ -136,7 +136,7 @@ def claim(name: str, keys: Collection[int], most: Mapping[str, int]) -> list[Cla
         # Its owner may have chosen another address since, which is not confirmed.
         destinations = list(
             claimed.filter(pk__in=_deliverable().filter(holder=name))
-            .select_related("owner__profile", "address")
+            .select_related("owner", "address")
             .prefetch_related("owner__groups", "owner__mutes", "subscriptions")
             .order_by("pk")
         )

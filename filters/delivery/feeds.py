@@ -79,7 +79,7 @@ def state_of(feed: Feed, before: int | None = None) -> FeedState:
         list(named.order_by("pk").values_list("pk", "name", "title")),
         list(Mute.objects.filter(owner=feed.owner).aggregate(Count("pk"), Max("pk")).values()),
         audiences,
-        people.time_zone(feed.owner).key,
+        feed.owner.zone.key,
     ]
     digest = keyed_digest("feed", json.dumps(parts))
     is_settled = updated // SECOND * SECOND <= wall_clock() - SETTLED
@@ -101,7 +101,7 @@ def document_of(feed: Feed, state: FeedState, before: int | None = None) -> tupl
     sequences = list(shown.order_by("-sequence").values_list("sequence", flat=True)[: MOST + 1])
     last = sequences[:MOST][-1:]
     matches = shown.filter(sequence__gte=last[0]) if last else shown.none()
-    entries = delivered(matches, audiences, people.time_zone(owner))
+    entries = delivered(matches, audiences, owner.zone)
     url = links.absolute(feed.get_absolute_url())
     page = reverse("inbox") if feed.filter is None else feed.filter.get_absolute_url()
     excerpts = excerpts_of(entries)

@@ -57,9 +57,7 @@ def sample(destination: Destination, key: str) -> Batch:
         stored = stored.filter(filter__subscriptions__destination=destination)
     most = min(MOST, WAYS[destination.kind].most or MOST)
     newest = list(stored.order_by("-sequence").values_list("pk", "sequence")[:most])
-    matches = delivered(
-        stored.filter(pk__in=[pk for pk, _ in newest]), audiences, people.time_zone(owner)
-    )
+    matches = delivered(stored.filter(pk__in=[pk for pk, _ in newest]), audiences, owner.zone)
     positions = [match.sequence for match in matches]
     return Batch(key, min(positions, default=1) - 1, max(positions, default=0), matches)
 

@@ -27,4 +27,4 @@ def after(
     if not positions:
         return (), None
     owner, part = filter_.owner, stored.filter(sequence__lte=positions[-1])
-    return delivered(part, people.audiences(owner), people.time_zone(owner)), positions[-1]
+    return delivered(part, people.audiences(owner), owner.zone), positions[-1]

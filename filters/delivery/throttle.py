@@ -13,7 +13,6 @@ from typing import NamedTuple
 from filters.authoring.models import Filter
 from filters.delivery.models import Delivery, Destination
 from filters.delivery.scope import matches_in, scopes_of
-from filters.people import people
 from filters.site.work.clock_step import SLACK
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.timing.flood import is_flood, time_until_free
@@ -86,9 +85,9 @@ def waits(destinations: Collection[Destination]) -> dict[int, Wait]:
 def _rests(destinations: Collection[Destination], now: int) -> Iterator[tuple[int, Wait]]:
     """Yield when the owners' quiet hours and holidays end."""
     for destination in destinations:
-        profile = getattr(destination.owner, "profile", None)
-        if profile is not None and profile.rules != NO_RULES:
-            end = allowed_from(profile.rules, now, people.zone(profile.time_zone))
+        owner = destination.owner
+        if owner.rules != NO_RULES:
+            end = allowed_from(owner.rules, now, owner.zone)
             yield destination.pk, Wait(end, "your quiet hours or your holiday end then")
 
 
@@ -126,7 +125,7 @@ def _times(destinations: Collection[Destination], now: int) -> Iterator[tuple[in
         text = destination.settings.get(TIMELINESS)
         since = first_waiting(destination) if text else None
         if text and since is not None:
-            zone = people.time_zone(destination.owner)
+            zone = destination.owner.zone
             since = max(since, destination.settings.get(TIMED_AT, 0))
             since = now - HOUR if since > now + SLACK else since
             instant = shown_at(parse_timeliness(text), since, zone)

@@ -17,7 +17,6 @@ from django.db.models import QuerySet
 from filters.authoring.models import Filter
 from filters.inbox.lists import listing
 from filters.inbox.models import Card
-from filters.people import people
 from filters.people.models import User
 from filters.runs.store.message_states import returned
 from filters.site.work.batching import KEYS, in_batches
@@ -84,7 +83,7 @@ def newest(
     None if they are not in a window of the newest days that has few messages, with what came back.
     """
     matches = listing.listed(user, filter_).order_by()
-    zone = people.time_zone(user)
+    zone = user.zone
     today = to_datetime(wall_clock()).astimezone(zone).date()
     keys: set[int] = set()
     for days in WINDOWS:

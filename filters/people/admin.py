@@ -9,7 +9,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
-from django.contrib.auth.forms import AdminPasswordChangeForm, AdminUserCreationForm
+from django.contrib.auth.forms import AdminPasswordChangeForm, AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -21,13 +21,13 @@ from filters.delivery.ways import push
 from filters.people.emails import trust
 from filters.people.forms import LAST_YEAR, ProfileForm
 from filters.people.membership.notices import known_address, tell
-from filters.people.models import Profile, RetiredName, User
+from filters.people.models import RetiredName, User
 from filters.people.retired_names import check_available, keep_names
 from filters.people.sessions.record import sign_out
 from filters.people.signing_in.forms import AdminSignInForm
 from filters.reading.annotations.outbox import append_all_of
 from filters.runs.models import SharedWindow
-from filters.site.admin_pages import OnlyShown, Pages
+from filters.site.admin_pages import OnlyShown
 from filters.site.work import services
 
 if TYPE_CHECKING:
@@ -35,12 +35,15 @@ if TYPE_CHECKING:
     NewAccount = AdminUserCreationForm[User]
     NewPassword = AdminPasswordChangeForm[User]
     NewGroup = forms.ModelForm[Group]
-    NewProfile = forms.ModelForm[Profile]
+    ChangedAccount = UserChangeForm[User]
     AccountPages = UserAdmin[User]
 else:
     NewAccount, NewGroup = AdminUserCreationForm, forms.ModelForm
-    NewPassword, NewProfile = AdminPasswordChangeForm, forms.ModelForm
+    NewPassword, ChangedAccount = AdminPasswordChangeForm, UserChangeForm
     AccountPages = UserAdmin
+
+CHOICES = ("time_zone", "timeliness", "quiet_from", "quiet_to", "holiday_until", "shortcuts")
+"""What people choose for themselves, and an administrator may choose for them."""
 
 
 class NewAccountForm(NewAccount):
@@ -76,14 +79,31 @@ class NewPasswordForm(NewPassword):
         return user
 
 
-class AccountAdmin(AccountPages):
-    """Accounts; their names stay, for mail goes by the name.  People are told what is changed."""
+class AccountForm(ChangedAccount):
+    """An account as its person could have written it: a time that cannot be read stops all runs."""
 
+    time_zone = ProfileForm.base_fields["time_zone"]
+
+    def clean_holiday_until(self) -> date | None:
+        until: date | None = self.cleaned_data["holiday_until"]
+        if until is not None and until.year > LAST_YEAR:
+            raise ValidationError(f"Choose a day before {LAST_YEAR + 1}, or none.")
+        return until
+
+
+class AccountAdmin(AccountPages):
+    """Accounts; their names stay, for mail goes by the name.  People are told what is changed.
+
+    Which addresses are theirs, they say alone.
+    """
+
+    form = AccountForm
     add_form = NewAccountForm
     change_password_form = NewPasswordForm
+    fieldsets = (*(UserAdmin.fieldsets or ()), ("Choices", {"fields": ("aliases", *CHOICES)}))
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("username",) if obj else ()
+        return ("username", "aliases") if obj else ()
 
     def save_model(self, request: HttpRequest, obj: User, form: Any, change: bool) -> None:
         """Store an account; another address of it is trusted, and told to the one before."""
@@ -135,28 +155,6 @@ class RetiredNameAdmin(OnlyShown):
     """Names that are not free: a new owner could read their mail.  Forgetting it frees them."""
 
     list_display = ["name"]
-
-
-class ProfileRowForm(NewProfile):
-    """A profile as its person could have written it: one that cannot be read stops all runs."""
-
-    time_zone = ProfileForm.base_fields["time_zone"]
-
-    def clean_holiday_until(self) -> date | None:
-        until: date | None = self.cleaned_data["holiday_until"]
-        if until is not None and until.year > LAST_YEAR:
-            raise ValidationError(f"Choose a day before {LAST_YEAR + 1}, or none.")
-        return until
-
-
-@admin.register(Profile)
-class ProfileAdmin(Pages):
-    """What people say of themselves; which addresses are theirs, they say alone."""
-
-    form = ProfileRowForm
-
-    def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:
-        return ("user", "aliases") if obj else ("aliases",)
 
 
 admin.site.unregister(Group)

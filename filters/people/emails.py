@@ -1,7 +1,7 @@
 """The address of an account: whether its person has shown that it is theirs.
 
 One that the operator gave is taken for theirs until they write another.  What they write is a claim
-(Profile.claimed_email).  It counts once it is proven: by the link that was sent there, opened by
+(User.claimed_email).  It counts once it is proven: by the link that was sent there, opened by
 who is signed in to the account.  Which addresses a person has for other purposes has no say in it.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from filters.delivery.models import Address
 from filters.people.folded_names import folded
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.people.people import Saving
 from filters.runs.models import SharedWindow
 from filters.site.settings.email_url import is_kept_only
@@ -20,8 +20,8 @@ MOST_ACCOUNTS = 5
 
 def is_unconfirmed(user: User) -> bool:
     """Tell whether the person wrote the address of an account, and has not proven it yet."""
-    claimed = Profile.objects.filter(user=user).values_list("claimed_email", flat=True).first()
-    if not user.email or folded(claimed or "") != folded(user.email):
+    claimed = User.objects.values_list("claimed_email", flat=True).get(pk=user.pk)
+    if not user.email or folded(claimed) != folded(user.email):
         return False
     proven = Address.objects.filter(owner=user, proven=True, confirmed_at__isnull=False)
     return not proven.filter(email__iexact=user.email).exists()
@@ -35,19 +35,18 @@ def awaits_link(user: User) -> bool:
 def change(user: User, email: str) -> Address | None:
     """Store another address of an account, or none, as its person wrote it; return its row."""
     user.email = email = User.objects.normalize_email(email)
-    with Saving.within(user):
+    with Saving.within(user, ["email"]):
         SharedWindow.lock()  # saving the account has filters run again: locked before its row
         former = User.objects.select_for_update().get(pk=user.pk).email  # one change at a time
         if folded(email) != folded(former):
-            Profile.objects.get_or_create(user=user)
-            Profile.objects.filter(user=user).update(claimed_email=email)
+            User.objects.filter(pk=user.pk).update(claimed_email=email)
         user.save(update_fields=["email"])
         return Address.objects.get_or_create(owner=user, email=email)[0] if email else None
 
 
 def trust(user: User) -> None:
     """Take the address of an account for its person's: the operator has given it."""
-    Profile.objects.filter(user=user).update(claimed_email="")
+    User.objects.filter(pk=user.pk).update(claimed_email="")
 
 
 def accounts_of(email: str) -> list[User]:

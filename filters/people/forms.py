@@ -10,7 +10,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from filters.people.models import Profile
+from filters.people.models import User
 from filters.people.people import Saving
 from filters.people.timeliness_field import TimelinessField
 
@@ -64,17 +64,17 @@ class ProfileForm(forms.Form):
     )
 
     @staticmethod
-    def initial_of(profile: Profile) -> dict[str, Any]:
-        """Return what the form shows of a profile; a holiday that is over is not shown."""
-        until = profile.holiday_until
+    def initial_of(user: User) -> dict[str, Any]:
+        """Return what the form shows of an account; a holiday that is over is not shown."""
+        until = user.holiday_until
         return {
-            "aliases": "\n".join(profile.aliases),
-            "time_zone": profile.time_zone,
-            "timeliness": profile.timeliness,
-            "quiet_from": _time_of(profile.quiet_from),
-            "quiet_to": _time_of(profile.quiet_to),
+            "aliases": "\n".join(user.aliases),
+            "time_zone": user.time_zone,
+            "timeliness": user.timeliness,
+            "quiet_from": _time_of(user.quiet_from),
+            "quiet_to": _time_of(user.quiet_to),
             "holiday_until": until if until and until > timezone.localdate() else None,
-            "shortcuts": profile.shortcuts,
+            "shortcuts": user.shortcuts,
         }
 
     def clean_aliases(self) -> list[str]:
@@ -85,7 +85,7 @@ class ProfileForm(forms.Form):
         return [line for line in lines if line]
 
     def clean_timeliness(self) -> str:
-        return self.cleaned_data["timeliness"] or Profile().timeliness
+        return self.cleaned_data["timeliness"] or User().timeliness
 
     def clean_holiday_until(self) -> date | None:
         until: date | None = self.cleaned_data["holiday_until"]
@@ -106,17 +106,15 @@ class ProfileForm(forms.Form):
         elif begin is not None and begin == end:
             self.add_error("quiet_to", "Choose a time other than the beginning.")
 
-    def store(self, profile: Profile) -> None:
-        """Store the profile; what waits in the person's filters is planned anew with it."""
+    def store(self, user: User) -> None:
+        """Store what a person says; what waits in their filters is planned anew with it."""
         given = self.cleaned_data
-        names = ("time_zone", "aliases", "timeliness", "holiday_until", "shortcuts")
-        for name in names:
-            setattr(profile, name, given[name])
-        profile.quiet_from = _minute_of(given["quiet_from"])
-        profile.quiet_to = _minute_of(given["quiet_to"])
-        with Saving.within(profile):
-            # Another page stores their claimed address, perhaps meanwhile.
-            profile.save(update_fields=[*names, "quiet_from", "quiet_to"])
+        given |= {name: _minute_of(given[name]) for name in ("quiet_from", "quiet_to")}
+        for name in self.fields:
+            setattr(user, name, given[name])
+        with Saving.within(user, self.fields):
+            # Another page stores their address, perhaps meanwhile.
+            user.save(update_fields=self.fields)
 
 
 def _time_of(minute: int | None) -> time | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from filters.authoring.models import Filter
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.site.work.batching import in_batches
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
@@ -52,7 +52,7 @@ def addresses(user: User | None) -> tuple[str, ...]:
     """Return the addresses that are `me` to this user, lower case, the account's first."""
     if user is None:
         return ()
-    return _addresses(user.email, _profile(user).aliases)
+    return _addresses(user.email, user.aliases)
 
 
 def _addresses(email: str, aliases: Iterable[str]) -> tuple[str, ...]:
@@ -61,14 +61,14 @@ def _addresses(email: str, aliases: Iterable[str]) -> tuple[str, ...]:
 
 
 class Saving:
-    """The transaction in which a person changes their account or profile.
+    """The transaction in which a person changes their account.
 
-    ``within`` is given it as it will be saved.  Authoring sets it: what takes long is done before
-    the transaction, and holds up nobody.
+    ``within`` is given the account and the fields that will be saved of it.  Authoring sets it:
+    what takes long is done before the transaction, and holds up nobody.
     """
 
-    within: Callable[[User | Profile], AbstractContextManager[None]] = staticmethod(
-        lambda _instance: transaction.atomic()
+    within: Callable[[User, Collection[str]], AbstractContextManager[None]] = staticmethod(
+        lambda _account, _fields: transaction.atomic()
     )
 
 
@@ -89,11 +89,9 @@ def owners_by_key(user_ids: Iterable[int]) -> dict[int, Owner]:
     for users in in_batches(User.objects.filter(groups__isnull=False), keys):
         for user_id, group in users.values_list("pk", "groups__name"):
             groups[user_id].append(group)
-    fields = ("pk", "username", "email", "profile__aliases", "is_active")
+    fields = ("pk", "username", "email", "aliases", "is_active")
     return {
-        user_id: Owner(
-            name, _addresses(email, aliases or ()), _audiences(name, groups[user_id]), active
-        )
+        user_id: Owner(name, _addresses(email, aliases), _audiences(name, groups[user_id]), active)
         for users in in_batches(User.objects.all(), keys)
         for user_id, name, email, aliases, active in users.values_list(*fields)
     }
@@ -104,10 +102,7 @@ class Directory:
 
     def named(self, name: str) -> Sequence[User]:
         """Return the users of this name, in whatever capitals."""
-        return list(User.objects.filter(username__iexact=name).select_related("profile"))
-
-    def profile(self, user: User) -> Profile:
-        return _profile(user)
+        return list(User.objects.filter(username__iexact=name))
 
     def texts(self, owner: User, name: str) -> Sequence[tuple[str, str]]:
         """Return the texts of an owner's filters of this name, each with its visibility."""
@@ -116,6 +111,9 @@ class Directory:
 
 
 STORED = Directory()
+
+DEFAULT_ZONE = ZoneInfo("UTC")
+"""The time zone of nobody, and of who has chosen none."""
 
 
 def context(
@@ -127,21 +125,20 @@ def context(
 
     def addresses_of(owner: str) -> tuple[str, ...]:
         named = _named(owner, user, directory)
-        return () if named is None else _addresses(named.email, directory.profile(named).aliases)
+        return addresses(named)
 
     def zone_of(owner: str) -> ZoneInfo:
         named = _named(owner, user, directory)
-        return zone(None if named is None else directory.profile(named).time_zone)
+        return DEFAULT_ZONE if named is None else named.zone
 
-    profile = directory.profile(user)
     return Context(
         user.get_username(),
-        _addresses(user.email, profile.aliases),
+        addresses(user),
         resolver(user, directory),
         addresses_of,
         filter_name,
         now=wall_clock(),
-        zone=zone(profile.time_zone),
+        zone=user.zone,
         zone_of=zone_of,
     )
 
@@ -172,22 +169,3 @@ def _named(name: str, asker: User, directory: Directory) -> User | None:
         key=lambda user: (user.get_username() != name, user != asker, user.pk),
         default=None,
     )
-
-
-def time_zone(user: User) -> ZoneInfo:
-    """Return the time zone in which a user reads times and is sent digests."""
-    return zone(_profile(user).time_zone)
-
-
-def usual_timeliness(user: User) -> str:
-    """Return when a user is shown and sent new matches, where a filter says nothing else."""
-    return _profile(user).timeliness
-
-
-def zone(name: str | None) -> ZoneInfo:
-    """Return a time zone by its name; of a user without a profile it is the default one."""
-    return ZoneInfo(name or Profile().time_zone)
-
-
-def _profile(user: User) -> Profile:
-    return getattr(user, "profile", None) or Profile(user=user)

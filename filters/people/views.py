@@ -9,17 +9,15 @@ from django.views.decorators.http import require_http_methods
 
 from filters.people.emails import awaits_link
 from filters.people.forms import ProfileForm
-from filters.people.models import Profile
 from filters.people.requests import PersonRequest
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def profile(request: PersonRequest) -> HttpResponse:
-    stored, _ = Profile.objects.get_or_create(user=request.user)
     data = request.POST if request.method == "POST" else None
-    form = ProfileForm(data, initial=ProfileForm.initial_of(stored))
+    form = ProfileForm(data, initial=ProfileForm.initial_of(request.user))
     if form.is_valid():
-        form.store(stored)
+        form.store(request.user)
         messages.success(request, "Saved.")
         return redirect("me")
     status = 400 if form.errors else 200

@@ -13,7 +13,7 @@ from django.db.models import F
 from filters.authoring.models import Filter
 from filters.delivery.models import Address, Delivery, Destination
 from filters.inbox.models import Card, Match
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.site.work.queue import DELIVER_DUE, run_soon
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tests.bench.support.site import running_site, wait_until
@@ -79,7 +79,6 @@ def _fill(people: int, matches: int) -> list[int]:
     users = User.objects.bulk_create(
         User(username=f"p{n}", email=f"p{n}@x.org") for n in range(people)
     )
-    Profile.objects.bulk_create(Profile(user=user) for user in users)
     filters = Filter.objects.bulk_create(
         Filter(owner=user, name="news", text="from joe", phrase="from joe") for user in users
     )
@@ -134,7 +133,6 @@ def _match(filter_: Filter, card: Card, shown_at: int) -> Match:
 
 def _person(name: str, matches: int) -> Destination:
     user = User.objects.create_user(name, f"{name}@x.org")
-    Profile.objects.create(user=user)
     filter_ = Filter.objects.create(owner=user, name="news", text="from joe", phrase="from joe")
     address = Address.objects.create(owner=user, email=user.email, confirmed_at=1)
     destination = Destination.objects.create(

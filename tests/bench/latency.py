@@ -24,7 +24,7 @@ from imapclient import IMAPClient
 from filters.authoring.models import Filter
 from filters.delivery.models import Address, Destination
 from filters.inbox.models import Match
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.site.work.queue import UNPROVEN_WINDOWS, run_soon
 from filters.sources.credentials import keep_secret
 from filters.sources.models import Source
@@ -136,7 +136,6 @@ def _fill(host: str, port: int, user: str, password: str, filters: int) -> User:
     from filters.authoring.lifecycle import install
 
     person = User.objects.create_user("terry", "terry@latency.example")
-    Profile.objects.create(user=person)
     address = Address.objects.create(owner=person, email=person.email, confirmed_at=1)
     Destination.objects.create(owner=person, kind="forward", name="each", address=address)
     source = Source(

@@ -21,7 +21,7 @@ from filters.authoring.models import Filter
 from filters.inbox import counts
 from filters.inbox.appraisal.upkeep import appraise, rules_changed
 from filters.inbox.models import AppraiserRule, Card, Match, MessageState, Mute
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
 from filters.site.work.bulk import insert_rows
@@ -149,8 +149,7 @@ def _measured(client: Client, address: str, repeat: int, status: int = 200) -> d
 def _fill(deliveries: int, filters: int) -> User:
     """Make the person; the filters share the deliveries by Zipf's law."""
     chance = random.Random(1992)
-    person = User.objects.create_user("terry", password="secret")
-    Profile.objects.create(user=person, time_zone="Europe/Berlin")
+    person = User.objects.create_user("terry", password="secret", time_zone="Europe/Berlin")
     made = Filter.objects.bulk_create(
         Filter(owner=person, name=f"filter-{n}", text=f"from p{n}", phrase=f"from p{n}", tql="…")
         for n in range(filters)

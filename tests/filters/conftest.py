@@ -14,7 +14,7 @@ from django.test import Client
 
 from filters.authoring import known_names
 from filters.inbox import counts as inbox_counts
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.people.signing_in import counts
 from filters.runs.store.filter_store import DjangoClock
 from filters.sources import oauth, trials
@@ -59,12 +59,11 @@ def trials_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "wait_until", lambda _deadline: None)
 
 
-def _person(name: str, **profile: Any) -> User:
+def _person(name: str, **choices: Any) -> User:
     # As one that was there before the mail of its name, wherever a test appends that first.
     password = make_password("secret")
-    user = User(username=name, email=f"{name}@example.org", password=password)
+    user = User(username=name, email=f"{name}@example.org", password=password, **choices)
     User.objects.bulk_create([user])
-    Profile.objects.create(user=user, **profile)
     return user
 
 

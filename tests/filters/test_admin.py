@@ -90,10 +90,9 @@ def test_what_waits_is_planned_anew_when_an_administrator_changes_when_it_is_sho
     assert "does not say when" in page.content.decode()
     assert browser.post(address, {"timeliness": "hourly", "active": "on"}).status_code == 302
     assert now <= Match.objects.get().shown_at <= wall_clock() + HOUR
-    person = reverse("admin:people_profile_add")
-    fields = {"user": shared.owner.pk, "time_zone": "UTC", "aliases": "[]", "timeliness": "hourly"}
-    shared.owner.profile.delete()
-    given = {**fields, "holiday_until": "2999-01-01"}
+    person = reverse("admin:people_user_change", args=[shared.owner.pk])
+    given = {"time_zone": "UTC", "timeliness": "hourly", "holiday_until": "2999-01-01"}
+    given |= {"date_joined_0": "2026-01-01", "date_joined_1": "00:00:00", "is_active": "on"}
     assert browser.post(person, given).status_code == 302
     assert Match.objects.get().shown_at > now + 1000 * HOUR
 

@@ -18,7 +18,7 @@ from filters.authoring import lifecycle
 from filters.authoring.known_names import forget_names
 from filters.authoring.tasks import preview_for
 from filters.inbox.models import Match
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
@@ -91,9 +91,7 @@ def world_of_its_own() -> Iterator[None]:
 
 
 def person(name: str) -> User:
-    made = User.objects.create_user(name, f"{name}@example.org", "secret")
-    Profile.objects.create(user=made)
-    return made
+    return User.objects.create_user(name, f"{name}@example.org", "secret")
 
 
 def happen(seed: int, secrets: bool) -> None:

@@ -23,7 +23,7 @@ from filters.compose import tasks
 from filters.compose.models import OutgoingMessage
 from filters.delivery.models import Address
 from filters.inbox.models import Match
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs import rounds
 from filters.site.work import services
 from filters.sources.credentials import keep_secret
@@ -55,7 +55,6 @@ Before.
 
 def person(name: str, port: int, user: str, password: str, *folders: str) -> User:
     made = User.objects.create_user(name, f"{name}@example.org", "secret")
-    Profile.objects.create(user=made)
     Address.objects.create(owner=made, email=made.email, confirmed_at=1)
     source = Source(
         owner=made, kind="imap", host="127.0.0.1", port=port, security="none", user=user,

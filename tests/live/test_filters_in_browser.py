@@ -13,7 +13,7 @@ from support.page_errors import page_errors
 
 from filters.authoring import tasks
 from filters.authoring.models import Filter
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
 from tapestry.core.clock import DAY, WEEK, wall_clock
@@ -39,7 +39,6 @@ def terry(transactional_db, settings, tmp_path, monkeypatch, redis_url):
     settings.SECRET_KEY = "of the tests"
     monkeypatch.setenv("REDIS_URL", redis_url)
     user = User.objects.create_user("terry", "terry@example.org", "secret")
-    Profile.objects.create(user=user)
     tables, clock, begin = Tables(tmp_path / "tables"), DjangoClock(), wall_clock() - 12 * WEEK
     for number in range(40):
         at = begin + 2 * number * DAY

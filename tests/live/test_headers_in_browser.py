@@ -20,7 +20,6 @@ PAGES = (
     *(
         "/admin/authoring/filter/",
         "/admin/authoring/filter/1/change/",
-        "/admin/people/profile/add/",
     ),
 )
 MAIL = (

@@ -14,7 +14,7 @@ from support.page_errors import page_errors
 from filters.authoring.lifecycle import install
 from filters.inbox import tasks
 from filters.inbox.models import Card, Match
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
 from tapestry.celery import app
@@ -35,7 +35,6 @@ def terry(transactional_db, settings, tmp_path, monkeypatch, broker):
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
     user = User.objects.create_user("terry", "terry@example.org", "secret")
-    Profile.objects.create(user=user)
     tables, begin = Tables(tmp_path / "tables"), wall_clock() - 90 * DAY
     messages = [
         Message(

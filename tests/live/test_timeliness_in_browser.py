@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from support.browsing import open_signed_in, show
 
 from filters.authoring.models import Filter
-from filters.people.models import Profile, User
+from filters.people.models import User
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
@@ -42,7 +42,7 @@ def test_one_chooses_what_is_usual_and_what_a_filter_does(page, live_server, pic
     show(page, pictures / "me.png")
     page.get_by_role("button", name="Save").click()
     page.get_by_text("Saved.").wait_for()
-    stored = Profile.objects.get()
+    stored = User.objects.get()
     assert (stored.timeliness, stored.quiet_from, stored.quiet_to) == ("daily at 07:30", 1320, 420)
     assert stored.holiday_until.isoformat() == "2999-01-31"
 

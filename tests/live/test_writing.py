@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from playwright.sync_api import expect
 
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
@@ -24,7 +24,6 @@ def signed_in(transactional_db, live_server, settings, tmp_path, monkeypatch):
     settings.DATA = tmp_path
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     alice = User.objects.create_user("alice", "alice@example.org", "secret")
-    Profile.objects.create(user=alice)
     jones = Message("plan@example.org", sender="mary@example.org", sender_name="Mary Jones")
     append_messages(Tables(tmp_path / "tables"), DjangoClock(), [jones])
     client = Client()

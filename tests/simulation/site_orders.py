@@ -12,19 +12,21 @@ handler: Any = None
 _clients: dict[str, Any] = {}
 
 
-def person(name: str, email: str, groups: list[str], **profile: Any) -> int:
+def person(name: str, email: str, groups: list[str], **choices: Any) -> int:
     """Make a person, or change them to be so."""
     from django.contrib.auth.models import Group
     from django.db import transaction
 
-    from filters.people.models import Profile, User
+    from filters.people.models import User
 
-    day = profile.get("holiday_until")
+    day = choices.get("holiday_until")
     if day is not None:
-        profile["holiday_until"] = date.fromisoformat(day)
+        choices["holiday_until"] = date.fromisoformat(day)
     with transaction.atomic():
         user, _ = User.objects.get_or_create(username=name, defaults={"email": email})
-        Profile.objects.update_or_create(user=user, defaults=profile)
+        for field, value in choices.items():
+            setattr(user, field, value)
+        user.save(update_fields=choices)
     wanted = [Group.objects.get_or_create(name=group)[0] for group in sorted(groups)]
     if set(user.groups.all()) != set(wanted):
         user.groups.set(wanted)

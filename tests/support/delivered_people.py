@@ -19,7 +19,7 @@ from filters.authoring.models import Filter
 from filters.delivery.models import Address, Destination, Feed, Subscription
 from filters.delivery.ways import table as ways
 from filters.inbox.models import Card, Match, Mute
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs.models import ReleaseCounter
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import encryption, services
@@ -62,7 +62,6 @@ class People:
         """Make people, filters, feeds and destinations; some of these may never be served."""
         for name in NAMES:
             person = User.objects.create_user(name, f"{name}@x.org")
-            Profile.objects.create(user=person)
             Mute.objects.create(owner=person, root=LOUD)
             for own_name in FILTERS:
                 filter_ = Filter.objects.create(owner=person, name=own_name, text="x", phrase="x")

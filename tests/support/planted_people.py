@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from support.planted_faults import PlantedError
 
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.site.work import services
 
 WORD = "zyzzyva"
@@ -24,7 +24,6 @@ def two_people() -> tuple[User, User]:
         user = User(username=name, email=f"{name}@example.org")
         user.pk = key_for(user, 0)
         User.objects.bulk_create([user])
-        Profile.objects.create(pk=key_for(user, 1), user=user)
         made.append(user)
     return made[0], made[1]
 

@@ -19,7 +19,7 @@ from filters.authoring.models import Filter
 from filters.compose.models import OutgoingMessage
 from filters.delivery.models import Address, Destination, Feed
 from filters.inbox.models import Mute
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.reading.annotations.outbox import annotate
 from filters.runs import rounds
 from filters.runs.models import Import
@@ -97,7 +97,6 @@ def build(secrets: bool, hook: str, wait: Callable[[int], int]) -> Site:
 def _person(name: str, *groups: str) -> User:
     made = User.objects.create_user(name, f"{name}@example.org", "secret")
     made.groups.set([Group.objects.get_or_create(name=group)[0] for group in groups])
-    Profile.objects.create(user=made)
     return made
 
 

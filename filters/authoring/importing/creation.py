@@ -12,7 +12,6 @@ from filters.authoring.importing.entries import Entry
 from filters.authoring.importing.offers import Offer, form_problem, refused_offer
 from filters.authoring.importing.options import form_data, is_set, period_of
 from filters.authoring.models import Filter
-from filters.people import people
 from filters.people.models import User
 from tapestry.core.errors import TapestryError
 
@@ -44,7 +43,7 @@ def _create(user: User, entry: Entry) -> Filter:
     """Create a filter; raises TapestryError, or ValidationError, if it cannot be."""
     options = entry.options
     data = form_data(options) | {"title": entry.title, "text": entry.text}
-    period = period_of(options, people.time_zone(user))
+    period = period_of(options, user.zone)
     form = FilterForm(data, owner=user)
     if not form.is_valid():
         raise TapestryError(form_problem(form))

@@ -24,7 +24,6 @@ from filters.authoring.importing.own_file import TEXTS, write_filters
 from filters.authoring.models import Filter
 from filters.authoring.tasks import start_creation, start_reading
 from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
-from filters.people import people
 from filters.people.requests import PersonRequest, wants_fragment
 from filters.site.work.answers import Answer, Answers
 from tapestry.servers.quoted_reply import storable
@@ -81,7 +80,7 @@ def created(request: PersonRequest, task: UUID) -> HttpResponse:
 def export(request: PersonRequest) -> HttpResponse:
     """Give all filters of the person as one text file."""
     filters = Filter.objects.filter(owner=request.user).order_by("name")
-    text = write_filters(filters, people.time_zone(request.user))
+    text = write_filters(filters, request.user.zone)
     response = HttpResponse(text, content_type="text/plain; charset=utf-8")
     name = f"tapestry-filters-{timezone.localdate():%F}.toml"
     response["Content-Disposition"] = f'attachment; filename="{name}"'

@@ -16,7 +16,6 @@ from django.core.mail import EmailMessage, get_connection
 
 from filters.delivery import links
 from filters.delivery.models import Address, Destination
-from filters.people import people
 from filters.site.work.delivery_signer import delivery_signer
 from filters.site.work.return_paths import return_paths
 from tapestry.core.clock import wall_clock
@@ -74,7 +73,7 @@ def envelope(destination: Destination, address: Address, batch: Batch) -> Envelo
         list_id=f"{destination.uid.hex}.{host}",
         unsubscribe_url=links.unsubscribe_url(destination),
         settings_url=links.absolute(destination.get_absolute_url()),
-        zone=people.time_zone(owner),
+        zone=owner.zone,
         message_id=signer.message_id(batch.key, host),
         now=wall_clock(),
         signer=signer,

@@ -128,7 +128,7 @@ def cards(
         found = found.exclude(root__in=muted_roots(user))
     return (
         found.annotate(moved_at=moved_at)
-        .annotate(day=sql_day("moved_at", people.time_zone(user)))
+        .annotate(day=sql_day("moved_at", user.zone))
         .annotate(block=_block())
         .annotate(rank=rank)
         .order_by("-day", "block", "-rank", "-moved_at", "-pk")
@@ -150,7 +150,7 @@ def keys(user: User, filter_: Filter | None = None) -> QuerySet[Match, int]:
             imported=Max("card__imported"),
             rank=Max("card__received"),
         )
-        .annotate(day=sql_day("moved_at", people.time_zone(user)))
+        .annotate(day=sql_day("moved_at", user.zone))
         .annotate(block=_block())
         .order_by("-day", "block", "-rank", "-moved_at", "-card")
         .values_list(F("card"), flat=True)
@@ -223,7 +223,7 @@ def rows_of(
     ``moved_at`` is when each, by msgid, came into the list; without it, when it matched, came
     back, or left.
     """
-    audiences, zone = people.audiences(user), people.time_zone(user)
+    audiences, zone = people.audiences(user), user.zone
     by_card: dict[int, list[Match]] = defaultdict(list)
     matches = visible(user, retracted=retracted).filter(card__in=page).select_related("filter")
     if filter_ is not None:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
-from filters.people import people
 from filters.people.models import User
 from tapestry.core.clock import DAY, to_datetime, to_instant, wall_clock
 from tapestry.core.errors import TapestryError
@@ -55,7 +54,7 @@ def read_moment(user: User, name: str, chosen: str) -> int:
     ``chosen`` is as a browser sends a date and time, in the person's time zone.  Raise
     TapestryError, in words, unless it is in the future.
     """
-    zone, now = people.time_zone(user), wall_clock()
+    zone, now = user.zone, wall_clock()
     for moment in moments(zone, now):
         if moment.name == name:
             return moment.instant

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from filters.people.models.account import (
     LAST_MINUTE,
-    Profile,
     RetiredName,
     User,
     validate_timeliness,
@@ -19,7 +18,6 @@ __all__ = [
     "Export",
     "Invitation",
     "Passkey",
-    "Profile",
     "RecoveryCode",
     "Removal",
     "RetiredName",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from zoneinfo import ZoneInfo
+
 from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import ValidationError
 from django.core.validators import MaxValueValidator
@@ -10,11 +12,6 @@ from django.db import models
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.timing.quiet import Rules
 from tapestry.deliver.timing.timeliness import parse_timeliness
-
-
-class User(AbstractUser):
-    """A person with an account; mail goes by the name."""
-
 
 LAST_MINUTE = 24 * 60 - 1
 """The last minute of a day, counted from midnight."""
@@ -28,19 +25,19 @@ def validate_timeliness(text: str) -> None:
         raise ValidationError(f"{error.message} {error.hint}") from error
 
 
-class Profile(models.Model):
-    """What a person says of themselves: their time zone, and the addresses that are `me`.
+class User(AbstractUser):
+    """A person with an account: what they say of themselves; mail goes by the name.
 
-    ``timeliness`` is that of all their filters that have none of their own.  Quiet hours are
-    minutes after midnight, and may span it; there are none while either is null.  Nothing is shown
-    or sent before the day ``holiday_until`` begins.  ``shortcuts``: single keys act on messages.
-    ``claimed_email`` is the last address of their account that they wrote themselves, which is to
-    be proven (filters.accounts.emails).
+    ``aliases``: the addresses beside the account's that are `me`.  ``timeliness`` is that of all
+    their filters that have none of their own.  Quiet hours are minutes after midnight, and may
+    span it; there are none while either is null.  Nothing is shown or sent before the day
+    ``holiday_until`` begins.  ``shortcuts``: single keys act on messages.  ``claimed_email`` is
+    the last address of their account that they wrote themselves, which is to be proven
+    (filters.people.emails).
     """
 
-    user = models.OneToOneField(User, models.CASCADE, related_name="profile")
     time_zone = models.CharField(max_length=64, default="UTC")
-    aliases = models.JSONField(default=list, blank=True, help_text="Addresses beside the account's")
+    aliases = models.JSONField(default=list, blank=True)
     timeliness = models.CharField(
         max_length=60, default="at once", validators=[validate_timeliness]
     )
@@ -55,12 +52,14 @@ class Profile(models.Model):
     claimed_email = models.EmailField(max_length=254, default="", blank=True, editable=False)
 
     @property
+    def zone(self) -> ZoneInfo:
+        """Return the time zone in which this person reads times and is sent digests."""
+        return ZoneInfo(self.time_zone)
+
+    @property
     def rules(self) -> Rules:
         """Return when nothing is shown or sent to this person."""
         return Rules(self.quiet_from, self.quiet_to, self.holiday_until)
-
-    def __str__(self) -> str:
-        return self.user.get_username()
 
 
 class RetiredName(models.Model):

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import date
 from functools import lru_cache
 from typing import Any, NamedTuple
+from zoneinfo import ZoneInfo
 
 from django.db import transaction
 from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet
@@ -24,8 +25,7 @@ from django.utils import timezone
 from filters.authoring.models import Filter
 from filters.delivery.models import Destination
 from filters.inbox.models import Match as StoredMatch
-from filters.people import people
-from filters.people.models import Profile
+from filters.people.models import User
 from filters.runs.models import SetAside, SharedWindow
 from filters.runs.store.message_states import hidden_match
 from filters.site.work.batching import by_key, in_batches
@@ -47,31 +47,28 @@ __all__ = [
     "when_shown",
 ]
 
-_PROFILE_FIELDS = ("timeliness", "time_zone", "quiet_from", "quiet_to", "holiday_until")
-_FIELDS = ("timeliness", *(f"owner__profile__{field}" for field in _PROFILE_FIELDS))
+_OWNER_FIELDS = ("timeliness", "time_zone", "quiet_from", "quiet_to", "holiday_until")
+_FIELDS = ("timeliness", *(f"owner__{field}" for field in _OWNER_FIELDS))
 
 _OTHER_CHOICES = "_has_other_choices"
-"""Attribute of a profile that is saved with other times to show matches."""
+"""Attribute of an account that is saved with other times to show matches."""
 
 
 class Choices(NamedTuple):
-    """What a filter and its owner say of when matches are shown: columns of both.
-
-    Columns of a profile are None where the owner has none yet.
-    """
+    """What a filter and its owner say of when matches are shown: columns of both."""
 
     timeliness: str
-    default: str | None
-    time_zone: str | None
+    default: str
+    time_zone: str
     quiet_from: int | None
     quiet_to: int | None
     holiday_until: date | None
 
     def plan(self, stored_at: int) -> int:
         """Return when a match that is stored, or no longer held, at an instant is shown."""
-        timeliness = parse_timeliness(self.timeliness or self.default or Profile().timeliness)
+        timeliness = parse_timeliness(self.timeliness or self.default)
         rules = Rules(self.quiet_from, self.quiet_to, self.holiday_until)
-        return plan(timeliness, rules, stored_at, people.zone(self.time_zone))
+        return plan(timeliness, rules, stored_at, ZoneInfo(self.time_zone))
 
 
 def is_due(path: str = "") -> Q:
@@ -143,9 +140,9 @@ def replan(filters: QuerySet[Filter]) -> int:
 
 
 def connect_signals() -> None:
-    """Plan anew, and deliver, whenever a profile is saved with other choices, on whatever page."""
-    pre_save.connect(_profile_changes, sender=Profile, dispatch_uid="choices")
-    post_save.connect(_profile_changed, sender=Profile, dispatch_uid="choices saved")
+    """Plan anew, and deliver, whenever an account is saved with other choices, on whatever page."""
+    pre_save.connect(_choices_change, sender=User, dispatch_uid="choices")
+    post_save.connect(_choices_changed, sender=User, dispatch_uid="choices saved")
 
 
 def _planned(
@@ -191,16 +188,17 @@ def _is_listed_or_will_be() -> Q:
     return Q(card__isnull=False) | (Q(refreshed_at=None) & ~Q(aside))
 
 
-def _profile_changes(instance: Profile, **_: Any) -> None:
-    before = Profile.objects.filter(pk=instance.pk).first() or Profile()
-    if any(getattr(before, field) != getattr(instance, field) for field in _PROFILE_FIELDS):
+def _choices_change(instance: User, update_fields: Collection[str] | None, **_: Any) -> None:
+    fields = set(_OWNER_FIELDS) & set(_OWNER_FIELDS if update_fields is None else update_fields)
+    before = User.objects.filter(pk=instance.pk).first() if fields else None
+    if before and any(getattr(before, field) != getattr(instance, field) for field in fields):
         setattr(instance, _OTHER_CHOICES, True)
 
 
-def _profile_changed(instance: Profile, **_: Any) -> None:
+def _choices_changed(instance: User, **_: Any) -> None:
     if instance.__dict__.pop(_OTHER_CHOICES, False):
-        replan(Filter.objects.filter(owner=instance.user_id))
-        _make_due(instance.user_id)
+        replan(Filter.objects.filter(owner=instance.pk))
+        _make_due(instance.pk)
 
 
 def _make_due(user_id: int) -> None:

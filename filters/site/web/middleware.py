@@ -18,7 +18,6 @@ from django_htmx.http import HttpResponseClientRedirect
 from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
-from filters.people import people
 from filters.people.requests import local_path
 from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
@@ -91,7 +90,7 @@ def user_time_zone(page: Page) -> Page:
     def answer(request: HttpRequest) -> HttpResponse:
         if not request.user.is_authenticated:
             return page(request)
-        with timezone.override(people.time_zone(request.user)):
+        with timezone.override(request.user.zone):
             return page(request)
 
     return answer

@@ -22,7 +22,7 @@ from django.db import connection
 from filters.authoring.models import Filter
 from filters.delivery.models import Destination, Feed
 from filters.inbox.models import Card, Match
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.sources.models import Source
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
@@ -117,7 +117,6 @@ def _fill_database(visible: int, hidden: int) -> None:
     group = Group.objects.create(name="hidden")
     people = list(User.objects.exclude(pk=reader.pk))
     group.user_set.add(*people)
-    Profile.objects.bulk_create(Profile(user=user) for user in [reader, *people])
     filters = Filter.objects.bulk_create(
         Filter(owner=user, name="plans", text="about plan", phrase="about plan", enrolled=True)
         for user in [*people[:half], reader, *people[half:]]

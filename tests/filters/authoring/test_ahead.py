@@ -14,7 +14,7 @@ from filters.authoring.ahead import Outcome
 from filters.authoring.models import Filter, PendingWindow
 from filters.people import emails
 from filters.people.forms import ProfileForm
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs.models import Clock, SetAside
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Message
@@ -62,11 +62,11 @@ def mine(sport: Filter, carol: User) -> Filter:
 
 
 def tell(person: User, **fields: str) -> None:
-    """Store the form of a person's profile with other fields."""
-    profile = Profile.objects.get(user=person)
-    form = ProfileForm({**ProfileForm.initial_of(profile), **fields})
+    """Store the form of a person with other fields."""
+    known = User.objects.get(pk=person.pk)
+    form = ProfileForm({**ProfileForm.initial_of(known), **fields})
     assert form.is_valid(), form.errors
-    form.store(profile)
+    form.store(known)
 
 
 def make_anew(sport: Filter) -> None:

@@ -14,7 +14,7 @@ from filters.authoring import ahead, lifecycle
 from filters.authoring.models import Filter, PendingWindow
 from filters.inbox.lists import listing
 from filters.inbox.models import Match
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs import rounds
 from filters.runs.models import Clock, SetAside
 from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
@@ -233,10 +233,9 @@ def test_somebody_elses_filter_that_raises_holds_up_no_change_of_zone(
     understand = understand_but_for("bob")
     with monkeypatch.context() as broken:
         broken.setattr(ahead, "understand", understand)
-        profile = Profile.objects.get_or_create(user=carol)[0]
-        profile.time_zone = "Asia/Tokyo"
-        profile.save()
-    assert Profile.objects.get(user=carol).time_zone == "Asia/Tokyo"
+        carol.time_zone = "Asia/Tokyo"
+        carol.save()
+    assert User.objects.get(pk=carol.pk).time_zone == "Asia/Tokyo"
     assert len(errors) == 1 and state(theirs).error
 
 
@@ -270,9 +269,8 @@ def test_new_addresses_of_mine_count_from_the_moment_they_are_stored(
     lifecycle.install(carol, "to me", name="mine", visibility="shared")
     hers = lifecycle.install(bob, "in carol's mine", name="hers")
     if which == "alias":
-        profile = Profile.objects.get(user=carol)
-        profile.aliases = ["new@example.org"]
-        profile.save()
+        carol.aliases = ["new@example.org"]
+        carol.save()
     else:
         carol.email = "new@example.org"
         with transaction.atomic():
@@ -301,9 +299,8 @@ def test_days_are_those_of_the_time_zone_that_the_owner_has_now(
     days = lifecycle.install(carol, "since 1 March 2026", name="days", visibility="shared")
     hers = lifecycle.install(bob, "in carol's days", name="hers")
     assert days.tql == hers.tql == "m.received >= TIMESTAMP '2026-03-01 00:00:00'"
-    profile = Profile.objects.get(user=carol)
-    profile.time_zone = "America/New_York"
-    profile.save()
+    carol.time_zone = "America/New_York"
+    carol.save()
     later = "m.received >= TIMESTAMP '2026-03-01 05:00:00'"
     assert state(days).tql == state(hers).tql == later
 

@@ -11,7 +11,7 @@ from filters.authoring import lifecycle
 from filters.authoring.models import Filter
 from filters.inbox.models import Match
 from filters.people import people
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs import rounds
 from tapestry.core.errors import TapestryError
 from tapestry.tables.delta.log import Tables
@@ -22,7 +22,6 @@ AsUser = Callable[[User], Client]
 def person(name: str) -> User:
     """Make an account, as older installations have them: with a name like another's."""
     [user] = User.objects.bulk_create([User(username=name, email=f"{ord(name[0])}@example.org")])
-    Profile.objects.create(user=user)
     return user
 
 

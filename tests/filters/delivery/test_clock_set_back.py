@@ -13,7 +13,7 @@ from filters.delivery import claims
 from filters.delivery.models import Address, Destination
 from filters.delivery.ways import table as ways
 from filters.inbox.models import Match
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs.models import Clock, Heartbeat
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, parse_instant
 from tapestry.deliver.batch import Outcome
@@ -82,7 +82,7 @@ def test_a_clock_that_is_set_back_a_little_changes_nothing(
 def test_quiet_hours_that_are_over_hold_up_nothing(
     alice: User, jones: Filter, hook: Destination, store: Store, way: Recorder, clock: SetClock
 ) -> None:
-    Profile.objects.filter(user=alice).update(quiet_from=8 * 60, quiet_to=23 * 60, time_zone="UTC")
+    User.objects.filter(pk=alice.pk).update(quiet_from=8 * 60, quiet_to=23 * 60, time_zone="UTC")
     shown_now(store, jones, "one", clock.now)
     turn()
     assert way.batches == [] and fresh(hook).due_at is not None
@@ -94,7 +94,7 @@ def test_quiet_hours_that_are_over_hold_up_nothing(
 def test_a_long_holiday_is_left_alone(
     alice: User, jones: Filter, hook: Destination, store: Store, way: Recorder, clock: SetClock
 ) -> None:
-    Profile.objects.filter(user=alice).update(holiday_until="2027-01-01", time_zone="UTC")
+    User.objects.filter(pk=alice.pk).update(holiday_until="2027-01-01", time_zone="UTC")
     shown_now(store, jones, "one", clock.now)
     turn()
     end = fresh(hook).due_at
@@ -116,7 +116,7 @@ def test_a_digest_comes_at_the_next_of_its_times_from_now_on(
     late: int,
 ) -> None:
     monkeypatch.setitem(ways.WAYS, "digest", ways.Way(way.send, way.preview, ways.MAIL))
-    Profile.objects.filter(user=alice).update(time_zone="UTC")
+    User.objects.filter(pk=alice.pk).update(time_zone="UTC")
     address = Address.objects.create(owner=alice, email="al@example.org", confirmed_at=1)
     daily = {"timeliness": "daily at 08:00", "timed_at": clock.now}
     digest = Destination.objects.create(
@@ -139,7 +139,7 @@ def test_what_is_shown_later_is_planned_anew_and_a_fault_costs_its_own_filter(
 ) -> None:
     said = set_asides.expect()
     turn()
-    Profile.objects.filter(user=alice).update(time_zone="UTC")
+    User.objects.filter(pk=alice.pk).update(time_zone="UTC")
     Filter.objects.update(timeliness="daily at 08:00")
     broken = Filter.objects.create(owner=alice, name="b", text="x", timeliness="no time at all")
     tomorrow = parse_instant("2026-07-02T08:00:00Z")

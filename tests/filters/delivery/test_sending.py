@@ -13,7 +13,7 @@ from filters.delivery import claims, holder, sending
 from filters.delivery.claims import Attempt
 from filters.delivery.models import Delivery, Destination
 from filters.delivery.ways import table as ways
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.batch import Outcome
@@ -150,12 +150,12 @@ def test_nothing_is_sent_in_a_holiday_though_it_failed_before(
     store(jones, "one")
     way.outcome = Outcome("retry", "Busy.")
     turn()
-    Profile.objects.update(holiday_until=date(8000, 1, 1))
+    User.objects.update(holiday_until=date(8000, 1, 1))
     Destination.objects.update(due_at=wall_clock())
     turn()
     assert len(way.batches) == 1
     assert fresh(hook).due_at is not None and hook.due_at > wall_clock() + 9 * DAY
-    Profile.objects.update(holiday_until=None)
+    User.objects.update(holiday_until=None)
     Destination.objects.update(due_at=wall_clock())
     turn()
     assert len({batch.key for batch in way.batches}) == 1 < len(way.batches)

@@ -140,7 +140,7 @@ def test_a_filter_whose_times_cannot_be_planned_costs_no_other(
     plan = schedule.Choices.plan
 
     def fails(choices: schedule.Choices, at: int) -> int:
-        if choices.time_zone != bob.profile.time_zone:
+        if choices.time_zone != bob.time_zone:
             raise KeyError
         return plan(choices, at)
 

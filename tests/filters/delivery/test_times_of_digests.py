@@ -18,7 +18,7 @@ from filters.delivery.models import Address, Delivery, Destination
 from filters.delivery.status import status_of
 from filters.delivery.ways import table as ways
 from filters.inbox.models import Match
-from filters.people.models import Profile, User
+from filters.people.models import User
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.deliver.timing.timeliness import parse_timeliness, shown_at
 
@@ -56,7 +56,7 @@ def test_a_new_digest_comes_daily(alice: User, as_user: SignIn) -> None:
 def test_a_daily_digest_waits_for_its_time_and_has_all_that_came_until_then(
     jones: Filter, digest: Destination, store: Store, way: Recorder
 ) -> None:
-    zone = ZoneInfo(Profile().time_zone)
+    zone = ZoneInfo(User().time_zone)
     store(jones, "one")
     turn()
     assert way.batches == []
@@ -122,7 +122,7 @@ def test_a_time_that_is_chosen_later_than_it_comes_is_that_of_the_next_day(
     assert fresh(digest).settings["timeliness"] == DAILY
     chosen_at = wall_clock()
     turn()
-    next_time = shown_at(parse_timeliness(DAILY), chosen_at, ZoneInfo(Profile().time_zone))
+    next_time = shown_at(parse_timeliness(DAILY), chosen_at, ZoneInfo(User().time_zone))
     assert way.batches == [] and abs((fresh(digest).due_at or 0) - next_time) < HOUR / 3600
 
 
@@ -132,12 +132,12 @@ def test_a_time_within_quiet_hours_comes_when_they_end(
     store(jones, "one")
     turn()
     Match.objects.update(shown_at=wall_clock() - 25 * HOUR)
-    Profile.objects.update(holiday_until="7999-01-01")
+    User.objects.update(holiday_until="7999-01-01")
     due_again()
     turn()
     assert way.batches == []
     assert "your quiet hours or your holiday end then" in status_of(fresh(digest)).sentence
-    profile = Profile.objects.get()
+    profile = User.objects.get()
     profile.holiday_until = None
     profile.save()
     turn()
@@ -149,12 +149,12 @@ def test_a_holiday_that_is_cancelled_as_it_is_read_is_over(
 ) -> None:
     store(jones, "one")
     Match.objects.update(shown_at=wall_clock() - 25 * HOUR)
-    Profile.objects.update(holiday_until="7999-01-01")
+    User.objects.update(holiday_until="7999-01-01")
     read = throttle.waits
 
     def waits(destinations: Any) -> Any:
         found = read(destinations)
-        profile = Profile.objects.get()
+        profile = User.objects.get()
         profile.holiday_until = None
         profile.save()
         return found

@@ -49,7 +49,7 @@ def test_what_one_says_of_oneself_is_stored(as_user: SignIn, carol: User) -> Non
     assert client.post("/me/", given).status_code == 302
     carol = User.objects.get(pk=carol.pk)
     assert people.addresses(carol) == ("carol@example.org", "carol@y.org", "c@z.org")
-    assert people.time_zone(carol).key == "Asia/Tokyo"
+    assert carol.zone.key == "Asia/Tokyo"
     page = client.get("/me/").content.decode()
     assert "carol@y.org" in page and "Your other addresses" in page
 
@@ -72,7 +72,7 @@ def test_nonsense_is_refused(
 
 def test_a_user_without_a_profile_has_one_when_it_is_needed(as_user: SignIn, db: None) -> None:
     new = User.objects.create_user("new", "new@example.org", "secret")
-    assert people.time_zone(new).key == "UTC"
+    assert new.zone.key == "UTC"
     assert people.addresses(new) == ("new@example.org",)
     assert as_user(new).get("/me/").status_code == 200
 

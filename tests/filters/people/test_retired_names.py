@@ -216,6 +216,7 @@ def test_the_administration_pages_keep_the_names_there_are(
             "email": "new@example.org",
             "date_joined_0": "2026-01-01",
             "date_joined_1": "12:00:00",
+            **{"time_zone": "UTC", "timeliness": "at once"},
             "is_active": "on",
         },
     )

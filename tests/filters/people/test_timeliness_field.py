@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from filters.authoring.models import Filter
 from filters.inbox.models import Match
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.people.timeliness_field import TimelinessField, TimelinessWidget
 from tapestry.core.clock import HOUR, wall_clock
 
@@ -81,7 +81,7 @@ class TestPerson:
             "holiday_until": back.isoformat(),
         }
         assert client.post("/me/", given).status_code == 302
-        stored = Profile.objects.get(user=carol)
+        stored = User.objects.get(pk=carol.pk)
         assert stored.timeliness == "daily at 07:30"
         assert (stored.quiet_from, stored.quiet_to) == (22 * 60, 6 * 60 + 45)
         assert stored.holiday_until == back
@@ -92,11 +92,11 @@ class TestPerson:
 
     def test_all_may_be_left_empty_again(self, as_user: SignIn, carol: User) -> None:
         times = {"quiet_from": 5, "quiet_to": 6, "timeliness": "hourly"}
-        Profile.objects.filter(user=carol).update(**times, holiday_until=date(2001, 1, 1))
+        User.objects.filter(pk=carol.pk).update(**times, holiday_until=date(2001, 1, 1))
         assert '"2001-01-01"' not in as_user(carol).get("/me/").content.decode()
         given = {**PERSON, "quiet_from": "", "quiet_to": "", "holiday_until": ""}
         assert as_user(carol).post("/me/", given).status_code == 302
-        stored = Profile.objects.get(user=carol)
+        stored = User.objects.get(pk=carol.pk)
         assert (stored.quiet_from, stored.quiet_to, stored.holiday_until) == (None, None, None)
         assert stored.timeliness == "at once"
 
@@ -126,18 +126,18 @@ class TestPerson:
     def test_nonsense_is_refused_in_words(
         self, as_user: SignIn, carol: User, wrong: dict[str, str], sentence: str
     ) -> None:
-        before = Profile.objects.values().get(user=carol)
+        before = User.objects.values().get(pk=carol.pk)
         response = as_user(carol).post("/me/", {**PERSON, **wrong})
         assert response.status_code == 400
         assert sentence in response.content.decode()
-        assert Profile.objects.values().get(user=carol) == before
+        assert User.objects.values().get(pk=carol.pk) == before
 
 
 class TestFilter:
     def test_a_new_filter_has_what_is_usual_for_its_owner(
         self, as_user: SignIn, carol: User
     ) -> None:
-        Profile.objects.filter(user=carol).update(timeliness="daily at 08:00")
+        User.objects.filter(pk=carol.pk).update(timeliness="daily at 08:00")
         client = as_user(carol)
         page = client.get("/filters/new/").content.decode()
         assert '<option value="" selected>as usual (daily at 08:00)</option>' in page

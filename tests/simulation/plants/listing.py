@@ -41,8 +41,8 @@ PLANTS = (
         "the day of a list is that of Greenwich",
         "filters.inbox.lists.listing",
         "cards",
-        'sql_day("moved_at", people.time_zone(user))',
-        'sql_day("moved_at", people.zone("UTC"))',
+        'sql_day("moved_at", user.zone)',
+        'sql_day("moved_at", ZoneInfo("UTC"))',
         "lists",
     ),
     Plant(

@@ -161,7 +161,7 @@ PLANTS = (
         "quiet hours are not asked before sending",
         "filters.delivery.throttle",
         "_rests",
-        "end = allowed_from(profile.rules, now, people.zone(profile.time_zone))",
+        "end = allowed_from(owner.rules, now, owner.zone)",
         "end = now",
         "deliveries",
     ),

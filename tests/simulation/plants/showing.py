@@ -241,8 +241,8 @@ PLANTS = (
         "matches are shown by Greenwich",
         "filters.runs.store.schedule",
         "Choices.plan",
-        "people.zone(self.time_zone)",
-        'people.zone("UTC")',
+        "ZoneInfo(self.time_zone)",
+        'ZoneInfo("UTC")',
         "deliveries",
     ),
     Plant(

@@ -20,7 +20,6 @@ from pathlib import Path
 
 from filters.authoring.importing.own_file import write_filters
 from filters.authoring.models import Filter
-from filters.people import people
 from filters.people.membership.export.belongings import (
     annotation_line,
     triage_lines,
@@ -64,7 +63,7 @@ def write(user: User, path: Path) -> Content:
         ):
             archive.writestr("profile.json", profile_json(user))
             filters = Filter.objects.filter(owner=user).order_by("name")
-            archive.writestr("filters.toml", write_filters(filters, people.time_zone(user)))
+            archive.writestr("filters.toml", write_filters(filters, user.zone))
             with archive.open("annotations.jsonl", "w", force_zip64=True) as lines:
                 for row in annotations_by(tables, user.get_username(), audience):
                     lines.write(annotation_line(row.ts, row.annotation).encode())

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from filters.compose.models import SmtpAccount
 from filters.delivery.models import Destination
-from filters.people.models import AuthenticatorApp, Profile, User
+from filters.people.models import AuthenticatorApp, User
 from tapestry.core.clock import to_datetime
 
 SETTINGS = ("host", "port", "security", "user", "parent", "style")
@@ -20,19 +20,18 @@ SETTINGS = ("host", "port", "security", "user", "parent", "style")
 
 def profile_json(user: User) -> str:
     """Return who a person is here, what they chose, and where their mail comes from and goes."""
-    profile = Profile.objects.filter(user=user).first() or Profile(user=user)
     content: dict[str, Any] = {
         "name": user.get_username(),
         "full_name": user.get_full_name(),
         "email": user.email,
-        "other_addresses": profile.aliases,
+        "other_addresses": user.aliases,
         "groups": sorted(user.groups.values_list("name", flat=True)),
         "since": user.date_joined.isoformat(timespec="seconds"),
-        "time_zone": profile.time_zone,
-        "show_and_send": profile.timeliness,
-        "quiet_minutes": [profile.quiet_from, profile.quiet_to],
-        "holiday_until": profile.holiday_until and profile.holiday_until.isoformat(),
-        "shortcuts": profile.shortcuts,
+        "time_zone": user.time_zone,
+        "show_and_send": user.timeliness,
+        "quiet_minutes": [user.quiet_from, user.quiet_to],
+        "holiday_until": user.holiday_until and user.holiday_until.isoformat(),
+        "shortcuts": user.shortcuts,
         "appraiser_rules": [
             {"points": rule.weight, "for": rule.text} for rule in user.appraiser_rules.all()
         ],

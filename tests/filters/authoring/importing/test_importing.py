@@ -141,8 +141,8 @@ class TestPages:
         lifecycle.pause(ends)
         over = lifecycle.install(alice, "from z", name="over", end=now - DAY)
         Filter.objects.filter(pk=over.pk).update(active=False, since=over.end)
-        carol.profile.time_zone = alice.profile.time_zone
-        carol.profile.save()
+        carol.time_zone = alice.time_zone
+        carol.save()
         export = as_user(alice).get("/filters/export/")
         assert export["Content-Disposition"].endswith('.toml"')
         client = as_user(carol)

@@ -20,7 +20,7 @@ from filters.authoring.importing.files import read_file
 from filters.authoring.importing.offers import offers_of
 from filters.authoring.importing.own_file import write_filters
 from filters.authoring.models import Filter
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs.store.expiry import last_instant, stop_ended
 from tapestry.core.clock import DAY, wall_clock
 
@@ -122,7 +122,7 @@ def test_every_field_of_a_filter_returns(
     owner: User, fields: dict[str, Any], end: date | int | None, zone: ZoneInfo
 ) -> None:
     """The rows are written, read and created again; they are gone after each example."""
-    Profile.objects.filter(user=owner).update(time_zone=zone.key)
+    User.objects.filter(pk=owner.pk).update(time_zone=zone.key)
     person = User.objects.get(pk=owner.pk)
     until = last_instant(end, zone) if isinstance(end, date) else end
     before = Filter(owner=person, end=until, **fields)

@@ -146,6 +146,7 @@ def test_an_administrator_changes_an_address(
         "is_active": "on",
         "date_joined_0": "2026-01-01",
         "date_joined_1": "00:00:00",
+        **{"time_zone": "UTC", "timeliness": "at once"},
     }
     for email in ("claimed@example.org", "other@example.org"):
         with django_capture_on_commit_callbacks(execute=True):

@@ -14,7 +14,7 @@ from filters.authoring import lifecycle
 from filters.authoring.dependents import recompile_all_of
 from filters.authoring.models import Filter, PendingWindow
 from filters.inbox.models import Match as StoredMatch
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs.store.filter_store import latest_instant
 from filters.runs.store.shared_window import detach
 from tapestry.core.clock import BEGINNING, wall_clock
@@ -45,9 +45,8 @@ def move(edited: Filter) -> None:
 
 
 def tell_an_alias(edited: Filter) -> None:
-    profile = Profile.objects.get(user=edited.owner)
-    profile.aliases = ["new@example.org"]
-    profile.save()
+    edited.owner.aliases = ["new@example.org"]
+    edited.owner.save()
 
 
 def rename_the_group(edited: Filter) -> None:
@@ -169,9 +168,8 @@ class TestDetaching:
         Client().force_login(alice)
         alice.first_name = "Al"
         alice.save()
-        profile = Profile.objects.get(user=alice)
-        profile.time_zone = "Europe/Berlin"
-        profile.save()
+        alice.time_zone = "Europe/Berlin"
+        alice.save()
         assert STORE.enrolled([jones.pk])
 
     def test_detaching_a_filter_with_its_own_window_changes_nothing(self, alice: User) -> None:

@@ -23,7 +23,7 @@ from filters.inbox.models import Match as StoredMatch
 from filters.inbox.triage.actions import ACTIONS
 from filters.inbox.triage.steps import act
 from filters.inbox.triage.targets import unread_targets
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.runs.models import SetAside
 from filters.runs.store import schedule
 from filters.runs.store.filter_store import DjangoFilterStore
@@ -75,10 +75,10 @@ def mark_all_read(owner: User, filter_: Filter | None = None) -> None:
 
 
 def choose(owner: User, **choices: Any) -> None:
-    """A person's profile is saved with other choices."""
+    """A person is saved with other choices."""
     for name, value in choices.items():
-        setattr(owner.profile, name, value)
-    owner.profile.save()
+        setattr(owner, name, value)
+    owner.save()
 
 
 class TestPlanned:
@@ -86,8 +86,8 @@ class TestPlanned:
         self, bob: User, carol: User, clock: SetClock
     ) -> None:
         night = {"quiet_from": 22 * 60, "quiet_to": 7 * 60}
-        Profile.objects.filter(user=bob).update(timeliness="daily at 08:00", **night)
-        Profile.objects.filter(user=carol).update(holiday_until=date(2026, 7, 9))
+        User.objects.filter(pk=bob.pk).update(timeliness="daily at 08:00", **night)
+        User.objects.filter(pk=carol.pk).update(holiday_until=date(2026, 7, 9))
         expected = {
             install(bob): "2026-07-02T06:00:00Z",
             install(bob, "own", timeliness="at once"): "2026-07-02T05:00:00Z",
@@ -110,9 +110,9 @@ class TestPlanned:
         with django_assert_num_queries(2):
             schedule.when_shown(found, clock.now)
 
-    @pytest.mark.parametrize("model", [Filter, Profile])
+    @pytest.mark.parametrize("model", [Filter, User])
     def test_a_text_that_says_no_time_is_refused(self, bob: User, model: type[Any]) -> None:
-        row = install(bob) if model is Filter else bob.profile
+        row = install(bob) if model is Filter else bob
         row.timeliness = "soon"
         with pytest.raises(ValidationError, match="does not say when"):
             row.full_clean()
@@ -309,8 +309,8 @@ class TestPlannedAnew:
 def test_a_window_that_is_stored_meanwhile_is_planned_by_what_was_chosen_last(bob: User) -> None:
     made = install(bob)
     choose(bob, timeliness="weekly on Tuesday at 08:00")
-    bob.profile.timeliness = "weekly on Friday at 08:00"
-    race(lambda: find(made, "a"), bob.profile.save)
+    bob.timeliness = "weekly on Friday at 08:00"
+    race(lambda: find(made, "a"), bob.save)
     shown_at = to_datetime(StoredMatch.objects.get().shown_at)
     assert shown_at.astimezone(BERLIN).strftime("%A %H:%M") == "Friday 08:00"
 
@@ -330,11 +330,10 @@ CHOICES: dict[str, Callable[[random.Random, int], Any]] = {
 
 def may_be_shown(owner: User, now: int) -> bool:
     """Tell, by the clock on the wall, whether a person is shown anything at an instant."""
-    profile = owner.profile
-    local = to_datetime(now).astimezone(ZoneInfo(profile.time_zone))
-    if profile.holiday_until is not None and local.date() < profile.holiday_until:
+    local = to_datetime(now).astimezone(ZoneInfo(owner.time_zone))
+    if owner.holiday_until is not None and local.date() < owner.holiday_until:
         return False
-    begin, end = profile.quiet_from, profile.quiet_to
+    begin, end = owner.quiet_from, owner.quiet_to
     if begin is None or end is None:
         return True
     minute = local.hour * 60 + local.minute

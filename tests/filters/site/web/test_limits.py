@@ -13,7 +13,7 @@ from django.test import Client
 
 from filters.authoring.models import Filter
 from filters.delivery.mail.bounces import post_url
-from filters.people.models import Profile, User
+from filters.people.models import User
 from filters.site.launch import web_server
 from filters.site.web import headers
 
@@ -48,13 +48,13 @@ def test_too_much_is_refused_with_a_sentence(alice: User, address: str, what: st
         if user:
             client.force_login(user)
         client.get("/me/" if user else "/sign-in/")
-        kept = Profile.objects.values().get()
+        kept = User.objects.values().get()
         response = client.post(address, given())
         assert response.status_code == 413
         page = " ".join(response.content.decode().split())
         assert f"<p>{sentence} {NOTHING}</p>" in page
         assert response["Content-Security-Policy"] == headers.POLICY
-        assert Profile.objects.values().get() == kept and not Filter.objects.exists()
+        assert User.objects.values().get() == kept and not Filter.objects.exists()
 
 
 @pytest.mark.parametrize("what", ["bytes", "fields"])
