@@ -126,8 +126,9 @@ class TestPerson:
     def test_nonsense_is_refused_in_words(
         self, as_user: SignIn, carol: User, wrong: dict[str, str], sentence: str
     ) -> None:
+        browser = as_user(carol)
         before = User.objects.values().get(pk=carol.pk)
-        response = as_user(carol).post("/me/", {**PERSON, **wrong})
+        response = browser.post("/me/", {**PERSON, **wrong})
         assert response.status_code == 400
         assert sentence in response.content.decode()
         assert User.objects.values().get(pk=carol.pk) == before
