@@ -99,26 +99,22 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "filters.site.web.headers.security_headers",
-    "filters.site.web.middleware.head_without_body",
+    "filters.site.web.headers.of_every_answer",
     "filters.site.web.compression.Compression",
     "django.middleware.security.SecurityMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "filters.site.web.static_files.StaticFiles",
     "filters.site.web.middleware.sign_in_as_a_page",
-    "filters.people.signing_in.middleware.sign_in_limits",
+    "filters.people.middleware.sign_in_limits",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "filters.site.web.limits.limit_forms",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "filters.people.second_factor.pending.second_factor_first",
-    "filters.people.sessions.record.sessions_recorded",
+    "filters.people.middleware.person",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "filters.site.web.middleware.no_store",
-    "filters.site.web.middleware.user_time_zone",
     "filters.site.web.middleware.ErrorPages",
 ]
 

@@ -9,6 +9,8 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from filters.people.second_factor.views import admin_sign_in
+
 handler500 = "filters.site.web.server_error.server_error"
 
 urlpatterns = [
@@ -19,6 +21,7 @@ urlpatterns = [
     ),
     # That of Django asks for a password without limits.
     path("admin/password_change/", RedirectView.as_view(pattern_name="password")),
+    path("admin/login/", admin_sign_in),
     path("admin/", admin.site.urls),
 ]
 

@@ -24,7 +24,6 @@ from filters.people.membership.notices import known_address, tell
 from filters.people.models import RetiredName, User
 from filters.people.retired_names import check_available, keep_names
 from filters.people.sessions.record import sign_out
-from filters.people.signing_in.forms import AdminSignInForm
 from filters.reading.annotations.outbox import append_all_of
 from filters.runs.models import SharedWindow
 from filters.site.admin_pages import OnlyShown
@@ -160,6 +159,5 @@ class RetiredNameAdmin(OnlyShown):
 admin.site.unregister(Group)
 admin.site.register(User, AccountAdmin)
 admin.site.register(Group, NamedGroupAdmin)
-admin.site.login_form = AdminSignInForm
 admin.site.site_header = "Tapestry"
 admin.site.site_title = "Tapestry"

@@ -13,10 +13,8 @@ class PeopleConfig(AppConfig):
 
     def ready(self) -> None:
         from filters.people import known_audiences, retired_names
-        from filters.people.second_factor import pending
         from filters.people.signing_in import checks
 
         register(checks.check_proxies, Tags.security)
         known_audiences.connect_signals()
         retired_names.connect_signals()
-        pending.connect_signals()

@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 SPARK_PORTS, OTHERS = 6, {"web", "Redis", "mail"}
 """Three ports of each of two Sparks, and one of each of the others."""
 
-STATIC = ROOT / "filters" / "static" / "filters"
+STATIC = ROOT / "filters" / "site" / "static" / "site"
 PATIENCE = 240_000
 """Milliseconds for which what a page shows is waited for: Spark has just started."""
 

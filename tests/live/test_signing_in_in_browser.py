@@ -52,12 +52,6 @@ def test_who_guesses_is_refused_and_whose_browser_it_is_is_not(page, browser, si
     refusal = re.compile(r"Too many wrong passwords: please try again in [345] minutes\.")
     expect(stranger.get_by_role("alert")).to_have_text(refusal)
     show(stranger, pictures / "refused.png")
-    stranger.goto(f"{site}/admin/login/")
-    stranger.get_by_label("Username").fill("terry")
-    stranger.get_by_label("Password").fill(OLD)
-    stranger.get_by_role("button", name="Log in").click()
-    expect(stranger.get_by_text(refusal)).to_be_visible()
-    stranger.screenshot(path=pictures / "refused-admin.png", full_page=True)
 
     end_session(page)
     open_signed_in(page, f"{site}/me/", password=OLD)

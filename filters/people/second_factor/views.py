@@ -8,20 +8,23 @@ from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from django.conf import settings
+from django.contrib import admin
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render, resolve_url
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import require_http_methods, require_safe
 
+from filters.people.factors import has_second_factor
 from filters.people.requests import PersonRequest, local_path
 from filters.people.second_factor.forms import ConfirmForm, FactorForm
-from filters.people.second_factor.pending import code_page, complete, is_pending, pending_user
+from filters.people.second_factor.stage import begin, code_page, complete, pending_user
 from filters.people.signing_in.forms import SignInForm
 from filters.site.settings.sign_up import sign_up_mode
 from tapestry.core.clock import MINUTE, wall_clock
@@ -48,11 +51,35 @@ class SignIn(LoginView):
         given = super().get_redirect_url()
         return local_path(given, settings.LOGIN_REDIRECT_URL) if given else ""
 
+    def get(self, request: HttpRequest, *args: Any, **named: Any) -> HttpResponse:
+        """Show the page; who has given the password already is asked for the second factor."""
+        if pending_user(request) is not None:
+            return redirect(code_page(self.get_redirect_url()))
+        return super().get(request, *args, **named)
+
     def form_valid(self, form: Any) -> HttpResponse:
-        response = super().form_valid(form)
-        if is_pending(self.request):
-            return redirect(code_page(self.request, self.get_redirect_url()))
-        return response
+        """Sign in whose password was right, unless a second factor is to be asked for first."""
+        user = form.get_user()
+        if not has_second_factor(user):
+            return super().form_valid(form)
+        begin(self.request, user)
+        return redirect(code_page(self.get_redirect_url()))
+
+
+@login_not_required
+@never_cache
+@require_safe
+def admin_sign_in(request: HttpRequest) -> HttpResponse:
+    """Lead to the sign-in page, and refuse who is signed in and no administrator.
+
+    The page of Django's administration would sign in without the second factor.
+    """
+    if request.user.is_authenticated and not admin.site.has_permission(request):
+        raise PermissionDenied
+    back = _back(request, reverse("admin:index"))
+    if request.user.is_authenticated:
+        return redirect(back)
+    return redirect(f"{resolve_url(settings.LOGIN_URL)}?{urlencode({REDIRECT_FIELD_NAME: back})}")
 
 
 @login_not_required

@@ -5,18 +5,14 @@ signed in, or a new key ─> a row ─ every five minutes of use ─> seen_at, a
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 
 from filters.people.models import BrowserSession, User
 from filters.people.signing_in.client_address import client_address
 from tapestry.core.clock import MINUTE, wall_clock
-
-Page = Callable[[HttpRequest], HttpResponse]
 
 EVERY = 5 * MINUTE
 """How often a browser that is in use is recorded as seen."""
@@ -45,19 +41,12 @@ def record(request: HttpRequest, user: User) -> None:
     session[_SEEN] = [key, now]
 
 
-def sessions_recorded(page: Page) -> Page:
-    """Record the browsers of those who are signed in, after each page that needs it."""
-
-    def answer(request: HttpRequest) -> HttpResponse:
-        response = page(request)
-        user = request.user
-        if user.is_authenticated and request.session.session_key:
-            key, at = request.session.get(_SEEN, ("", 0))
-            if key != request.session.session_key or not 0 <= wall_clock() - at < EVERY:
-                record(request, user)
-        return response
-
-    return answer
+def record_if_due(request: HttpRequest, user: User) -> None:
+    """Record the browser of who is signed in, unless that was done lately."""
+    if request.session.session_key:
+        key, at = request.session.get(_SEEN, ("", 0))
+        if key != request.session.session_key or not 0 <= wall_clock() - at < EVERY:
+            record(request, user)
 
 
 def browsers_of(user: User) -> QuerySet[BrowserSession]:

@@ -1,8 +1,7 @@
-"""The forms that ask for a name and a password: of the site, and of the administration."""
+"""The form that asks for a name and a password, and the check of one's own."""
 
 from __future__ import annotations
 
-from django.contrib.admin.forms import AdminAuthenticationForm
 from django.contrib.auth import authenticate
 from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.forms import AuthenticationForm
@@ -41,9 +40,3 @@ class SignInForm(AuthenticationForm):
         if isinstance(outcome, Refused):
             return ValidationError(outcome.sentence, code="too_many")
         return super().get_invalid_login_error()
-
-
-class AdminSignInForm(SignInForm, AdminAuthenticationForm):
-    """The same, for those who may use the administration."""
-
-    error_messages = {**AdminAuthenticationForm.error_messages}

@@ -1,4 +1,4 @@
-"""Responses are compressed for browsers that can read them so; static files by Brotli too."""
+"""Responses are compressed for browsers that can read them so."""
 
 from __future__ import annotations
 

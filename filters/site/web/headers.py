@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
 Page = Callable[[HttpRequest], HttpResponse]
 
@@ -73,33 +72,29 @@ HEADERS = {
 }
 
 
-def of_every_answer() -> dict[str, str]:
-    """Return all headers that an answer of this site has, with those that are settings of Django.
-
-    HSTS is among them where the site has an https address, however the request came: a browser
-    heeds it over TLS alone (RFC 6797, section 8.1).
-    """
-    headers = HEADERS | {
-        "X-Content-Type-Options": "nosniff",
-        "X-Frame-Options": str(settings.X_FRAME_OPTIONS),
-        "Referrer-Policy": str(settings.SECURE_REFERRER_POLICY),
-        "Cross-Origin-Opener-Policy": str(settings.SECURE_CROSS_ORIGIN_OPENER_POLICY),
-    }
-    if settings.SECURE_HSTS_SECONDS:
-        headers["Strict-Transport-Security"] = f"max-age={settings.SECURE_HSTS_SECONDS}"
-    return headers
-
-
-def security_headers(page: Page) -> Page:
+def of_every_answer(page: Page) -> Page:
     """Put the headers on every response, a static file or an error too, that has none of its own.
 
     A mail in a frame has its own policy, which lets it run nothing (filters.delivery.views.framed).
+    HEAD is answered with the headers of GET, its length too, and nothing else (RFC 9110, section
+    9.3.2); waitress leaves that to the site.
     """
 
     def answer(request: HttpRequest) -> HttpResponse:
         response = page(request)
         for name, value in HEADERS.items():
             response.headers.setdefault(name, value)
+        if request.method == "HEAD":
+            _empty(response)
         return response
 
     return answer
+
+
+def _empty(response: HttpResponse) -> None:
+    if isinstance(response, StreamingHttpResponse):
+        response.close()
+        response.streaming_content = iter(())
+    else:
+        response.headers.setdefault("Content-Length", str(len(response.content)))
+        response.content = b""

@@ -1,4 +1,4 @@
-"""What holds for every page: HEAD, whose clock, who keeps it, and no tracebacks."""
+"""What holds for every page: where one signs in, and no tracebacks."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from urllib.parse import urlencode, urlsplit
 from django.conf import settings
 from django.contrib.auth import REDIRECT_FIELD_NAME
 from django.db import DataError
-from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render, resolve_url
-from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.http import HttpResponseClientRedirect
@@ -29,27 +28,6 @@ Page = Callable[[HttpRequest], HttpResponse]
 
 RETRY = "Try again in a moment."
 GO_BACK = "Nothing was changed: go back and try again."
-
-
-def head_without_body(page: Page) -> Page:
-    """Answer HEAD with the headers of GET, its length too, and nothing else (RFC 9110, 9.3.2).
-
-    Waitress leaves that to the site.
-    """
-
-    def answer(request: HttpRequest) -> HttpResponse:
-        response = page(request)
-        if request.method != "HEAD":
-            return response
-        if isinstance(response, StreamingHttpResponse):
-            response.close()
-            response.streaming_content = iter(())
-        else:
-            response.headers.setdefault("Content-Length", str(len(response.content)))
-            response.content = b""
-        return response
-
-    return answer
 
 
 def sign_in_as_a_page(page: Page) -> Page:
@@ -83,29 +61,6 @@ def _page_of(request: HttpRequest) -> str:
     shown = urlsplit(url) if url_has_allowed_host_and_scheme(url, here) else urlsplit("")
     back = shown.path + (f"?{shown.query}" if shown.query else "")
     return local_path(back, settings.LOGIN_REDIRECT_URL)
-
-
-def user_time_zone(page: Page) -> Page:
-
-    def answer(request: HttpRequest) -> HttpResponse:
-        if not request.user.is_authenticated:
-            return page(request)
-        with timezone.override(request.user.zone):
-            return page(request)
-
-    return answer
-
-
-def no_store(page: Page) -> Page:
-    """Forbid caches to keep the pages of those who are signed in, unless a page says otherwise."""
-
-    def answer(request: HttpRequest) -> HttpResponse:
-        response = page(request)
-        if request.user.is_authenticated:
-            response.headers.setdefault("Cache-Control", "private, no-store")
-        return response
-
-    return answer
 
 
 class ErrorPages:

@@ -19,11 +19,7 @@ from typing import Any
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import StaticFilesStorage
 from django.core.files.storage import Storage
-from django.http import HttpRequest
-from django.http.response import HttpResponseBase
 from whitenoise.middleware import WhiteNoiseMiddleware
-
-from filters.site.web.brotli_files import by_brotli
 
 YEAR = 365 * 24 * 60 * 60
 """Seconds for which a browser keeps a file whose name has its content."""
@@ -88,18 +84,10 @@ class _Renamed(Storage):
         return path
 
 
-def _send(static_file: Any, request: HttpRequest) -> HttpResponseBase:
-    """Send a file, compressed by Brotli for those who can read that."""
-    response: HttpResponseBase = WhiteNoiseMiddleware.serve(static_file, request)
-    path, _ = static_file.get_path_and_headers({})
-    return by_brotli(request, response, path)
-
-
 class StaticFiles(WhiteNoiseMiddleware):
     """Serves them: under a name with its hash a file never changes."""
 
     FOREVER = YEAR
-    serve: Any = staticmethod(_send)
 
     def immutable_file_test(self, path: str, url: str) -> bool:
         """Tell whether the address of a file has the hash of its content."""

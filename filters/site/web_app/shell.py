@@ -28,7 +28,7 @@ def offline_page() -> str:
 def worker_script() -> str:
     """Return the script of the service worker, with the names of what it keeps."""
     (package,) = filters.__path__
-    script = (Path(package) / "static" / "filters" / "sw.js").read_text()
+    script = (Path(package) / "site" / "static" / "site" / "sw.js").read_text()
     page, files = reverse("offline"), [static(name) for name in FILES]
     version = sha256(json.dumps([offline_page(), page, files]).encode()).hexdigest()[:12]
     shell = {"name": f"shell-{version}", "page": page, "files": files}

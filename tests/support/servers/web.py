@@ -19,10 +19,8 @@ LARGE = 8 * 1024 * 1024
 
 
 def application(environ, start_response):
-    """Fail at /fail; answer /large with many bytes, else the scheme, the client and the body."""
+    """Answer /large with many bytes, else the scheme, the client and the body."""
     body = environ["wsgi.input"].read()
-    if environ["PATH_INFO"] == "/fail":
-        raise ZeroDivisionError
     if environ["PATH_INFO"] == "/large":
         answer = b"x" * LARGE
     else:
@@ -32,28 +30,21 @@ def application(environ, start_response):
     return [answer]
 
 
-def main(port: int, changes: list[str]) -> None:
+def main(port: int) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
     from filters.site.launch import web_server
 
-    for change in changes:
-        name, _, value = change.partition("=")
-        assert hasattr(web_server, name)
-        setattr(web_server, name, float(value))
     web_server.serve(application, port)
 
 
 @contextmanager
-def running_web(
-    environment: dict[str, str] | None = None, **changes: float
-) -> Iterator[Callable[..., socket.socket]]:
-    """Run it with other limits, in an environment; yield what connects and sends bytes."""
+def running_web() -> Iterator[Callable[..., socket.socket]]:
+    """Run it; yield what connects and sends bytes."""
     port = free_port()
-    options = [f"{name}={value}" for name, value in changes.items()]
     code = "import sys; sys.path[:0] = ['tests', '.']; from support.servers import web; "
-    code += "web.main(int(sys.argv[1]), sys.argv[2:])"
-    argv = [sys.executable, "-c", code, str(port), *options]
-    with _running(argv, port, **(environment or {})) as connect:
+    code += "web.main(int(sys.argv[1]))"
+    argv = [sys.executable, "-c", code, str(port)]
+    with _running(argv, port) as connect:
         yield connect
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
@@ -12,7 +13,7 @@ from limits import RateLimitItemPerMinute
 from support.second_factors import code, give_app, give_password, wrong_code
 
 from filters.people.models import User
-from filters.people.second_factor import pending, recovery, totp, verification
+from filters.people.second_factor import recovery, stage, totp, verification
 from filters.people.second_factor.forms import WRONG_CODE
 from filters.people.signing_in import counts
 from tapestry.core.clock import MINUTE, wall_clock
@@ -131,7 +132,7 @@ def test_the_password_counts_for_ten_minutes(
     client: Client, careful: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     give_password(client, careful)
-    monkeypatch.setattr(pending, "wall_clock", lambda: wall_clock() + 11 * MINUTE)
+    monkeypatch.setattr(stage, "wall_clock", lambda: wall_clock() + 11 * MINUTE)
     assert client.post("/sign-in/code/", {"code": code()})["Location"] == "/sign-in/?next=%2F"
     assert not is_signed_in(client)
 
@@ -139,10 +140,11 @@ def test_the_password_counts_for_ten_minutes(
 def test_the_administration_asks_for_it_too(client: Client, db: None) -> None:
     root = User.objects.create_superuser("root", "root@example.org", "secret")
     give_app(root)
-    given = {"username": "root", "password": "secret", "next": "/admin/"}
-    assert client.post("/admin/login/", given)["Location"] == "/admin/"
     assert client.get("/admin/")["Location"] == "/admin/login/?next=/admin/"
-    page = client.get("/admin/login/?next=/admin/")
+    door = client.get("/admin/login/?next=/admin/")["Location"]
+    assert door == "/sign-in/?next=%2Fadmin%2F"
+    assert client.post("/admin/login/").status_code == 405
+    page = client.post(door, {"username": "root", "password": "secret"})
     assert page["Location"] == "/sign-in/code/?next=%2Fadmin%2F"
     assert client.post(page["Location"], {"code": code()})["Location"] == "/admin/"
     assert client.get("/admin/").status_code == 200
@@ -163,7 +165,6 @@ def test_somebody_else_may_sign_in_instead(client: Client, careful: User, bob: U
 
 def test_the_code_needs_the_token_of_the_form(careful: User) -> None:
     client = Client(enforce_csrf_checks=True)
-    client.force_login(careful)
     assert client.post("/sign-in/code/", {"code": code()}).status_code == 403
 
 
@@ -176,3 +177,17 @@ def test_an_operator_turns_a_lost_one_off(
     assert give_password(client, careful) == "/"
     assert not totp.take(careful, code())
     counts.forget_all()
+
+
+def test_another_password_ends_the_stage(client: Client, careful: User) -> None:
+    give_password(client, careful)
+    careful.set_password("another")
+    careful.save()
+    assert client.post("/sign-in/code/", {"code": code()})["Location"] == "/sign-in/?next=%2F"
+
+
+def test_the_administration_refuses_who_is_no_administrator(
+    as_user: Callable[[User], Client], bob: User
+) -> None:
+    browser = as_user(bob)
+    assert browser.get("/admin/login/", {"next": "/admin/"}).status_code == 403

@@ -18,7 +18,6 @@ from support.races import race
 from filters.people.models import User
 from filters.people.signing_in import counts
 
-DOORS = ["/sign-in/", "/admin/login/"]
 SENTENCE = "Too many wrong passwords: please try again in 5 minutes."
 
 
@@ -44,11 +43,10 @@ def attempt(
     *,
     address: str = "192.0.2.1",
     browser: Client | None = None,
-    door: str = "/sign-in/",
 ) -> HttpResponse:
     given = {"username": name, "password": password}
     headers = {"X-Forwarded-For": address}
-    response: Any = (browser or Client()).post(door, given, headers=headers)
+    response: Any = (browser or Client()).post("/sign-in/", given, headers=headers)
     return response
 
 
@@ -56,24 +54,17 @@ def statuses(times: int, name: str, **named: Any) -> list[int]:
     return [attempt(name, **named).status_code for _ in range(times)]
 
 
-@pytest.mark.parametrize("door", DOORS)
 def test_after_five_wrong_ones_the_right_one_is_not_looked_at(
-    root: User, hashed: list[str], door: str
+    root: User, hashed: list[str]
 ) -> None:
-    assert statuses(5, "root", door=door) == [200] * 5
+    assert statuses(5, "root") == [200] * 5
     assert hashed == ["wrong"] * 5
-    refused = attempt("root", "the right one", door=door)
+    refused = attempt("root", "the right one")
     assert (refused.status_code, len(hashed)) == (429, 5)
     assert 295 <= int(refused["Retry-After"]) <= 300
     assert SENTENCE in refused.content.decode()
     assert "Wrong name" not in refused.content.decode()
     assert "sessionid" not in refused.cookies and "tapestry_session" not in refused.cookies
-
-
-def test_both_doors_count_together(root: User) -> None:
-    assert statuses(3, "root", door=DOORS[0]) + statuses(3, "root", door=DOORS[1]) == (
-        [200] * 5 + [429]
-    )
 
 
 def test_other_addresses_and_other_names_are_still_looked_at(root: User, alice: User) -> None:
@@ -106,15 +97,14 @@ def test_an_account_has_fifty(root: User, alice: User) -> None:
     assert attempt("alice", "secret", address="192.0.2.99").status_code == 302
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_stranger_does_not_lock_a_person_out_of_their_own_browser(root: User, door: str) -> None:
+def test_a_stranger_does_not_lock_a_person_out_of_their_own_browser(root: User) -> None:
     own = Client()
-    assert attempt("root", "the right one", browser=own, door=door).status_code == 302
+    assert attempt("root", "the right one", browser=own).status_code == 302
     own.post("/sign-out/")
     for number in range(51):
         attempt("root", address=f"192.0.2.{number}")
     assert attempt("root", "the right one", address="192.0.2.1").status_code == 429
-    assert attempt("root", "the right one", browser=own, door=door).status_code == 302
+    assert attempt("root", "the right one", browser=own).status_code == 302
 
 
 def test_a_known_browser_has_five_of_its_own(root: User) -> None:
@@ -171,12 +161,11 @@ def seen(response: HttpResponse, name: str) -> tuple[int, str, set[str]]:
     return response.status_code, page.replace(name, "NAME"), set(response.headers)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_a_name_that_nobody_has_is_treated_alike(root: User, hashed: list[str], door: str) -> None:
+def test_a_name_that_nobody_has_is_treated_alike(root: User, hashed: list[str]) -> None:
     answers = {}
     for name, address in (("root", "192.0.2.1"), ("nobody", "192.0.2.2")):
         hashed.clear()
-        pages = [seen(attempt(name, address=address, door=door), name) for _ in range(7)]
+        pages = [seen(attempt(name, address=address), name) for _ in range(7)]
         answers[name] = (pages, list(hashed))
     assert answers["root"] == answers["nobody"]
     assert [page[0] for page in answers["root"][0]] == [200] * 5 + [429] * 2

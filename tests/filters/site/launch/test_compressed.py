@@ -10,14 +10,13 @@ from email import message_from_bytes
 from email.message import Message
 from pathlib import Path
 
-import brotli
 import pytest
 from support.paths import ROOT
 from support.servers.web import running_site
 
 Connect = Callable[..., socket.socket]
 
-STYLE = ROOT / "filters" / "static" / "filters" / "site.css"
+STYLE = ROOT / "filters" / "site" / "static" / "site" / "site.css"
 FOR_A_YEAR = "max-age=31536000, public, immutable"
 
 
@@ -68,26 +67,6 @@ def test_a_static_file_is_kept_for_a_year_by_the_hash_of_its_content(site: Conne
     assert status == 200 and headers["Cache-Control"] == FOR_A_YEAR
     assert headers["Content-Type"].startswith("text/css")
     assert gzip.decompress(body) == STYLE.read_bytes() and len(body) < STYLE.stat().st_size * 0.5
-
-
-def test_a_static_file_is_sent_by_brotli_to_those_who_can_read_it(site: Connect) -> None:
-    address = hashed_style(site)
-    _, _, by_gzip = ask(site, address, GZIP)
-    for path, kept in ((address, FOR_A_YEAR), ("/static/site/site.css", "max-age=60, public")):
-        status, headers, body = ask(site, path, "Accept-Encoding: gzip, deflate, br, zstd")
-        assert (status, headers["Content-Encoding"]) == (200, "br")
-        assert headers["Content-Type"].startswith("text/css") and headers["Cache-Control"] == kept
-        assert "Accept-Encoding" in headers["Vary"] and headers["ETag"].startswith("W/")
-        assert headers["Content-Length"] == str(len(body)) and len(body) < len(by_gzip)
-        assert brotli.decompress(body) == STYLE.read_bytes()
-    for refused in ("Accept-Encoding: br;q=0, gzip", "Accept-Encoding: brr, gzip"):
-        assert ask(site, address, refused)[1]["Content-Encoding"] == "gzip"
-    _, headers, body = ask(site, "/static/site/icon-192.png", "Accept-Encoding: br")
-    assert "Content-Encoding" not in headers
-    both = ("Accept-Encoding: br", "Range: bytes=0-9")
-    assert ask(site, "/static/site/site.css", *both)[0] == 206
-    status, headers, body = ask(site, address, "Accept-Encoding: br", method="HEAD")
-    assert (status, headers["Content-Encoding"], body) == (200, "br", b"")
 
 
 def test_another_hash_is_no_address(site: Connect) -> None:

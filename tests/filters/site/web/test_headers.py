@@ -79,7 +79,7 @@ def test_errors_have_them(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_answer_of_any_status_has_them() -> None:
     for status in (200, 204, 304, 413, 429, 503):
-        page = headers.security_headers(lambda _, status=status: HttpResponse(status=status))
+        page = headers.of_every_answer(lambda _, status=status: HttpResponse(status=status))
         assert headers.HEADERS.items() <= page(HttpRequest()).headers.items()
 
 

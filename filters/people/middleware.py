@@ -1,0 +1,54 @@
+"""What holds for every page of somebody: limits of signing in, their browser, their clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from filters.people.models import User
+from filters.people.sessions.record import record_if_due
+from filters.people.signing_in.known_browser import remember
+from filters.people.signing_in.outcome import Proven, Refused, outcome_of
+
+Page = Callable[[HttpRequest], HttpResponse]
+
+
+def sign_in_limits(page: Page) -> Page:
+    """Answer 429 where too many passwords were wrong; know a browser where one was right."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        response = page(request)
+        match outcome_of(request):
+            case Refused(seconds):
+                response.status_code = 429
+                response.headers["Retry-After"] = str(seconds)
+            case Proven(account):
+                remember(request, response, account)
+        return response
+
+    return answer
+
+
+def person(page: Page) -> Page:
+    """Serve who is signed in by their own clock, and record their browser.
+
+    No cache keeps their pages, unless a page says otherwise.
+    """
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        with _clock_of(request.user):
+            response = page(request)
+        if request.user.is_authenticated:
+            response.headers.setdefault("Cache-Control", "private, no-store")
+            record_if_due(request, request.user)
+        return response
+
+    return answer
+
+
+def _clock_of(user: User | AnonymousUser) -> AbstractContextManager[object]:
+    return timezone.override(user.zone) if isinstance(user, User) else nullcontext()
