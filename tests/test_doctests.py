@@ -16,6 +16,7 @@ ROOMS_WITH_EXAMPLES = {
     "tapestry.compose",
     "tapestry.core",
     "tapestry.deliver",
+    "tapestry.identity",
     "tapestry.ingest",
     "tapestry.plan",
     "tapestry.predicate_index",

@@ -1,7 +1,7 @@
 r"""What was sent: a message of its conversation here, and one of the folder \Sent of its writer.
 
 It is appended to the tables as it would be if it came back: the copy that a source reads from the
-folder, or a list sends, is the same message by its Message-ID and content (tapestry.core.content),
+folder, or a list sends, is the same message by its Message-ID and content (tapestry.identity),
 and adds nothing.
 """
 
@@ -15,9 +15,9 @@ from filters.site.work import services
 from filters.site.work.queue import TICK, run_soon
 from filters.sources.credentials import account_of
 from filters.sources.models import Source
-from tapestry.core.content import message_id_of
 from tapestry.core.message import Message
 from tapestry.deliver.imap.sent_folder import keep_sent
+from tapestry.identity.content import message_id_of
 from tapestry.ingest.mime.parse import UNREADABLE, parse
 from tapestry.tables.append import append_messages
 from tapestry.tables.compact import compact_small_files

@@ -17,10 +17,10 @@ from typing import Literal
 from urllib.parse import unquote
 
 from tapestry.compose.recipients import Recipient, unique
-from tapestry.core.content import message_id_of
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.deliver.mail.recipient_address import recipient_address
+from tapestry.identity.content import message_id_of
 from tapestry.ingest.mime.address import mailboxes
 from tapestry.ingest.mime.bounded_parser import headers_of
 from tapestry.ingest.mime.headers import newsgroups, raw_text

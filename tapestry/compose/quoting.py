@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
-from tapestry.core.list_footers import without_footers
 from tapestry.deliver.one_line import one_line
+from tapestry.identity.list_footers import without_footers
 
 LONGEST_QUOTE = 60_000
 """Characters of a message that are quoted."""

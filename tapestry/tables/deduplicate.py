@@ -2,7 +2,7 @@
 
     Message-ID and audience unknown           ─> new, its key is its Message-ID
     known, with the same content              ─> a duplicate: left out
-    known, with other content                 ─> new, its key has the content's hash (core/content)
+    known, with other content                 ─> new, its key has the content's hash (identity)
     removed for its age (a tombstone)         ─> left out
 
 So a forged message takes the place of no other: both are there.  Contents are compared only where
@@ -20,9 +20,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapestry.core.content import content_hash, copy_key, is_copy, message_id_of
-from tapestry.core.other_parts import other_parts
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.identity.content import content_hash, copy_key, is_copy, message_id_of
+from tapestry.identity.other_parts import other_parts
 from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.find import by_key
 from tapestry.tables.originals import raws_of

@@ -17,8 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.clock import BEGINNING
-from tapestry.core.content import COPY_PATTERN
 from tapestry.core.schema import INDEXED, INDEXED_BY_AUDIENCE
+from tapestry.identity.content import COPY_PATTERN
 from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.delta.parquet_file import open_parquet, parquet_footer
 from tapestry.tables.hash_runs import (
@@ -108,7 +108,7 @@ def by_key(
 
 
 def message_ids_of(keys: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the Message-IDs of messages by their keys, as ``tapestry.core.content`` does."""
+    """Return the Message-IDs of messages by their keys, as ``tapestry.identity.content`` does."""
     return pc.replace_substring_regex(keys, f"{COPY_PATTERN}$", "")
 
 

@@ -32,11 +32,11 @@ import pyarrow as pa
 
 from tapestry.core.checksummed_file import size_with_checksums
 from tapestry.core.clock import BEGINNING
-from tapestry.core.content import message_id_of
 from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.file_lock import file_lock
 from tapestry.core.schema import INDEXED, INDEXED_BY_AUDIENCE
 from tapestry.core.sorted_hashes import Hashes, MappedHashes, SortedHashes, hash_texts, run_bytes
+from tapestry.identity.content import message_id_of
 from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.parquet_file import read_parquet

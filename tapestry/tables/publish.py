@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from tapestry.core.clock import BEGINNING, SECOND, next_instant, wall_clock
-from tapestry.core.content import message_id_of
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.identity.content import message_id_of
 from tapestry.tables.append import (
     Announce,
     Receipt,

@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapestry.core.content import message_id_of
 from tapestry.core.message import Annotation, Message, width
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.identity.content import message_id_of
 from tapestry.tables.delta.data_files import DataFile
 from tapestry.tables.delta.log import Snapshot, Tables
 from tapestry.tables.delta.parquet_file import read_parquet
@@ -115,7 +115,7 @@ def same_message_id(
 ) -> dict[str, list[Card]]:
     """Return, for each message of these, the others that have its Message-ID, oldest first.
 
-    They say something else (tapestry.core.content).  Only those with others are in the result; of
+    They say something else (tapestry.identity).  Only those with others are in the result; of
     each the copy is the narrowest that one of the audiences may see.
     """
     wanted = list(dict.fromkeys(keys))

@@ -9,8 +9,8 @@ import shutil
 import pytest
 from support.clocks import MemoryClock
 
-from tapestry.core.content import message_id_of
 from tapestry.core.errors import TapestryError
+from tapestry.identity.content import message_id_of
 from tapestry.ingest.archive.files import open_archive_source
 from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from support.append_steps import STEPS, acting_after
 from support.clocks import MemoryClock
 
-from tapestry.core.content import content_hash, copy_key, is_copy, message_id_of
 from tapestry.core.message import Message
+from tapestry.identity.content import content_hash, copy_key, is_copy, message_id_of
 from tapestry.ingest.mime.parse import parse
 from tapestry.tables.append import Cursor, append_messages, cursor_of
 from tapestry.tables.delta.log import Tables

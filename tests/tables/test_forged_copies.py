@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from support.clocks import MemoryClock
 
-from tapestry.core.list_footers import without_footers
-from tapestry.core.other_parts import MOST_HYPHENS, MOST_PARTS, other_parts
+from tapestry.identity.list_footers import without_footers
+from tapestry.identity.other_parts import MOST_HYPHENS, MOST_PARTS, other_parts
 from tapestry.ingest.mime.parse import parse
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, to_datetime, wall_clock
-from tapestry.core.content import message_id_of
 from tapestry.deliver.timing.schedule import HELD
+from tapestry.identity.content import message_id_of
 
 register = template.Library()
 

@@ -19,12 +19,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Literal
 
-from tapestry.core.content import is_copy
 from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.core.log import event
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
 from tapestry.deliver.imap.folders import MailFolders, NotAcceptedError, folder_name
 from tapestry.deliver.imap.message_identity import MessageIdentity
+from tapestry.identity.content import is_copy
 from tapestry.servers.account import TIMEOUT, Account, RefusedError
 from tapestry.servers.imap import connected, explained
 from tapestry.tables.originals import Original

@@ -7,8 +7,8 @@ import tarfile
 import pytest
 from support.clocks import MemoryClock
 
-from tapestry.core.content import content_hash
-from tapestry.core.other_parts import other_parts
+from tapestry.identity.content import content_hash
+from tapestry.identity.other_parts import other_parts
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.mime.parse import parse
 from tapestry.ingest.stream import Item, MessageStream

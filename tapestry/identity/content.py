@@ -2,10 +2,10 @@ r"""What a message says: a content hash that all its copies share, and the key o
 
 A Message-ID is no proof: anybody can send other words under a known one.  Two messages with
 one Message-ID are the same if they have the same author, the same words and the same other parts
-(tapestry.core.other_parts): HTML that says something else, its links, and attachments.  What
-differs between copies of one message does not count: list footers (tapestry.core.list_footers),
-the list's name in the subject, where an archive put attachments, how it hides addresses from
-robots, wrapping, and quoting marks.
+(tapestry.identity.other_parts): HTML that says something else, its links, and attachments.  What
+differs between copies of one message does not count: list footers
+(tapestry.identity.list_footers), the list's name in the subject, where an archive put
+attachments, how it hides addresses from robots, wrapping, and quoting marks.
 
     first:   a@x.org
     others:  a@x.org copy:8c4a2bd3f6a1c2f5b0f6b8f1a0d8e7c6
@@ -20,7 +20,7 @@ import unicodedata
 from collections.abc import Iterator
 from hashlib import blake2b
 
-from tapestry.core.list_footers import without_footers
+from tapestry.identity.list_footers import without_footers
 
 _MARK = " copy:"
 COPY_PATTERN = _MARK + "[0-9a-f]{32}"
@@ -43,7 +43,7 @@ def content_hash(
 ) -> str:
     r"""Return a hash of what a message says, 32 hexadecimal digits.
 
-    ``others`` is the hash of its other parts (tapestry.core.other_parts).
+    ``others`` is the hash of its other parts (tapestry.identity.other_parts).
 
     >>> there = content_hash("joe@x.org", "[R] Lunch", "At noon\n____\nR mailing list\n")
     >>> there == content_hash("Joe@x.org", "Re: lunch", "> At\n> noon\n")

@@ -1,6 +1,6 @@
 """What a message has beside the plain text that is kept of it: HTML, attachments, links.
 
-Copies of one message are compared by it (tapestry.core.content).  Everything counts that is not
+Copies of one message are compared by it (tapestry.identity.content).  Everything counts that is not
 plain text for certain, so what is not understood makes messages different, never the same.  The
 bytes are looked at once: no sender can make that take long.
 """
@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from html import unescape
 
-from tapestry.core.content import words
 from tapestry.core.html_text import LONGEST as LONGEST_HTML
 from tapestry.core.html_text import html_text
-from tapestry.core.list_footers import without_footers
+from tapestry.identity.content import words
+from tapestry.identity.list_footers import without_footers
 
 MOST_PARTS = 10_000
 """Parts that are told apart; what follows counts as one."""
