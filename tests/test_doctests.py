@@ -18,6 +18,7 @@ ROOMS_WITH_EXAMPLES = {
     "tapestry.deliver",
     "tapestry.identity",
     "tapestry.ingest",
+    "tapestry.mime",
     "tapestry.plan",
     "tapestry.predicate_index",
     "tapestry.query",

@@ -18,7 +18,7 @@ from filters.sources.models import Source
 from tapestry.core.message import Message
 from tapestry.deliver.imap.sent_folder import keep_sent
 from tapestry.identity.content import message_id_of
-from tapestry.ingest.mime.parse import UNREADABLE, parse
+from tapestry.ingest.parse import UNREADABLE, parse
 from tapestry.tables.append import append_messages
 from tapestry.tables.compact import compact_small_files
 from tapestry.tables.originals import Original

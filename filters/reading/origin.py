@@ -11,7 +11,7 @@ from filters.people.source_names import source_words
 from filters.site.settings.authserv import server_of
 from filters.site.work import services
 from tapestry.core.message import Message
-from tapestry.ingest.mime.authentication import authentication_of
+from tapestry.mime.authentication import authentication_of
 from tapestry.tables.originals import original
 from tapestry.tables.read import Copy
 

@@ -21,9 +21,9 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.deliver.mail.recipient_address import recipient_address
 from tapestry.identity.content import message_id_of
-from tapestry.ingest.mime.address import mailboxes
-from tapestry.ingest.mime.bounded_parser import headers_of
-from tapestry.ingest.mime.headers import newsgroups, raw_text
+from tapestry.mime.address import mailboxes
+from tapestry.mime.bounded_parser import headers_of
+from tapestry.mime.headers import newsgroups, raw_text
 
 Way = Literal["reply", "all", "list", "followup"]
 

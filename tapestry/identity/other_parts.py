@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from hashlib import blake2b
 from html import unescape
 
-from tapestry.core.html_text import LONGEST as LONGEST_HTML
-from tapestry.core.html_text import html_text
 from tapestry.identity.content import words
 from tapestry.identity.list_footers import without_footers
+from tapestry.mime.html_text import LONGEST as LONGEST_HTML
+from tapestry.mime.html_text import html_text
 
 MOST_PARTS = 10_000
 """Parts that are told apart; what follows counts as one."""

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.mime.parse import Parsed, parse
+from tapestry.ingest.parse import Parsed, parse
 
 if TYPE_CHECKING:  # workers import this module, and need not load the tables
     from tapestry.ingest.stream import Batch
@@ -35,7 +35,7 @@ def parse_batches(
             yield batch, _parse_all(*_contents(batch), source, audience)
         return
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tapestry.ingest.mime.parse"])
+    context.set_forkserver_preload(["tapestry.ingest.parse"])
     idle: list[Connection] = []
     children = []
     for _ in range(workers):

@@ -7,7 +7,7 @@ import pytest
 from tapestry.compose.addressing import MOST_REFERENCES, addressed, read_headers, references
 from tapestry.compose.recipients import in_words
 from tapestry.core.message import Message
-from tapestry.ingest.mime.parse import parse
+from tapestry.ingest.parse import parse
 
 OWN = ("terry@x.org", "t@parc.org")
 

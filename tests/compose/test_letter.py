@@ -14,7 +14,7 @@ import pytest
 from tapestry.compose.letter import File, Letter, file_name, newsgroup, to_bytes
 from tapestry.compose.recipients import Recipient, read_recipients
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.mime.parse import parse
+from tapestry.ingest.parse import parse
 
 AT = datetime(2026, 7, 1, 9, 5, tzinfo=ZoneInfo("Europe/Berlin"))
 TERRY = Recipient("terry@x.org", "Terry")

@@ -19,7 +19,7 @@ from tapestry.core.message import LARGEST
 from tapestry.ingest.archive.mbox import MOST_UNPACKED
 from tapestry.ingest.command import ingest
 from tapestry.ingest.large_message import BEGINNING, MessageBytes
-from tapestry.ingest.mime.parse import TOO_LARGE, parse
+from tapestry.ingest.parse import TOO_LARGE, parse
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import original
 from tapestry.tables.read import copies, message

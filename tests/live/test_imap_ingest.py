@@ -12,7 +12,7 @@ from support.servers.dovecot import PASSWORD
 from tapestry.core.clock import to_instant
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.command import ingest
-from tapestry.ingest.mime.parse import TOO_LARGE
+from tapestry.ingest.parse import TOO_LARGE
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import Original, original
 from tapestry.tables.read import copies, message

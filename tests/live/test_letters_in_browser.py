@@ -18,7 +18,7 @@ from filters.reading.annotations.outbox import annotate
 from filters.reading.models import OutboxAnnotation
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import MINUTE, wall_clock
-from tapestry.ingest.mime.parse import parse
+from tapestry.ingest.parse import parse
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import Original

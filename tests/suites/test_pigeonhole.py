@@ -22,7 +22,7 @@ from support.engines.sqlite_engine import SqliteEngine
 
 from filters.authoring.importing.files import read_file
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.ingest.mime.parse import parse
+from tapestry.ingest.parse import parse
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
 

@@ -12,7 +12,7 @@ from filters.compose import outbox
 from filters.compose.models import OutgoingMessage
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import PUBLIC
-from tapestry.ingest.mime.parse import parse
+from tapestry.ingest.parse import parse
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import Original

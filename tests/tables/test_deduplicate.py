@@ -12,7 +12,7 @@ from support.clocks import MemoryClock
 
 from tapestry.core.message import Message
 from tapestry.identity.content import content_hash, copy_key, is_copy, message_id_of
-from tapestry.ingest.mime.parse import parse
+from tapestry.ingest.parse import parse
 from tapestry.tables.append import Cursor, append_messages, cursor_of
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.forget import forget

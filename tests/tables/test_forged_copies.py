@@ -7,7 +7,7 @@ from support.clocks import MemoryClock
 
 from tapestry.identity.list_footers import without_footers
 from tapestry.identity.other_parts import MOST_HYPHENS, MOST_PARTS, other_parts
-from tapestry.ingest.mime.parse import parse
+from tapestry.ingest.parse import parse
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import Original

@@ -13,7 +13,7 @@ from support.clocks import MemoryClock
 from tapestry.core.clock import parse_instant
 from tapestry.core.message import Message
 from tapestry.core.schema import MESSAGES
-from tapestry.ingest.mime.parse import received_of
+from tapestry.ingest.parse import received_of
 from tapestry.tables import upgrade as upgrading
 from tapestry.tables.append import append_messages
 from tapestry.tables.compact import compact

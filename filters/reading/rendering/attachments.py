@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from tapestry.ingest.mime.headers import decoded
-from tapestry.ingest.mime.sections import Section
+from tapestry.mime.headers import decoded
+from tapestry.mime.sections import Section
 
 MOST = 100
 """Attachments that a page names."""

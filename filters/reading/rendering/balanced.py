@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from html.parser import HTMLParser
 
-from tapestry.core.html_text import LONGEST, tamed
+from tapestry.mime.html_text import LONGEST, tamed
 
 DEEPEST = 60
 """Elements within elements; further tags are left out, and their text stays."""

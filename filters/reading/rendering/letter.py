@@ -16,9 +16,9 @@ from filters.reading.rendering.attachments import (
 from filters.reading.rendering.html import document, has_remote_pictures, sanitized
 from filters.reading.rendering.lines import Format
 from filters.reading.rendering.text import text_html
-from tapestry.core.html_text import LONGEST as LONGEST_HTML
-from tapestry.ingest.mime.body import LONGEST as LONGEST_TEXT
-from tapestry.ingest.mime.sections import Section, sections
+from tapestry.mime.body import LONGEST as LONGEST_TEXT
+from tapestry.mime.html_text import LONGEST as LONGEST_HTML
+from tapestry.mime.sections import Section, sections
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from filters.people.requests import PersonRequest
 from filters.reading.rendering.attachments import LARGEST_PREVIEW, name_of, picture_kind
 from filters.reading.rendering.letter import read_letter
 from filters.reading.views.originals import find_original
-from tapestry.ingest.mime.parse import parse
-from tapestry.ingest.mime.sections import Section, sections
+from tapestry.ingest.parse import parse
+from tapestry.mime.sections import Section, sections
 
 SHOWN = 256 * 1024
 """Bytes of a text that its page shows; the file has all of them."""

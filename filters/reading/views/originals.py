@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from filters.people.requests import PersonRequest
 from filters.reading import reading
 from filters.site.work import services
-from tapestry.ingest.mime.charset import decode
+from tapestry.mime.charset import decode
 from tapestry.tables.originals import Original
 from tapestry.tables.originals import original as read_original
 

@@ -16,7 +16,7 @@ from tapestry.deliver.batch import Link
 from tapestry.deliver.mail.envelope import DELIVERY_HEADER
 from tapestry.deliver.mail.mime_parts import crlf
 from tapestry.deliver.ways.forward import attached, can_be_resent, resent
-from tapestry.ingest.mime.parse import parse
+from tapestry.ingest.parse import parse
 
 KEY = "forward-7-12"
 ORIGINAL = (

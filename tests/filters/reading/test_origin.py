@@ -14,7 +14,7 @@ from filters.site.settings.authserv import trusted_servers
 from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
-from tapestry.ingest.mime.authentication import LONGEST, authentication_of
+from tapestry.mime.authentication import LONGEST, authentication_of
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import Original

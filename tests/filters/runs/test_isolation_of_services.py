@@ -99,7 +99,7 @@ def pulls(
             "filters/sources/pulling.py:pull_apart": "it is what sets aside",
             "filters/sources/pulling.py:_put_off": "what sets aside uses it",
             "filters/sources/pulling.py:_unchanged": "what sets aside uses it",
-            "tapestry/ingest/mime/parse.py:_read": "what cannot be read of mail is kept as it came",
+            "tapestry/ingest/parse.py:_read": "what cannot be read of mail is kept as it came",
         }
         tables = Path(services.tables().root)
         yield PlantedLane(Victim(WORD, KEYS), run, wrong, lambda: None, [tables], stages)

@@ -11,16 +11,16 @@ from email.message import Message as Part
 
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import LARGEST, PUBLIC, Message
-from tapestry.ingest.mime.address import addresses, mailboxes
-from tapestry.ingest.mime.body import read_body
-from tapestry.ingest.mime.bounded_parser import (
+from tapestry.mime.address import addresses, mailboxes
+from tapestry.mime.body import read_body
+from tapestry.mime.bounded_parser import (
     TOO_MANY_LINES,
     TOO_MANY_PARTS,
     headers_of,
     structure_of,
 )
-from tapestry.ingest.mime.charset import decode
-from tapestry.ingest.mime.headers import (
+from tapestry.mime.charset import decode
+from tapestry.mime.headers import (
     decoded,
     instant_of,
     list_id,
@@ -29,7 +29,7 @@ from tapestry.ingest.mime.headers import (
     own_id,
     raw_text,
 )
-from tapestry.ingest.mime.received import received_at
+from tapestry.mime.received import received_at
 
 WORDS = {
     "StartBoundaryNotFoundDefect": "its parts are announced but not there",

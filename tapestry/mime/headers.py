@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_tz
 
 from tapestry.core.clock import parse_instant, to_instant
-from tapestry.ingest.mime.charset import decode
+from tapestry.mime.charset import decode
 
 LONGEST = 64 * 1024
 """Characters of a header value that are read."""

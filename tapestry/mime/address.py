@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tapestry.ingest.mime.headers import decoded
+from tapestry.mime.headers import decoded
 
 _AT = re.compile(r"^([^\s@]+) at ([^\s@]+\.[^\s@]+)$", re.IGNORECASE)
 _BARE = re.compile(r"(?<!\S)[^\s@]+@[^\s@]+\.[^\s@]+(?!\S)")

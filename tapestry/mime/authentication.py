@@ -7,8 +7,8 @@ from typing import Any
 from authres import AuthenticationResultsHeader
 from authres.core import AuthResError
 
-from tapestry.ingest.mime.bounded_parser import BoundedParser
-from tapestry.ingest.mime.headers import raw_text
+from tapestry.mime.bounded_parser import BoundedParser
+from tapestry.mime.headers import raw_text
 
 METHODS = {"dkim": "header.d", "spf": "smtp.mailfrom", "dmarc": "header.from"}
 """The methods that are shown, and the property that names the domain."""

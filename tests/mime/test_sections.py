@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tapestry.ingest.mime.sections import DEEPEST, MOST, sections
+from tapestry.mime.sections import DEEPEST, MOST, sections
 
 MIXED = b"""\
 Content-Type: multipart/mixed; boundary="b"\r

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from email.message import Message as Part
 
-from tapestry.core.html_text import LONGEST as LONGEST_HTML
-from tapestry.core.html_text import html_text
-from tapestry.ingest.mime.bounded_parser import DEEPEST
-from tapestry.ingest.mime.charset import decode
+from tapestry.mime.bounded_parser import DEEPEST
+from tapestry.mime.charset import decode
+from tapestry.mime.html_text import LONGEST as LONGEST_HTML
+from tapestry.mime.html_text import html_text
 
 LONGEST = 256 * 1024
 """Bytes of text that are kept."""

@@ -8,7 +8,7 @@ import pytest
 
 from tapestry.core.clock import parse_instant
 from tapestry.core.message import Message
-from tapestry.ingest.mime.parse import UNREADABLE, made_id, parse
+from tapestry.ingest.parse import UNREADABLE, made_id, parse
 
 SIMPLE = b"From: Joe <Joe@X.org>\nMessage-ID: <a@x.org>\n"
 

@@ -12,8 +12,8 @@ import re
 from dataclasses import dataclass, field, replace
 from email.message import Message as Part
 
-from tapestry.ingest.mime.bounded_parser import headers_of
-from tapestry.ingest.mime.charset import decode
+from tapestry.mime.bounded_parser import headers_of
+from tapestry.mime.charset import decode
 
 MOST = 1000
 """Sections of a message that are found."""

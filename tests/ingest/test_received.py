@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapestry.core.clock import DAY, parse_instant
-from tapestry.ingest.mime.parse import parse
+from tapestry.ingest.parse import parse
 
 NOW = parse_instant("2026-01-31T12:00:00Z")
 DATE = b"Date: Thu, 01 Jan 2004 12:00:00 +0000\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tapestry.ingest.mime.headers import instant_of
+from tapestry.mime.headers import instant_of
 
 
 def received_at(

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.work import SECOND, counted
 
-from tapestry.ingest.mime.parse import UNREADABLE, parse
+from tapestry.ingest.parse import UNREADABLE, parse
 
 SIMPLE = b"From: Joe <Joe@X.org>\nMessage-ID: <a@x.org>\n"
 
@@ -58,7 +58,7 @@ def test_mail_made_to_break_the_parser_is_kept_soon(what):
 
 
 def test_what_nobody_thought_of_is_kept_and_counted(monkeypatch):
-    monkeypatch.setattr("tapestry.ingest.mime.parse.own_id", lambda value: 1 / 0)
+    monkeypatch.setattr("tapestry.ingest.parse.own_id", lambda value: 1 / 0)
     parsed = parse(SIMPLE + b"\nhello\n")
     assert parsed.problems == (UNREADABLE, "ZeroDivisionError")
     assert parsed.message.body == "hello\n"

@@ -10,7 +10,7 @@ from support.clocks import MemoryClock
 from tapestry.identity.content import content_hash
 from tapestry.identity.other_parts import other_parts
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
-from tapestry.ingest.mime.parse import parse
+from tapestry.ingest.parse import parse
 from tapestry.ingest.stream import Item, MessageStream
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import original

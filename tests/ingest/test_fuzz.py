@@ -15,8 +15,8 @@ from support.work import SECOND, counted
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import MESSAGES
 from tapestry.ingest.archive.files import count_messages, open_archive_source
-from tapestry.ingest.mime.body import LONGEST
-from tapestry.ingest.mime.parse import UNREADABLE, parse, received_of
+from tapestry.ingest.parse import UNREADABLE, parse, received_of
+from tapestry.mime.body import LONGEST
 from tapestry.tables.originals import Original, originals_to_arrow
 from tapestry.tables.rows import arrow_schema, to_arrow
 

@@ -1,1 +1,0 @@
-"""The bytes of a message (RFC 5322, MIME) to a Message."""
