@@ -22,8 +22,8 @@ from tapestry.core.message import Message
 from tapestry.deliver.mail.recipient_address import recipient_address
 from tapestry.identity.content import message_id_of
 from tapestry.mime.address import mailboxes
-from tapestry.mime.bounded_parser import headers_of
-from tapestry.mime.headers import newsgroups, raw_text
+from tapestry.mime.header_section import headers_of, values_by_name
+from tapestry.mime.headers import newsgroups
 
 Way = Literal["reply", "all", "list", "followup"]
 
@@ -59,11 +59,7 @@ Headers = dict[str, list[str]]
 
 def read_headers(raw: bytes | None) -> Headers:
     """Return the headers of an original by their names in lower case; none if it is not kept."""
-    found: Headers = {}
-    if raw:
-        for name, value in headers_of(raw[:READ])[0].raw_items():
-            found.setdefault(name.strip().lower(), []).append(raw_text(str(value)))
-    return found
+    return values_by_name(headers_of(raw[:READ])[0]) if raw else {}
 
 
 def addressed(way: Way, message: Message, headers: Headers, own: Collection[str]) -> Addressed:

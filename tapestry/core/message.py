@@ -13,6 +13,9 @@ PUBLIC = "public"
 _AUDIENCE = re.compile(r"public|(?:user|group):\S(?:.*\S)?", re.DOTALL)
 _NOT_STORABLE = re.compile(r"[\0\ud800-\udfff]")
 
+LONGEST_TEXT = 256 * 1024
+"""Bytes of UTF-8 that a text may have; a longer one (a body) is cut."""
+
 LARGEST = 128 * 1024 * 1024
 """Bytes of a message that is read to its end, and whose original is kept."""
 

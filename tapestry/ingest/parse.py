@@ -4,22 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from email.message import Message as Part
 
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import LARGEST, PUBLIC, Message
 from tapestry.mime.address import addresses, mailboxes
 from tapestry.mime.body import read_body
-from tapestry.mime.bounded_parser import (
-    TOO_MANY_LINES,
-    TOO_MANY_PARTS,
-    headers_of,
-    structure_of,
-)
 from tapestry.mime.charset import decode
+from tapestry.mime.header_section import headers_of, values_by_name
 from tapestry.mime.headers import (
     decoded,
     instant_of,
@@ -27,28 +20,10 @@ from tapestry.mime.headers import (
     message_ids,
     newsgroups,
     own_id,
-    raw_text,
 )
+from tapestry.mime.problems import NO_END
 from tapestry.mime.received import received_at
-
-WORDS = {
-    "StartBoundaryNotFoundDefect": "its parts are announced but not there",
-    "CloseBoundaryNotFoundDefect": "its last part has no end",
-    "MultipartInvariantViolationDefect": "it says it has parts and has none",
-    "NoBoundaryInMultipartDefect": "it says it has parts but not where they begin",
-    "MissingHeaderBodySeparatorDefect": "no blank line after its headers",
-    "FirstHeaderLineIsContinuationDefect": "its first header begins in the middle",
-    "MalformedHeaderDefect": "a header without a name",
-    "MisplacedEnvelopeHeaderDefect": "an envelope line among its headers",
-    "InvalidMultipartContentTransferEncodingDefect": "its parts are encoded all together",
-    "InvalidBase64CharactersDefect": "wrong characters in encoded text",
-    "InvalidBase64PaddingDefect": "encoded text without its end",
-    "InvalidBase64LengthDefect": "encoded text of an impossible length",
-    "InvalidDateDefect": "unreadable date",
-    "UndecodableBytesDefect": "bytes that are no text",
-    "RecursionError": "parts within parts, too deep to be read",
-}
-"""The words for the defects that the standard parser names."""
+from tapestry.mime.sections import BOUNDS, sections
 
 UNREADABLE = "not a message that can be read"
 """The problem that is noted if parsing raises an unforeseen error."""
@@ -57,9 +32,6 @@ TOO_LARGE = f"larger than {LARGEST // 1024**2} MiB: its beginning is read, and n
 
 LARGE = 8 * 1024 * 1024
 """Bytes of a message that are looked at where its parts cannot be told apart."""
-
-_ENDS_EARLY = {"CloseBoundaryNotFoundDefect", "StartBoundaryNotFoundDefect"}
-"""What the standard parser finds where reading was broken off."""
 
 
 def _fields(*names: bytes) -> re.Pattern[bytes]:
@@ -132,7 +104,7 @@ def received_of(raw: bytes, now: int) -> int | None:
     7000000
     """
     try:
-        return received_at(_headers(headers_of(raw[:LARGE])[0]), None, now)
+        return received_at(values_by_name(headers_of(raw[:LARGE])[0]), None, now)
     except Exception:
         return None  # the standard parser raises various errors at mail made to break it
 
@@ -142,20 +114,18 @@ def _read(
 ) -> Parsed:
     problems: list[str] = []
     try:
-        part, exceeded = structure_of(raw)
-        reading = read_body(part)
-        body, attachments = reading.text, reading.attachments
-        ends_early = {TOO_MANY_PARTS, TOO_MANY_LINES}.intersection(exceeded)
-        problems += exceeded
-        problems += [p for p in reading.problems if not (ends_early and p in _ENDS_EARLY)]
+        parts = list(sections(raw))
+        reading = read_body(raw, parts)
+        body, attachments, problems = reading.text, reading.attachments, reading.problems
+        if BOUNDS.intersection(problems):
+            problems = [problem for problem in problems if problem != NO_END]
+        headers = values_by_name(parts[0].headers)
     except Exception as error:
-        # The standard parser raises various errors at mail made to break it (RecursionError at a
-        # thousand levels): the headers and the bare text remain.
-        problems.append(type(error).__name__)
-        part, exceeded = headers_of(raw[:LARGE])
-        problems += exceeded
-        body, attachments = _bare_text(raw), 0
-    headers = _headers(part)
+        # The standard parser raises various errors at headers made to break it: what does not
+        # depend on them, and the bare text, remain.
+        bare, problems = headers_of(raw[:LARGE])
+        problems.insert(0, type(error).__name__)
+        headers, body, attachments = values_by_name(bare), _bare_text(raw), 0
     if not headers:
         problems.append("no headers")
     date = instant_of(_first(headers, "date"))
@@ -185,8 +155,7 @@ def _read(
         source=source,
         audience=audience,
     )
-    words = [WORDS.get(problem, problem) for problem in problems]
-    return Parsed(message, tuple(dict.fromkeys(words)))
+    return Parsed(message, tuple(dict.fromkeys(problems)))
 
 
 def made_id(raw: bytes) -> str:
@@ -221,13 +190,6 @@ def _body_pieces(raw: bytes, at: int) -> Iterator[bytes]:
             blank = 0
         blank += len(piece) - len(text)
         at = end
-
-
-def _headers(part: Part) -> dict[str, list[str]]:
-    headers = defaultdict(list)
-    for name, value in part.raw_items():
-        headers[name.strip().lower()].append(raw_text(str(value)))
-    return dict(headers)
 
 
 def _first(headers: dict[str, list[str]], name: str) -> str:

@@ -7,8 +7,7 @@ from typing import Any
 from authres import AuthenticationResultsHeader
 from authres.core import AuthResError
 
-from tapestry.mime.bounded_parser import BoundedParser
-from tapestry.mime.headers import raw_text
+from tapestry.mime.header_section import headers_of, values_by_name
 
 METHODS = {"dkim": "header.d", "spf": "smtp.mailfrom", "dmarc": "header.from"}
 """The methods that are shown, and the property that names the domain."""
@@ -45,12 +44,7 @@ def authentication_of(raw: bytes, authserv_id: str) -> tuple[str, ...]:
 
 
 def _fields(raw: bytes) -> list[str]:
-    part = BoundedParser(raw[:LARGEST_HEAD], headers_only=True).parse()
-    return [
-        raw_text(str(value))
-        for name, value in part.raw_items()
-        if name.strip().lower() == "authentication-results"
-    ]
+    return values_by_name(headers_of(raw[:LARGEST_HEAD])[0]).get("authentication-results", [])
 
 
 def _results(field: str, authserv_id: str) -> tuple[str, ...]:

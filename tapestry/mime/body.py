@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from email.message import Message as Part
 
-from tapestry.mime.bounded_parser import DEEPEST
-from tapestry.mime.charset import decode
+from tapestry.core.message import LONGEST_TEXT
 from tapestry.mime.html_text import LONGEST as LONGEST_HTML
 from tapestry.mime.html_text import html_text
+from tapestry.mime.sections import Section
 
-LONGEST = 256 * 1024
-"""Bytes of text that are kept."""
+_TEXTS = ("text/plain", "text/html")
+"""How the kinds of parts begin that are text; some programs leave out the semicolon."""
 
 _NOT_ATTACHMENTS = {
     "application/pgp-signature",
@@ -41,51 +41,31 @@ class Reading:
         return "\n".join(text for html in self.html if (text := html_text(html))) or plain or None
 
 
-def read_body(message: Part) -> Reading:
-    """Read a message's parts, outermost first; text of a message forwarded inline counts."""
-    reading = Reading()
-    # A stack, not recursion: the sender chooses the depth.
-    waiting: list[tuple[Part, int, bool]] = [(message, 0, False)]
-    while waiting:
-        part, depth, related = waiting.pop()
-        reading.problems += [type(defect).__name__ for defect in part.defects]
-        kind = part.get_content_type()
-        attached = part.get_content_disposition() == "attachment"
-        payload = part.get_payload()
-        if isinstance(payload, list):
-            if kind.startswith("message/") and depth:
-                reading.attachments += 1
-            if attached:
-                continue
-            if depth > DEEPEST:
-                reading.problems.append("too many levels")
-                continue
-            inner = [
-                (child, depth + 1, kind == "multipart/related" and number > 0)
-                for number, child in enumerate(payload)
-                if isinstance(child, Part)
-            ]
-            waiting.extend(reversed(inner))
-        elif attached or not kind.startswith(("text/plain", "text/html", "multipart/")):
-            if kind not in _NOT_ATTACHMENTS and (attached or not related):
-                reading.attachments += 1
-        elif reading.length < LONGEST:
-            text = _text_of(part, reading)
-            if kind == "text/html":
-                if reading.html_length < LONGEST_HTML:
-                    reading.html.append(text)
-                    reading.html_length += len(text)
-            else:
-                reading.plain.append(text)
-                reading.length += len(text)
+def read_body(raw: bytes, sections: Iterable[Section]) -> Reading:
+    """Read a message's sections; text of a message forwarded inline counts."""
+    reading, passed = Reading(), 0
+    for section in sections:
+        if section.start < passed:
+            continue  # a part of an attachment
+        reading.problems += section.problems
+        if section.is_multipart or section.is_mail:
+            reading.attachments += section.is_mail and section.start > 0
+            passed = section.end if section.is_attached else passed
+        elif section.is_attached or not section.kind.startswith(_TEXTS):
+            if section.kind not in _NOT_ATTACHMENTS:
+                reading.attachments += section.is_attached or not section.is_related
+        elif reading.length < LONGEST_TEXT:
+            _read_text(raw, section, reading)
     return reading
 
 
-def _text_of(part: Part, reading: Reading) -> str:
-    before = len(part.defects)
-    data = part.get_payload(decode=True)
-    reading.problems += [type(defect).__name__ for defect in part.defects[before:]]
-    if not isinstance(data, bytes):
-        return ""
+def _read_text(raw: bytes, section: Section, reading: Reading) -> None:
     # A character has four bytes at most.
-    return decode(data[: 4 * LONGEST], part.get_content_charset()).replace("\r\n", "\n")
+    text, problems = section.read_text(raw, 4 * LONGEST_TEXT)
+    reading.problems += problems
+    if section.kind != "text/html":
+        reading.plain.append(text)
+        reading.length += len(text)
+    elif reading.html_length < LONGEST_HTML:
+        reading.html.append(text)
+        reading.html_length += len(text)

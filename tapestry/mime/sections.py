@@ -1,59 +1,80 @@
 """The parts of a message by their section numbers, as IMAP has them (RFC 9051, 6.4.5).
 
-A section is a slice of the original: nothing is decoded, or copied, until it is asked for.
+A section is a slice of the original: nothing is decoded, or copied, until it is asked for.  So
+memory does not grow with a message, and there are bounds on parts, levels and lines:
+
+    bytes ─ headers ─> kind ─ delimiters ─> slices ─> sections, outermost first
+                  └────────────┴─> ``problems``: in words, also what was passed over
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
-import quopri
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from email.message import Message as Part
+from email.message import Message as Headers
 
-from tapestry.mime.bounded_parser import headers_of
 from tapestry.mime.charset import decode
+from tapestry.mime.header_section import BOUNDS as HEADER_BOUNDS
+from tapestry.mime.header_section import LINE_END, HeaderReader
+from tapestry.mime.problems import ENCODED_PARTS, NO_BOUNDARY, NO_END, NO_PARTS
+from tapestry.mime.transfer_encoding import is_encoded, undo
 
-MOST = 1000
-"""Sections of a message that are found."""
+MOST_PARTS = 10_000
+"""Sections of a message that are read."""
 
-DEEPEST = 30
-"""Levels of parts within parts that are searched; each looks through its bytes once."""
+MOST_DELIMITERS = 200_000
+"""Lines of a message that are looked at as if they began a part."""
 
-LONGEST_HEAD = 256 * 1024
-"""Bytes of the headers of a part that are read."""
+DEEPEST = 100
+"""Levels of parts within parts that are read."""
 
-_HEAD_END = re.compile(rb"\r?\n\r?\n")
-_UUENCODED = ("x-uuencode", "uuencode", "uue", "x-uue")
+MOST_SEARCHED = 2 * 1024**3
+"""Bytes times levels that are searched for the delimiters of parts: some seconds."""
+
+TOO_MANY_PARTS = f"more than {MOST_PARTS:,} parts: the rest is not read"
+TOO_MANY_DELIMITERS = f"more than {MOST_DELIMITERS:,} lines between parts: the rest is not read"
+TOO_DEEP = "parts within parts, too deep to be read"
+BOUNDS = HEADER_BOUNDS | {TOO_MANY_PARTS, TOO_MANY_DELIMITERS, TOO_DEEP}
+"""The problems of messages of which not all is read."""
+
+MAIL = ("message/rfc822", "message/global", "message/news", "message/partial")
+"""The media types of a message within another."""
+
+_REST = re.compile(rb"(--)?[ \t]*%s" % LINE_END)
+"""What follows the boundary in a delimiter."""
+
+_LINE_END = re.compile(LINE_END)
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
     """A part of a message: its number, its headers, and where its content is in the original.
 
-    ``begin`` and ``end`` count bytes.  ``is_related``: it belongs to the first part of a
-    multipart/related (RFC 2387).  ``is_attached`` is what the part, or one around it, says.
-    ``is_of_mail``: it is part of a message that is attached to the message, or quoted in it.
+    ``kind`` is the media type in lower case; what has no readable one, or announces parts and has
+    none, is text/plain.  The part is at ``start``, its content between ``begin`` and ``end``, in
+    bytes.  ``is_multipart``: it has parts of its own and no content.  ``is_related``: it belongs
+    to the first part of a multipart/related (RFC 2387).  ``is_attached`` is what the part, or one
+    around it, says.  ``is_of_mail``: it is part of a message that is attached to the message, or
+    quoted in it.
     """
 
     number: str
-    headers: Part = field(repr=False)
+    headers: Headers = field(repr=False)
+    kind: str
+    start: int
     begin: int
     end: int
+    is_multipart: bool = False
     is_related: bool = False
     is_attached: bool = False
     is_of_mail: bool = False
+    problems: tuple[str, ...] = ()
 
     @property
-    def kind(self) -> str:
-        """The media type, such as ``text/plain``; that of what cannot be read is also that."""
-        return self.headers.get_content_type()
-
-    @property
-    def is_multipart(self) -> bool:
-        """Whether it has parts of its own and no content."""
-        return self.kind.startswith("multipart/") and _boundary(self.headers) is not None
+    def is_mail(self) -> bool:
+        """Whether its content is a message, whose own sections follow."""
+        return self.kind in MAIL and not is_encoded(self.encoding)
 
     @property
     def content_id(self) -> str:
@@ -80,140 +101,159 @@ class Section:
 
     def content(self, raw: bytes) -> bytes:
         """Return the decoded bytes of the content; those that cannot be decoded are left out."""
-        data = raw[self.begin : self.end]
-        if self.encoding == "base64":
-            return _base64(data)
-        if self.encoding == "quoted-printable":
-            return quopri.decodestring(data)
-        if self.encoding in _UUENCODED:
-            return _uudecoded(data)
-        return data
+        return undo(raw[self.begin : self.end], self.encoding)[0]
 
     def head(self, raw: bytes, count: int) -> bytes:
         """Return the first bytes of the content."""
-        end = min(self.end, self.begin + 4 * count + 200)
-        return replace(self, end=end).content(raw)[:count]
+        return self._head(raw, count)[0]
 
     def text(self, raw: bytes, most: int) -> str:
         """Return at most this many bytes of the content as text, with LF at the end of lines."""
-        data = self.content(raw)[:most]
-        return decode(data, self.headers.get_content_charset()).replace("\r\n", "\n")
+        return self.read_text(raw, most)[0]
+
+    def read_text(self, raw: bytes, most: int) -> tuple[str, list[str]]:
+        """Return the text of the content, as ``text`` does, and in words what is wrong with it."""
+        data, problems = self._head(raw, most)
+        return decode(data, self.headers.get_content_charset()).replace("\r\n", "\n"), problems
+
+    def _head(self, raw: bytes, count: int) -> tuple[bytes, list[str]]:
+        end = min(self.end, self.begin + 4 * count + 200)
+        data, problems = undo(raw[self.begin : end], self.encoding)
+        return data[:count], problems if end == self.end else []
 
 
-def sections(raw: bytes) -> list[Section]:
-    r"""Return the parts of a message, outermost first, each before its own parts.
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a part is, its number if it has one, and the part around it."""
+
+    start: int
+    end: int
+    number: str = ""
+    outer: Section | None = None
+    depth: int = 0
+    is_related: bool = False
+
+
+def sections(raw: bytes) -> Iterator[Section]:
+    r"""Yield the parts of a message, outermost first, each before its own parts.
 
     The message itself is 1 if it is no multipart; of a multipart it has no number.
 
     >>> raw = b'Content-Type: multipart/mixed; boundary=x\n\n--x\n\nHello\n--x\n\nYou\n--x--\n'
-    >>> [(section.number, section.content(raw)) for section in sections(raw)[1:]]
+    >>> [(section.number, section.content(raw)) for section in sections(raw)][1:]
     [('1', b'Hello'), ('2', b'You')]
     """
-    found: list[Section] = []
-    # A stack, not recursion: the sender chooses the depth.
-    waiting = [(_section(raw, "", 0, len(raw)), 0)]
-    while waiting and len(found) < MOST:
-        section, depth = waiting.pop()
-        found.append(section)
-        if depth < DEEPEST:
-            waiting += [(inner, depth + 1) for inner in reversed(_inner(raw, section))]
-    return found
+    return _Reader(raw).read()
 
 
-def _inner(raw: bytes, section: Section) -> list[Section]:
-    if section.is_multipart:
-        prefix = f"{section.number}." if section.number else ""
-        is_related = section.kind == "multipart/related"
-        return [
-            _section(raw, f"{prefix}{count}", *place, section, is_related=is_related and count > 1)
-            for count, place in enumerate(_places(raw, section), 1)
-        ]
-    if section.kind == "message/rfc822" and section.encoding in ("", "7bit", "8bit", "binary"):
-        return [_section(raw, section.number, section.begin, section.end, section)]
-    return []
+@dataclass(slots=True)
+class _Reader:
+    raw: bytes
+    headers: HeaderReader = field(default_factory=HeaderReader)
+    delimiters: int = MOST_DELIMITERS
+    searched: int = 0
+
+    def read(self) -> Iterator[Section]:
+        # A stack, not recursion: the sender chooses the depth.
+        waiting, count = [_Place(0, len(self.raw))], 0
+        while waiting:
+            count += 1
+            place = waiting.pop()
+            section, slices = self._section(place)
+            waiting += reversed(_inner(section, slices, place.depth + 1))
+            if waiting and count == MOST_PARTS:
+                waiting.clear()
+                section = replace(section, problems=(*section.problems, TOO_MANY_PARTS))
+            yield section
+
+    def _section(self, place: _Place) -> tuple[Section, list[tuple[int, int]]]:
+        """Return the part at a place, and the slices of the original that it holds."""
+        outer, number = place.outer, place.number
+        headers, begin, problems = self.headers.read(self.raw, place.start, place.end)
+        if outer is not None and outer.kind == "multipart/digest":
+            headers.set_default_type("message/rfc822")  # RFC 2046, 5.1.5
+        kind, slices = headers.get_content_type(), list[tuple[int, int]]()
+        is_multipart = kind.startswith("multipart/")
+        if is_multipart:
+            slices, more = self._slices(headers, begin, place)
+            problems += more
+            is_multipart = bool(slices)
+            kind = kind if slices else "text/plain"
+        of_mail = outer is not None and outer.is_mail
+        if not is_multipart and (of_mail or not number):
+            number = f"{number}.1" if number else "1"
+        section = Section(
+            number,
+            headers,
+            kind,
+            place.start,
+            begin,
+            place.end,
+            is_multipart,
+            place.is_related,
+            headers.get_content_disposition() == "attachment"
+            or (outer is not None and outer.is_attached),
+            of_mail or (outer is not None and outer.is_of_mail),
+            tuple(problems),
+        )
+        if section.is_multipart and is_encoded(section.encoding):
+            section = replace(section, problems=(*section.problems, ENCODED_PARTS))
+        if section.is_mail:
+            if place.depth == DEEPEST:
+                return replace(section, problems=(*section.problems, TOO_DEEP)), []
+            slices = [(begin, place.end)]
+        return section, slices
+
+    def _slices(
+        self, headers: Headers, begin: int, place: _Place
+    ) -> tuple[list[tuple[int, int]], list[str]]:
+        """Return where the parts of a multipart begin and end (RFC 2046, 5.1.1), and problems.
+
+        A delimiter after the last one begins a part too: some programs show it.
+        """
+        boundary = headers.get_boundary()
+        if not boundary:
+            return [], [NO_BOUNDARY]
+        self.searched += place.end - begin
+        if place.depth == DEEPEST or self.searched > MOST_SEARCHED:
+            return [], [TOO_DEEP]
+        raw, end, slices = self.raw, place.end, list[tuple[int, int]]()
+        line = b"--" + boundary.encode("utf-8", "surrogateescape")
+        start: int | None = None
+        at = raw.find(line, begin, end)
+        while at >= 0 and self.delimiters and len(slices) <= MOST_PARTS:
+            self.delimiters -= 1
+            rest = _REST.match(raw, at + len(line), end)
+            if rest and (at == begin or raw[at - 1] in b"\r\n"):
+                if start is not None and at > start:
+                    slices.append((start, _before_line_end(raw, start, at)))
+                start = None if rest[1] else rest.end()
+            at = raw.find(line, _end_of_line(raw, at, end), end)
+        if start is not None:
+            slices.append((start, _before_line_end(raw, start, end)))
+        if at >= 0 and not self.delimiters:
+            return slices, [TOO_MANY_DELIMITERS]
+        return slices, [NO_PARTS] if not slices else [NO_END] if start is not None else []
 
 
-def _section(
-    raw: bytes,
-    number: str,
-    begin: int,
-    end: int,
-    outer: Section | None = None,
-    *,
-    is_related: bool = False,
-) -> Section:
-    blank = _HEAD_END.search(raw, begin, end)
-    head_end, body = (blank.start(), blank.end()) if blank else (end, end)
-    if raw[begin : begin + 1] == b"\n" or raw[begin : begin + 2] == b"\r\n":
-        head_end, body = begin, begin + (1 if raw[begin : begin + 1] == b"\n" else 2)
-    headers, _ = headers_of(raw[begin : min(head_end, begin + LONGEST_HEAD)] + b"\n\n")
-    if outer is not None and outer.kind == "multipart/digest":
-        headers.set_default_type("message/rfc822")  # RFC 2046, 5.1.5
-    attached = headers.get_content_disposition() == "attachment"
-    is_mail = outer is not None and outer.kind == "message/rfc822"
-    section = Section(
-        number,
-        headers,
-        body,
-        end,
-        is_related,
-        attached or (outer is not None and outer.is_attached),
-        is_mail or (outer is not None and outer.is_of_mail),
-    )
-    if section.is_multipart or (number and not is_mail):
-        return section
-    own = f"{number}.1" if number else "1"
-    return Section(own, headers, body, end, is_related, section.is_attached, section.is_of_mail)
+def _inner(section: Section, slices: list[tuple[int, int]], depth: int) -> list[_Place]:
+    if not section.is_multipart:
+        return [_Place(*part, section.number, section, depth) for part in slices]
+    prefix = f"{section.number}." if section.number else ""
+    is_related = section.kind == "multipart/related"
+    return [
+        _Place(*part, f"{prefix}{count}", section, depth, is_related and count > 1)
+        for count, part in enumerate(slices, 1)
+    ]
 
 
-def _boundary(headers: Part) -> bytes | None:
-    boundary = headers.get_boundary()
-    return boundary.encode("utf-8", "surrogateescape") if boundary else None
+def _before_line_end(raw: bytes, start: int, end: int) -> int:
+    """Return where the last line of a part ends: its line end belongs to the delimiter."""
+    if raw[end - 1 : end] in (b"\r", b"\n"):
+        end -= 1 + (raw[end - 2 : end] == b"\r\n")
+    return max(start, end)
 
 
-def _places(raw: bytes, section: Section) -> list[tuple[int, int]]:
-    """Return where the parts of a multipart begin and end (RFC 2046, 5.1.1)."""
-    line = b"\n--" + (_boundary(section.headers) or b"")
-    places: list[tuple[int, int]] = []
-    begin: int | None = None
-    at = raw.find(line, max(0, section.begin - 1), section.end)
-    while at >= 0 and len(places) < MOST:
-        after = at + len(line)
-        line_end = raw.find(b"\n", after, section.end)
-        line_end = section.end if line_end < 0 else line_end
-        rest = raw[after : min(line_end, after + 200)].strip()
-        if rest in (b"", b"--"):
-            if begin is not None:
-                places.append((begin, max(begin, at - (raw[at - 1 : at] == b"\r"))))
-            begin = min(line_end + 1, section.end)
-            if rest == b"--":
-                return places
-        at = raw.find(line, line_end, section.end)
-    if begin is not None and len(places) < MOST:
-        places.append((begin, section.end))
-    return places
-
-
-def _base64(data: bytes) -> bytes:
-    try:
-        return binascii.a2b_base64(data)
-    except binascii.Error:
-        signs = re.sub(rb"[^A-Za-z0-9+/]", b"", data)
-        signs = signs[:-1] if len(signs) % 4 == 1 else signs
-        return base64.b64decode(signs + b"=" * (-len(signs) % 4))
-
-
-def _uudecoded(data: bytes) -> bytes:
-    decoded, begun = [], False
-    for line in data.splitlines():
-        if not begun:
-            begun = line.startswith(b"begin ")
-        elif line.strip() in (b"end", b"`", b""):
-            break
-        else:
-            try:
-                decoded.append(binascii.a2b_uu(line))
-            except binascii.Error:
-                length = (((line[0] - 32) & 63) * 4 + 5) // 3
-                decoded.append(binascii.a2b_uu(line[:length]))
-    return b"".join(decoded)
+def _end_of_line(raw: bytes, at: int, end: int) -> int:
+    found = _LINE_END.search(raw, at, end)
+    return found.end() if found else end

@@ -9,11 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapestry.core.message import Annotation, Message
+from tapestry.core.message import LONGEST_TEXT, Annotation, Message
 from tapestry.core.schema import ANNOTATIONS, BOUNDED, COLUMNS, KEY_COLUMN, MESSAGES, Type
-
-LONGEST = 256 * 1024
-"""Bytes of UTF-8 that a text may have; a longer one (a body) is cut."""
 
 ROW_GROUP = 1024
 """Rows per Parquet row group: to read one message decompresses few others."""
@@ -113,7 +110,7 @@ def row_group_rows(table: str) -> int:
 
 
 def clean(text: str) -> str:
-    r"""Return text that every store can hold: no lone surrogates, no NUL, at most LONGEST bytes.
+    r"""Return text that stores can hold: no lone surrogates, no NUL, at most LONGEST_TEXT bytes.
 
     >>> clean("a\udc80b\0c") == "a\ufffdbc"
     True
@@ -124,7 +121,7 @@ def clean(text: str) -> str:
     except UnicodeEncodeError:
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         encoded = text.encode()
-    return text if len(encoded) <= LONGEST else encoded[:LONGEST].decode(errors="ignore")
+    return text if len(encoded) <= LONGEST_TEXT else encoded[:LONGEST_TEXT].decode(errors="ignore")
 
 
 def to_arrow(table: str, items: Sequence[Message] | Sequence[Annotation]) -> pa.Table:

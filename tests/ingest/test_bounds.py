@@ -77,7 +77,7 @@ HOSTILE = {
     ),
     "lines": (
         HEAD + b"Subject: many\n" + MIXED + b"--b\n" * 3_000_000,
-        "more than 2,000,000 lines: the rest is not read",
+        "more than 200,000 lines between parts: the rest is not read",
     ),
 }
 

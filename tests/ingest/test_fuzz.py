@@ -13,10 +13,10 @@ from support.fuzzing import SECONDS, fuzz, mail_seeds, mutated
 from support.work import SECOND, counted
 
 from tapestry.core.errors import TapestryError
+from tapestry.core.message import LONGEST_TEXT
 from tapestry.core.schema import MESSAGES
 from tapestry.ingest.archive.files import count_messages, open_archive_source
 from tapestry.ingest.parse import UNREADABLE, parse, received_of
-from tapestry.mime.body import LONGEST
 from tapestry.tables.originals import Original, originals_to_arrow
 from tapestry.tables.rows import arrow_schema, to_arrow
 
@@ -46,7 +46,7 @@ def check_message(raw: bytes) -> None:
         parsed = parse(raw, now=NOW)
     assert work.calls < CALLS + 200 * len(raw), work.calls
     assert UNREADABLE not in parsed.problems, parsed.problems
-    assert len(parsed.message.body or "") <= LONGEST
+    assert len(parsed.message.body or "") <= LONGEST_TEXT
     assert (parsed.message.received or 0) <= NOW
     rows = to_arrow(MESSAGES, [parsed.message])
     rows.validate(full=True)

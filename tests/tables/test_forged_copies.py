@@ -6,8 +6,9 @@ import pytest
 from support.clocks import MemoryClock
 
 from tapestry.identity.list_footers import without_footers
-from tapestry.identity.other_parts import MOST_HYPHENS, MOST_PARTS, other_parts
+from tapestry.identity.other_parts import other_parts
 from tapestry.ingest.parse import parse
+from tapestry.mime.sections import MOST_DELIMITERS, MOST_PARTS
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.originals import Original
@@ -165,7 +166,7 @@ def test_more_parts_than_are_told_apart_count_too():
 
 
 def test_lines_that_only_look_like_boundaries_take_no_time_for_ever():
-    many = multipart(plain("--\n" * (MOST_HYPHENS + 1)), EXE)
+    many = multipart(plain("--=b=x\n" * (MOST_DELIMITERS + 1)), EXE)
     assert other_parts(many, TEXT) != other_parts(many.replace(b"TVqQ", b"TVqR"), TEXT)
 
 

@@ -16,7 +16,7 @@ from filters.reading.rendering.attachments import (
 from filters.reading.rendering.html import document, has_remote_pictures, sanitized
 from filters.reading.rendering.lines import Format
 from filters.reading.rendering.text import text_html
-from tapestry.mime.body import LONGEST as LONGEST_TEXT
+from tapestry.core.message import LONGEST_TEXT
 from tapestry.mime.html_text import LONGEST as LONGEST_HTML
 from tapestry.mime.sections import Section, sections
 
@@ -41,7 +41,7 @@ def read_letter(body: str | None, raw: bytes | None) -> Letter:
     """Return what a page shows of a body, and of the original of the message if it was kept."""
     if raw is None:
         return Letter(text_html(body))
-    parts = sections(raw)
+    parts = list(sections(raw))
     plain, html = _of_kind(parts, "text/plain"), _html_of(parts, raw)
     own = [part for part in plain if not part.is_of_mail]
     return Letter(
@@ -56,7 +56,7 @@ def read_letter(body: str | None, raw: bytes | None) -> Letter:
 
 def html_document(raw: bytes, *, has_remote: bool = False) -> str | None:
     """Return the HTML of a message as a document for a frame; None if it has none."""
-    parts = sections(raw)
+    parts = list(sections(raw))
     html = _html_of(parts, raw)
     if not html.strip():
         return None
