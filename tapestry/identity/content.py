@@ -10,7 +10,7 @@ attachments, how it hides addresses from robots, wrapping, and quoting marks.
     first:   a@x.org
     others:  a@x.org copy:8c4a2bd3f6a1c2f5b0f6b8f1a0d8e7c6
 
-A Message-ID holds no space (tapestry.mime.headers), so no sender can choose such a key.
+A Message-ID holds no space (tapestry.identity.message_id), so no sender can choose such a key.
 """
 
 from __future__ import annotations

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import LARGEST, PUBLIC, Message
+from tapestry.identity.message_id import made_id, message_ids, own_id
 from tapestry.mime.address import addresses, mailboxes
 from tapestry.mime.body import read_body
 from tapestry.mime.charset import decode
@@ -17,9 +15,7 @@ from tapestry.mime.headers import (
     decoded,
     instant_of,
     list_id,
-    message_ids,
     newsgroups,
-    own_id,
 )
 from tapestry.mime.problems import NO_END
 from tapestry.mime.received import received_at
@@ -32,27 +28,6 @@ TOO_LARGE = f"larger than {LARGEST // 1024**2} MiB: its beginning is read, and n
 
 LARGE = 8 * 1024 * 1024
 """Bytes of a message that are looked at where its parts cannot be told apart."""
-
-
-def _fields(*names: bytes) -> re.Pattern[bytes]:
-    field = rb"^(?:%s)[ \t]*:.*\n(?:[ \t].*\n)*" % b"|".join(names)
-    return re.compile(field, re.MULTILINE | re.IGNORECASE)
-
-
-_NOTED = _fields(
-    b"X?-?Status", b"X-Keywords", b"X-UID", b"X-IMAP(?:base)?", b"X-Mozilla-[A-Za-z0-9-]+",
-    b"Content-Length", b"Lines",
-)  # fmt: skip
-"""Headers that mail programs add in an mbox."""
-
-_TRACE = _fields(
-    b"Received", b"Return-Path", b"Delivered-To", b"Envelope-To", b"X-Original-To"
-)  # fmt: skip
-"""Headers that servers add on the way (RFC 5322, section 3.6.7)."""
-
-_DATE = _fields(b"Date")
-_BLANK_LINE = re.compile(rb"\r?\n\r?\n")
-_PIECE = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,40 +131,6 @@ def _read(
         audience=audience,
     )
     return Parsed(message, tuple(dict.fromkeys(problems)))
-
-
-def made_id(raw: bytes) -> str:
-    """Return a Message-ID that is a hash of a message as it was when it was sent.
-
-    Line ends, blank lines at its end and headers that mail programs add do not count; nor, if it
-    has a Date, headers that servers add.
-    """
-    between = _BLANK_LINE.search(raw)
-    head = raw[: between.start()] if between else raw
-    head = _NOTED.sub(b"", head.replace(b"\r\n", b"\n").rstrip(b"\n") + b"\n")
-    if _DATE.search(head):
-        head = _TRACE.sub(b"", head)
-    made = hashlib.blake2b(head, digest_size=16)
-    made.update(b"\n")
-    for piece in _body_pieces(raw, between.end() if between else len(raw)):
-        made.update(piece)
-    return made.hexdigest() + "@content.invalid"
-
-
-def _body_pieces(raw: bytes, at: int) -> Iterator[bytes]:
-    """Yield what follows an offset, with LF at the end of lines, without blank lines at its end."""
-    blank = 0
-    while at < len(raw):
-        end = min(at + _PIECE, len(raw))
-        end += raw[end - 1 : end + 1] == b"\r\n"
-        piece = raw[at:end].replace(b"\r\n", b"\n")
-        text = piece.rstrip(b"\n")
-        if text:
-            yield b"\n" * blank
-            yield text
-            blank = 0
-        blank += len(piece) - len(text)
-        at = end
 
 
 def _first(headers: dict[str, list[str]], name: str) -> str:

@@ -1,9 +1,8 @@
-"""Header values to text, instants, Message-IDs and addresses; linear in their length."""
+"""Header values to text, instants and names; linear in their length."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import re
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -15,16 +14,12 @@ from tapestry.mime.charset import decode
 LONGEST = 64 * 1024
 """Characters of a header value that are read."""
 
-LONGEST_ID = 998
-"""Bytes of a Message-ID: the longest line of RFC 5322, 2.1.1; databases index no more."""
-
 _ENCODED_WORD = re.compile(r"=\?([^?\s=]{1,60})\?([bBqQ])\?((?:[^?\r\n]|\?(?!=)){0,2000})\?=")
 _Q_BYTE = re.compile(rb"=([0-9A-Fa-f]{2})")
 _FOLD = re.compile(r"(?:(?<![ \t])[ \t]+)?[\r\n]+[ \t]*")
 _ANGLE = re.compile(r"<([^<>]+)>")
 _COMMENT = re.compile(r"\([^()]*\)")
 _COLON = re.compile(r"\s*:\s*")
-_SPACE = re.compile(r"\s+")
 _LONGEST_OFFSET = 24 * 3600
 
 
@@ -100,36 +95,6 @@ def instant_of(value: str) -> int | None:
         return to_instant(moment - timedelta(seconds=offset))
     except (ValueError, OverflowError):
         return None
-
-
-def message_ids(value: str) -> tuple[str, ...]:
-    """Return the Message-IDs of a value in order, each once, without angle brackets.
-
-    Without brackets they count only where there is nothing else: an address in a sentence is no
-    Message-ID.  One longer than LONGEST_ID is replaced by its hash, under ``long.invalid``.
-
-    >>> message_ids('Your message of "Fri, 2 Jan 2004" <a@x.org> <b@x.org>')
-    ('a@x.org', 'b@x.org')
-    >>> message_ids("a@x.org, b@x.org"), message_ids("joe@x.org's message of Friday")
-    (('a@x.org', 'b@x.org'), ())
-    """
-    msgids = [_SPACE.sub("", match) for match in _ANGLE.findall(value)]
-    if not msgids and all("@" in word for word in value.split()):
-        msgids = [word.strip("<>,;") for word in value.split()]
-    return tuple(dict.fromkeys(_shortened(msgid) for msgid in msgids if msgid))
-
-
-def own_id(value: str) -> str | None:
-    """Return the Message-ID that a Message-ID header holds, None if it holds none."""
-    bare = _SPACE.sub("", value).strip("<>")
-    return next(iter(message_ids(value)), _shortened(bare)) or None
-
-
-def _shortened(msgid: str) -> str:
-    data = msgid.encode("utf-8", "surrogatepass")
-    if len(data) <= LONGEST_ID:
-        return msgid
-    return hashlib.blake2b(data, digest_size=16).hexdigest() + "@long.invalid"
 
 
 def list_id(value: str) -> str | None:

@@ -8,7 +8,8 @@ import pytest
 
 from tapestry.core.clock import parse_instant
 from tapestry.core.message import Message
-from tapestry.ingest.parse import UNREADABLE, made_id, parse
+from tapestry.identity.message_id import made_id
+from tapestry.ingest.parse import UNREADABLE, parse
 
 SIMPLE = b"From: Joe <Joe@X.org>\nMessage-ID: <a@x.org>\n"
 

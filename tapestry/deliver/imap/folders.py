@@ -14,7 +14,7 @@ from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
 from tapestry.core.clock import to_datetime
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.imap.message_identity import MessageIdentity, message_id_of
+from tapestry.deliver.imap.message_identity import MessageIdentity, message_id_field
 from tapestry.deliver.mail.mime_parts import crlf
 from tapestry.servers.account import Account, ConnectionLostError, RefusedError
 from tapestry.servers.imap import (
@@ -303,7 +303,7 @@ class MailFolders:
 
 def _is_of(identity: MessageIdentity, content: bytes) -> bool:
     if identity.message_id:
-        return message_id_of(content) == identity.message_id
+        return message_id_field(content) == identity.message_id
     return sha256(crlf(content)).digest() == identity.digest
 
 

@@ -34,7 +34,7 @@ class MessageIdentity:
         >>> MessageIdentity.of(b"Subject: lunch\n\nHello").size
         23
         """
-        message_id = message_id_of(raw)
+        message_id = message_id_field(raw)
         if _USABLE.fullmatch(message_id):
             return cls(message_id)
         return cls.of_bytes(raw)
@@ -56,10 +56,10 @@ class MessageIdentity:
         return cls(message_id) if _USABLE.fullmatch(message_id) else None
 
 
-def message_id_of(raw: bytes) -> bytes:
+def message_id_field(raw: bytes) -> bytes:
     r"""Return the value of the first Message-ID field of a header section, unfolded.
 
-    >>> message_id_of(b"Subject: lunch\r\nMessage-Id:\r\n <a@x.org>\r\n\r\nMessage-ID: <b@x.org>")
+    >>> message_id_field(b"Subject: lunch\r\nMessage-Id:\r\n <a@x.org>\r\n\r\nMessage-ID: <b>")
     b'<a@x.org>'
     """
     end = _END.search(raw)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tapestry.deliver.imap.message_identity import MessageIdentity, message_id_of
+from tapestry.deliver.imap.message_identity import MessageIdentity, message_id_field
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from tapestry.deliver.imap.message_identity import MessageIdentity, message_id_o
     ],
 )
 def test_the_field_is_found_in_the_header_section_only(head, message_id):
-    assert message_id_of(head + b"\r\n\r\nMessage-ID: <body@x.org>\r\n") == message_id
+    assert message_id_field(head + b"\r\n\r\nMessage-ID: <body@x.org>\r\n") == message_id
 
 
 @pytest.mark.parametrize(
@@ -38,5 +38,5 @@ def test_a_msgid_that_was_made_up_cannot_be_searched_for():
 
 
 def test_a_header_without_end_takes_no_longer_than_its_length():
-    assert message_id_of(b"message-id:" + b"\n " * 500_000) == b""
-    assert message_id_of(b"message-id " * 200_000) == b""
+    assert message_id_field(b"message-id:" + b"\n " * 500_000) == b""
+    assert message_id_field(b"message-id " * 200_000) == b""
