@@ -46,8 +46,8 @@ from filters.site.settings.email_url import email_settings
 from filters.site.settings.numbers import read_retention, seconds, whole_number
 from filters.site.settings.proxies import number_of_proxies
 from filters.site.settings.sign_up import read_mode
-from tapestry.core.budgets import Budgets
 from tapestry.core.disk_space import RESERVE
+from tapestry.run.budgets import Budgets
 
 BASE = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("TAPESTRY_DATA") or BASE / "var").absolute()

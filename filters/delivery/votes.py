@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 
 from filters.site.work import services
+from tapestry.core.annotations import summarize
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, RETRACTION
-from tapestry.deliver.annotations import summarize
 from tapestry.tables.read import lookup
 
 _COLUMNS = ("annid", "msgid", "owner", "kind", "value", "number", "audience")

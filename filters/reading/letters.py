@@ -6,8 +6,8 @@ from filters.people.models import User
 from filters.reading.rendering.letter import Letter, read_letter
 from filters.site.work import services
 from filters.site.work.opaque_keys import keyed_digest
+from tapestry.core.annotations import AnnotationSummary
 from tapestry.core.message import Message
-from tapestry.deliver.annotations import AnnotationSummary
 from tapestry.tables.originals import original
 from tapestry.tables.read import Copy
 

@@ -19,8 +19,8 @@ from filters.reading.origin import Origin, origin_of
 from filters.reading.rendering.letter import Letter
 from filters.runs.store import message_states
 from filters.site.work import services
+from tapestry.core.annotations import AnnotationSummary, may_be_public, standing, summarize
 from tapestry.core.message import Annotation, Message
-from tapestry.deliver.annotations import AnnotationSummary, may_be_public, standing, summarize
 from tapestry.identity.content import is_copy
 from tapestry.tables.originals import problems_of
 from tapestry.tables.read import (

@@ -18,7 +18,6 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
 
-from tapestry.core.budgets import Budgets
 from tapestry.core.log import event
 from tapestry.core.ports import DueFilter, FilterStore, Match
 from tapestry.core.surroundings import is_of_surroundings
@@ -26,6 +25,7 @@ from tapestry.plan.engine import Engine
 from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.probe import SnapshotRows
 from tapestry.predicate_index.store import PredicateIndex
+from tapestry.run.budgets import Budgets
 from tapestry.run.enrollment import enroll, renew, sharing
 from tapestry.run.own_windows import Run, refuse, run_each, run_own_windows
 from tapestry.run.shared_window import run_shared_window

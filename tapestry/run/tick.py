@@ -19,12 +19,12 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tapestry.core.budgets import Budgets
 from tapestry.core.clock import wall_clock
 from tapestry.core.log import event
 from tapestry.core.ports import Change, Clock, FilterStore, Match
 from tapestry.plan.engine import Engine
 from tapestry.predicate_index.store import PredicateIndex
+from tapestry.run.budgets import Budgets
 from tapestry.run.enrollment import enroll
 from tapestry.run.lanes import run_shared
 from tapestry.run.own_windows import Run, refuse_slow, run_each, run_own_windows

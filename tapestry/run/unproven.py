@@ -16,10 +16,10 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from tapestry.core.budgets import Budgets
 from tapestry.core.log import event
 from tapestry.core.ports import DueFilter, FilterStore
 from tapestry.plan.engine import Engine
+from tapestry.run.budgets import Budgets
 from tapestry.run.own_windows import Run, refuse_slow, run_own_windows
 from tapestry.run.suspects import newest
 from tapestry.run.window_cut import half

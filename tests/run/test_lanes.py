@@ -9,13 +9,13 @@ from support.clocks import MemoryClock
 from support.engines.sqlite_engine import SqliteEngine, engine_of
 from support.memory_store import MemoryStore
 
-from tapestry.core.budgets import Budgets
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.surroundings import NobodysFaultError
 from tapestry.plan.engine import TooSlowError
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.run import lanes
+from tapestry.run.budgets import Budgets
 from tapestry.run.lanes import join_shared, run_proven, run_shared, run_unproven
 from tapestry.run.unproven import Portion, Portions, Turns
 from tapestry.run.window_cut import cut, half

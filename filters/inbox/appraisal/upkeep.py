@@ -30,10 +30,10 @@ from filters.runs.models import SetAside
 from filters.site.work import services, set_aside
 from filters.site.work.batching import BATCH_SIZE, batched, in_batches
 from filters.site.work.bulk import update_rows
+from tapestry.core.annotations import summarize
 from tapestry.core.file_lock import file_lock
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.deliver.annotations import summarize
 from tapestry.tables.delta.log import Tables, newest_instant
 from tapestry.tables.find import by_time
 from tapestry.tables.read import lookup

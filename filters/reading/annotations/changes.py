@@ -18,8 +18,8 @@ from filters.people import people
 from filters.people.models import User
 from filters.reading.annotations.outbox import restore, said_of, take_back
 from filters.site.work import services
+from tapestry.core.annotations import standing
 from tapestry.core.message import Annotation
-from tapestry.deliver.annotations import standing
 
 UNDO = 600
 """Seconds for which a change can be undone; pages offer it for ten."""

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from filters.people.models import User
 from filters.reading.annotations.changes import Change, locked, said_by
 from filters.reading.annotations.outbox import annotate, take_back
+from tapestry.core.annotations import standing
 from tapestry.core.message import Annotation
-from tapestry.deliver.annotations import standing
 
 
 class Copy(NamedTuple):

@@ -19,11 +19,11 @@ from filters.reading.models import OutboxAnnotation
 from filters.runs.models import SetAside
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import set_aside
+from tapestry.core.annotations import annotation_audience
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Annotation
 from tapestry.core.schema import RETRACTION
-from tapestry.deliver.annotations import annotation_audience
 from tapestry.tables.append import append_annotations
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import annotations_on

@@ -18,7 +18,7 @@ from filters.people.models import User
 from filters.reading.annotations import opinions
 from filters.reading.annotations.changes import said_by
 from filters.reading.annotations.outbox import append_outbox
-from tapestry.deliver.annotations import standing
+from tapestry.core.annotations import standing
 from tapestry.tables.delta.log import Tables
 
 SignIn = Callable[[User], Client]

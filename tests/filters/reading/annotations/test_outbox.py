@@ -12,20 +12,13 @@ from support.set_asides import Planted
 from filters.people.models import User
 from filters.reading.annotations import outbox
 from filters.reading.annotations.changes import said_by
-from filters.reading.annotations.outbox import (
-    KEPT,
-    annotate,
-    append_outbox,
-    prune,
-    said_of,
-    take_back,
-)
+from filters.reading.annotations.outbox import KEPT, annotate, append_outbox, prune, said_of, take_back
 from filters.reading.models import OutboxAnnotation
 from filters.runs.models import SetAside
 from filters.site.work import set_aside
+from tapestry.core.annotations import standing
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Annotation
-from tapestry.deliver.annotations import standing
 from tapestry.tables.delta.log import Tables
 
 PLAN = "plan@example.org"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tapestry.core.annotations import annotation_audience, may_be_public, summarize
 from tapestry.core.message import Annotation
-from tapestry.deliver.annotations import annotation_audience, may_be_public, summarize
 
 
 def vote(annid: str, owner: str, number: float) -> Annotation:
