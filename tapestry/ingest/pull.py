@@ -18,10 +18,10 @@ from tapestry.core.backoff import pause_after
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
 from tapestry.core.surroundings import is_unforeseen
+from tapestry.ingest.fetch import UnavailableError
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.session import MailSession, open_session
 from tapestry.ingest.stream import CursorOf
-from tapestry.ingest.unavailable import UnavailableError
 from tapestry.servers.account import Account, ConnectionLostError, RefusedError
 from tapestry.tables.append import cursor_of
 

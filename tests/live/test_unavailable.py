@@ -10,10 +10,11 @@ from support.servers.pulled import ids, pulled
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.command import ingest
+from tapestry.ingest.fetch import FetchResult, UnavailableMessages
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.nntp import session
 from tapestry.ingest.sync_state import InMemorySyncStates
-from tapestry.ingest.unavailable import MOST, FetchResult, UnavailableMessages
+from tapestry.ingest.unavailable import MOST
 from tapestry.servers.account import ConnectionLostError
 from tapestry.tables.delta.log import Tables
 
@@ -163,11 +164,11 @@ def test_nothing_that_was_put_aside_is_ever_dropped():
     with pytest.raises(ConnectionLostError, match="1000 messages"):
         unavailable.note(FetchResult(9999, None, unavailable=True))
     again = UnavailableMessages(memory, "INBOX", 1, "inbox")
-    assert len(again.missing) == MOST
-    assert again.is_full
-    again.settle(0)
+    assert len(again.state.missing) == MOST
+    assert again.state.is_full
+    again.state = again.state.without(0)
     again.note(FetchResult(9999, None, unavailable=True))
-    assert 9999 in again
+    assert 9999 in again.state
 
 
 # Where the memory ends with the command

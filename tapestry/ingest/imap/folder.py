@@ -19,10 +19,10 @@ from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
 from tapestry.core.clock import to_instant
 from tapestry.core.message import LARGEST
+from tapestry.ingest.fetch import FetchResult, UnavailableMessages, hold_server_faults
 from tapestry.ingest.first_look import FirstLook
 from tapestry.ingest.large_message import BEGINNING
 from tapestry.ingest.stream import Item
-from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
 from tapestry.servers.account import MALFORMED, reading_reply
 from tapestry.servers.imap import DELIVERED_KEYWORD, SERVER_FAULTS, unless_refused
 from tapestry.servers.imap_flags import flags_to_keep
@@ -95,7 +95,7 @@ class NewMessages:
         sync_states.save(self.mailbox.name, sync_states.load(self.mailbox.name) | version)
 
     def _new_items(self, last: int) -> Iterator[Item]:
-        reached = last = max(last, self.unavailable.through)
+        reached = last = max(last, self.unavailable.state.through)
         uidnext = self.mailbox.uidnext or uid_after_last(self.client, self.mailbox.messages)
         for result in self._results(windows(self.client, last + 1, uidnext)):
             reached = result.number
@@ -124,10 +124,12 @@ class NewMessages:
 
         So is a message that is too large: its batch comes with its size.
         """
-        uids = [uid for uid in uids if uid not in self.unavailable]
+        uids = [uid for uid in uids if uid not in self.unavailable.state]
         for start in range(0, len(uids), _SIZES_AT_ONCE):
             chunk = uids[start : start + _SIZES_AT_ONCE]
-            sizes = self._sizes([uid for uid in chunk if not self.unavailable.in_trouble(uid)])
+            sizes = self._sizes(
+                [uid for uid in chunk if not self.unavailable.state.in_trouble(uid)]
+            )
             batch: list[int] = []
             length = 0
             for uid in chunk:
@@ -167,7 +169,7 @@ class NewMessages:
         yield from hold_server_faults(results, single=len(uids) == 1)
 
     def _fetch_one(self, uid: int, size: int | None) -> FetchResult:
-        if self.unavailable.is_hopeless(uid):
+        if self.unavailable.state.is_hopeless(uid):
             return FetchResult(uid, None, unavailable=True)
         try:
             wanted = WANTED if size is None else BEGINNING_WANTED

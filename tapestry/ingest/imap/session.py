@@ -17,10 +17,11 @@ from imapclient.exceptions import IMAPClientAbortError, IMAPClientError
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
+from tapestry.ingest.fetch import UnavailableMessages
 from tapestry.ingest.first_look import FirstLook
 from tapestry.ingest.imap.folder import MailboxStatus, NewMessages, uid_after_last
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, Resumed, read_within
-from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
+from tapestry.ingest.unavailable import has_unavailable
 from tapestry.servers.account import TIMEOUT, Account, reading_reply
 from tapestry.servers.imap import (
     UNREADABLE,

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tapestry.core.ports import SyncStates
+from tapestry.ingest.fetch import FetchResult, UnavailableMessages, hold_server_faults
 from tapestry.ingest.first_look import FirstLook
 from tapestry.ingest.large_message import MessageBytes
 from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.stream import Item
-from tapestry.ingest.unavailable import FetchResult, UnavailableMessages, hold_server_faults
 from tapestry.servers.account import MALFORMED
 from tapestry.servers.nntp import Client, NNTPError, code_of
 from tapestry.servers.quoted_reply import is_plain
@@ -67,7 +67,7 @@ class NewArticles:
 
     def _new_items(self, last: int) -> Iterator[Item]:
         width = _WINDOW
-        start = max(last + 1, self.unavailable.through + 1, self.group.low)
+        start = max(last + 1, self.unavailable.state.through + 1, self.group.low)
         while start <= self.group.high:
             end = min(start + width - 1, self.group.high)
             overview = list(_overview(self.client, start, end))
@@ -95,7 +95,9 @@ class NewArticles:
 
     def _results(self, overview: list[tuple[int, str]]) -> Iterator[FetchResult]:
         self._save_marks(overview)
-        new = [(number, msgid) for number, msgid in overview if number not in self.unavailable]
+        new = [
+            (number, msgid) for number, msgid in overview if number not in self.unavailable.state
+        ]
         results = (self._fetch_new(number, msgid) for number, msgid in new)
         for result in hold_server_faults(results, single=len(new) == 1):
             self.unavailable.note(result)
@@ -105,7 +107,7 @@ class NewArticles:
         """Fetch an article, unless it came with another group or was lost too often."""
         if msgid in self.seen_ids:
             return FetchResult(number, None)
-        if self.unavailable.is_hopeless(number):
+        if self.unavailable.state.is_hopeless(number):
             return FetchResult(number, None, unavailable=True)
         try:
             result = self._fetch(number)

@@ -12,12 +12,13 @@ from typing import Any
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
+from tapestry.ingest.fetch import UnavailableMessages
 from tapestry.ingest.first_look import FirstLook
 from tapestry.ingest.nntp.group import NewArticles, NewsgroupStatus, renumbered
 from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.nntp.wildmat import check_pattern, is_pattern, matches
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream, Resumed, read_within
-from tapestry.ingest.unavailable import UnavailableMessages, has_unavailable
+from tapestry.ingest.unavailable import has_unavailable
 from tapestry.servers.account import TIMEOUT, Account
 from tapestry.servers.nntp import Client, NNTPError, code_of, connected, explained
 from tapestry.servers.quoted_reply import is_plain

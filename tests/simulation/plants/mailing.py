@@ -50,7 +50,7 @@ PLANTS = (
     ),
     Plant(
         "what was put aside is not fetched again",
-        "tapestry.ingest.unavailable",
+        "tapestry.ingest.fetch",
         "UnavailableMessages._retry",
         "if result.raw is not None:",
         "if result.raw is None:",
