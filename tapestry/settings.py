@@ -46,7 +46,7 @@ from filters.site.settings.email_url import email_settings
 from filters.site.settings.numbers import read_retention, seconds, whole_number
 from filters.site.settings.proxies import number_of_proxies
 from filters.site.settings.sign_up import read_mode
-from tapestry.core.disk_space import RESERVE
+from tapestry.core.files.disk_space import RESERVE
 from tapestry.run.budgets import Budgets
 
 BASE = Path(__file__).resolve().parent.parent
@@ -233,7 +233,7 @@ PRIVATE_HOSTS = [
 ]
 AUTHSERV = trusted_servers(os.environ.get("TAPESTRY_AUTHSERV", ""))
 MOST_FILTERS = whole_number("TAPESTRY_MOST_FILTERS", 5000)
-DISK_RESERVE = whole_number("TAPESTRY_DISK_RESERVE", RESERVE)  # read by core.disk_space
+DISK_RESERVE = whole_number("TAPESTRY_DISK_RESERVE", RESERVE)  # read by core.files.disk_space
 RETENTION = read_retention(os.environ.get("TAPESTRY_RETENTION", ""))
 
 LOGGING = {

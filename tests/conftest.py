@@ -91,7 +91,7 @@ def spark_server(run_directory):
 def redis_of_tests(run_directory):
     """The address of a Redis that runs as long as the tests do."""
     from filters.site.launch import redis_server
-    from tapestry.core.child_process import stop
+    from tapestry.core.processes.child_process import stop
 
     server = redis_server.start(run_directory)
     try:

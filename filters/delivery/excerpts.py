@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from filters.reading.rendering.excerpt import excerpt
 from filters.runs.models import SetAside
 from filters.site.work import services, set_aside
-from tapestry.core.damage import DamagedFileError
+from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.log import event
 from tapestry.core.schema import MESSAGES
 from tapestry.deliver.batch import DeliveredMatch, Excerpts

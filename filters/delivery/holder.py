@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filters.site.work import services
-from tapestry.core.file_lock import is_held, shared_lock
+from tapestry.core.files.file_lock import is_held, shared_lock
 
 _held: dict[tuple[Path, int], str] = {}
 """The names of this process, by data directory and process."""

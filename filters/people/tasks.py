@@ -14,7 +14,7 @@ from filters.people.sessions.record import forget_ended
 from filters.runs.models import SetAside
 from filters.site.work import services, set_aside
 from tapestry.celery import app
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.file_lock import file_lock
 
 AGAIN, LATEST = 60, 900
 """Seconds after which mail that could not be sent is tried again: twice as many each time."""

@@ -28,9 +28,9 @@ from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.site.work import addresses, services
 from filters.site.work.queue import DELIVER_DUE, run_soon
 from tapestry.core.clock import SECOND, wall_clock
-from tapestry.core.disk_space import require_room
 from tapestry.core.errors import TapestryError
-from tapestry.core.file_lock import FOREVER, file_lock
+from tapestry.core.files.disk_space import require_room
+from tapestry.core.files.file_lock import FOREVER, file_lock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.plan.engine import EngineStuckError
 from tapestry.predicate_index.store import PredicateIndex

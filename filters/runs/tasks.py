@@ -19,7 +19,7 @@ from filters.upkeep import retention
 from filters.upkeep.forgetting import forget_old
 from tapestry.celery import app
 from tapestry.core.errors import TapestryError
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.file_lock import file_lock
 from tapestry.core.log import line
 from tapestry.run.unproven import Turns
 

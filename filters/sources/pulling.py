@@ -26,8 +26,8 @@ from filters.sources.schedule import account_lock
 from filters.sources.sync_state import StoredSyncStates, stored_name
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import SECOND, wall_clock
-from tapestry.core.disk_space import is_disk_full
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.disk_space import is_disk_full
 from tapestry.core.log import event
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.ingest.ingest_batch import IngestTarget, Tally

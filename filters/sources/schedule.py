@@ -14,7 +14,7 @@ from filters.sources.models import Source
 from filters.sources.sync_state import address_of
 from tapestry.core.backoff import LONGEST
 from tapestry.core.clock import SECOND, wall_clock
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.file_lock import file_lock
 
 LISTENING = "listening"
 """The part of a source's key under which the watch of its mailbox is set aside."""

@@ -36,8 +36,8 @@ from filters.upkeep.manifest import (
     read_manifest,
     write_manifest,
 )
-from tapestry.core.durable import sync_directory, sync_file
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.durable import sync_directory, sync_file
 from tapestry.tables.backup import copy_tables, files_kept
 
 _CHUNK = 1 << 20

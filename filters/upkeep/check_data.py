@@ -24,11 +24,11 @@ from filters.site.work.batching import batched
 from filters.site.work.database import is_of_older_version
 from filters.site.work.encryption import KEY_FILE, decrypt
 from filters.sources.models import Source, SyncState
-from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
-from tapestry.core.file_lock import FOREVER, file_lock
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.file_lock import FOREVER, file_lock
+from tapestry.core.files.sorted_hashes import Hashes, contains, hash_texts
 from tapestry.core.schema import MESSAGES
-from tapestry.core.sorted_hashes import Hashes, contains, hash_texts
 from tapestry.predicate_index.check import check_predicate_index
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.tables.check.data import check_tables, message_keys

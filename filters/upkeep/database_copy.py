@@ -14,8 +14,8 @@ from django.db import DatabaseError, connection
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import Conninfo
 
-from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.damage import DamagedFileError
 
 NAMES = {"sqlite": "db.sqlite3", "postgresql": "database.dump"}
 """The file of a copy in a backup, by the kind of database."""

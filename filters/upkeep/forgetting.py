@@ -29,7 +29,7 @@ from filters.site.work import services
 from filters.sources import sync_state
 from filters.sources.models import Source
 from tapestry.core.clock import BEGINNING, DAY, wall_clock
-from tapestry.core.file_lock import FOREVER
+from tapestry.core.files.file_lock import FOREVER
 from tapestry.core.message import check_audience
 from tapestry.tables.forget import Forgotten
 from tapestry.tables.forget import forget as forget_rows

@@ -16,7 +16,7 @@ from filters.runs.models import Import
 from filters.site.work.restoring import LATER
 from filters.sources.models import SyncState
 from filters.sources.sync_state import StoredSyncStates, merged
-from tapestry.core.durable import sync_directory, whole_file
+from tapestry.core.files.durable import sync_directory, whole_file
 
 
 def write_later(directory: Path) -> Path:

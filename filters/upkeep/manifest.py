@@ -20,8 +20,8 @@ from typing import Any
 from filters.site.work.encryption import KEY_FILE
 from filters.site.work.restoring import LATER
 from filters.upkeep.database_copy import NAMES
-from tapestry.core.durable import whole_file
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.durable import whole_file
 
 MANIFEST = "backup.json"
 FORMAT = 1

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import errno
 
-from tapestry.core.damage import DamagedFileError
-from tapestry.core.disk_space import is_disk_full
 from tapestry.core.errors import OwnFaultError, TapestryError
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.disk_space import is_disk_full
 
 _NUMBERS = frozenset({errno.EMFILE, errno.ENFILE, errno.EIO, errno.EROFS, errno.ENOMEM})
 _FILES = (FileNotFoundError, PermissionError, NotADirectoryError)

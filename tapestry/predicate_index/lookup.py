@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapestry.core.sorted_hashes import SortedHashes
+from tapestry.core.files.sorted_hashes import SortedHashes
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
 from tapestry.predicate_index.store import PredicateIndex, key_hashes, query_hashes

@@ -26,11 +26,11 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from tapestry.core.damage import DamagedFileError, mended
-from tapestry.core.durable import remove_directory
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.damage import DamagedFileError, mended
+from tapestry.core.files.durable import remove_directory
+from tapestry.core.files.sorted_hashes import Hashes, hash_texts
 from tapestry.core.ports import DueFilter
-from tapestry.core.sorted_hashes import Hashes, hash_texts
 from tapestry.plan.compile import Compiled, Plan
 from tapestry.plan.predicate_keys import PredicateKey, predicate_keys
 from tapestry.plan.signature import Constant, values_by_slot

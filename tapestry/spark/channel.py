@@ -13,7 +13,7 @@ import grpc
 from pyspark.errors import PySparkException
 from pyspark.sql.connect.client.core import DefaultChannelBuilder
 
-from tapestry.core.listeners import is_strangers
+from tapestry.core.processes.listeners import is_strangers
 
 
 class OwnChannelBuilder(DefaultChannelBuilder):  # type: ignore[misc]

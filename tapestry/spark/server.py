@@ -19,10 +19,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tapestry.core.child_process import Child, free_port, listens, spawn, stop
 from tapestry.core.errors import TapestryError
-from tapestry.core.listeners import is_strangers
 from tapestry.core.log import event
+from tapestry.core.processes.child_process import Child, free_port, listens, spawn, stop
+from tapestry.core.processes.listeners import is_strangers
 
 JAVA_HINT = "Install it, on Debian with: apt-get install openjdk-17-jre-headless"
 JVM_OPTIONS = (

@@ -22,8 +22,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tapestry.core.errors import TapestryError
-from tapestry.core.listeners import is_strangers
 from tapestry.core.log import event
+from tapestry.core.processes.listeners import is_strangers
 from tapestry.spark.server import serving
 from tapestry.spark.time_limit import GivenUpError, call_within
 

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.clock import next_instant, wall_clock, watermark_instant
-from tapestry.core.disk_space import require_room
+from tapestry.core.files.disk_space import require_room
 from tapestry.core.log import event
 from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Clock

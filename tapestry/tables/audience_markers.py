@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tapestry.core.durable import sync_directory
+from tapestry.core.files.durable import sync_directory
 from tapestry.core.message import audience_digest
 from tapestry.tables.delta.delta_table import explained
 from tapestry.tables.delta.log import Tables, snapshot

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 
-from tapestry.core.damage import DamagedFileError
-from tapestry.core.durable import GONE
-from tapestry.core.file_lock import FOREVER, file_lock
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.durable import GONE
+from tapestry.core.files.file_lock import FOREVER, file_lock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.check.log_files import LogContent, read_log
 from tapestry.tables.check.report import Report

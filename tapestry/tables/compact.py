@@ -21,10 +21,10 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from tapestry.core.damage import DamagedFileError
-from tapestry.core.disk_space import has_room
 from tapestry.core.errors import TapestryError
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.disk_space import has_room
+from tapestry.core.files.file_lock import file_lock
 from tapestry.core.log import event
 from tapestry.core.schema import ANNOTATIONS, INDEXED, MESSAGES
 from tapestry.tables.delta.data_files import (

@@ -20,9 +20,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapestry.core.checksummed_file import ChecksummedFile, write_checksummed
-from tapestry.core.durable import make_directory
-from tapestry.core.file_lock import FOREVER, file_lock
+from tapestry.core.files.checksummed_file import ChecksummedFile, write_checksummed
+from tapestry.core.files.durable import make_directory
+from tapestry.core.files.file_lock import FOREVER, file_lock
 from tapestry.core.log import event
 from tapestry.core.message import audience_digest
 from tapestry.core.ports import Clock

@@ -30,12 +30,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tapestry.core.checksummed_file import size_with_checksums
 from tapestry.core.clock import BEGINNING
-from tapestry.core.damage import DamagedFileError, mended
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.checksummed_file import size_with_checksums
+from tapestry.core.files.damage import DamagedFileError, mended
+from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.sorted_hashes import (
+    Hashes,
+    MappedHashes,
+    SortedHashes,
+    hash_texts,
+    run_bytes,
+)
 from tapestry.core.schema import INDEXED, INDEXED_BY_AUDIENCE
-from tapestry.core.sorted_hashes import Hashes, MappedHashes, SortedHashes, hash_texts, run_bytes
 from tapestry.identity.content import message_id_of
 from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.delta.log import Tables

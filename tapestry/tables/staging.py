@@ -23,11 +23,11 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from tapestry.core.damage import DamagedFileError, mended
-from tapestry.core.disk_space import require_room
-from tapestry.core.durable import make_directory, remove_directory, sync_directory, sync_file
 from tapestry.core.errors import TapestryError
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.damage import DamagedFileError, mended
+from tapestry.core.files.disk_space import require_room
+from tapestry.core.files.durable import make_directory, remove_directory, sync_directory, sync_file
+from tapestry.core.files.file_lock import file_lock
 from tapestry.core.message import Message
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.append import Cursor, cursor_of

@@ -15,12 +15,12 @@ from uuid import uuid4
 
 import numpy as np
 
-from tapestry.core.checksummed_file import ChecksummedFile, write_checksummed
-from tapestry.core.damage import DamagedFileError, mended
-from tapestry.core.durable import make_directory, sync_directory, whole_file
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.checksummed_file import ChecksummedFile, write_checksummed
+from tapestry.core.files.damage import DamagedFileError, mended
+from tapestry.core.files.durable import make_directory, sync_directory, whole_file
+from tapestry.core.files.sorted_hashes import Hashes, contains, hash_texts
 from tapestry.core.message import audience_digest
-from tapestry.core.sorted_hashes import Hashes, contains, hash_texts
 
 SUFFIX, COPY, OLD_SUFFIX = ".tombstones", ".copy", ".hashes"
 """Of the runs' files and, after it, of their copies; those of older versions have no checksums."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 from deltalake import DeltaTable, Schema
 
 from tapestry.core.errors import TapestryError
-from tapestry.core.file_lock import FOREVER, file_lock
+from tapestry.core.files.file_lock import FOREVER, file_lock
 from tapestry.core.log import event
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.delta.data_files import (

@@ -26,8 +26,8 @@ from django.conf import settings
 
 from filters.authoring.known_names import forget_names, known_names
 from filters.site.work import services
-from tapestry.core.child_process import free_port
 from tapestry.core.errors import TapestryError
+from tapestry.core.processes.child_process import free_port
 from tapestry.tables.delta.log import Tables
 from tests.bench.support import mail, two_worlds
 from tests.bench.support.auc import auc, interval

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from filters.site.work import services
-from tapestry.core.child_process import free_port
 from tapestry.core.errors import TapestryError
+from tapestry.core.processes.child_process import free_port
 
 SUMMARY = "from the command line to “Tapestry is ready”, and from Ctrl-C to the end"
 

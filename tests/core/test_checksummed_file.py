@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tapestry.core import checksummed_file
-from tapestry.core.checksummed_file import BLOCK, ChecksummedFile, write_checksummed
-from tapestry.core.damage import DamagedFileError
-from tapestry.core.sorted_hashes import MappedHashes, SortedHashes
+from tapestry.core.files import checksummed_file
+from tapestry.core.files.checksummed_file import BLOCK, ChecksummedFile, write_checksummed
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.sorted_hashes import MappedHashes, SortedHashes
 
 
 def flip(path, position):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tapestry.core.child_process import free_port, last_line, listens, spawn, stop
+from tapestry.core.processes.child_process import free_port, last_line, listens, spawn, stop
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -56,7 +56,7 @@ def test_a_child_does_not_outlive_a_parent_that_was_killed(tmp_path):
     script = f"""
 import time
 from pathlib import Path
-from tapestry.core.child_process import spawn
+from tapestry.core.processes.child_process import spawn
 print(spawn("It", {SLEEP!r}, Path({str(tmp_path / "log")!r})).process.pid, flush=True)
 time.sleep(600)
 """

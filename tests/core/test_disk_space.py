@@ -12,8 +12,8 @@ from deltalake.exceptions import CommitFailedError, DeltaError
 from django.db import IntegrityError, OperationalError
 from py4j.protocol import Py4JError
 
-from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.disk_space import DiskFullError, is_disk_full
 from tapestry.servers.account import Account, ConnectionLostError, RefusedError, connection_lost
 
 PHRASES = ("No space left on device", "database or disk is full", "Disk quota exceeded")

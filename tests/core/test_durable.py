@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tapestry.core.durable import remove_directory
+from tapestry.core.files.durable import remove_directory
 
 
 def test_a_directory_goes_as_a_whole_wherever_its_deletion_is_cut_short(tmp_path, monkeypatch):

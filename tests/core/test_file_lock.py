@@ -7,12 +7,12 @@ import signal
 import subprocess
 import sys
 
-from tapestry.core.file_lock import FOREVER, file_lock
+from tapestry.core.files.file_lock import FOREVER, file_lock
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.file_lock import file_lock
 with file_lock(Path(sys.argv[1])) as acquired:
     print(acquired, flush=True)
     time.sleep(600)

@@ -9,7 +9,7 @@ from support.clocks import MemoryClock
 from support.engines.sqlite_engine import SqliteEngine, engine_of
 from support.memory_store import MemoryStore
 
-from tapestry.core.damage import DamagedFileError
+from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
 from tapestry.predicate_index import files as stored_files
 from tapestry.predicate_index import store as index_store

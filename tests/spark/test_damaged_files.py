@@ -8,7 +8,7 @@ import pytest
 from support.clocks import MemoryClock
 
 from tapestry.core.clock import BEGINNING
-from tapestry.core.damage import DamagedFileError
+from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context

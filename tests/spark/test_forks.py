@@ -17,7 +17,7 @@ if sys.argv[1:]:
     import os
     del os.environ["GRPC_ENABLE_FORK_SUPPORT"]
 import grpc
-from tapestry.core.child_process import spawn
+from tapestry.core.processes.child_process import spawn
 
 class Echo(grpc.GenericRpcHandler):
     def service(self, call):

@@ -14,7 +14,7 @@ from support import old_data
 from support.clocks import FileClock
 from support.damaged_data import MESSAGES, append, build, files, forget_what_is_known, strike
 
-from tapestry.core.damage import DamagedFileError
+from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
 from tapestry.predicate_index.check import check_predicate_index
 from tapestry.predicate_index.store import PredicateIndex

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.clocks import FileClock, MemoryClock
 
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.file_lock import file_lock
 from tapestry.core.message import Message
 from tapestry.tables import hash_runs
 from tapestry.tables.append import append_messages

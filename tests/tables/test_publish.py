@@ -12,9 +12,9 @@ import pytest
 from support.clocks import FileClock, MemoryClock
 
 from tapestry.core.clock import HOUR, wall_clock
-from tapestry.core.damage import DamagedFileError
-from tapestry.core.durable import sync_file
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.durable import sync_file
 from tapestry.core.message import Message
 from tapestry.tables import publish as publishing
 from tapestry.tables import staging as staging_files

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tapestry.core.checksummed_file import ChecksummedFile
-from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
-from tapestry.core.sorted_hashes import hash_texts
+from tapestry.core.files.checksummed_file import ChecksummedFile
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.sorted_hashes import hash_texts
 from tapestry.tables import tombstones
 from tapestry.tables.tombstones import SUFFIX, add_tombstones, find_tombstones, tombstone_files
 

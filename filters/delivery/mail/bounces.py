@@ -23,7 +23,7 @@ from filters.site.work.return_paths import return_paths
 from filters.site.work.set_aside import Aside
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.file_lock import file_lock
 from tapestry.core.log import event
 from tapestry.deliver.imap.bounce_mailbox import Place, read_after
 from tapestry.deliver.mail.bounces import read_bounce

@@ -25,7 +25,7 @@ from filters.people import people
 from filters.site.work import services
 from filters.site.work.encryption import decrypt
 from tapestry.core.errors import TapestryError
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.file_lock import file_lock
 from tapestry.deliver.batch import Batch, LaterError, Outcome
 from tapestry.deliver.imap.folders import MailFolders
 from tapestry.deliver.imap.renamed import Place, follow, place_of

@@ -31,7 +31,7 @@ from filters.site.work import services, set_aside
 from filters.site.work.batching import BATCH_SIZE, batched, in_batches
 from filters.site.work.bulk import update_rows
 from tapestry.core.annotations import summarize
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.file_lock import file_lock
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.delta.log import Tables, newest_instant

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from filters.site.work import services
-from tapestry.core.disk_space import reserve
+from tapestry.core.files.disk_space import reserve
 from tapestry.tables.delta.log import snapshot
 
 

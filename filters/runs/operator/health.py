@@ -23,9 +23,9 @@ from filters.runs.store import release
 from filters.site.work import addresses, endings, services
 from filters.sources.models import Source
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
-from tapestry.core.damage import WHAT_TO_DO, DamagedFileError, is_damage
-from tapestry.core.disk_space import has_room
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.damage import WHAT_TO_DO, DamagedFileError, is_damage
+from tapestry.core.files.disk_space import has_room
 from tapestry.plan.engine import EngineStuckError
 from tapestry.spark.session import require_listening
 from tapestry.tables.delta.log import snapshot

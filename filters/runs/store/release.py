@@ -27,7 +27,7 @@ from filters.site.work import services, set_aside
 from filters.site.work.batching import in_batches
 from filters.site.work.bulk import update_rows
 from tapestry.core.clock import wall_clock
-from tapestry.core.file_lock import file_lock, is_held
+from tapestry.core.files.file_lock import file_lock, is_held
 from tapestry.core.log import event
 from tapestry.core.surroundings import is_of_surroundings
 from tapestry.run.limits import isolate

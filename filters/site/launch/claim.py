@@ -11,7 +11,7 @@ from filters.site.work import data_dir_permissions, endings
 from filters.site.work.addresses import LOCK, REMOTES
 from filters.site.work.restoring import check_restored
 from tapestry.core.errors import TapestryError
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.file_lock import file_lock
 
 ADDRESSES = (
     "redis.url",

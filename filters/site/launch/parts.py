@@ -10,9 +10,9 @@ from pathlib import Path
 
 from filters.site.launch.restarts import State, Step, after_end, decide
 from filters.site.work.endings import Ending
-from tapestry.core.child_process import Child, stop
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.core.processes.child_process import Child, stop
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tapestry.celery import PROCESSES, THREADS
-from tapestry.core.child_process import Child, spawn
+from tapestry.core.processes.child_process import Child, spawn
 
 BASE = Path(__file__).resolve().parents[2]
 

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import redis
 
-from tapestry.core.child_process import Child, free_port, spawn
 from tapestry.core.errors import TapestryError
-from tapestry.core.listeners import is_strangers
+from tapestry.core.processes.child_process import Child, free_port, spawn
+from tapestry.core.processes.listeners import is_strangers
 
 SETTINGS = """\
 bind 127.0.0.1

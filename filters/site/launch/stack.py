@@ -27,9 +27,9 @@ from filters.site.launch.parts import Part, Parts
 from filters.site.work import endings, services, spark_restart
 from filters.site.work.addresses import PROVEN, REMOTES, UNPROVEN
 from filters.site.work.database import make_database_ready
-from tapestry.core.child_process import Child, stop
-from tapestry.core.disk_space import has_room
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.disk_space import has_room
+from tapestry.core.processes.child_process import Child, stop
 from tapestry.spark import server
 
 log = logging.getLogger(__name__)

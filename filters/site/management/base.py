@@ -17,8 +17,8 @@ from filters.site.management.command_line import WITHOUT_DATA
 from filters.site.work import data_dir_permissions
 from filters.site.work.database import make_database_ready
 from tapestry.core.clock import parse_instant
-from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.disk_space import DiskFullError, is_disk_full
 
 
 class TapestryCommand(BaseCommand):

@@ -18,8 +18,8 @@ from kombu.exceptions import OperationalError as BrokerError
 from redis.exceptions import RedisError
 
 from filters.people.requests import local_path
-from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.disk_space import DiskFullError, is_disk_full
 from tapestry.core.log import line
 
 log = logging.getLogger(__name__)

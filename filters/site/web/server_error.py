@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.views import defaults
 
-from tapestry.core.disk_space import is_disk_full
+from tapestry.core.files.disk_space import is_disk_full
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

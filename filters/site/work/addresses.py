@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from tapestry.core.file_lock import is_held
+from tapestry.core.files.file_lock import is_held
 
 PROVEN, UNPROVEN = "spark", "spark-unproven"
 """The two Sparks, as their files in ``DATA/run`` begin."""

@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from tapestry.core.durable import make_directory
+from tapestry.core.files.durable import make_directory
 
 log = logging.getLogger(__name__)
 

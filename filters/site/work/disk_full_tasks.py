@@ -10,7 +10,7 @@ from typing import Any
 from celery import Task
 from django.conf import settings
 
-from tapestry.core.disk_space import is_disk_full, require_room
+from tapestry.core.files.disk_space import is_disk_full, require_room
 from tapestry.core.log import line
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from filters.site.work import addresses
-from tapestry.core.file_lock import is_held
+from tapestry.core.files.file_lock import is_held
 
 NAME = "endings.json"
 

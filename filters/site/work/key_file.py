@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from filters.site.work import data_dir_permissions
-from tapestry.core.durable import sync_directory
+from tapestry.core.files.durable import sync_directory
 
 
 def read_or_create(path: Path, generate: Callable[[], str]) -> str:

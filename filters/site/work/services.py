@@ -20,7 +20,7 @@ from django.conf import settings
 
 from filters.site.work import addresses, spark_restart
 from filters.site.work.addresses import PROVEN, UNPROVEN
-from tapestry.core.file_lock import shared_lock
+from tapestry.core.files.file_lock import shared_lock
 from tapestry.tables.delta.log import Snapshot, Tables
 
 if TYPE_CHECKING:

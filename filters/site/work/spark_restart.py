@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from tapestry.core.file_lock import is_shared
+from tapestry.core.files.file_lock import is_shared
 
 YOUNG = 30.0
 """Seconds that a server may need to start, and to run its first statement."""

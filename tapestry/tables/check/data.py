@@ -7,10 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from tapestry.core.checksummed_file import ChecksummedFile
-from tapestry.core.damage import DamagedFileError
+from tapestry.core.files.checksummed_file import ChecksummedFile
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.sorted_hashes import (
+    Hashes,
+    MappedHashes,
+    SortedHashes,
+    contains,
+    hash_texts,
+)
 from tapestry.core.schema import INDEXED, MESSAGES
-from tapestry.core.sorted_hashes import Hashes, MappedHashes, SortedHashes, contains, hash_texts
 from tapestry.tables import hash_runs, tombstones
 from tapestry.tables.check.log_files import LogContent, read_log
 from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, Report

@@ -18,8 +18,8 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tapestry.core.checksummed_file import ChecksummedFile
-from tapestry.core.damage import DamagedFileError
+from tapestry.core.files.checksummed_file import ChecksummedFile
+from tapestry.core.files.damage import DamagedFileError
 from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, Damage, Report
 from tapestry.tables.delta import log_copy
 from tapestry.tables.delta.log_check import POINTER, checkpoints, entries, pointed_at

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from tapestry.core.checksummed_file import ChecksummedFile
 from tapestry.core.clock import BEGINNING
-from tapestry.core.damage import DamagedFileError
-from tapestry.core.durable import whole_file
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.checksummed_file import ChecksummedFile
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.durable import whole_file
 from tapestry.core.schema import INDEXED
 from tapestry.tables import tombstones
 from tapestry.tables.check.data import LOST_MAIL

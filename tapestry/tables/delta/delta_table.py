@@ -10,8 +10,8 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.disk_space import DiskFullError, is_disk_full
 from tapestry.tables.delta.draft import create_log
 from tapestry.tables.delta.log_check import check_log
 from tapestry.tables.rows import arrow_schema, bounded

@@ -23,7 +23,7 @@ from uuid import uuid4
 import pyarrow as pa
 from deltalake import Schema
 
-from tapestry.core.durable import sync_directory
+from tapestry.core.files.durable import sync_directory
 from tapestry.core.log import line
 from tapestry.tables.delta import log_copy
 from tapestry.tables.delta.log_entry import Action, add_action, entry_bytes, entry_path, now_ms

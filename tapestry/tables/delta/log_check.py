@@ -18,8 +18,8 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from tapestry.core.damage import DamagedFileError, mended
-from tapestry.core.file_lock import FOREVER, file_lock
+from tapestry.core.files.damage import DamagedFileError, mended
+from tapestry.core.files.file_lock import FOREVER, file_lock
 from tapestry.tables.delta import log_copy
 from tapestry.tables.delta.log_copy import version_of
 from tapestry.tables.delta.log_entry import entry_path, parse_entry, read_entry

@@ -13,9 +13,9 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from tapestry.core.checksummed_file import ChecksummedFile, write_checksummed
-from tapestry.core.damage import DamagedFileError
-from tapestry.core.durable import whole_file
+from tapestry.core.files.checksummed_file import ChecksummedFile, write_checksummed
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.durable import whole_file
 
 DIRECTORY = "_log_copy"
 """Beside ``_delta_log``; programs that read Delta tables ignore such names."""

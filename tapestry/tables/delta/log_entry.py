@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import quote
 from zlib import crc32
 
-from tapestry.core.damage import DamagedFileError, mended
+from tapestry.core.files.damage import DamagedFileError, mended
 from tapestry.tables.delta import log_copy
 
 Action = Mapping[str, Any]
@@ -52,9 +52,9 @@ def parse_entry(path: Path, content: bytes) -> list[Action]:
     >>> content = entry_bytes([{"txn": {"appId": "a", "version": 1}}], {"operation": "WRITE"})
     >>> parse_entry(Path("0.json"), content)[1]
     {'txn': {'appId': 'a', 'version': 1}}
-    >>> parse_entry(Path("0.json"), content.replace(b'"a"', b'"b"'))
+    >>> parse_entry(Path("0"), content.replace(b'"a"', b'"b"'))
     Traceback (most recent call last):
-    tapestry.core.damage.DamagedFileError: The file 0.json is damaged: its checksum does not agree.
+    tapestry.core.files.damage.DamagedFileError: The file 0 is damaged: its checksum does not agree.
     """
     if not content:
         raise DamagedFileError(path, "it is empty")

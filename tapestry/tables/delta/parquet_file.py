@@ -22,8 +22,8 @@ from zlib import crc32
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tapestry.core.damage import DamagedFileError
-from tapestry.core.durable import sync_directory, sync_file
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.durable import sync_directory, sync_file
 from tapestry.tables.rows import as_present
 
 WHOLE = 256 * 1024

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from filters.site.work import services
-from tapestry.core.child_process import free_port
 from tapestry.core.errors import TapestryError
+from tapestry.core.processes.child_process import free_port
 
 
 @contextmanager

@@ -134,7 +134,8 @@ def test_the_claim_of_a_process_that_ends_is_free_again(
 
 def test_the_lock_of_a_holder_ends_with_its_process(data: Path, settings: object) -> None:
     program = (
-        "import sys; from pathlib import Path; from tapestry.core.file_lock import shared_lock\n"
+        "import sys; from pathlib import Path\n"
+        "from tapestry.core.files.file_lock import shared_lock\n"
         "with shared_lock(Path(sys.argv[1])): print('held', flush=True); sys.stdin.read()"
     )
     path = data / "run" / "deliveries" / "abc.lock"

@@ -24,7 +24,7 @@ from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore, late
 from filters.site.work import services
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.file_lock import file_lock
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables

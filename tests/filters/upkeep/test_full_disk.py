@@ -24,8 +24,8 @@ from filters.site.work import disk_full_tasks
 from filters.sources.models import Source
 from filters.sources.pulling import _Work, pull
 from tapestry.core.clock import wall_clock
-from tapestry.core.disk_space import DiskFullError
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.disk_space import DiskFullError
 from tapestry.core.message import Message
 from tapestry.tables.append import append_messages
 from tapestry.tables.compact import compact

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from imapclient import IMAPClient
 
-from tapestry.core.child_process import free_port
+from tapestry.core.processes.child_process import free_port
 
 PROGRAM = Path("/usr/sbin/dovecot")
 USER, PASSWORD = "alice@x.org", "s3cret/@"

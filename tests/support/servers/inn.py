@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from support.paths import ROOT
 
-from tapestry.core.child_process import free_port
+from tapestry.core.processes.child_process import free_port
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import trustme
 
-from tapestry.core.child_process import free_port
+from tapestry.core.processes.child_process import free_port
 
 
 def programs() -> Path:

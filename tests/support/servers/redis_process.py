@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from filters.site.launch import redis_server
-from tapestry.core.child_process import free_port
+from tapestry.core.processes.child_process import free_port
 
 
 class Redis:

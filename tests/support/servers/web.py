@@ -12,7 +12,7 @@ from pathlib import Path
 
 from support.paths import ROOT
 
-from tapestry.core.child_process import free_port
+from tapestry.core.processes.child_process import free_port
 
 LARGE = 8 * 1024 * 1024
 """Bytes: more than the sockets of both sides buffer."""

@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 from support.clocks import MemoryClock
 
-from tapestry.core.damage import DamagedFileError
+from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
 from tapestry.tables.append import Cursor, append_messages, cursor_of
 from tapestry.tables.compact import compact

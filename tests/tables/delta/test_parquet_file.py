@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.clocks import MemoryClock
 
-from tapestry.core.damage import DamagedFileError
+from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
 from tapestry.tables import find
 from tapestry.tables.append import append_messages

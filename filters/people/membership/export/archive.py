@@ -30,7 +30,7 @@ from filters.people.membership.export.profile import profile_json
 from filters.people.membership.export.written import written_entries
 from filters.people.models import User
 from filters.site.work import services
-from tapestry.core.disk_space import require_room
+from tapestry.core.files.disk_space import require_room
 from tapestry.tables.backup import files_kept
 from tapestry.tables.belongings import annotations_by, messages_of
 

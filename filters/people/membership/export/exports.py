@@ -13,8 +13,8 @@ from filters.people.models import Export, User
 from filters.runs.models import SetAside
 from filters.site.work import services, set_aside
 from tapestry.core.clock import DAY, wall_clock
-from tapestry.core.disk_space import DiskFullError, is_disk_full
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.disk_space import DiskFullError, is_disk_full
 from tapestry.core.log import event
 from tapestry.core.surroundings import is_unforeseen
 

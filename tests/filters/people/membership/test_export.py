@@ -22,7 +22,7 @@ from filters.people.models import Export, User
 from filters.reading.annotations.outbox import annotate
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import DAY, wall_clock
-from tapestry.core.disk_space import DiskFullError
+from tapestry.core.files.disk_space import DiskFullError
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.delta.log import Tables

@@ -19,7 +19,7 @@ from filters.people.membership.removal import removals
 from filters.people.models import Export, Invitation, Removal, User
 from filters.runs.models import SetAside
 from filters.site.work import services, set_aside
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.file_lock import file_lock
 from tapestry.tables.delta.log import Tables
 
 

@@ -15,9 +15,9 @@ import pytest
 from filters.site.launch import parts as parts_module
 from filters.site.launch.parts import Part, Parts
 from filters.site.work import endings
-from tapestry.core.child_process import Child, spawn
 from tapestry.core.errors import TapestryError
-from tapestry.core.file_lock import file_lock
+from tapestry.core.files.file_lock import file_lock
+from tapestry.core.processes.child_process import Child, spawn
 
 SLEEP = "import time; time.sleep(600)"
 FAIL = "import sys; sys.exit('It cannot be.')"

@@ -5,8 +5,8 @@ import redis
 from support.other_user import is_root, squatting
 
 from filters.site.launch import redis_server
-from tapestry.core.child_process import free_port, stop
 from tapestry.core.errors import TapestryError
+from tapestry.core.processes.child_process import free_port, stop
 
 
 def test_our_own_wants_a_password_and_the_address_has_it(redis_url):

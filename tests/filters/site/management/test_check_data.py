@@ -78,7 +78,7 @@ def test_what_is_lost_is_said_and_ingest_brings_it_again(stored):
 
 
 def test_a_repair_is_refused_while_the_site_runs(stored):
-    from tapestry.core.file_lock import file_lock
+    from tapestry.core.files.file_lock import file_lock
 
     max((stored / "tables" / "messages" / "_delta_log").glob("*.json")).write_bytes(b"")
     with file_lock(stored / "run" / "up.lock"):

@@ -17,7 +17,7 @@ from support.servers.site import environment_for
 
 from filters.inbox.models import Match
 from filters.people.models import User
-from tapestry.core.child_process import free_port
+from tapestry.core.processes.child_process import free_port
 
 SignIn = Callable[[User], Client]
 

@@ -17,8 +17,8 @@ from filters.runs.models import SetAside
 from filters.runs.tasks import compact
 from filters.site.work import set_aside
 from tapestry.core.clock import HOUR, wall_clock
-from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.damage import DamagedFileError
 
 KIND = SetAside.Kind.STEP
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from filters.site.work import spark_restart
-from tapestry.core.file_lock import is_shared, shared_lock
+from tapestry.core.files.file_lock import is_shared, shared_lock
 
 
 @pytest.fixture(autouse=True)

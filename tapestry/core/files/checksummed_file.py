@@ -16,8 +16,8 @@ from zlib import crc32
 
 import numpy as np
 
-from tapestry.core.damage import DamagedFileError
-from tapestry.core.durable import whole_file
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.durable import whole_file
 
 BLOCK = 64 * 1024
 """Bytes that one checksum is of."""

@@ -1,0 +1,1 @@
+"""Files that survive kills and power loss, and say so if they are damaged."""
