@@ -91,7 +91,7 @@ class UnavailableMessages:
 
     def note_loss(self, first: int, last: int) -> None:
         """Store that the connection was lost while these were fetched."""
-        self._store(self.state.lost(first, last))
+        self._store(self.state.after_loss(first, last))
 
     def read(
         self, new_items: Iterator[Item], fetch_again: Callable[[int], FetchResult]
@@ -120,7 +120,7 @@ class UnavailableMessages:
     def _retry(self, fetch_again: Callable[[int], FetchResult]) -> Iterator[Item]:
         """Yield those messages that are due and come this time."""
         for number in self.state.due(time.time()):
-            self._store(self.state.asked_again(number, time.time()))
+            self._store(self.state.after_retry(number, time.time()))
             result = fetch_again(number)
             if result.raw is not None:
                 yield Item(
@@ -148,7 +148,7 @@ class UnavailableMessages:
                     f"{self.state.in_a_row} of them in a row.",
                     hint="It is tried again later, from there; nothing is left out.",
                 )
-            self._store(self.state.withheld(result.number, time.time()))
+            self._store(self.state.after_refusal(result.number, time.time()))
         elif result.raw is not None and self.state.in_a_row:
             self._store(replace(self.state, in_a_row=0))
 
@@ -166,7 +166,7 @@ class UnavailableMessages:
                 f"Too much of {self.folder} cannot be taken in: {MOST} messages.",
                 hint="It is tried again later, from there; nothing is left out.",
             )
-        self._store(self.state.put_aside(number, time.time()))
+        self._store(self.state.with_missing(number, time.time()))
 
     def item_of(self, result: FetchResult, cursor: Cursor | None = None) -> Item:
         """Return the message of a result, with the cursor after it; see item."""

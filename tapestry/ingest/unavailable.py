@@ -84,8 +84,8 @@ class Unavailable:
     def is_hopeless(self, number: int) -> bool:
         """Return whether the connection was lost too often over this message.
 
-        >>> lost = Unavailable(1, trouble=(7, 7, MOST_LOSSES))
-        >>> lost.is_hopeless(7), lost.is_hopeless(8)
+        >>> state = Unavailable(1, trouble=(7, 7, MOST_LOSSES))
+        >>> state.is_hopeless(7), state.is_hopeless(8)
         (True, False)
         """
         trouble = self.trouble
@@ -95,20 +95,20 @@ class Unavailable:
         """Return the messages that are to be fetched again."""
         return [int(number) for number, (_, due_at) in self.missing.items() if due_at <= now]
 
-    def lost(self, first: int, last: int) -> Unavailable:
+    def after_loss(self, first: int, last: int) -> Unavailable:
         """Return the state after the connection was lost while these were fetched."""
         losses = self.trouble[2] if self.trouble and self.trouble[:2] == (first, last) else 0
         return replace(self, trouble=(first, last, losses + 1 if first == last else 0))
 
-    def put_aside(self, number: int, now: float) -> Unavailable:
+    def with_missing(self, number: int, now: float) -> Unavailable:
         """Return the state with one more message, which is due a while after ``now``."""
         return replace(self, missing={**self.missing, str(number): (1, now + ASK_AGAIN)})
 
-    def withheld(self, number: int, now: float) -> Unavailable:
+    def after_refusal(self, number: int, now: float) -> Unavailable:
         """Return the state after the server has not delivered a new message."""
-        return replace(self.put_aside(number, now), trouble=None, in_a_row=self.in_a_row + 1)
+        return replace(self.with_missing(number, now), trouble=None, in_a_row=self.in_a_row + 1)
 
-    def asked_again(self, number: int, now: float) -> Unavailable:
+    def after_retry(self, number: int, now: float) -> Unavailable:
         """Return the state as a message is fetched again: it is due later, unless it comes."""
         times = self.missing[str(number)][0] + 1
         due_at = now + pause_after(times, ASK_AGAIN, LONGEST_PAUSE)
