@@ -27,9 +27,6 @@ from tapestry.mime.headers import newsgroups
 
 Way = Literal["reply", "all", "list", "followup"]
 
-READ = 4 * 1024 * 1024
-"""Bytes of an original whose headers are looked at."""
-
 LONGEST_ID = 900
 """Characters of a Message-ID that can be referred to: a line has 998 (RFC 5322, 2.1.1)."""
 
@@ -59,7 +56,7 @@ Headers = dict[str, list[str]]
 
 def read_headers(raw: bytes | None) -> Headers:
     """Return the headers of an original by their names in lower case; none if it is not kept."""
-    return values_by_name(headers_of(raw[:READ])[0]) if raw else {}
+    return values_by_name(headers_of(raw)[0]) if raw else {}
 
 
 def addressed(way: Way, message: Message, headers: Headers, own: Collection[str]) -> Addressed:

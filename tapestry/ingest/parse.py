@@ -79,7 +79,7 @@ def received_of(raw: bytes, now: int) -> int | None:
     7000000
     """
     try:
-        return received_at(values_by_name(headers_of(raw[:LARGE])[0]), None, now)
+        return received_at(values_by_name(headers_of(raw)[0]), None, now)
     except Exception:
         return None  # the standard parser raises various errors at mail made to break it
 
@@ -98,7 +98,7 @@ def _read(
     except Exception as error:
         # The standard parser raises various errors at headers made to break it: what does not
         # depend on them, and the bare text, remain.
-        bare, problems = headers_of(raw[:LARGE])
+        bare, problems = headers_of(raw)
         problems.insert(0, type(error).__name__)
         headers, body, attachments = values_by_name(bare), _bare_text(raw), 0
     if not headers:

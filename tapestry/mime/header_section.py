@@ -23,6 +23,9 @@ LONGEST_FIELD = 64 * 1024
 LONGEST = 4 * 1024 * 1024
 """Bytes of headers that are read, of a message and its parts together."""
 
+LARGEST_HEAD = 8 * 1024 * 1024
+"""Bytes at the beginning of a message in which its headers are, where nothing else is read."""
+
 LONGEST_PARAMETERS, MOST_PARAMETERS = 8 * 1024, 100
 """Characters, and parameters, of a header that says what a part is; real ones have few."""
 
@@ -97,7 +100,7 @@ class HeaderReader:
 
 def headers_of(raw: bytes) -> tuple[Headers, list[str]]:
     """Return the headers of a message, and in words what is wrong with them."""
-    headers, _, problems = HeaderReader().read(raw, 0, len(raw))
+    headers, _, problems = HeaderReader().read(raw, 0, min(len(raw), LARGEST_HEAD))
     return headers, problems
 
 
