@@ -118,3 +118,27 @@ def test_what_is_made_to_cost_hours_is_bounded(raw: bytes) -> None:
     found = list(sections(raw))
     assert len(found) <= MOST_PARTS
     assert time.process_time() - began < 5
+
+
+def test_what_announces_parts_and_has_none_is_text() -> None:
+    for raw in (b"\n\nHello", b"; boundary=x\n\nHello", b"; boundary=x\n\nHello\n--y\n"):
+        (section,) = sections(b"Content-Type: multipart/mixed" + raw)
+        assert (section.number, section.kind, section.is_multipart) == ("1", "text/plain", False)
+        assert section.content(b"Content-Type: multipart/mixed" + raw).startswith(b"Hello")
+        assert section.problems
+
+
+def test_delimiters_that_only_look_like_some_divide_nothing() -> None:
+    raw = b"Content-Type: multipart/mixed; boundary=x\n\n--x\n\nOne --x\n --x\n--xy\n---x\n--x--"
+    assert [s.content(raw) for s in sections(raw)][1:] == [b"One --x\n --x\n--xy\n---x"]
+
+
+def test_a_part_after_the_last_delimiter_is_read() -> None:
+    raw = b"Content-Type: multipart/mixed; boundary=x\r\r--x\r\rOne\r--x--\r\rend\r--x\r\rTwo"
+    assert [s.content(raw) for s in sections(raw)][1:] == [b"One", b"Two"]
+
+
+def test_an_encoded_message_is_not_divided() -> None:
+    raw = b"Content-Type: message/rfc822\nContent-Transfer-Encoding: base64\n\nU3ViamVjdDogeA=="
+    (section,) = sections(raw)
+    assert (section.is_mail, section.content(raw)) == (False, b"Subject: x")

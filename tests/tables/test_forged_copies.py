@@ -95,6 +95,13 @@ FORGED = {
         GENUINE,
         f"{HEAD}Content-Type: text/plain\nContent-Type: text/html\n\n{TEXT}".encode(),
     ),
+    "two types of parts": (
+        BOTH,
+        BOTH.replace(
+            b"Content-Type: multipart", b"Content-Type: text/plain\nContent-Type: multipart"
+        ),
+    ),
+    "a part after the last": (GENUINE, multipart(plain()) + f"--=b=\n{EXE}\n".encode()),
     "lines that end otherwise": (GENUINE, LETTER.replace(b"\n", b"\r")),
 }
 
