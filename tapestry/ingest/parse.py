@@ -72,18 +72,6 @@ def parse(
     return Parsed(replace(parsed.message, size=size), (TOO_LARGE, *parsed.problems))
 
 
-def received_of(raw: bytes, now: int) -> int | None:
-    r"""Return when a message was received as far as its headers say, not after ``now``.
-
-    >>> received_of(b"Date: Thu, 01 Jan 1970 00:00:07 +0000\n\nHello\n", now=9_000_000)
-    7000000
-    """
-    try:
-        return received_at(values_by_name(headers_of(raw)[0]), None, now)
-    except Exception:
-        return None  # the standard parser raises various errors at mail made to break it
-
-
 def _read(
     raw: bytes, source: str | None, audience: str, internal_date: int | None, now: int
 ) -> Parsed:

@@ -278,7 +278,6 @@ class PredicateIndex:
 
     def delete_other_versions(self) -> None:
         """Delete the index of other versions of the program, for it holds texts of filters."""
-        shutil.rmtree(self._directory.parent / "register", ignore_errors=True)
         for path in self._directory.glob("*"):
             if path not in (self._entries, self._representatives):
                 shutil.rmtree(path, ignore_errors=True)

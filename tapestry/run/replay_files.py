@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tapestry.core.clock import parse_instant
 from tapestry.core.errors import TapestryError
@@ -21,7 +20,8 @@ from tapestry.core.message import PUBLIC, audiences_of
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEY_COLUMN, MESSAGES, Type
 from tapestry.tables.delta.data_files import DataFile, bounded_file, bounds_of
 from tapestry.tables.delta.log import Snapshot
-from tapestry.tables.rows import arrow_schema
+from tapestry.tables.delta.parquet_file import write_parquet
+from tapestry.tables.rows import REPEATING, ROW_GROUP, arrow_schema
 
 MOST_FILES = 32
 """Data files a table is cut into, so that a window reads its own rows and not all of them."""
@@ -76,9 +76,8 @@ def _data_files(data: Path, table: str, directory: Path) -> tuple[DataFile, ...]
     data_files = []
     for begin in range(0, len(rows), size):
         chunk = rows[begin : begin + size]
-        file = directory / f"{table}-{begin}.parquet"
         written = pa.Table.from_pylist(chunk, schema=arrow_schema(table))
-        pq.write_table(written, file)
+        file = write_parquet(directory, written, ROW_GROUP, REPEATING)
         bounds = bounds_of(table, written)
         data_files.append(bounded_file(str(file), len(chunk), 0, bounds))
     return tuple(data_files)

@@ -47,7 +47,6 @@ from tapestry.tables.rows import (
     ORIGINALS,
     REPEATING,
     arrow_schema,
-    as_present,
     bounded,
     ordered,
     row_group_rows,
@@ -281,7 +280,8 @@ def _is_sorted(data_file: DataFile) -> bool:
 def _row_groups(data_file: DataFile, schema: pa.Schema) -> Iterator[pa.Table]:
     with open_parquet(data_file.path) as file:
         for number in range(file.num_row_groups):
-            yield as_present(file.read_row_group(number, columns=schema.names), schema)
+            rows = file.read_row_group(number, columns=schema.names)
+            yield rows.select(schema.names).cast(schema)
 
 
 def drop_old_files(opened: DeltaTable, keep_hours: int, stray: bool | None = None) -> int:

@@ -30,7 +30,7 @@ from tapestry.tables.hash_runs import (
     sorted_runs,
     text_array,
 )
-from tapestry.tables.rows import arrow_schema, as_present, bounded
+from tapestry.tables.rows import arrow_schema, bounded
 
 Slice = tuple[int, int]
 """Instants after the first and up to the second."""
@@ -266,7 +266,8 @@ def _read(data_file: DataFile, masks: _Masks, names: list[str], schema: pa.Schem
 
 def _read_row_groups(path: str, numbers: Sequence[int], fields: pa.Schema) -> pa.Table:
     with open_parquet(path, memory_map=True, pre_buffer=False) as file:
-        return as_present(file.read_row_groups(numbers, columns=fields.names), fields)
+        rows = file.read_row_groups(numbers, columns=fields.names)
+        return rows.select(fields.names).cast(fields)
 
 
 @lru_cache(maxsize=MOST_KEPT)

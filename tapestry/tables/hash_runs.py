@@ -64,7 +64,7 @@ BY_AUDIENCE = "@audience"
 """After the name of a column: the index of its values with the audiences of their rows."""
 
 SUFFIX = ".sorted"
-"""Of the runs' files.  Those of older versions (``.run``) have no checksums: they are deleted."""
+"""The end of the names of the runs' files."""
 
 _CHUNK = 1_000_000
 _ATTEMPTS = 20

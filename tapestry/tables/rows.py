@@ -83,18 +83,6 @@ def arrow_schema(table: str) -> pa.Schema:
     return pa.schema([pa.field(name, kind, nullable=name not in required) for name, kind in types])
 
 
-def as_present(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return rows in the columns of a schema; a nullable one that an older file lacks is null.
-
-    >>> as_present(pa.table({"b": [1]}), pa.schema({"a": pa.string(), "b": pa.int64()})).to_pylist()
-    [{'a': None, 'b': 1}]
-    """
-    for field in schema:
-        if field.nullable and field.name not in rows.schema.names:
-            rows = rows.append_column(field, pa.nulls(rows.num_rows, field.type))
-    return rows.select(schema.names).cast(schema)
-
-
 def bounded(table: str) -> tuple[str, ...]:
     """Return the columns of a table whose bounds the log has for each file.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
@@ -35,7 +35,7 @@ from tapestry.tables.delta.delta_table import explained
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.parquet_file import checksum
 from tapestry.tables.originals import Original, originals_to_arrow
-from tapestry.tables.rows import ORIGINALS, arrow_schema, as_present, to_arrow
+from tapestry.tables.rows import ORIGINALS, arrow_schema, to_arrow
 
 _BATCH = b"tapestry.batch"
 _ORIGINAL = ("problems", "raw", "flags")
@@ -159,9 +159,8 @@ class Staging:
 
 
 def verify_batch(path: Path) -> None:
-    """Raise DamagedFileError if a staged batch is not as its name says; old names say nothing."""
-    stored = path.stem.partition("-")[2]
-    if stored and f"{checksum(path):08x}" != stored:
+    """Raise DamagedFileError if a staged batch is not as its name says."""
+    if f"{checksum(path):08x}" != path.stem.partition("-")[2]:
         raise DamagedFileError(path, "its checksum does not agree")
 
 
@@ -173,7 +172,8 @@ def read_batch(path: Path) -> tuple[pa.Table, pa.Table]:
     verify_batch(path)
     with pa.memory_map(str(path)) as source:
         rows = pa.ipc.open_file(source).read_all()
-    messages, originals = (as_present(rows, arrow_schema(table)) for table in (MESSAGES, ORIGINALS))
+    schemas = map(arrow_schema, (MESSAGES, ORIGINALS))
+    messages, originals = (rows.select(schema.names).cast(schema) for schema in schemas)
     return messages, originals
 
 
@@ -202,24 +202,13 @@ def set_aside_audience(tables: Tables, audience: str) -> list[Path]:
     """
     moved = []
     for directory in (tables.root / _DIRECTORY).glob("*/"):
-        if _is_staged_for(directory, audience):
+        if directory.name.startswith(f"{_key(audience)}-"):
             moved.append(directory.replace(directory.with_name(f"{uuid4().hex}.forgotten")))
     return moved
 
 
 def _key(name: str) -> str:
     return blake2b(name.encode(), digest_size=12).hexdigest()
-
-
-def _is_staged_for(directory: Path, audience: str) -> bool:
-    key, dash, _ = directory.name.partition("-")
-    if dash:
-        return key == _key(audience)
-    for path in sorted(directory.glob("*.arrow")):  # of an older version
-        with suppress(DamagedFileError, FileNotFoundError, pa.ArrowInvalid):
-            if audience in read_keys(path)["audience"].to_pylist():
-                return True
-    return False
 
 
 def _metadata(path: Path) -> dict[str, Any]:

@@ -22,8 +22,8 @@ from tapestry.core.files.durable import make_directory, sync_directory, whole_fi
 from tapestry.core.files.sorted_hashes import Hashes, contains, hash_texts
 from tapestry.core.message import audience_digest
 
-SUFFIX, COPY, OLD_SUFFIX = ".tombstones", ".copy", ".hashes"
-"""Of the runs' files and, after it, of their copies; those of older versions have no checksums."""
+SUFFIX, COPY = ".tombstones", ".copy"
+"""Of the runs' files and, after it, of their copies."""
 
 _ATTEMPTS = 20
 
@@ -35,7 +35,7 @@ def add_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> None:
     merged = np.unique(hash_texts(msgids))
     smaller = []
     for path in sorted(_files(directory), key=lambda path: path.stat().st_size):
-        if path.suffix == SUFFIX and path.stat().st_size > 2 * merged.nbytes:
+        if path.stat().st_size > 2 * merged.nbytes:
             break  # so that a hash is written a logarithmic number of times
         merged = np.union1d(merged, _read(path))
         smaller.append(path)
@@ -130,8 +130,6 @@ def _opened(path: Path, inode: int, changed: int, size: int) -> Hashes:
 
 
 def _read(path: Path) -> Hashes:
-    if path.suffix == OLD_SUFFIX:
-        return np.asarray(np.memmap(path, dtype="<u8", mode="r"))
     try:
         content = ChecksummedFile(path).read()
     except DamagedFileError as error:
@@ -143,7 +141,7 @@ def _read(path: Path) -> Hashes:
 
 
 def _files(directory: Path) -> list[Path]:
-    return sorted(path for path in directory.glob("*") if path.suffix in (SUFFIX, OLD_SUFFIX))
+    return sorted(directory.glob(f"*{SUFFIX}"))
 
 
 def _marker(root: Path) -> Path:

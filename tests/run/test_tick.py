@@ -167,9 +167,9 @@ def enrolled_by_version_1(root):
     names = ["fid", "revision", "disjunct", "offset", "key", "alike"]
     texts = ["signature", "constants", "audiences", "probe", "token"]
     columns = {name: [0] for name in names} | {name: ["about lunch"] for name in texts}
-    write_deltalake(str(root / "register" / "entries-1"), pa.table(columns))
+    write_deltalake(str(root / "predicate_index" / "entries-1"), pa.table(columns))
     texts = pa.table({"signature": ["s"], "text": ["about lunch"]})
-    write_deltalake(str(root / "register" / "examples-1"), texts)
+    write_deltalake(str(root / "predicate_index" / "examples-1"), texts)
 
 
 def test_an_index_of_another_version_counts_as_missing_and_is_made_anew(mail):
@@ -180,7 +180,7 @@ def test_an_index_of_another_version_counts_as_missing_and_is_made_anew(mail):
     append_messages(*mail, [Message("c@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
     assert store.enrolled_ids == {0}
-    assert not (root / "register").exists()
+    assert not list((root / "predicate_index").glob("*-1"))
     assert PredicateIndex(root).files()
     append_messages(*mail, [Message("d@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store).matches] == ["d@x"]

@@ -4,7 +4,6 @@ import re
 from contextlib import suppress
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
@@ -28,7 +27,8 @@ from tapestry.spark.local_rows import Limits
 from tapestry.spark.session import connect
 from tapestry.tables.delta.data_files import bounded_file, bounds_of
 from tapestry.tables.delta.log import Snapshot
-from tapestry.tables.rows import arrow_schema
+from tapestry.tables.delta.parquet_file import write_parquet
+from tapestry.tables.rows import REPEATING, ROW_GROUP, arrow_schema
 
 pytestmark = pytest.mark.spark
 
@@ -108,11 +108,11 @@ def snapshot_of(data, directory):
     for table, columns in COLUMNS.items():
         rows = sorted((_row(row, columns) for row in data.get(table, ())), key=lambda r: r["ts"])
         parts[table] = []
-        for number, some in enumerate((rows[: len(rows) // 2], rows[len(rows) // 2 :])):
+        for some in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
             if some:
-                path = directory / f"{table}-{number}.parquet"
-                pq.write_table(pa.Table.from_pylist(some, schema=arrow_schema(table)), path)
-                bounds = bounds_of(table, pq.read_table(path))
+                written = pa.Table.from_pylist(some, schema=arrow_schema(table))
+                path = write_parquet(directory, written, ROW_GROUP, REPEATING)
+                bounds = bounds_of(table, written)
                 parts[table].append(bounded_file(str(path), len(some), 0, bounds))
     return Snapshot(tuple(parts[MESSAGES]), tuple(parts[ANNOTATIONS]))
 
@@ -322,7 +322,7 @@ def test_spark_reads_the_windows_slice_of_what_drives_a_rule(session, tmp_path, 
     read = {}
     for view in statement.views:
         selected_columns = engine.frame(view, statement, ["msgid", "ts"]).inputFiles()
-        weeks = sorted(int(re.search(r"-(\d+)\.parquet$", name)[1]) for name in selected_columns)
+        weeks = sorted(int(re.search(r"/(\d+)/part-", name)[1]) for name in selected_columns)
         if weeks not in read.setdefault(view.table, []):
             read[view.table].append(weeks)
     assert {table: sorted(files) for table, files in read.items()} == {
@@ -339,9 +339,10 @@ def weekly(directory, weeks):
             days = [week * WEEK + day * DAY + DAY for day in range(7)]
             row = {"msgid": "m@x", "owner": "bob", "kind": "vote", "audience": "public"}
             rows = [_row(row | {"ts": ts, "annid": str(ts)}, columns) for ts in days]
-            path = directory / f"{table}-{week}.parquet"
-            pq.write_table(pa.Table.from_pylist(rows, schema=arrow_schema(table)), path)
-            bounds = bounds_of(table, pq.read_table(path))
+            (directory / table / str(week)).mkdir(parents=True)
+            written = pa.Table.from_pylist(rows, schema=arrow_schema(table))
+            path = write_parquet(directory / table / str(week), written, ROW_GROUP, REPEATING)
+            bounds = bounds_of(table, written)
             parts[table].append(bounded_file(str(path), 7, 0, bounds))
     return Snapshot(tuple(parts[MESSAGES]), tuple(parts[ANNOTATIONS]))
 

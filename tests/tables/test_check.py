@@ -10,7 +10,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from support import old_data
 from support.clocks import FileClock
 from support.damaged_data import MESSAGES, append, build, files, forget_what_is_known, strike
 
@@ -266,13 +265,3 @@ def test_a_check_while_others_append_and_merge_finds_nothing(root):
         process.kill()
         process.join()
     assert not check(root).damages
-
-
-@pytest.mark.parametrize("name", old_data.names())
-def test_data_of_an_older_version_is_whole_and_damage_of_it_is_named(tmp_path, name):
-    old_data.build(name, tmp_path / "data")
-    root = tmp_path / "data" / "tables"
-    assert not check(root).damages
-    path = max((root / "messages").glob("*.parquet"))
-    path.write_bytes(path.read_bytes()[:-10])
-    assert damaged(root) == {str(path)}

@@ -207,15 +207,3 @@ def test_damage_while_the_process_runs_is_noticed_too(tmp_path):
     for path in (tmp_path / "index").rglob("*.sorted"):
         path.write_bytes(bytes(path.stat().st_size))
     assert append_messages(tables, clock, known).added == 0
-
-
-def test_an_index_without_checksums_of_an_older_version_is_made_anew(tmp_path):
-    tables, clock = Tables(tmp_path), MemoryClock()
-    known = [Message(f"m{n}") for n in range(100)]
-    append_messages(tables, clock, known)
-    directory = hash_runs.index_directory(tmp_path, "messages", "msgid")
-    directory.mkdir(parents=True, exist_ok=True)
-    (directory / "0_1_1.run").write_bytes(bytes(24))
-    assert append_messages(tables, clock, known).added == 0
-    hash_runs.extend_index(tables, "messages")
-    assert [path.suffix for path in directory.iterdir()] == [".sorted"]

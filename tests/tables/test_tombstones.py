@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from tapestry.core.errors import TapestryError
@@ -10,7 +9,7 @@ from tapestry.core.files.checksummed_file import ChecksummedFile
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.sorted_hashes import hash_texts
 from tapestry.tables import tombstones
-from tapestry.tables.tombstones import SUFFIX, add_tombstones, find_tombstones, tombstone_files
+from tapestry.tables.tombstones import add_tombstones, find_tombstones, tombstone_files
 
 AUDIENCE = "user:joe"
 
@@ -33,18 +32,6 @@ def test_without_a_whole_copy_it_is_an_error_that_names_the_file(tmp_path):
     with pytest.raises(DamagedFileError) as error:
         find_tombstones(tmp_path, AUDIENCE, ["a"])
     assert path.name in error.value.message
-
-
-def test_those_of_an_older_version_are_found_and_are_written_anew_with_the_next(tmp_path):
-    add_tombstones(tmp_path, AUDIENCE, ["a"])
-    (path,) = tombstone_files(tmp_path)
-    for file in path.parent.iterdir():
-        file.unlink()
-    (path.parent / "old.hashes").write_bytes(np.sort(hash_texts(["b", "c"])).tobytes())
-    assert find_tombstones(tmp_path, AUDIENCE, ["a", "b"]) == {"b"}
-    add_tombstones(tmp_path, AUDIENCE, ["d"])
-    assert find_tombstones(tmp_path, AUDIENCE, ["b", "c", "d", "e"]) == {"b", "c", "d"}
-    assert [path.suffix for path in tombstone_files(tmp_path)] == [SUFFIX]
 
 
 def test_a_run_that_was_verified_is_not_read_again(tmp_path, monkeypatch):

@@ -173,8 +173,8 @@ class Stack:
 def running(data: Path, port: int, prepare: Callable[[], None]) -> Iterator[Stack]:
     """Start everything on ``data`` and yield it once it serves; stop it all at the end.
 
-    Database and tables are upgraded and ``prepare`` is called while Spark starts; nothing is due
-    before both are done.  Raises TapestryError for everything that a person can put right.
+    The database is upgraded and ``prepare`` is called while Spark starts; nothing is due before
+    both are done.  Raises TapestryError for everything that a person can put right.
     """
     must_be_free(port)
     with claimed(data) as run, interruptible():

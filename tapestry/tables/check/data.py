@@ -20,7 +20,7 @@ from tapestry.core.schema import INDEXED, MESSAGES
 from tapestry.tables import hash_runs, tombstones
 from tapestry.tables.check.log_files import LogContent, read_log
 from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, Report
-from tapestry.tables.delta.parquet_file import checksums_of, open_parquet, verify_whole
+from tapestry.tables.delta.parquet_file import open_parquet, verify_whole
 from tapestry.tables.find import group_bounds
 from tapestry.tables.rows import ORIGINALS, bounded
 from tapestry.tables.staging import verify_batch
@@ -54,7 +54,7 @@ def check_data_files(root: Path, content: LogContent, report: Report) -> list[Pa
         report.read(DATA, "rows", found)
         whole.append(path)
     for path in sorted(root.glob("*.parquet")):
-        if path.name not in content.rows and checksums_of(path) is not None:
+        if path.name not in content.rows:
             report.read(DATA, "older files")
             try:
                 verify_whole(path)
@@ -165,7 +165,7 @@ def check_tombstones(root: Path, report: Report) -> None:
     """Verify each run of tombstones and each copy."""
     for run in tombstones.tombstone_files(root):
         for path in (run, tombstones.copy_of(run)):
-            if path.suffix == tombstones.OLD_SUFFIX or not path.exists():
+            if not path.exists():
                 continue
             report.read(TOMBSTONES, "files")
             try:

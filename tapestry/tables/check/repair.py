@@ -218,7 +218,7 @@ class Repair:
         for run in tombstones.tombstone_files(self.root):
             for path in (run, tombstones.copy_of(run)):
                 try:
-                    if path.exists() and path.suffix != tombstones.OLD_SUFFIX:
+                    if path.exists():
                         ChecksummedFile(path).read()
                 except DamagedFileError:
                     try:

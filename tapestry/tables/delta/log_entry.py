@@ -4,7 +4,7 @@ checked when it is read.
     actions ─> 0…0124.json (tapestry.tables.delta.draft writes it) ─ checksum ─> actions
 
 The checksum stands in the action ``commitInfo``, which comes first: CRC-32 of the entry in which
-eight zeros stand for it.  Entries of other programs, and of older versions, have none.
+eight zeros stand for it.  Entries of other programs have none.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
                              of all bytes, and of the footer (its length and magic included)
 
 The footer is verified when a file is opened, and the pages as they are read.  A small file, as
-the newest are, is verified as a whole.  Files of older versions have no checksums.
+the newest are, is verified as a whole.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.durable import sync_directory, sync_file
-from tapestry.tables.rows import as_present
+from tapestry.core.files.durable import sync_directory
+from tapestry.core.files.durable import sync_file
 
 WHOLE = 256 * 1024
 """Bytes up to which a file is verified as a whole when it is opened."""
@@ -103,29 +103,18 @@ def read_parquet(path: str | Path, columns: Sequence[str] | None = None, **optio
 def parquet_footer(path: str) -> Any:
     """Return a file's metadata, verified; DamagedFileError if it is not as it was written."""
     with _damage_of(path):
-        stored = checksums_of(path)
-        if stored is not None:
-            if Path(path).stat().st_size <= WHOLE and checksum(path) != stored[0]:
-                raise DamagedFileError(path, "its checksum does not agree")
-            if _footer_checksum(path) != stored[1]:
-                raise DamagedFileError(path, "the checksum of its footer does not agree")
+        whole, footer = checksums_of(path)
+        if Path(path).stat().st_size <= WHOLE and checksum(path) != whole:
+            raise DamagedFileError(path, "its checksum does not agree")
+        if _footer_checksum(path) != footer:
+            raise DamagedFileError(path, "the checksum of its footer does not agree")
         return pq.read_metadata(path)
 
 
 def verify_whole(path: str | Path) -> None:
-    """Read a file and verify all of it; DamagedFileError if it is not as it was written.
-
-    A file of an older version is decoded: it has no checksums.
-    """
-    stored = checksums_of(path)
-    if stored is not None:
-        if checksum(path) != stored[0]:
-            raise DamagedFileError(path, "its checksum does not agree")
-        return
-    parquet_footer.cache_clear()
-    with open_parquet(path) as file:
-        for batch in file.iter_batches(batch_size=1024):
-            batch.validate(full=True)
+    """Read a file and verify all of it; DamagedFileError if it is not as it was written."""
+    if checksum(path) != checksums_of(path)[0]:
+        raise DamagedFileError(path, "its checksum does not agree")
 
 
 def salvage_row_groups(path: str | Path, schema: pa.Schema) -> Iterator[pa.Table | None]:
@@ -134,8 +123,7 @@ def salvage_row_groups(path: str | Path, schema: pa.Schema) -> Iterator[pa.Table
     If its footer is damaged, nothing of it can be.
     """
     try:
-        stored = checksums_of(path)
-        if stored is not None and _footer_checksum(path) != stored[1]:
+        if _footer_checksum(path) != checksums_of(path)[1]:
             raise DamagedFileError(path, "the checksum of its footer does not agree")
         with _damage_of(path):
             groups = pq.read_metadata(path).num_row_groups
@@ -145,22 +133,25 @@ def salvage_row_groups(path: str | Path, schema: pa.Schema) -> Iterator[pa.Table
     for number in range(groups):
         try:
             with _damage_of(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
-                rows = as_present(file.read_row_group(number, columns=schema.names), schema)
+                rows = file.read_row_group(number, columns=schema.names)
         except DamagedFileError:
             yield None
         else:
-            yield rows
+            yield rows.select(schema.names).cast(schema)
 
 
-def checksums_of(path: str | Path) -> tuple[int, int] | None:
-    """Return the checksums in a file's name, of all and of the footer; None if it has none.
+def checksums_of(path: str | Path) -> tuple[int, int]:
+    """Return the checksums in a file's name, of all and of the footer.
+
+    Raise DamagedFileError if there are none: only files of this module are read.
 
     >>> checksums_of("part-1b4e28ba-2fa1-11d2-883f-0016d3cca427-0000000a0000000b.zstd.parquet")
     (10, 11)
-    >>> checksums_of("part-1b4e28ba-2fa1-11d2-883f-0016d3cca427.zstd.parquet")
     """
-    found = _CHECKSUMS.search(str(path))
-    return (int(found[1], 16), int(found[2], 16)) if found else None
+    match = _CHECKSUMS.search(str(path))
+    if match is None:
+        raise DamagedFileError(path, "its name has no checksums")
+    return int(match[1], 16), int(match[2], 16)
 
 
 def checksum(path: str | Path) -> int:

@@ -6,25 +6,21 @@ hundred, some to any older one; newsgroups follow Zipf's law.
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 from typing import Any
-from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from deltalake.transaction import AddAction
 
 from tapestry.core.clock import MINUTE
 from tapestry.core.message import PUBLIC
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.compact import compact
-from tapestry.tables.delta.data_files import bounds_of, statistics
+from tapestry.tables.delta.commit import commit
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_check import make_checkpoint
-from tapestry.tables.rows import REPEATING, ROW_GROUP, arrow_schema
+from tapestry.tables.rows import arrow_schema
 
 BEGIN = 1_400_000_000_000_000
 REPLIES = 0.6
@@ -121,18 +117,4 @@ def _text(values: list[str]) -> Any:
 
 def write(tables: Tables, rows: Any) -> None:
     """Write messages as one file of the table, without an index."""
-    log = tables.open(MESSAGES)
-    name = f"part-{uuid4()}.parquet"
-    path = tables.root / MESSAGES / name
-    pq.write_table(
-        rows,
-        path,
-        compression="zstd",
-        row_group_size=ROW_GROUP,
-        use_dictionary=list(REPEATING),
-        store_schema=False,
-    )
-    stored = statistics(rows.num_rows, bounds_of(MESSAGES, rows))
-    now = time.time_ns() // 1_000_000
-    added = AddAction(name, path.stat().st_size, {}, now, True, stored)
-    log.create_write_transaction([added], "append", log.schema())
+    commit(tables, MESSAGES, rows, {}, {})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -113,13 +112,6 @@ def test_a_new_name_by_which_mail_is_here_already_is_refused(
     assert page.status_code == 200 and "Mail for user:alice is here" in page.content.decode()
     forget("user:alice")
     User.objects.create_user("alice")
-
-
-def test_tables_that_are_older_than_their_markers_are_read(mail: Tables) -> None:
-    shutil.rmtree(mail.root / "audiences")
-    with pytest.raises(ValidationError, match="forget --audience user:alice"):
-        User.objects.create_user("alice")
-    User.objects.create_user("eve")
 
 
 def test_a_marker_without_rows_keeps_no_name(mail: Tables) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable
 from support.clocks import MemoryClock
 
 from tapestry.core.message import Message
@@ -33,9 +33,8 @@ from tapestry.tables.delta.log_state import log_state
 from tapestry.tables.forget import forget
 from tapestry.tables.originals import Original
 from tapestry.tables.publish import publish
-from tapestry.tables.rows import ORIGINALS, arrow_schema
+from tapestry.tables.rows import ORIGINALS
 from tapestry.tables.staging import Staging
-from tapestry.tables.upgrade import upgrade
 
 PARTS = ("delta/draft", "delta/commit")
 """What runs from the link on, beside the file of who commits."""
@@ -94,16 +93,6 @@ def make_mail_of_joe(root: Path) -> None:
     compact(Tables(root))
 
 
-def make_mail_of_an_older_version(root: Path) -> None:
-    make_mail(root)
-    files = [pq.read_table(file.path) for file in Tables(root).data_files(MESSAGES)]
-    schema = arrow_schema(MESSAGES)
-    older = schema.remove(schema.get_field_index("received"))
-    shutil.rmtree(root / MESSAGES)
-    for rows in files:
-        write_deltalake(root / MESSAGES, rows.select(older.names).cast(older), mode="append")
-
-
 def lose_an_entry(root: Path) -> None:
     make_mail(root)
     path = entry_path(root / MESSAGES, 2)
@@ -132,8 +121,6 @@ WRITERS: dict[str, tuple[Callable[[Path], Any], Callable[[Path], Any], int]] = {
     "tables/compact": (make_mail, lambda root: compact(Tables(root)), 3),
     "tables/forget": (
         make_mail_of_joe, lambda root: forget(Tables(root), MemoryClock(), "user:joe"), 3),
-    "tables/upgrade": (
-        make_mail_of_an_older_version, lambda root: upgrade(Tables(root), lambda *_: None), 3),
     "tables/check/repair": (lose_an_entry, lambda root: Repair(Tables(root)).run(), 3),
 }  # fmt: skip
 
