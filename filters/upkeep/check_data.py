@@ -8,22 +8,24 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, connection
 
 from filters.authoring.models import Filter
 from filters.compose.models import SmtpAccount
 from filters.delivery.models import Destination
 from filters.inbox.models import Match
 from filters.people.models import AuthenticatorApp
-from filters.reading.models import OutboxAnnotation
 from filters.runs import rounds
-from filters.runs.models import Clock, ReleaseCounter, SharedWindow
+from filters.runs.models import Clock
+from filters.runs.models import ReleaseCounter
+from filters.runs.models import SharedWindow
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
 from filters.site.work.batching import batched
 from filters.site.work.database import is_of_older_version
-from filters.site.work.encryption import KEY_FILE, decrypt
-from filters.sources.models import Source, SyncState
+from filters.site.work.encryption import KEY_FILE
+from filters.site.work.encryption import decrypt
+from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.file_lock import FOREVER, file_lock
@@ -32,7 +34,7 @@ from tapestry.core.schema import MESSAGES
 from tapestry.predicate_index.check import check_predicate_index
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.tables.check.data import check_tables, message_keys
-from tapestry.tables.check.repair import Repair
+from tapestry.tables.check.repair import repair as repair_tables
 from tapestry.tables.check.report import Report
 
 DATABASE, KEYS = "database", "keys"
@@ -59,28 +61,18 @@ def check() -> Report:
 
 
 def repair() -> list[str]:
-    """Mend what can be mended; return what was done and what is lost, a sentence each.
+    """Mend what can be mended; return what was done, a sentence each.
 
     The caller has made sure that no other part of the site runs.
     """
     tables = services.tables()
-    work = Repair(tables)
     with (
         file_lock(tables.root / "compact.lock", wait=FOREVER),  # before the lanes, as to forget
         rounds.all_lanes(),
         DjangoClock().lock(),
     ):
         PredicateIndex(tables.root).drop_if_damaged()
-        work.run()
-        if work.has_lost_mail:
-            with transaction.atomic():
-                SyncState.objects.all().delete()
-                OutboxAnnotation.objects.exclude(appended_at=None).update(appended_at=None)
-            work.said.append(
-                "Votes and tags of the last month are appended again; those that are there stay."
-            )
-        work.end()
-    return work.said
+        return repair_tables(tables)
 
 
 def _check_database(report: Report) -> Hashes | None:

@@ -147,12 +147,9 @@ def cursor_of(tables: Tables, source: str) -> Cursor | None:
 
 
 def stored_cursor(tables: Tables, source: str) -> Cursor | None:
-    """Return how far a source without contents has been ingested, or None if it never was.
-
-    A cursor that a repair has set back is none.
-    """
+    """Return how far a source without contents has been ingested, or None if it never was."""
     version = tables.transaction(MESSAGES, source)
-    return None if version is None or version < 0 else Cursor(source, version)
+    return None if version is None else Cursor(source, version)
 
 
 def append_rows(

@@ -27,7 +27,6 @@ from tapestry.tables.hash_runs import (
     audience_key,
     indexed_places,
     newest_indexed,
-    sorted_runs,
     text_array,
 )
 from tapestry.tables.rows import arrow_schema, bounded
@@ -119,7 +118,7 @@ def _places(
     if audiences is not None and column in INDEXED_BY_AUDIENCE[table]:
         keys = [audience_key(audience, value) for audience in audiences for value in values]
         places, indexed = indexed_places(root, table, f"{column}{BY_AUDIENCE}", keys)
-        if indexed >= newest_indexed(sorted_runs(root, table, column)):
+        if indexed >= newest_indexed(root, table, column):
             return places, indexed
     return indexed_places(root, table, column, values)
 
@@ -128,7 +127,7 @@ def unindexed(data_files: Iterable[DataFile], root: Path | None, table: str, col
     """Return how many rows a lookup by a column has to scan: those newer than the index."""
     indexed = BEGINNING
     if root is not None and column in INDEXED[table]:
-        indexed = newest_indexed(sorted_runs(root, table, column))
+        indexed = newest_indexed(root, table, column)
     return sum(data_file.rows for data_file in DataFiles.of(data_files).after(indexed))
 
 

@@ -20,11 +20,14 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapestry.core.files.checksummed_file import ChecksummedFile, write_checksummed
+from tapestry.core.files.checksummed_file import ChecksummedFile
+from tapestry.core.files.checksummed_file import write_checksummed
 from tapestry.core.files.durable import make_directory
-from tapestry.core.files.file_lock import FOREVER, file_lock
+from tapestry.core.files.file_lock import FOREVER
+from tapestry.core.files.file_lock import file_lock
 from tapestry.core.log import event
 from tapestry.core.message import audience_digest
+from tapestry.core.mirror import read_mirrored, remove_mirrored, write_mirror
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, INDEXED, KEY_COLUMN, MESSAGES
 from tapestry.tables.compact import (
@@ -117,7 +120,7 @@ def forget(
                 delete_tombstones(tables.root, audience)
             then(gone)
         _drop_files(tables, clock, before, gone.is_any)
-        untold.unlink(missing_ok=True)
+        remove_mirrored(untold)
     seconds = time.perf_counter() - start
     event(log, "forget", audience=audience, before=before, **rows, seconds=seconds)
     return gone
@@ -130,11 +133,12 @@ def _untold(root: Path, audience: str) -> Path:
 
 def _store_keys(path: Path, keys: Iterable[str]) -> frozenset[str]:
     """Add keys to those of a file; return all."""
-    stored = json.loads(ChecksummedFile(path).read().tobytes()) if path.exists() else []
+    stored = json.loads(read_mirrored(path)) if path.exists() else []
     every = frozenset(stored).union(keys)
     if every:
         make_directory(path.parent, 0o700)
         write_checksummed(path, json.dumps(sorted(every)).encode())
+        write_mirror(path, path.read_bytes(), synced=True)
     return every
 
 

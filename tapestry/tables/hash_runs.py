@@ -1,4 +1,4 @@
-"""The index of rows by their keys: sorted runs beside the Delta logs, merged as in an LSM tree.
+"""The index of rows by their keys: sorted runs beside the Delta logs (tapestry.tables.runs).
 
     key ─ hash ─> sorted runs of (hash, ts, received) ─> the places of its rows ─> row groups
 
@@ -10,19 +10,14 @@ an import have one ``ts``, so that messages are found by ``received`` too.  A se
 keys with their audiences, is for readers: what they may not see is not even found, so that it
 takes no time.  Each run begins at the ``ts`` where the one before ends; rows newer than the last
 run are scanned.  The messages that share a Message-ID are entered under it, and are found together.
-The index is derived from the logs: it can be deleted at any time, and is built again.  A run whose
-checksums do not agree is deleted, with a line of the log, and counts as missing: its rows are
-scanned, and are entered anew with the next extension.
+The index is derived from the logs: it can be deleted at any time, and is built again.  The rows of
+a run that is missing are scanned, and are entered anew with the next extension.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -32,21 +27,21 @@ import pyarrow as pa
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.files.checksummed_file import size_with_checksums
-from tapestry.core.files.damage import DamagedFileError, mended
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.damage import mended
 from tapestry.core.files.file_lock import file_lock
-from tapestry.core.files.sorted_hashes import (
-    Hashes,
-    MappedHashes,
-    SortedHashes,
-    hash_texts,
-    run_bytes,
-)
+from tapestry.core.files.sorted_hashes import Hashes
+from tapestry.core.files.sorted_hashes import MappedHashes
+from tapestry.core.files.sorted_hashes import SortedHashes
+from tapestry.core.files.sorted_hashes import hash_texts
+from tapestry.core.files.sorted_hashes import run_bytes
 from tapestry.core.schema import INDEXED, INDEXED_BY_AUDIENCE
 from tapestry.identity.content import message_id_of
 from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.parquet_file import read_parquet
 from tapestry.tables.rows import bounded
+from tapestry.tables.runs import Runs, end_of
 
 log = logging.getLogger(__name__)
 
@@ -54,34 +49,13 @@ TAIL_FILES = 16
 TAIL_ROWS = 50_000
 """Files, or rows, newer than the index from which on it is extended."""
 
-LONGEST_RUN = 4_000_000
-"""Entries of the largest merged run: it bounds the memory of a merge."""
-
 Places = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]
 """A row for each row of a table: its bounded instants, ``ts`` first."""
 
 BY_AUDIENCE = "@audience"
 """After the name of a column: the index of its values with the audiences of their rows."""
 
-SUFFIX = ".sorted"
-"""The end of the names of the runs' files."""
-
 _CHUNK = 1_000_000
-_ATTEMPTS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class SortedRun:
-    """The keys of all rows with low < ts <= high, in one file of ``count`` entries.
-
-    ``stamp`` is when the file was changed: it is verified again if that is not when it was made.
-    """
-
-    low: int
-    high: int
-    count: int
-    path: str
-    stamp: int
 
 
 def indexed_places(
@@ -91,71 +65,16 @@ def indexed_places(
 
     The places are in the order of ``ts``.  Rows newer than the second result are not indexed.
     """
-    nowhere = np.empty((0, len(bounded(table))), dtype=np.int64)
     wanted = np.unique(hash_texts(map(message_id_of, values)))
-    for _ in range(_ATTEMPTS):
-        chain = sorted_runs(root, table, column)
-        try:
-            per_run = [_mapped(run, table).find(wanted) for run in chain]
-        except FileNotFoundError:
-            continue  # merged meanwhile: its entries are in another run
-        except DamagedFileError as error:
-            _drop(error)
-            continue
-        places = np.concatenate([nowhere, *per_run])
-        return places[np.argsort(places[:, 0], kind="stable")], newest_indexed(chain)
-    return nowhere, BEGINNING
+    found = index_runs(root, table, column).read(lambda run: run.find(wanted))
+    per_run, newest = found or ([], BEGINNING)
+    places = np.concatenate([np.empty((0, len(bounded(table))), dtype=np.int64), *per_run])
+    return places[np.argsort(places[:, 0], kind="stable")], newest
 
 
-def _mapped(run: SortedRun, table: str) -> MappedHashes:
-    return _opened(run.path, run.count, len(bounded(table)), run.stamp)
-
-
-@lru_cache(maxsize=64)
-def _opened(path: str, count: int, width: int, stamp: int) -> MappedHashes:
-    return MappedHashes(path, count, width)
-
-
-def _drop(error: DamagedFileError) -> None:
-    """Delete a damaged run: it is made anew, as a missing one is."""
-    _opened.cache_clear()
-    Path(error.path).unlink(missing_ok=True)
-    mended(error.path, error.reason, "deleted; the index is made anew")
-
-
-def sorted_runs(root: Path, table: str, column: str) -> list[SortedRun]:
-    """Return the fewest runs that cover all indexed rows: each begins where the last ends."""
-    starting: dict[int, SortedRun] = {}
-    for run in stored_runs(index_directory(root, table, column), len(bounded(table))):
-        if run.low not in starting or run.high > starting[run.low].high:
-            starting[run.low] = run
-    chain: list[SortedRun] = []
-    low = BEGINNING
-    while low in starting:
-        chain.append(starting[low])
-        low = chain[-1].high
-    return chain
-
-
-def newest_indexed(chain: Sequence[SortedRun]) -> int:
-    """Return the newest ``ts`` that runs cover, BEGINNING if there are none."""
-    return chain[-1].high if chain else BEGINNING
-
-
-def stored_runs(directory: Path, width: int) -> Iterator[SortedRun]:
-    """Yield the runs in a directory; those that were cut short are deleted."""
-    try:
-        entries = [entry for entry in os.scandir(directory) if entry.name.endswith(SUFFIX)]
-    except FileNotFoundError:
-        return
-    for entry in entries:
-        low, high, count = map(int, entry.name.removesuffix(SUFFIX).split("_"))
-        with suppress(FileNotFoundError):  # merged meanwhile
-            status = entry.stat()
-            if status.st_size == size_with_checksums(run_bytes(count, width)):
-                yield SortedRun(low, high, count, entry.path, status.st_mtime_ns)
-            else:
-                _drop(DamagedFileError(entry.path, "it has another size than its name says"))
+def newest_indexed(root: Path, table: str, column: str) -> int:
+    """Return the newest ``ts`` that an index covers, BEGINNING if there is none."""
+    return end_of(index_runs(root, table, column).listed())
 
 
 def index_names(table: str) -> tuple[str, ...]:
@@ -173,9 +92,9 @@ def audience_key(audience: str, value: str) -> str:
     return f"{len(audience)} {audience} {value}"
 
 
-def index_directory(root: Path, table: str, column: str) -> Path:
-    """Return where the runs of a column are."""
-    return root / "index" / f"{table}.{column}"
+def index_runs(root: Path, table: str, column: str) -> Runs:
+    """Return the runs of the index of a column."""
+    return Runs(root / "index" / f"{table}.{column}", len(bounded(table)))
 
 
 def extend_index(tables: Tables, table: str) -> bool:
@@ -190,8 +109,7 @@ def extend_index(tables: Tables, table: str) -> bool:
 
 def extend_index_if_behind(tables: Tables, table: str) -> None:
     """Extend the index of a table if too many rows are newer to scan them at each lookup."""
-    runs = (sorted_runs(tables.root, table, name) for name in index_names(table))
-    indexed = min(map(newest_indexed, runs))
+    indexed = min(newest_indexed(tables.root, table, name) for name in index_names(table))
     tail = [data_file.rows for data_file in tables.data_files(table).after(indexed)]
     if len(tail) < TAIL_FILES and sum(tail) < TAIL_ROWS:
         return
@@ -203,31 +121,20 @@ def extend_index_if_behind(tables: Tables, table: str) -> None:
 
 
 def _extend(root: Path, table: str, column: str, data_files: DataFiles) -> None:
-    directory = index_directory(root, table, column)
-    directory.mkdir(parents=True, exist_ok=True)
-    chain = sorted_runs(root, table, column)
-    low = newest_indexed(chain)
+    index = index_runs(root, table, column)
+    index.directory.mkdir(parents=True, exist_ok=True)
+    runs = index.listed()
+    low = end_of(runs)
     for chunk, high in _chunks(data_files.after(low)):
         columns = [entries_of(data_file.path, table, column) for data_file in chunk]
         keys, places = (np.concatenate(arrays) for arrays in zip(*columns, strict=True))
         new = (places[:, 0] > low) & (places[:, 0] <= high)
-        run = SortedHashes.sort(keys[new], places[new])
-        chain.append(_write(directory, low, high, run))
+        try:
+            index.add(runs, high, SortedHashes.sort(keys[new], places[new]))
+        except DamagedFileError:
+            return  # the next extension begins where the chain ends without it
         low = high
-        while len(chain) > 1:
-            older, newer = chain[-2:]
-            if older.count > 2 * newer.count or older.count + newer.count > LONGEST_RUN:
-                break
-            try:
-                run = _mapped(older, table).load().merge(_mapped(newer, table).load())
-            except DamagedFileError as error:
-                _drop(error)
-                return  # the next extension begins where the chain ends without it
-            chain[-2:] = [_write(directory, older.low, newer.high, run)]
-    kept = {run.path for run in chain}
-    for path in directory.iterdir():
-        if str(path) not in kept:
-            path.unlink(missing_ok=True)
+    index.keep(runs)
 
 
 def _chunks(data_files: Sequence[DataFile]) -> Iterator[tuple[list[DataFile], int]]:
@@ -258,13 +165,6 @@ def entries_of(path: str, table: str, column: str) -> tuple[Hashes, Places]:
     if name != column:
         keys = list(map(audience_key, rows["audience"].to_pylist(), keys))
     return hash_texts(keys), places
-
-
-def _write(directory: Path, low: int, high: int, run: SortedHashes) -> SortedRun:
-    count = len(run.hashes)
-    path = directory / f"{low}_{high}_{count}{SUFFIX}"
-    run.write(path)
-    return SortedRun(low, high, count, str(path), path.stat().st_mtime_ns)
 
 
 def text_array(values: Iterable[str]) -> pa.Array:

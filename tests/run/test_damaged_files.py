@@ -42,7 +42,7 @@ def forget_what_is_known():
 
 def index_files(root):
     paths = (path for path in (root / "predicate_index").rglob("*") if path.is_file())
-    return sorted(path.relative_to(root) for path in paths if "_log_copy" not in path.parts)
+    return sorted(path.relative_to(root) for path in paths if "_delta_log_mirror" not in path.parts)
 
 
 def test_filters_are_entered_again_whichever_file_of_the_index_is_damaged(mail, caplog):

@@ -11,7 +11,7 @@ from tapestry.core.message import Annotation, Message
 from tapestry.predicate_index import files as index_files
 from tapestry.predicate_index import store as index_store
 from tapestry.predicate_index.store import IndexEntry, PredicateIndex
-from tapestry.tables import find, hash_runs, read
+from tapestry.tables import find, hash_runs, read, runs
 from tapestry.tables.append import Cursor, append_annotations, append_messages
 from tapestry.tables.compact import compact
 from tapestry.tables.delta import log_check, log_state, parquet_file
@@ -90,7 +90,7 @@ def forget_what_is_known() -> None:
         parquet_file.parquet_footer,
         find.group_bounds,
         find._kept,
-        hash_runs._opened,
+        runs._opened,
         read._audiences,
         index_files._verify,
         index_store._texts,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import random
-import re
 import shutil
 from itertools import count
 from pathlib import Path
@@ -15,13 +14,13 @@ from support.damaged_data import MESSAGES, append, build, files, forget_what_is_
 
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
+from tapestry.core.mirror import is_mirror, mirror_of
 from tapestry.predicate_index.check import check_predicate_index
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.tables.append import Cursor, append_messages, cursor_of
-from tapestry.tables.check import repair as repair_module
 from tapestry.tables.check.data import check_tables
-from tapestry.tables.check.repair import Repair
-from tapestry.tables.check.report import Report
+from tapestry.tables.check.repair import repair
+from tapestry.tables.check.report import RESTORE, Report
 from tapestry.tables.compact import compact
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.forget import TABLES, forget
@@ -138,106 +137,97 @@ def test_an_index_that_does_not_agree_with_its_table_is_named(root):
 
 
 def repaired(root):
-    repair = Repair(Tables(root))
-    repair.run()
-    repair.end()
+    said = "\n".join(repair(Tables(root)))
     forget_what_is_known()
-    said = "\n".join(repair.said)
-    remain = {damage.kind for damage in check(root).damages}
-    assert remain == ({"originals"} if "rows of originals are lost" in said else set())
     return said
 
 
 def repaired_after(root, path, chance):
-    """Damage a file and repair; all that is lost must be said, and come again."""
+    """Damage a file and repair; what is not whole then is named, and a backup has it."""
+    shutil.copytree(root, root.with_name("backup"))
     how = strike(path, chance)
     forget_what_is_known()
     PredicateIndex(root).drop_if_damaged()
     said = repaired(root)
-    lost = re.search(r"(\d+) rows of messages are lost", said)
-    new = append(Tables(root), 0, MESSAGES)
-    assert new == (int(lost[1]) if lost else 0), (path.name, how, said)
+    report = check(root)
+    assert {damage.path for damage in report.damages} <= {str(path)}, (path.name, how, said)
+    if report.damages:
+        assert {damage.remedy for damage in report.damages} == {RESTORE}
+        assert path.suffix == ".parquet" and path.parent.parent == root
+        shutil.rmtree(root)
+        root.with_name("backup").rename(root)
+        forget_what_is_known()
     assert ingest_all_again(root) == 0
+    assert cursor_of(Tables(root), "box").version == MESSAGES
 
 
 @pytest.mark.parametrize("part", range(6))
-def test_after_a_repair_all_is_whole_and_what_is_lost_was_said(root, part):
+def test_after_a_repair_all_is_whole_or_is_to_be_restored(root, part):
     chance = random.Random(part)
     repaired_after(root, chance.choice(files(root)), chance)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(6, 150))
-def test_so_is_it_after_each_of_many(root, seed):
+def test_a_repair_of_each_of_many_files(root, seed):
     chance = random.Random(seed)
     repaired_after(root, chance.choice(files(root)), chance)
 
 
-def test_a_repair_mends_what_has_a_copy_and_loses_nothing(root):
+def test_a_repair_mends_what_has_a_mirror_and_loses_nothing(root):
     for table in TABLES:
         entry = max((root / table / "_delta_log").glob("*.json"))
         entry.write_bytes(b"")
-    for path in (*(root / "index").rglob("*.sorted"), *(root / "removed").rglob("*.tombstones")):
-        path.write_bytes(path.read_bytes()[:-3])
-    assert "lost" not in repaired(root)
+    for directory in ("index", "removed"):
+        for path in (root / directory).rglob("*.sorted"):
+            if not is_mirror(path.parent):
+                path.write_bytes(path.read_bytes()[:-3])
+    repaired(root)
+    assert not check(root).damages
     assert ingest_all_again(root) == 0
     assert cursor_of(Tables(root), "box").version == MESSAGES
 
 
+def test_a_repair_writes_mirrors_again(root):
+    mirrors = [path for path in files(root) if is_mirror(path.parent)]
+    whole = {path: path.read_bytes() for path in mirrors}
+    for path in mirrors:
+        path.write_bytes(b"")
+    assert damaged(root) >= {str(path) for path in mirrors if "predicate" not in str(path)}
+    PredicateIndex(root).drop_if_damaged()
+    repaired(root)
+    assert not check(root).damages
+    kept = {path: path.read_bytes() for path in whole if path.exists()}
+    assert kept == {path: whole[path] for path in kept} and len(kept) > 10
+
+
 @pytest.mark.parametrize("position", [-1, -2])
-def test_a_repair_finds_the_rows_of_an_entry_that_is_lost_with_its_copy(root, position):
+def test_an_entry_that_is_lost_with_its_mirror_stays_as_it_is_and_a_backup_has_it(root, position):
     entry = sorted((root / "messages" / "_delta_log").glob("*.json"))[position]
+    before = {path: path.read_bytes() for path in files(root / "messages")}
     entry.write_bytes(b"")
-    shutil.rmtree(root / "messages" / "_log_copy")
+    mirror_of(entry).unlink()
     with pytest.raises(DamagedFileError):
         Tables(root).data_files("messages")
-    assert "4 rows that no other entry has were found" in repaired(root)
-    assert (root.parent / "damaged" / "tables" / "messages" / "_delta_log" / entry.name).exists()
-    assert ingest_all_again(root) == 0
-
-
-def test_a_repair_that_dies_leaves_a_damaged_entry_where_it_is(root, monkeypatch):
-    entry = max((root / "messages" / "_delta_log").glob("*.json"))
-    entry.write_bytes(b"")
-    shutil.rmtree(root / "messages" / "_log_copy")
-
-    def killed(*_, **__):
-        raise SystemExit
-
-    with monkeypatch.context() as cut, pytest.raises(SystemExit):
-        cut.setattr(repair_module, "_strays", killed)
-        repaired(root)
+    repaired(root)
+    (damage,) = check(root).damages
+    assert (damage.path, damage.remedy) == (str(entry), RESTORE)
     with pytest.raises(DamagedFileError):
-        Tables(root).data_files("messages")
-    assert "4 rows that no other entry has were found" in repaired(root)
+        append(Tables(root), 0, MESSAGES)
+    del before[entry], before[mirror_of(entry)]
+    assert {path: path.read_bytes() for path in before} == before
 
 
-def test_a_repair_that_dies_once_mail_is_lost_is_ended_by_the_next(root, monkeypatch):
-    file = Tables(root).data_files("messages")[-1]
-    Path(file.path).write_bytes(Path(file.path).read_bytes()[:40])
-
-    def killed(*_):
-        raise SystemExit
-
-    with monkeypatch.context() as cut, pytest.raises(SystemExit):
-        cut.setattr(repair_module.Repair, "_mend_tombstones", killed)
-        cut.setattr(repair_module.Repair, "_set_cursors_back", killed)
-        repaired(root)
-    assert "a repair was cut short" in {damage.reason for damage in check(root).damages}
-    assert "is read again from its start" in repaired(root)
-    assert append(Tables(root), 0, MESSAGES) == 4
-
-
-def test_a_repair_says_what_is_lost_and_its_sources_bring_it_again(root):
-    file = Tables(root).data_files("messages")[-1]
-    Path(file.path).write_bytes(Path(file.path).read_bytes()[:40])
-    said = repaired(root)
-    assert "4 rows of messages are lost; 0 were saved." in said
-    assert "The source of box is read again from its start." in said
-    assert cursor_of(Tables(root), "box") is None
-    assert append(Tables(root), 0, MESSAGES) == 4
-    assert ingest_all_again(root) == 0
-    assert (root.parent / "damaged" / "tables" / "messages" / Path(file.path).name).exists()
+def test_a_damaged_checkpoint_without_a_mirror_is_deleted_if_older_entries_are_whole(root):
+    log = root / "messages" / "_delta_log"
+    for checkpoint in log.glob("*.checkpoint.parquet"):
+        checkpoint.write_bytes(b"PAR1")
+        mirror_of(checkpoint).unlink()
+    is_whole = (log / f"{0:020}.json").exists()
+    repaired(root)
+    assert bool(check(root).damages) is not is_whole
+    if is_whole:
+        assert ingest_all_again(root) == 0
 
 
 def _grow(root):

@@ -45,7 +45,7 @@ def tables(tmp_path):
 def rows_on_disk(tables):
     found = []
     for path in tables.root.rglob("*.parquet"):
-        if not {"_delta_log", "_log_copy"} & {*path.parts}:
+        if not {"_delta_log", "_delta_log_mirror"} & {*path.parts}:
             found += pq.read_table(path, columns=["audience", "ts"]).to_pylist()
     return found
 
@@ -55,7 +55,7 @@ def test_what_is_forgotten_is_in_no_file_and_no_entry_of_the_log(tables):
     assert forgotten.rows == {"messages": 8, "annotations": 8, "originals": 8}
     assert forgotten.keys == {f"{kind}{n}" for kind in ("mine", "a") for n in range(8)}
     assert {row["audience"] for row in rows_on_disk(tables)} == {THEIRS}
-    for path in (*tables.root.rglob("_delta_log/*"), *tables.root.rglob("_log_copy/*")):
+    for path in (*tables.root.rglob("_delta_log/*"), *tables.root.rglob("_delta_log_mirror/*")):
         assert b"mine" not in path.read_bytes()
     assert message(tables, "mine3", EVERYBODY) is None
 
@@ -91,7 +91,7 @@ def test_what_was_forgotten_as_a_whole_may_come_again(tables):
     forget(tables, MemoryClock(), MINE, before=400)
     forget(tables, MemoryClock(), MINE)
     assert append_messages(tables, MemoryClock(), [Message("mine2", audience=MINE)]).added == 1
-    assert not list(tables.root.rglob("*.tombstones*"))
+    assert not list((tables.root / "removed").rglob("*.sorted"))
 
 
 def test_a_run_that_dies_while_it_forgets_old_mail_lets_nothing_come_twice(tables, monkeypatch):
@@ -186,3 +186,4 @@ def test_what_nobody_was_told_is_told_by_the_next_call(tables, monkeypatch, fail
     assert reports[-1] == gone and gone.is_any and not any(gone.rows.values())
     assert gone.keys == {f"{name}{n}" for name in ("mine", "a") for n in range(8)}
     assert not forget(tables, MemoryClock(), MINE, then=reports.append).is_any
+    assert not list(tables.root.glob("forgetting*/*")), "nor is it kept in a mirror"

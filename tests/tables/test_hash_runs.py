@@ -51,7 +51,7 @@ def grow(tables, clock, batches, seed=1):
 def test_what_is_found_is_what_a_scan_finds(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
     made = grow(tables, clock, 40)
-    assert hash_runs.sorted_runs(tmp_path, "messages", "msgid"), "appends extend the index"
+    assert hash_runs.index_runs(tmp_path, "messages", "msgid").listed(), "appends extend the index"
     agree(tables, [])
     agree(tables, ["m0", "m7", "nobody's", made[-1]])
     agree(tables, made)
@@ -81,7 +81,7 @@ def test_a_run_that_was_cut_short_is_not_believed(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
     made = grow(tables, clock, 20)
     hash_runs.extend_index(tables, "messages")
-    for run in hash_runs.sorted_runs(tmp_path, "messages", "msgid"):
+    for run in hash_runs.index_runs(tmp_path, "messages", "msgid").listed():
         with Path(run.path).open("r+b") as file:
             file.truncate(8)
     agree(tables, made)
@@ -94,7 +94,7 @@ def test_an_index_that_cannot_be_written_fails_no_append(tmp_path, caplog):
     (tmp_path / "index.lock").mkdir(parents=True)
     made = grow(tables, clock, 20)
     assert "is not extended" in caplog.text
-    assert not hash_runs.sorted_runs(tmp_path, "messages", "msgid")
+    assert not hash_runs.index_runs(tmp_path, "messages", "msgid").listed()
     agree(tables, made)
 
 
@@ -110,7 +110,7 @@ def test_runs_are_merged_so_that_there_are_few(tmp_path):
     for n in range(40):
         append_messages(tables, clock, [Message(f"m{n}")])
         hash_runs.extend_index(tables, "messages")
-    assert len(hash_runs.sorted_runs(tmp_path, "messages", "msgid")) <= 7
+    assert len(hash_runs.index_runs(tmp_path, "messages", "msgid").listed()) <= 7
     agree(tables, [f"m{n}" for n in range(40)])
 
 
@@ -193,7 +193,7 @@ def test_a_damaged_run_of_the_right_size_adds_no_known_message_again(tmp_path, c
         path.write_bytes(bytes(path.stat().st_size - 4000) + path.read_bytes()[-4000:])
     assert append_messages(tables, clock, known).added == 0
     assert "damaged" in caplog.text and ".sorted" in caplog.text
-    assert not hash_runs.sorted_runs(tmp_path, "messages", "msgid"), "it counts as missing"
+    assert not hash_runs.index_runs(tmp_path, "messages", "msgid").listed(), "it counts as missing"
     hash_runs.extend_index(tables, "messages")
     agree(tables, [message.msgid for message in known])
 

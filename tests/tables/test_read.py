@@ -18,7 +18,7 @@ from tapestry.tables.hash_runs import (
     BY_AUDIENCE,
     extend_index,
     extend_index_if_behind,
-    index_directory,
+    index_runs,
 )
 from tapestry.tables.originals import Original, original
 from tapestry.tables.read import Card, annotations_on, cards, copies, lookup, message
@@ -141,11 +141,11 @@ def test_rows_are_found_while_the_mail_of_others_is_forgotten(tmp_path, monkeypa
 
 
 def test_rows_are_found_where_the_index_by_audience_is_older(tmp_path):
-    """A site of an older version has none, until its index is extended."""
+    """It may be missing, until the index is extended."""
     tables, clock = Tables(tmp_path), MemoryClock()
     append_messages(tables, clock, [Message("m", audience="user:joe")])
     extend_index(tables, "messages")
-    shutil.rmtree(index_directory(tables.root, "messages", f"msgid{BY_AUDIENCE}"))
+    shutil.rmtree(index_runs(tables.root, "messages", f"msgid{BY_AUDIENCE}").directory)
     for audience, count in (("user:joe", 1), ("user:bob", 0)):
         assert len(lookup(tables, "messages", "msgid", ["m"], [audience], ["ts"])) == count
     extend_index_if_behind(tables, "messages")

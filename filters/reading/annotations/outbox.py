@@ -33,7 +33,7 @@ BATCH = 500
 MESSAGE, PART = SetAside.Kind.MESSAGE, "annotation"
 
 KEPT = 30 * DAY
-"""How long what was appended stays: if rows of the table are lost, a repair appends it again."""
+"""How long what was appended stays, so that who says it again soon says it once."""
 
 _RETRACTIONS = uuid.UUID("0f0c2a0e-6d5b-4d0c-9a55-2f3a8f1f4c11")
 """The name space of the keys of retractions."""

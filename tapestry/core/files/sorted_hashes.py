@@ -120,6 +120,14 @@ class MappedHashes:
         self._file.verify_blocks(np.unique(np.concatenate((first, last)) // BLOCK).tolist())
         return self._run.values[positions]
 
+    def contains(self, wanted: Hashes) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """Return a mask of the hashes that an entry has."""
+        if not len(self._run.hashes):
+            return np.zeros(len(wanted), dtype=bool)
+        mask: np.ndarray[Any, np.dtype[np.bool_]]
+        mask = self._position(wanted, "left") < self._position(wanted, "right")
+        return mask
+
     def load(self) -> SortedHashes:
         """Return the whole run, verified."""
         self._file.read()

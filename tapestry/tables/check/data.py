@@ -9,27 +9,30 @@ import numpy as np
 
 from tapestry.core.files.checksummed_file import ChecksummedFile
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.sorted_hashes import (
-    Hashes,
-    MappedHashes,
-    SortedHashes,
-    contains,
-    hash_texts,
-)
+from tapestry.core.files.sorted_hashes import Hashes
+from tapestry.core.files.sorted_hashes import MappedHashes
+from tapestry.core.files.sorted_hashes import SortedHashes
+from tapestry.core.files.sorted_hashes import contains
+from tapestry.core.files.sorted_hashes import hash_texts
+from tapestry.core.mirror import read_mirror
 from tapestry.core.schema import INDEXED, MESSAGES
-from tapestry.tables import hash_runs, tombstones
-from tapestry.tables.check.log_files import LogContent, read_log
-from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, Report
+from tapestry.tables import hash_runs
+from tapestry.tables.check.log_files import LogContent
+from tapestry.tables.check.log_files import read_log
+from tapestry.tables.check.report import BY_ITSELF
+from tapestry.tables.check.report import BY_REPAIR
+from tapestry.tables.check.report import Report
+from tapestry.tables.check.log_files import check_mirrors
+from tapestry.tables.check.report import RESTORE
 from tapestry.tables.delta.parquet_file import open_parquet, verify_whole
 from tapestry.tables.find import group_bounds
 from tapestry.tables.rows import ORIGINALS, bounded
+from tapestry.tables.runs import SUFFIX
 from tapestry.tables.staging import verify_batch
+from tapestry.tables.tombstones import tombstone_directories
 
-DATA, INDEX, TOMBSTONES, STAGING = "data files", "indexes", "tombstones", "staged imports"
-
-
-LOST_MAIL = "lost_mail"
-"""The file that says that a repair has lost mail, until its sources and votes are set back."""
+DATA, INDEX, STAGING = "data files", "indexes", "staged imports"
+TOMBSTONES, REMOVALS = "tombstones", "removals that did not end"
 
 
 def check_data_files(root: Path, content: LogContent, report: Report) -> list[Path]:
@@ -49,7 +52,7 @@ def check_data_files(root: Path, content: LogContent, report: Report) -> list[Pa
                 continue  # removed meanwhile, for good
             reason = error.reason if isinstance(error, DamagedFileError) else "it is missing"
             meaning = f"{rows} rows are in it: what needs them stops"
-            report.damaged(DATA, path, reason, meaning, BY_REPAIR)
+            report.damaged(DATA, path, reason, meaning, RESTORE)
             continue
         report.read(DATA, "rows", found)
         whole.append(path)
@@ -61,7 +64,7 @@ def check_data_files(root: Path, content: LogContent, report: Report) -> list[Pa
             except FileNotFoundError:
                 continue  # its time was over
             except DamagedFileError as error:
-                meaning = "no version that is read has it: it is kept for a week"
+                meaning = "no version that is read has it"
                 report.damaged(DATA, path, error.reason, meaning, BY_REPAIR)
     return whole
 
@@ -100,9 +103,8 @@ def check_originals(
     missing = int((~contains(stored, of_messages)).sum()) if len(stored) else len(of_messages)
     if missing:
         meaning = "their pages show them, and the bytes as they came are lost"
-        remedy = "restore a backup of the data directory, if there is one"
         path = root / ORIGINALS
-        report.damaged(ORIGINALS, path, f"{missing} messages have no original", meaning, remedy)
+        report.damaged(ORIGINALS, path, f"{missing} messages have no original", meaning, RESTORE)
 
 
 def check_index(
@@ -129,7 +131,7 @@ def check_index(
 
 def _runs(root: Path, table: str) -> dict[str, list[Path]]:
     return {
-        column: sorted(hash_runs.index_directory(root, table, column).glob(f"*{hash_runs.SUFFIX}"))
+        column: sorted(hash_runs.index_runs(root, table, column).directory.glob(f"*{SUFFIX}"))
         for column in hash_runs.index_names(table)
     }
 
@@ -161,25 +163,20 @@ def _same(run: SortedHashes, rows: SortedHashes) -> bool:
     return all(bool((a == b).all()) for a, b in zip(*ordered, strict=True))
 
 
-def check_tombstones(root: Path, report: Report) -> None:
-    """Verify each run of tombstones and each copy."""
-    for run in tombstones.tombstone_files(root):
-        for path in (run, tombstones.copy_of(run)):
-            if not path.exists():
-                continue
-            report.read(TOMBSTONES, "files")
-            try:
-                ChecksummedFile(path).read()
-            except DamagedFileError as error:
-                other = tombstones.other_of(path)
-                try:
-                    ChecksummedFile(other).read()
-                    meaning, remedy = "its copy is whole", BY_ITSELF
-                except (DamagedFileError, FileNotFoundError):
-                    meaning, remedy = "no mail of this audience can be appended", BY_REPAIR
-                report.damaged(TOMBSTONES, path, error.reason, meaning, remedy)
-            except FileNotFoundError:
-                continue  # merged meanwhile
+def check_mirrored(kind: str, directory: Path, meaning: str, report: Report) -> None:
+    """Verify each file of a directory of mirrored files, and each mirror."""
+    for path in sorted(directory.glob("*")):
+        report.read(kind, "files")
+        try:
+            ChecksummedFile(path).read()
+        except FileNotFoundError:
+            continue  # merged meanwhile
+        except DamagedFileError as error:
+            if read_mirror(path) is None:
+                report.damaged(kind, path, error.reason, meaning, RESTORE)
+            else:
+                report.damaged(kind, path, error.reason, "its mirror is whole", BY_ITSELF)
+    check_mirrors(kind, directory, report)
 
 
 def check_staging(root: Path, report: Report) -> None:
@@ -190,7 +187,7 @@ def check_staging(root: Path, report: Report) -> None:
             verify_batch(path)
         except DamagedFileError as error:
             meaning = "nothing is lost: the import is read again from its start"
-            report.damaged(STAGING, path, error.reason, meaning, "run the import again")
+            report.damaged(STAGING, path, error.reason, meaning, BY_ITSELF)
         except FileNotFoundError:
             continue  # published meanwhile
 
@@ -219,9 +216,10 @@ def check_tables(root: Path, report: Report) -> dict[str, LogContent]:
             check_index(table, runs[table], whole[table], report)
     if {MESSAGES, ORIGINALS} <= complete:
         check_originals(root, whole[MESSAGES], whole[ORIGINALS], report)
-    if (path := root / LOST_MAIL).exists():
-        meaning = "what was lost with damaged files has not been read again"
-        report.damaged(DATA, path, "a repair was cut short", meaning, BY_REPAIR)
-    check_tombstones(root, report)
+    for directory in tombstone_directories(root):
+        meaning = "no mail of this audience can be appended"
+        check_mirrored(TOMBSTONES, directory, meaning, report)
+    meaning = "what is removed of this audience cannot be told to its filters"
+    check_mirrored(REMOVALS, root / "forgetting", meaning, report)
     check_staging(root, report)
     return contents

@@ -2,7 +2,7 @@
 
     newest checkpoint ─> files, cursors ─ entry ─ entry ─ entry ─> files and cursors of the newest
 
-Where a file of the log is damaged, its copy is read instead.
+Where a file of the log is damaged, its mirror is read instead.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -20,10 +20,20 @@ import pyarrow.parquet as pq
 
 from tapestry.core.files.checksummed_file import ChecksummedFile
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, Damage, Report
-from tapestry.tables.delta import log_copy
-from tapestry.tables.delta.log_check import POINTER, checkpoints, entries, pointed_at
-from tapestry.tables.delta.log_copy import version_of
+from tapestry.tables.check.report import BY_ITSELF
+from tapestry.tables.check.report import BY_REPAIR
+from tapestry.tables.check.report import Damage
+from tapestry.tables.check.report import Report
+from tapestry.tables.delta.log_check import POINTER
+from tapestry.tables.delta.log_check import checkpoints
+from tapestry.tables.delta.log_check import entries
+from tapestry.tables.delta.log_check import pointed_at
+from tapestry.core.mirror import mirrored_by
+from tapestry.core.mirror import mirrors_of
+from tapestry.core.mirror import read_mirror
+from tapestry.tables.check.report import RESTORE
+from tapestry.tables.delta.log_check import mirrored
+from tapestry.tables.delta.log_check import version_of
 from tapestry.tables.delta.log_entry import Action, entry_path, parse_entry
 
 LOG = "logs"
@@ -78,8 +88,8 @@ def read_log(root: Path, report: Report) -> LogContent:
 def _read_log(root: Path, report: Report) -> LogContent:
     content = LogContent()
     begin = _read_checkpoint(root, report, content)
-    kept = (path for name, path in log_copy.copies(root).items() if name.endswith(".json"))
-    versions = {*entries(root), *(v for path in kept if (v := version_of(path.name)) >= begin)}
+    mirrors = (path for path in mirrored(root) if path.suffix == ".json")
+    versions = {*entries(root), *(v for path in mirrors if (v := version_of(path)) >= begin)}
     expected = range(begin, max(versions, default=begin - 1) + 1)
     for version in sorted(versions.union(expected)):
         actions = _read_entry(root, version, report, is_needed=version > begin or begin == 0)
@@ -88,18 +98,20 @@ def _read_log(root: Path, report: Report) -> LogContent:
         elif version > begin or begin == 0:
             for action in actions:
                 content.apply(action)
-    _check_copies(root, report)
+    check_mirrors(LOG, root / "_delta_log", report)
+    if not content.is_whole:
+        report.damages = [replace(damage, remedy=RESTORE) for damage in report.damages]
     return content
 
 
 def _read_checkpoint(root: Path, report: Report, content: LogContent) -> int:
     """Take the actions of the newest checkpoint that can be read; return its version, else 0."""
-    kept = {name for name in log_copy.copies(root) if _CHECKPOINT.fullmatch(name)}
+    names = {path.name for path in mirrored(root) if _CHECKPOINT.fullmatch(path.name)}
     begin = 0
-    for name in sorted(kept | {path.name for path in checkpoints(root)}, reverse=True):
+    for name in sorted(names | {path.name for path in checkpoints(root)}, reverse=True):
         path = root / "_delta_log" / name
         report.read(LOG, "checkpoints")
-        copy = log_copy.kept(path)
+        copy = read_mirror(path)
         try:
             stored = path.read_bytes()
         except FileNotFoundError:
@@ -108,7 +120,7 @@ def _read_checkpoint(root: Path, report: Report, content: LogContent) -> int:
             stored = b""
         if copy is not None and stored != copy:
             reason = "it is not what was written" if stored else "it is empty or missing"
-            report.damaged(LOG, path, reason, "its copy is whole", BY_ITSELF)
+            report.damaged(LOG, path, reason, "its mirror is whole", BY_ITSELF)
             stored = copy
         try:
             actions = _actions(stored)
@@ -118,11 +130,11 @@ def _read_checkpoint(root: Path, report: Report, content: LogContent) -> int:
             report.damaged(LOG, path, f"it cannot be read ({reason})", meaning, BY_REPAIR)
             continue
         if not begin:
-            begin = version_of(name)
+            begin = version_of(path)
             for action in actions:
                 content.apply(action)
     pointer = root / "_delta_log" / POINTER
-    copy = log_copy.kept(pointer)
+    copy = read_mirror(pointer)
     try:
         pointed_at(root)
         if copy is not None and (not pointer.exists() or pointer.read_bytes() != copy):
@@ -148,7 +160,7 @@ def _read_entry(
     root: Path, version: int, report: Report, *, is_needed: bool
 ) -> list[Action] | None:
     path = entry_path(root, version)
-    copy = log_copy.kept(path)
+    copy = read_mirror(path)
     report.read(LOG, "entries")
     try:
         try:
@@ -163,7 +175,7 @@ def _read_entry(
         if not path.exists() and not is_needed:
             return None
         if copy is not None:
-            report.damaged(LOG, path, error.reason, "its copy is whole", BY_ITSELF)
+            report.damaged(LOG, path, error.reason, "its mirror is whole", BY_ITSELF)
             return parse_entry(path, copy)
         meaning = "the table cannot be read, for what this entry added or removed is not known"
         if not is_needed:
@@ -172,19 +184,18 @@ def _read_entry(
         return None
 
 
-def _check_copies(root: Path, report: Report) -> None:
-    """Report damaged copies of files that are whole."""
+def check_mirrors(kind: str, directory: Path, report: Report) -> None:
+    """Report damaged mirrors of the files in a directory that are whole."""
     reported = {damage.path for damage in report.damages}
-    directory = root / log_copy.DIRECTORY
-    for copy in sorted(directory.iterdir()) if directory.is_dir() else ():
-        path = root / "_delta_log" / copy.name
-        if copy.suffix == ".new" or str(path) in reported:
+    mirrors = mirrors_of(directory)
+    for mirror in sorted(mirrors.iterdir()) if mirrors.is_dir() else ():
+        if mirror.suffix == ".new" or str(mirrored_by(mirror)) in reported:
             continue
-        report.read(LOG, "copies")
+        report.read(kind, "mirrors")
         try:
-            ChecksummedFile(copy).read()
+            ChecksummedFile(mirror).read()
         except FileNotFoundError:
-            continue  # a newer checkpoint was made meanwhile
+            continue  # what it mirrors was deleted meanwhile
         except DamagedFileError as error:
-            meaning = "the file that it is a copy of is whole"
-            report.damaged(LOG, copy, error.reason, meaning, BY_ITSELF)
+            meaning = "the file that it mirrors is whole"
+            report.damaged(kind, mirror, error.reason, meaning, BY_ITSELF)

@@ -8,6 +8,8 @@ from os import PathLike
 
 BY_ITSELF = "it is mended by itself when it is next used, or by --repair"
 BY_REPAIR = "stop Tapestry and run it again with --repair"
+RESTORE = "restore a backup of the data directory"
+"""What is to be done; of these only the last is beyond a repair."""
 
 
 @dataclass(frozen=True, slots=True)

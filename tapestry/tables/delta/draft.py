@@ -1,6 +1,6 @@
 """A draft of an entry of a Delta log, with the files that it adds: committed for good, or deleted.
 
-    files, actions ─> draft ─ fsync ─ link (put if absent) ─> 0…0124.json ─ fsync ─> a copy
+    files, actions ─> draft ─ fsync ─ link (put if absent) ─> 0…0124.json ─ fsync ─> mirror
                         │                        │
                         └── error: files deleted └── from here on nothing deletes them
 
@@ -25,7 +25,7 @@ from deltalake import Schema
 
 from tapestry.core.files.durable import sync_directory
 from tapestry.core.log import line
-from tapestry.tables.delta import log_copy
+from tapestry.core.mirror import write_mirror
 from tapestry.tables.delta.log_entry import Action, add_action, entry_bytes, entry_path, now_ms
 
 log = logging.getLogger(__name__)
@@ -101,8 +101,8 @@ class Draft:
                 unnamed.unlink(missing_ok=True)
         with _reported("committed_not_synced", path):
             sync_directory(path.parent)
-        with _reported("committed_without_copy", path):
-            log_copy.keep(path, content)
+        with _reported("committed_without_mirror", path):
+            write_mirror(path, content)
         return Outcome.COMMITTED
 
     def _link(self, unnamed: Path, path: Path) -> bool:

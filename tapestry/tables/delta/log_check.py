@@ -1,7 +1,7 @@
 """Check a log before delta-rs reads it: the last checkpoint, and each entry after it.
 
 delta-rs takes an empty entry for none, and gives an older version.  What is damaged or missing is
-written again from its copy.  What was checked is checked again only if it was changed.
+written again from its mirror.  What was checked is checked again only if it was changed.
 """
 
 from __future__ import annotations
@@ -18,10 +18,17 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from tapestry.core.files.damage import DamagedFileError, mended
-from tapestry.core.files.file_lock import FOREVER, file_lock
-from tapestry.tables.delta import log_copy
-from tapestry.tables.delta.log_copy import version_of
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.damage import mended
+from tapestry.core.files.file_lock import FOREVER
+from tapestry.core.files.file_lock import file_lock
+from tapestry.core.durable import whole_file
+from tapestry.core.mirror import mirror_of
+from tapestry.core.mirror import mirrors_of
+from tapestry.core.mirror import read_mirror
+from tapestry.core.mirror import renew
+from tapestry.core.mirror import write_again
+from tapestry.core.mirror import write_mirror
 from tapestry.tables.delta.log_entry import entry_path, parse_entry, read_entry
 
 _ENTRY = re.compile(r"\d{20}\.json")
@@ -32,7 +39,7 @@ POINTER = "_last_checkpoint"
 def check_log(root: Path) -> None:
     """Check what is needed of a table's log, and mend it; DamagedFileError if that cannot be."""
     directory = root / "_delta_log"
-    if not (directory.is_dir() or log_copy.copies(root)):
+    if not (directory.is_dir() or mirrored(root)):
         return
     directory.mkdir(exist_ok=True)
     _check_checkpoint(root)
@@ -59,7 +66,7 @@ def checkpoints(root: Path) -> list[Path]:
 
 def entries(root: Path, begin: int = 0) -> list[int]:
     """Return the versions from ``begin`` on that have an entry, in order."""
-    found = (version_of(path.name) for path in _names(root) if _ENTRY.fullmatch(path.name))
+    found = (version_of(path) for path in _names(root) if _ENTRY.fullmatch(path.name))
     return sorted(version for version in found if version >= begin)
 
 
@@ -71,7 +78,7 @@ def newest_version(root: Path) -> int:
 def make_checkpoint(root: Path) -> int:
     """Make a checkpoint of the newest version, and return that.
 
-    What is needed from the checkpoint before on has copies then; what is older is deleted.
+    What is needed from the checkpoint before on has mirrors then; what is older is deleted.
     """
     check_log(root)
     directory = root / "_delta_log"
@@ -80,16 +87,16 @@ def make_checkpoint(root: Path) -> int:
         has_one = checkpoint_path(root, version).exists()
         written = {} if has_one else _checkpoint(root, before, version)
         for name in written:
-            log_copy.copy_path(directory / name).unlink(missing_ok=True)
+            mirror_of(directory / name).unlink(missing_ok=True)
         for name, content in written.items():
-            log_copy.restore(directory / name, content)
+            with whole_file(directory / name) as file:
+                file.write(content)
         for name, content in written.items():
-            log_copy.keep(directory / name, content)
-        for number in entries(root, before):
-            path = entry_path(root, number)
-            if not log_copy.copy_path(path).exists():
+            write_mirror(directory / name, content)
+        for mirror in (mirror_of(entry_path(root, number)) for number in entries(root, before)):
+            if not mirror.exists():
                 with suppress(FileNotFoundError):
-                    log_copy.keep(path, path.read_bytes())
+                    renew(mirror)
         _drop_history(root, before)
     return version
 
@@ -125,9 +132,8 @@ def drop_history(root: Path, version: int) -> None:
 
 
 def _drop_history(root: Path, version: int) -> None:
-    log_copy.drop_before(root, version)
     # The oldest first: who knows of an entry that is there also sees those after it.
-    for path in sorted(_names(root)):
+    for path in (*mirrored(root), *sorted(_names(root))):
         number = path.name.partition(".")[0]
         if number.isdigit() and int(number) < version:
             path.unlink(missing_ok=True)
@@ -163,7 +169,7 @@ def pointed_at(root: Path) -> int | None:
 def newest_checkpoint(root: Path) -> int:
     """Return the version of the newest checkpoint, 0 without one."""
     newest = checkpoints(root)
-    return version_of(newest[0].name) if newest else 0
+    return version_of(newest[0]) if newest else 0
 
 
 def _check_checkpoint(root: Path) -> None:
@@ -171,28 +177,27 @@ def _check_checkpoint(root: Path) -> None:
 
     What looks damaged may be about to be written: it is mended if it still does when nobody is.
     """
-    if not (_damaged_checkpoints(root) or _damaged_pointer(root) or _uncopied(root)):
+    if not (_damaged_checkpoints(root) or _damaged_pointer(root) or _without_mirror(root)):
         return
     with _changing(root):
         for path, (reason, content) in _damaged_checkpoints(root).items():
-            log_copy.restore(path, content)
-            mended(path, reason, "written again from its copy")
+            write_again(path, content, reason)
         if error := _damaged_pointer(root):
             # A hint: the log is read without it, or with an older one.
             pointer = Path(error.path)
             pointer.unlink(missing_ok=True)
-            log_copy.copy_path(pointer).unlink(missing_ok=True)
+            mirror_of(pointer).unlink(missing_ok=True)
             mended(error.path, error.reason, "deleted; it is made anew with the next checkpoint")
-        for path in _uncopied(root):
-            log_copy.keep(path, path.read_bytes())
+        for path in _without_mirror(root):
+            write_mirror(path, path.read_bytes())
 
 
 def _damaged_checkpoints(root: Path) -> dict[Path, tuple[str, bytes]]:
-    """Return the checkpoints that are not as their copies, with why and what they should be."""
+    """Return the checkpoints that are not as their mirrors, with why and what they should be."""
     damaged = {}
-    for name in log_copy.copies(root):
-        path = root / "_delta_log" / name
-        content = log_copy.kept(path) if _CHECKPOINT.fullmatch(name) else None
+    for mirror in mirrored(root):
+        path = root / "_delta_log" / mirror.name
+        content = read_mirror(path) if _CHECKPOINT.fullmatch(mirror.name) else None
         if content is not None:
             try:
                 if not _agrees(path, content):
@@ -205,7 +210,7 @@ def _damaged_checkpoints(root: Path) -> dict[Path, tuple[str, bytes]]:
 def _damaged_pointer(root: Path) -> DamagedFileError | None:
     """Return what is wrong with the pointer to the last checkpoint."""
     pointer = root / "_delta_log" / POINTER
-    content = log_copy.kept(pointer)
+    content = read_mirror(pointer)
     try:
         pointed_at(root)
         if content is not None and not _agrees(pointer, content):
@@ -217,9 +222,9 @@ def _damaged_pointer(root: Path) -> DamagedFileError | None:
     return None
 
 
-def _uncopied(root: Path) -> list[Path]:
-    """Return the newest checkpoint if it has no copy: it is whole, for it has its name."""
-    return [path for path in checkpoints(root)[:1] if not log_copy.copy_path(path).exists()]
+def _without_mirror(root: Path) -> list[Path]:
+    """Return the newest checkpoint if it has no mirror: it is whole, for it has its name."""
+    return [path for path in checkpoints(root)[:1] if not mirror_of(path).exists()]
 
 
 def _agrees(path: Path, content: bytes) -> bool:
@@ -227,15 +232,13 @@ def _agrees(path: Path, content: bytes) -> bool:
 
 
 def _restore_missing(root: Path, begin: int) -> None:
-    """Write entries again that have a copy only."""
-    directory = root / "_delta_log"
-    for name in log_copy.copies(root):
-        path = directory / name
-        if _ENTRY.fullmatch(name) and version_of(name) >= begin and not path.exists():
-            content = log_copy.kept(path)
-            if content is not None and version_of(name) >= newest_checkpoint(root):
-                log_copy.restore(path, content)
-                mended(path, "it is missing", "written again from its copy")
+    """Write entries again that have a mirror only."""
+    for mirror in mirrored(root):
+        path = root / "_delta_log" / mirror.name
+        if _ENTRY.fullmatch(path.name) and version_of(path) >= begin and not path.exists():
+            content = read_mirror(path)
+            if content is not None and version_of(path) >= newest_checkpoint(root):
+                write_again(path, content, "it is missing")
 
 
 @lru_cache(maxsize=8192)
@@ -244,8 +247,23 @@ def _check_entry(root: Path, version: int, inode: int, changed: int, size: int) 
     path = entry_path(root, version)
     content = path.read_bytes()
     parse_entry(path, content)
-    if log_copy.kept(path) != content:
-        log_copy.keep(path, content)
+    if read_mirror(path) != content:
+        write_mirror(path, content)
+
+
+def mirrored(root: Path) -> list[Path]:
+    """Return the mirrors of the entries and checkpoints of a log, the oldest first."""
+    paths = mirrors_of(root / "_delta_log").glob("[0-9]*.*")
+    return sorted(path for path in paths if path.suffix in (".json", ".parquet"))
+
+
+def version_of(path: Path) -> int:
+    """Return the version that a file of a log is named after.
+
+    >>> version_of(Path("00000000000000000100.checkpoint.parquet"))
+    100
+    """
+    return int(path.name.partition(".")[0])
 
 
 def _names(root: Path) -> Iterable[Path]:

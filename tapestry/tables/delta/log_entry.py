@@ -19,8 +19,10 @@ from typing import Any
 from urllib.parse import quote
 from zlib import crc32
 
-from tapestry.core.files.damage import DamagedFileError, mended
-from tapestry.tables.delta import log_copy
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.damage import mended
+from tapestry.core.mirror import read_mirror
+from tapestry.core.mirror import write_again
 
 Action = Mapping[str, Any]
 
@@ -109,7 +111,7 @@ def now_ms() -> int:
 def read_entry(root: Path, version: int) -> list[Action] | None:
     """Return the actions of an entry, None if there is no such entry.
 
-    A damaged one is written again from its copy; DamagedFileError if that is not whole either.
+    A damaged one is written again from its mirror; DamagedFileError if that is not whole either.
     """
     path = entry_path(root, version)
     try:
@@ -117,10 +119,9 @@ def read_entry(root: Path, version: int) -> list[Action] | None:
     except FileNotFoundError:
         return None
     except DamagedFileError as error:
-        content = log_copy.kept(path)
+        content = read_mirror(path)
         if content is None:
             raise
         actions = parse_entry(path, content)
-        log_copy.restore(path, content)
-        mended(path, error.reason, "written again from its copy")
+        write_again(path, content, error.reason)
         return actions

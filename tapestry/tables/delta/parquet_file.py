@@ -117,29 +117,6 @@ def verify_whole(path: str | Path) -> None:
         raise DamagedFileError(path, "its checksum does not agree")
 
 
-def salvage_row_groups(path: str | Path, schema: pa.Schema) -> Iterator[pa.Table | None]:
-    """Yield the row groups of a damaged file, None for each that cannot be read.
-
-    If its footer is damaged, nothing of it can be.
-    """
-    try:
-        if _footer_checksum(path) != checksums_of(path)[1]:
-            raise DamagedFileError(path, "the checksum of its footer does not agree")
-        with _damage_of(path):
-            groups = pq.read_metadata(path).num_row_groups
-    except DamagedFileError:
-        yield None
-        return
-    for number in range(groups):
-        try:
-            with _damage_of(path), pq.ParquetFile(path, page_checksum_verification=True) as file:
-                rows = file.read_row_group(number, columns=schema.names)
-        except DamagedFileError:
-            yield None
-        else:
-            yield rows.select(schema.names).cast(schema)
-
-
 def checksums_of(path: str | Path) -> tuple[int, int]:
     """Return the checksums in a file's name, of all and of the footer.
 

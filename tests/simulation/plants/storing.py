@@ -95,10 +95,10 @@ PLANTS = (
     ),
     Plant(
         "a merge of runs keeps the newer alone",
-        "tapestry.tables.hash_runs",
-        "_extend",
-        "_mapped(older, table).load().merge(_mapped(newer, table).load())",
-        "_mapped(newer, table).load()",
+        "tapestry.tables.runs",
+        "Runs.add",
+        "self._open(older).load().merge(self._open(newer).load())",
+        "self._open(newer).load()",
         "what came in",
     ),
     Plant(

@@ -23,12 +23,10 @@ from tapestry.core.message import Message
 from tapestry.core.schema import MESSAGES
 from tapestry.predicate_index.files import files_of, write_rows
 from tapestry.tables.append import Cursor, append_messages
-from tapestry.tables.check.repair import Repair
 from tapestry.tables.compact import compact
 from tapestry.tables.delta.draft import Draft, Outcome
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.delta.log_copy import copy_path
-from tapestry.tables.delta.log_entry import entry_path, read_entry
+from tapestry.tables.delta.log_entry import read_entry
 from tapestry.tables.delta.log_state import log_state
 from tapestry.tables.forget import forget
 from tapestry.tables.originals import Original
@@ -93,13 +91,6 @@ def make_mail_of_joe(root: Path) -> None:
     compact(Tables(root))
 
 
-def lose_an_entry(root: Path) -> None:
-    make_mail(root)
-    path = entry_path(root / MESSAGES, 2)
-    path.unlink()
-    copy_path(path).unlink()
-
-
 def stage(root: Path) -> None:
     make_mail(root)
     with Staging.opened(Tables(root), "box", "public") as staging:
@@ -121,7 +112,6 @@ WRITERS: dict[str, tuple[Callable[[Path], Any], Callable[[Path], Any], int]] = {
     "tables/compact": (make_mail, lambda root: compact(Tables(root)), 3),
     "tables/forget": (
         make_mail_of_joe, lambda root: forget(Tables(root), MemoryClock(), "user:joe"), 3),
-    "tables/check/repair": (lose_an_entry, lambda root: Repair(Tables(root)).run(), 3),
 }  # fmt: skip
 
 

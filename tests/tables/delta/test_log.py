@@ -67,7 +67,7 @@ def test_a_damaged_log_is_one_sentence(tables):
     tables.open("messages")
     log = tables.root / "messages" / "_delta_log" / "00000000000000000000.json"
     log.write_text("{ not json")
-    shutil.rmtree(tables.root / "messages" / "_log_copy")
+    shutil.rmtree(tables.root / "messages" / "_delta_log_mirror")
     with pytest.raises(TapestryError, match=f"{log.name} is damaged: it is cut short") as caught:
         tables.open("messages")
     assert "\n" not in caught.value.message

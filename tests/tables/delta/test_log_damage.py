@@ -1,4 +1,4 @@
-"""A damaged log never gives an older version: it is written again from its copy, or is an error."""
+"""A damaged log never gives an older version: it is mended from its mirror, or is an error."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from support.clocks import MemoryClock
 
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
+from tapestry.core.mirror import mirrors_of
 from tapestry.tables.append import Cursor, append_messages, cursor_of
 from tapestry.tables.compact import compact
-from tapestry.tables.delta import log_check, log_copy, log_entry, log_state
+from tapestry.tables.delta import log_check, log_entry, log_state
 from tapestry.tables.delta.log import Tables
 
 
@@ -45,7 +46,7 @@ def entry(tables, version):
 
 @pytest.mark.parametrize("version", [0, 2, 4])
 @pytest.mark.parametrize("damage", ["emptied", "flipped", "cut", "deleted"])
-def test_a_damaged_entry_is_written_again_from_its_copy(tables, damage, version, caplog):
+def test_a_damaged_entry_is_written_again_from_its_mirror(tables, damage, version, caplog):
     path = entry(tables, version)
     whole = path.read_bytes()
     if damage == "deleted":
@@ -60,10 +61,10 @@ def test_a_damaged_entry_is_written_again_from_its_copy(tables, damage, version,
 
 
 @pytest.mark.parametrize("version", [2, 4])
-def test_without_a_copy_it_is_an_error_that_names_the_file(tables, version):
+def test_without_a_mirror_it_is_an_error_that_names_the_file(tables, version):
     path = entry(tables, version)
     path.write_bytes(b"")
-    shutil.rmtree(tables.root / "messages" / log_copy.DIRECTORY)
+    shutil.rmtree(mirrors_of(tables.root / "messages" / "_delta_log"))
     assert version < 4 or DeltaTable(str(tables.root / "messages")).version() == 4, "as delta-rs"
     with pytest.raises(DamagedFileError) as error:
         seen(tables)
@@ -110,17 +111,17 @@ def test_a_checkpoint_that_is_made_while_the_log_is_checked_is_no_damage(
 ):
     """Another process makes two, and deletes the one that is being read, between two steps."""
     compact(tables)
-    root, kept, calls = tables.root / "messages", log_copy.kept, iter(range(100))
+    root, read, calls = tables.root / "messages", log_check.read_mirror, iter(range(100))
 
-    def kept_before(path):
-        content = kept(path)
+    def read_before(path):
+        content = read(path)
         if next(calls) == call:
             for n in range(2):
                 append_messages(tables, MemoryClock(), [Message(f"later{n}")])
                 log_check.make_checkpoint(root)
         return content
 
-    monkeypatch.setattr(log_copy, "kept", kept_before)
+    monkeypatch.setattr(log_check, "read_mirror", read_before)
     log_check.check_log(root)
     assert "damaged" not in caplog.text
     pointed, newest = log_check.pointed_at(root), log_check.newest_checkpoint(root)

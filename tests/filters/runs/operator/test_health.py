@@ -261,7 +261,7 @@ def test_a_damaged_file_is_named_with_what_to_do(
     append_messages(tables, DjangoClock(), [Message("a@x")])
     entry = data / "tables" / "messages" / "_delta_log" / "00000000000000000001.json"
     entry.write_bytes(b"")
-    shutil.rmtree(data / "tables" / "messages" / "_log_copy")
+    shutil.rmtree(data / "tables" / "messages" / "_delta_log_mirror")
     log_state.cache_clear()
     says = {
         "ok": False,

@@ -61,7 +61,9 @@ def test_it_says_what_is_whole_names_damage_and_mends_it(stored):
     assert entry.read_bytes() == whole
 
 
-def test_what_is_lost_is_said_and_ingest_brings_it_again(stored):
+def test_what_is_lost_is_said_and_a_backup_brings_it_again(stored):
+    done = manage(stored, "backup", str(stored.parent / "backup"))
+    assert done.returncode == 0, done.stderr
     (path,) = (stored / "tables" / "messages").glob("*.parquet")
     path.write_bytes(path.read_bytes()[:100])
     failed = manage(stored, "ingest", str(stored.parent / "letters"))
@@ -69,12 +71,15 @@ def test_what_is_lost_is_said_and_ingest_brings_it_again(stored):
     assert shown.returncode == 1
     assert f"tables/messages/{path.name}: its checksum does not agree; 6 rows" in shown.stdout
     assert failed.returncode == 1 and f"{path} is damaged: its checksum" in failed.stderr
+    assert "What to do: restore a backup of the data directory." in shown.stdout
     done = manage(stored, "check-data", "--repair")
-    assert "6 rows of messages are lost; 0 were saved." in done.stdout
+    assert (done.returncode, done.stdout) == (1, shown.stdout), "rows are not repaired in place"
+    restored = stored.parent / "restored"
+    done = manage(restored, "restore", str(stored.parent / "backup"))
     assert done.returncode == 0, done.stdout + done.stderr
-    again = manage(stored, "ingest", str(stored.parent / "letters"))
-    assert again.returncode == 0 and "6" in again.stdout, again.stdout
-    assert manage(stored, "check-data").returncode == 0
+    again = manage(restored, "ingest", str(stored.parent / "letters"))
+    assert again.returncode == 0, again.stderr
+    assert "data files: whole (2 files, 12 rows)" in manage(restored, "check-data").stdout
 
 
 def test_a_repair_is_refused_while_the_site_runs(stored):

@@ -52,7 +52,7 @@ def test_a_file_that_was_deleted_meanwhile_is_no_defect(
 def test_a_broken_table_is_one_clear_sentence(mail: Tables, alice: User, as_user: SignIn) -> None:
     for entry in (mail.root / "messages" / "_delta_log").iterdir():
         entry.write_text("nonsense")
-    shutil.rmtree(mail.root / "messages" / "_log_copy")  # from which it would be mended
+    shutil.rmtree(mail.root / "messages" / "_delta_log_mirror")  # from which it would be mended
     response = as_user(alice).get("/message/", {"id": "plan@example.org"})
     assert response.status_code == 503
     page = response.content.decode()
