@@ -21,6 +21,7 @@ from tapestry.core.schema import INDEXED, INDEXED_BY_AUDIENCE
 from tapestry.identity.content import COPY_PATTERN
 from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.delta.parquet_file import open_parquet, parquet_footer
+from tapestry.tables.file_facts import facts_of
 from tapestry.tables.hash_runs import (
     BY_AUDIENCE,
     Places,
@@ -201,36 +202,20 @@ def within(rows: pa.Table, slices: Sequence[Slice], by: str = "ts") -> pa.Table:
     return rows.filter(pa.array(mask))
 
 
-@lru_cache(maxsize=512)
-def group_bounds(path: str, by: str = "ts") -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """Return the least and the greatest ``by`` of each row group of a file."""
-    metadata = parquet_footer(path)
-    column = next(n for n in range(metadata.num_columns) if metadata.schema.column(n).path == by)
-    groups = map(metadata.row_group, range(metadata.num_row_groups))
-    bounds = [
-        (statistics.min, statistics.max)
-        if statistics is not None and statistics.has_min_max
-        else (BEGINNING, -BEGINNING)
-        for statistics in (group.column(column).statistics for group in groups)
-    ]
-    low, high = np.array(bounds, dtype=np.int64).reshape(-1, 2).T
-    return low, high
-
-
 def _overlapping(data_file: DataFile, slice_: Slice, by: str = "ts") -> np.ndarray[Any, Any]:
     """Return a mask of the row groups that may hold rows of a slice."""
-    low, high = group_bounds(data_file.path, by)
+    low, high = facts_of(data_file.path).bounds(by)
     return (high > slice_[0]) & (low <= slice_[1])
 
 
 def _holding(data_file: DataFile, places: Places, instants: Sequence[str]) -> np.ndarray[Any, Any]:
     """Return a mask of the row groups that may hold a row at one of the places, sorted by ts."""
-    low, high = group_bounds(data_file.path)
+    low, high = facts_of(data_file.path).bounds()
     first = np.searchsorted(places[:, 0], low)
     last = np.searchsorted(places[:, 0], high, "right")
     mask = np.asarray(first < last)
     for position, name in enumerate(instants[1:], start=1):
-        low, high = group_bounds(data_file.path, name)
+        low, high = facts_of(data_file.path).bounds(name)
         for number in np.flatnonzero(mask):
             values = places[first[number] : last[number], position]
             mask[number] = ((values >= low[number]) & (values <= high[number])).any()

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tapestry.core.message import Annotation, Message, width
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.identity.content import message_id_of
 from tapestry.tables.delta.data_files import DataFile
 from tapestry.tables.delta.log import Snapshot, Tables
-from tapestry.tables.delta.parquet_file import read_parquet
+from tapestry.tables.file_facts import facts_of
 from tapestry.tables.find import by_key, equal
 from tapestry.tables.rows import AnnotationRow, MessageRow, arrow_schema, fields_of
 
@@ -180,7 +178,7 @@ def lookup(
 def audiences_in(snapshot: Snapshot) -> frozenset[str]:
     """Return the audiences of all rows; files are immutable, so each is read once."""
     data_files = (*snapshot.messages, *snapshot.annotations)
-    return frozenset().union(*(_audiences(data_file.path) for data_file in data_files))
+    return frozenset().union(*(facts_of(data_file.path).audiences for data_file in data_files))
 
 
 def has_messages_for(snapshot: Snapshot, audiences: Collection[str]) -> bool:
@@ -189,9 +187,4 @@ def has_messages_for(snapshot: Snapshot, audiences: Collection[str]) -> bool:
     Each file is read once, and those before the first that has one are not read at all.
     """
     newest_first = reversed(snapshot.messages)
-    return any(not _audiences(file.path).isdisjoint(audiences) for file in newest_first)
-
-
-@lru_cache(maxsize=8192)
-def _audiences(path: str) -> frozenset[str]:
-    return frozenset(pc.unique(read_parquet(path, ["audience"])["audience"]).to_pylist())
+    return any(not facts_of(file.path).audiences.isdisjoint(audiences) for file in newest_first)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -14,7 +13,7 @@ import pyarrow.compute as pc
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.parquet_file import open_parquet
-from tapestry.tables.find import group_bounds
+from tapestry.tables.file_facts import facts_of
 from tapestry.tables.hash_runs import text_array
 from tapestry.tables.rows import arrow_schema, bounded
 
@@ -72,7 +71,7 @@ def _visible(tables: Tables, table: str, audiences: Collection[str], rows: int) 
     files = sorted(tables.data_files(table), key=attrgetter("max_ts"), reverse=True)
     for path in (file.path for file in files if (file.max_ts,) >= oldest[:1]):
         for number, newest in _newest_groups(path, instants):
-            if newest < oldest or seen.isdisjoint(_audiences(path)[number]):
+            if newest < oldest or seen.isdisjoint(facts_of(path).audiences_by_group[number]):
                 continue
             with open_parquet(path) as file:
                 group = file.read_row_group(number, columns=columns).select(columns).cast(schema)
@@ -99,16 +98,8 @@ def _newest(rows: pa.Table, instants: Sequence[str]) -> pa.Table:
 
 def _newest_groups(path: str, instants: Sequence[str]) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yield the row groups of a file, the last first, with upper bounds of their instants."""
-    highs = [group_bounds(path, name)[1].tolist() for name in instants]
+    highs = [facts_of(path).bounds(name)[1].tolist() for name in instants]
     yield from reversed(list(enumerate(zip(*highs, strict=True))))
-
-
-@lru_cache(maxsize=8192)
-def _audiences(path: str) -> tuple[frozenset[str], ...]:
-    """Return the audiences in each row group of a file; files are immutable."""
-    with open_parquet(path) as file:
-        groups = [file.read_row_group(n, columns=["audience"]) for n in range(file.num_row_groups)]
-    return tuple(frozenset(pc.unique(group["audience"]).to_pylist()) for group in groups)
 
 
 def _people(mail: pa.Table, most: int) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,6 @@ concern some rows are found by the index of ``msgid``, in the few files that hav
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,8 +14,8 @@ import pyarrow.compute as pc
 
 from tapestry.core.clock import NEVER
 from tapestry.core.schema import ANNOTATIONS, RETRACTED, RETRACTION, RETRACTION_KEY
-from tapestry.tables.delta.data_files import Bounds, DataFile, DataFiles
-from tapestry.tables.delta.parquet_file import read_parquet
+from tapestry.tables.delta.data_files import DataFile, DataFiles
+from tapestry.tables.file_facts import facts_of
 from tapestry.tables.find import ReadLimit, Slice, by_key, by_time, within
 
 NEEDED = (*RETRACTION_KEY, "kind", "value", "ts")
@@ -25,25 +24,14 @@ NEEDED = (*RETRACTION_KEY, "kind", "value", "ts")
 
 def retraction_files(data_files: Iterable[DataFile]) -> list[DataFile]:
     """Return the files of annotations that have a retraction; each is read once, a column of it."""
-    return [data_file for data_file in data_files if _retractions(data_file.path) is not None]
+    return [data_file for data_file in data_files if facts_of(data_file.path).retractions]
 
 
 def has_retractions(data_files: Iterable[DataFile], slices: Sequence[Slice]) -> bool:
     """Tell whether files of annotations can have a retraction whose ``ts`` is in a slice."""
-    found = (_retractions(data_file.path) for data_file in data_files)
+    found = (facts_of(data_file.path).retractions for data_file in data_files)
     bounds = [bound for bound in found if bound is not None]
     return any(high > after and low <= last for low, high in bounds for after, last in slices)
-
-
-@lru_cache(maxsize=8192)
-def _retractions(path: str) -> Bounds | None:
-    """Return the least and the greatest ``ts`` of the retractions in a file, if it has any."""
-    kinds = read_parquet(path, ["kind", "ts"])
-    instants = kinds.filter(pc.equal(kinds["kind"], RETRACTION))["ts"]
-    if not len(instants):
-        return None
-    bounds = pc.min_max(instants).as_py()
-    return bounds["min"], bounds["max"]
 
 
 def with_retracted(rows: pa.Table, retractions: pa.Table) -> pa.Table:

@@ -14,7 +14,7 @@ from tapestry.core.message import Message
 from tapestry.predicate_index import files as stored_files
 from tapestry.predicate_index import store as index_store
 from tapestry.run.tick import tick
-from tapestry.tables import find
+from tapestry.tables import file_facts, find
 from tapestry.tables.append import append_messages
 from tapestry.tables.delta import parquet_file
 from tapestry.tables.delta.log import Tables
@@ -36,7 +36,7 @@ def forget_what_is_known():
     parquet_file.parquet_footer.cache_clear()
     for cached in (stored_files._verify, index_store._texts, index_store._offsets):
         cached.cache_clear()
-    for cached in (find.group_bounds, find._kept):
+    for cached in (file_facts.facts_of, find._kept):
         cached.cache_clear()
 
 

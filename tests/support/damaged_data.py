@@ -11,7 +11,7 @@ from tapestry.core.message import Annotation, Message
 from tapestry.predicate_index import files as index_files
 from tapestry.predicate_index import store as index_store
 from tapestry.predicate_index.store import IndexEntry, PredicateIndex
-from tapestry.tables import find, hash_runs, read, runs
+from tapestry.tables import file_facts, find, hash_runs, runs
 from tapestry.tables.append import Cursor, append_annotations, append_messages
 from tapestry.tables.compact import compact
 from tapestry.tables.delta import log_check, log_state, parquet_file
@@ -88,13 +88,11 @@ def forget_what_is_known() -> None:
         log_state.log_state,
         log_check._check_entry,
         parquet_file.parquet_footer,
-        find.group_bounds,
+        file_facts.facts_of,
         find._kept,
         runs._opened,
-        read._audiences,
         index_files._verify,
         index_store._texts,
         index_store._offsets,
     ):
         cached.cache_clear()
-    index_files.forget_versions()

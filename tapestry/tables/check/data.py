@@ -25,7 +25,7 @@ from tapestry.tables.check.report import Report
 from tapestry.tables.check.log_files import check_mirrors
 from tapestry.tables.check.report import RESTORE
 from tapestry.tables.delta.parquet_file import open_parquet, verify_whole
-from tapestry.tables.find import group_bounds
+from tapestry.tables.file_facts import facts_of
 from tapestry.tables.rows import ORIGINALS, bounded
 from tapestry.tables.runs import SUFFIX
 from tapestry.tables.staging import verify_batch
@@ -141,7 +141,7 @@ def _entries_between(
 ) -> SortedHashes:
     keys, places = [np.empty(0, dtype="<u8")], [np.empty((0, len(bounded(table))), dtype="<i8")]
     for path in paths:
-        least, greatest = group_bounds(str(path))
+        least, greatest = facts_of(str(path)).bounds()
         if least.min(initial=high) > high or greatest.max(initial=low) <= low:
             continue
         hashes, instants = hash_runs.entries_of(str(path), table, column)

@@ -12,7 +12,7 @@ from support.clocks import MemoryClock
 
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
-from tapestry.tables import find
+from tapestry.tables import file_facts, find
 from tapestry.tables.append import append_messages
 from tapestry.tables.compact import compact
 from tapestry.tables.delta import parquet_file
@@ -28,7 +28,7 @@ from tapestry.tables.read import message
 
 def forget_what_is_known():
     parquet_file.parquet_footer.cache_clear()
-    find.group_bounds.cache_clear()
+    file_facts.facts_of.cache_clear()
     find._kept.cache_clear()
 
 
