@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -12,12 +11,14 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
+from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.tables.delta.data_files import statistics
 from tapestry.tables.delta.delta_table import explained
 from tapestry.tables.delta.draft import Draft, Outcome, create_log
 from tapestry.tables.delta.log_check import check_log, make_checkpoint, newest_version
-from tapestry.tables.delta.log_entry import entry_path, remove_action
+from tapestry.tables.delta.log_entry import remove_action
+from tapestry.tables.delta.log_state import log_state
 from tapestry.tables.delta.parquet_file import verify_whole, write_parquet
 
 log = logging.getLogger(__name__)
@@ -33,15 +34,20 @@ CHECKPOINT_EVERY = 100
 
 
 def write_rows(path: Path, rows: pa.Table, instead_of: Sequence[str] = ()) -> None:
-    """Append rows to a table, or put them in the place of files, in one commit."""
+    """Append rows to a table, or put them in the place of files, in one commit.
+
+    Each gets a ``ts``, by which the log has its files in order.
+    """
     hint = "Make room on the disk, or make the directory yours to write; then run again."
+    now = wall_clock()
+    rows = rows.append_column("ts", pa.array([now] * rows.num_rows, pa.int64()))
     with explained(f"Filters cannot be entered in {path}", hint):
         if not (path / "_delta_log").is_dir():
             create_log(path, path.name, rows.schema, {})
         version = newest_version(path) + 1
         with Draft(path) as draft:
             file = write_parquet(path, rows, ROW_GROUP, TEXTS)
-            draft.add(file, statistics(rows.num_rows, {}), data_change=True)
+            draft.add(file, statistics(rows.num_rows, {"ts": (now, now)}), data_change=True)
             draft.actions += [
                 remove_action(path, name, Path(name).stat().st_size) for name in instead_of
             ]
@@ -57,45 +63,12 @@ def write_rows(path: Path, rows: pa.Table, instead_of: Sequence[str] = ()) -> No
             log.warning("The log of %s gets no checkpoint: %s", path, error)
 
 
-@dataclass(frozen=True, slots=True)
-class _Version:
-    """A version of a Delta table: its newest commit, and its files, the oldest first."""
-
-    commit: tuple[int, int]
-    number: int
-    files: tuple[str, ...]
-
-
-_versions: dict[Path, _Version] = {}
-"""The newest known version of each table: to open one takes tens of milliseconds."""
-
-
 def files_of(path: Path) -> tuple[str, ...]:
     """Return the files of the newest version of a table, the oldest first."""
-    known = _versions.get(path)
-    if known is not None:
-        is_newest = not entry_path(path, known.number + 1).exists()
-        if is_newest and _stamp(path, known.number) == known.commit:
-            return known.files
-    if not DeltaTable.is_deltatable(str(path)):
+    if not (path / "_delta_log").is_dir():
         return ()
-    opened = DeltaTable(str(path))
-    actions = pa.table(opened.get_add_actions(flatten=True)).to_pydict()
-    added = sorted(zip(actions["modification_time"], actions["path"], strict=True))
-    files = tuple(str(path / name) for _, name in added)
-    commit = _stamp(path, opened.version())
-    if commit is not None:
-        _versions[path] = _Version(commit, opened.version(), files)
-    return files
-
-
-def _stamp(path: Path, number: int) -> tuple[int, int] | None:
-    """Return what changes if a log is made anew, None if there is no such commit."""
-    try:
-        status = entry_path(path, number).stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns
+    _, data_files = log_state(str(path)).refresh(lambda: DeltaTable(str(path)))
+    return tuple(data_file.path for data_file in data_files)
 
 
 def verify_table(path: Path) -> None:
@@ -112,8 +85,3 @@ def verify_table(path: Path) -> None:
 @lru_cache(maxsize=4096)
 def _verify(path: str, changed: int, size: int) -> None:
     verify_whole(path)
-
-
-def forget_versions() -> None:
-    """Forget what is known of all tables: they were deleted."""
-    _versions.clear()

@@ -34,7 +34,7 @@ from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import Compiled, Plan
 from tapestry.plan.predicate_keys import PredicateKey, predicate_keys
 from tapestry.plan.signature import Constant, values_by_slot
-from tapestry.predicate_index.files import files_of, forget_versions, verify_table, write_rows
+from tapestry.predicate_index.files import files_of, verify_table, write_rows
 from tapestry.tables.delta.parquet_file import parquet_footer, read_parquet
 
 _COLUMNS = {
@@ -59,7 +59,7 @@ REPRESENTATIVES = pa.schema(
     [pa.field(name, pa.string(), nullable=False) for name in ("signature", "text")]
 )
 
-VERSION = 4
+VERSION = 5
 """Of columns, signatures, keys and tokens: an index of another version counts as missing."""
 
 MOST_ENTRIES = 10_000_000
@@ -271,7 +271,6 @@ class PredicateIndex:
                 verify_table(path)
         except (DamagedFileError, DeltaError, FileNotFoundError) as error:
             remove_directory(self._directory)
-            forget_versions()
             damaged = error.path if isinstance(error, DamagedFileError) else self._directory
             reason = error.reason if isinstance(error, DamagedFileError) else str(error)
             mended(damaged, reason, "the predicate index is deleted; all filters are entered anew")
