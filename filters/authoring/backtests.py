@@ -18,7 +18,7 @@ from filters.site.work import services
 from filters.site.work.answers import Answers
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, RETRACTED, RETRACTION
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import Card, cards, lookup
+from tapestry.tables.read.messages import Card, cards, lookup
 
 BACKTESTS = Answers("backtest")
 """``{"count", "deliveries": [(msgid, op, at)], "since", "until", "audiences"}``: newest first."""

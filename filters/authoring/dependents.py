@@ -33,7 +33,7 @@ from filters.site.work import services, set_aside
 from filters.site.work.batching import BATCH_SIZE, by_key, in_batches
 from filters.site.work.bulk import update_rows
 from tapestry.run.limits import isolate
-from tapestry.tables.append import advance_watermark
+from tapestry.tables.write.append import advance_watermark
 
 FILTER, PART = SetAside.Kind.FILTER, "meaning"
 """What is set aside is what a filter means, now that another has changed."""

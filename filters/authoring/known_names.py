@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tapestry.core.errors import TapestryError
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.recent_names import Names, recent_names
+from tapestry.tables.read.recent_names import Names, recent_names
 
 FRESH = 60.0
 """Seconds after which names are read again once somebody asks for them."""

@@ -22,8 +22,8 @@ from tapestry.compose.recipients import in_words
 from tapestry.core.clock import to_datetime
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
-from tapestry.tables.originals import original
-from tapestry.tables.read import read_copy
+from tapestry.tables.read.messages import read_copy
+from tapestry.tables.read.originals import original
 
 FORWARD = "forward"
 

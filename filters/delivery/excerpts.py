@@ -13,7 +13,7 @@ from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.log import event
 from tapestry.core.schema import MESSAGES
 from tapestry.deliver.batch import DeliveredMatch, Excerpts
-from tapestry.tables.read import lookup
+from tapestry.tables.read.messages import lookup
 
 log = logging.getLogger(__name__)
 

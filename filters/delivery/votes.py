@@ -9,7 +9,7 @@ from filters.site.work import services
 from tapestry.core.annotations import summarize
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, RETRACTION
-from tapestry.tables.read import lookup
+from tapestry.tables.read.messages import lookup
 
 _COLUMNS = ("annid", "msgid", "owner", "kind", "value", "number", "audience")
 

@@ -14,7 +14,7 @@ from filters.people.models import User
 from filters.site.work import services
 from filters.sources.models import Source
 from tapestry.tables.delta.log import snapshot
-from tapestry.tables.read import has_messages_for
+from tapestry.tables.read.messages import has_messages_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from filters.inbox.lists import listing
 from filters.people.models import User
-from tapestry.tables.read import Card
-from tapestry.tables.thread import ThreadEntry
+
+from filters.inbox.lists import listing
+from tapestry.tables.read.messages import Card
+from tapestry.tables.read.thread import ThreadEntry
 
 NEAREST_BEFORE, NEAREST_AFTER = 5, 50
 """Messages before and after the open one that its page names; the others when it is asked."""

@@ -8,8 +8,8 @@ from filters.site.work import services
 from filters.site.work.opaque_keys import keyed_digest
 from tapestry.core.annotations import AnnotationSummary
 from tapestry.core.message import Message
-from tapestry.tables.originals import original
-from tapestry.tables.read import Copy
+from tapestry.tables.read.messages import Copy
+from tapestry.tables.read.originals import original
 
 
 def letter_of(message: Message, copy: Copy) -> Letter:

@@ -12,8 +12,8 @@ from filters.site.settings.authserv import server_of
 from filters.site.work import services
 from tapestry.core.message import Message
 from tapestry.mime.authentication import authentication_of
-from tapestry.tables.originals import original
-from tapestry.tables.read import Copy
+from tapestry.tables.read.messages import Copy
+from tapestry.tables.read.originals import original
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,15 +22,15 @@ from filters.site.work import services
 from tapestry.core.annotations import AnnotationSummary, may_be_public, standing, summarize
 from tapestry.core.message import Annotation, Message
 from tapestry.identity.content import is_copy
-from tapestry.tables.originals import problems_of
-from tapestry.tables.read import (
+from tapestry.tables.read.messages import (
     Card,
     Copy,
     copies,
     read_copy,
     same_message_id,
 )
-from tapestry.tables.thread import ThreadEntry, thread
+from tapestry.tables.read.originals import problems_of
+from tapestry.tables.read.thread import ThreadEntry, thread
 
 
 @dataclass(frozen=True)

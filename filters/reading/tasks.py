@@ -6,7 +6,7 @@ from filters.reading.annotations.outbox import append_outbox
 from filters.site.work import services
 from filters.site.work.queue import TICK, run_soon, send
 from tapestry.celery import app
-from tapestry.tables.compact import compact_small_files
+from tapestry.tables.write.compact import compact_small_files
 
 
 @app.task(name="filters.append_annotations", ignore_result=True)

@@ -34,8 +34,8 @@ from tapestry.core.files.file_lock import FOREVER, file_lock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.plan.engine import EngineStuckError
 from tapestry.predicate_index.store import PredicateIndex
-from tapestry.tables.append import advance_watermark
 from tapestry.tables.delta.log import newest_instant
+from tapestry.tables.write.append import advance_watermark
 
 if TYPE_CHECKING:
     from tapestry.run.tick import TickReport

@@ -64,7 +64,7 @@ def compact() -> None:
 
 
 def _compact() -> None:
-    from tapestry.tables.compact import compact as compact_tables
+    from tapestry.tables.write.compact import compact as compact_tables
 
     present = retention.take_present()
     steps: dict[str, Callable[[], object]] = {"compact": lambda: compact_tables(services.tables())}

@@ -28,8 +28,11 @@ from filters.site.work.encryption import decrypt
 from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.file_lock import FOREVER, file_lock
-from tapestry.core.files.sorted_hashes import Hashes, contains, hash_texts
+from tapestry.core.files.file_lock import FOREVER
+from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.sorted_hashes import Hashes
+from tapestry.core.files.sorted_hashes import contains
+from tapestry.core.files.sorted_hashes import hash_texts
 from tapestry.core.schema import MESSAGES
 from tapestry.predicate_index.check import check_predicate_index
 from tapestry.predicate_index.store import PredicateIndex

@@ -31,8 +31,8 @@ from filters.sources.models import Source
 from tapestry.core.clock import BEGINNING, DAY, wall_clock
 from tapestry.core.files.file_lock import FOREVER
 from tapestry.core.message import check_audience
-from tapestry.tables.forget import Forgotten
-from tapestry.tables.forget import forget as forget_rows
+from tapestry.tables.forget.forget import Forgotten
+from tapestry.tables.forget.forget import forget as forget_rows
 
 
 @dataclass(frozen=True, slots=True)

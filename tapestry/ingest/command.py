@@ -27,9 +27,9 @@ from tapestry.ingest.session import KINDS, kind_of, read_url
 from tapestry.ingest.staged import ingest_whole
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import Account
-from tapestry.tables.append import Forbidden, never
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.staging import Staging
+from tapestry.tables.write.append import Forbidden, never
+from tapestry.tables.write.staging import Staging
 
 AskPassword = Callable[[str], str]
 """Ask a person for the password of an address."""

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tapestry.ingest.stream import CursorOf
-from tapestry.tables.append import Cursor
+from tapestry.tables.write.append import Cursor
 
 _SUFFIX = " first look"
 

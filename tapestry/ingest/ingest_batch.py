@@ -20,7 +20,9 @@ from tapestry.core.ports import Clock
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.ingest.parallel import parse_batches
 from tapestry.ingest.stream import Batch, Item, MessageStream
-from tapestry.tables.append import (
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import (
     Cursor,
     Forbidden,
     Receipt,
@@ -29,9 +31,7 @@ from tapestry.tables.append import (
     never,
     to_nobody,
 )
-from tapestry.tables.compact import compact_small_files
-from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import Original
+from tapestry.tables.write.compact import compact_small_files
 
 BATCH = 2000
 """Messages of one append, at most."""

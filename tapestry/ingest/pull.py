@@ -23,7 +23,7 @@ from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.session import MailSession, open_session
 from tapestry.ingest.stream import CursorOf
 from tapestry.servers.account import Account, ConnectionLostError, RefusedError
-from tapestry.tables.append import cursor_of
+from tapestry.tables.write.append import cursor_of
 
 MOST_LOSSES = 6
 """Times in a row that the connection may be lost while no message comes."""

@@ -10,8 +10,8 @@ from functools import partial
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, parsed_batches
 from tapestry.ingest.stream import MessageStream
-from tapestry.tables.publish import publish
-from tapestry.tables.staging import Staging
+from tapestry.tables.write.publish import publish
+from tapestry.tables.write.staging import Staging
 
 
 def ingest_whole(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from tapestry.tables.append import Cursor
+from tapestry.tables.write.append import Cursor
 
 CursorOf = Callable[[str], Cursor | None]
 """Return the stored cursor of an origin, or None if nothing was ingested from it."""

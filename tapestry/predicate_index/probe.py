@@ -24,8 +24,8 @@ from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.plan.relation import Range
 from tapestry.tables.delta.data_files import DataFiles
 from tapestry.tables.delta.log import Snapshot
-from tapestry.tables.find import ReadLimit, by_key, by_time, within
-from tapestry.tables.retractions import retracted_between
+from tapestry.tables.read.find import ReadLimit, by_key, by_time, within
+from tapestry.tables.read.retractions import retracted_between
 
 AT_ONCE = ReadLimit(rows=200_000, bytes=512 * 1024 * 1024)
 """Rows, and bytes of their columns, up to which they are read together; an import has more."""

@@ -27,9 +27,11 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from tapestry.core.errors import TapestryError
-from tapestry.core.files.damage import DamagedFileError, mended
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.damage import mended
 from tapestry.core.files.durable import remove_directory
-from tapestry.core.files.sorted_hashes import Hashes, hash_texts
+from tapestry.core.files.sorted_hashes import Hashes
+from tapestry.core.files.sorted_hashes import hash_texts
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import Compiled, Plan
 from tapestry.plan.predicate_keys import PredicateKey, predicate_keys

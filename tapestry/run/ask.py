@@ -15,7 +15,7 @@ from tapestry.plan.standing import standing_groups
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, signature_groups
 from tapestry.tables.delta.log import Snapshot, Tables, snapshot
-from tapestry.tables.read import Card, cards, lookup, narrowest_by_msgid
+from tapestry.tables.read.messages import Card, cards, lookup, narrowest_by_msgid
 
 EngineOn = Callable[[Snapshot], Engine]
 

@@ -33,8 +33,8 @@ from tapestry.run.suspects import newest, open_engine
 from tapestry.run.unproven import Turns, run_turn
 from tapestry.run.window_cut import cut
 from tapestry.tables.delta.log import Snapshot, Tables
-from tapestry.tables.read import audiences_in
-from tapestry.tables.tombstones import is_history_complete
+from tapestry.tables.keys.tombstones import is_history_complete
+from tapestry.tables.read.messages import audiences_in
 
 log = logging.getLogger(__name__)
 

@@ -28,8 +28,8 @@ from tapestry.run.budgets import Budgets
 from tapestry.run.enrollment import enroll
 from tapestry.run.lanes import run_shared
 from tapestry.run.own_windows import Run, refuse_slow, run_each, run_own_windows
-from tapestry.tables.append import advance_watermark
 from tapestry.tables.delta.log import Snapshot, Tables
+from tapestry.tables.write.append import advance_watermark
 
 log = logging.getLogger(__name__)
 

@@ -42,7 +42,7 @@ from tapestry.spark.time_limit import GivenUpError, call_within
 from tapestry.tables.delta.data_files import DataFiles
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.delta.parquet_file import parquet_footer, verify_whole
-from tapestry.tables.retractions import has_retractions, retraction_files
+from tapestry.tables.read.retractions import has_retractions, retraction_files
 from tapestry.tables.rows import ARROW, arrow_schema
 
 INTERPRETED = 100_000

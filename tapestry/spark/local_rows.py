@@ -17,9 +17,9 @@ from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
 from tapestry.plan.relation import KeyLookup, Statement, View
 from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.delta.log import Snapshot
-from tapestry.tables.find import ReadLimit, by_key, by_time, unindexed, within
-from tapestry.tables.hash_runs import text_array
-from tapestry.tables.retractions import add_retracted, retracted_between, stored_columns
+from tapestry.tables.keys.hash_runs import text_array
+from tapestry.tables.read.find import ReadLimit, by_key, by_time, unindexed, within
+from tapestry.tables.read.retractions import add_retracted, retracted_between, stored_columns
 from tapestry.tables.rows import arrow_schema
 
 

@@ -14,13 +14,15 @@ from filters.site.work import services
 from tapestry.core.clock import MINUTE
 from tapestry.core.message import Message
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.append import Cursor, append_messages
 from tapestry.tables.delta.commit import checkpoint_if_due, commit
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.hash_runs import extend_index
-from tapestry.tables.originals import Original, originals_to_arrow
+from tapestry.tables.keys.hash_runs import extend_index
+from tapestry.tables.read.originals import Original, originals_to_arrow
 from tapestry.tables.rows import ORIGINALS, stamped, to_arrow
-from tests.bench.support.timing import median_ms, timed
+from tests.bench.support.timing import median_ms
+from tests.bench.support.timing import timed
+from tapestry.tables.write.append import Cursor
+from tapestry.tables.write.append import append_messages
 
 SUMMARY = "an append to a log of few and of many data files"
 

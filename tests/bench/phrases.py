@@ -19,10 +19,11 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.compact import compact
 from tapestry.tables.delta.log import snapshot
 from tests.bench.support import votes
-from tests.bench.support.timing import median_ms, timed
+from tests.bench.support.timing import median_ms
+from tests.bench.support.timing import timed
+from tapestry.tables.write.compact import compact
 
 SUMMARY = "every phrase of the catalogue over an archive: `ask`, previews and searches"
 

@@ -27,7 +27,7 @@ from filters.site.work import services
 from filters.site.work.bulk import insert_rows
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
+from tapestry.tables.write.append import append_messages
 
 SUMMARY = "the pages of one person with many deliveries and filters, and the poll"
 

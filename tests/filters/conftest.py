@@ -20,8 +20,8 @@ from filters.runs.store.filter_store import DjangoClock
 from filters.sources import oauth, trials
 from tapestry.core.message import Annotation, Message
 from tapestry.servers import connection
-from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_annotations, append_messages
 
 
 @pytest.fixture(autouse=True)

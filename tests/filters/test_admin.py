@@ -21,9 +21,9 @@ from filters.reading.models import OutboxAnnotation
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.message import Annotation
-from tapestry.tables.append import append_annotations
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import annotations_on
+from tapestry.tables.read.messages import annotations_on
+from tapestry.tables.write.append import append_annotations
 
 Capture = Callable[..., Any]
 

@@ -24,8 +24,8 @@ from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
 from tapestry.core.clock import HOUR
 from tapestry.core.message import Annotation, Message
-from tapestry.tables.append import append_annotations, append_messages
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_annotations, append_messages
 
 SignIn = Callable[[User], Client]
 World = dict[str, object]

@@ -21,8 +21,8 @@ from tapestry.ingest.command import ingest
 from tapestry.ingest.large_message import BEGINNING, MessageBytes
 from tapestry.ingest.parse import TOO_LARGE, parse
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import original
-from tapestry.tables.read import copies, message
+from tapestry.tables.read.messages import copies, message
+from tapestry.tables.read.originals import original
 
 PUBLIC = ("public",)
 FROM = b"From joe at x.org  Fri Jan  2 14:26:52 2004\n"

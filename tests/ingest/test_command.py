@@ -14,9 +14,9 @@ from tapestry.identity.content import message_id_of
 from tapestry.ingest.archive.files import open_archive_source
 from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
-from tapestry.tables.compact import MOST_SMALL
 from tapestry.tables.delta.log import Tables, snapshot
-from tapestry.tables.read import message
+from tapestry.tables.read.messages import message
+from tapestry.tables.write.compact import MOST_SMALL
 
 PUBLIC = ("public",)
 

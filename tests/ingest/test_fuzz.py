@@ -19,7 +19,8 @@ from tapestry.ingest.archive.files import count_messages, open_archive_source
 from tapestry.ingest.parse import UNREADABLE
 from tapestry.ingest.parse import parse
 from tapestry.ingest.parse import received_of
-from tapestry.tables.originals import Original, originals_to_arrow
+from tapestry.tables.read.originals import Original
+from tapestry.tables.read.originals import originals_to_arrow
 from tapestry.tables.rows import arrow_schema, to_arrow
 
 CALLS = SECOND

@@ -11,8 +11,8 @@ from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
 from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.stream import Item, MessageStream
-from tapestry.tables.append import Cursor, cursor_of
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import Cursor, cursor_of
 
 SIGNER = DeliverySigner(b"of this site")
 OURS = SIGNER.has_signed

@@ -13,8 +13,8 @@ from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.parse import parse
 from tapestry.ingest.stream import Item, MessageStream
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import original
-from tapestry.tables.read import copies, message
+from tapestry.tables.read.messages import copies, message
+from tapestry.tables.read.originals import original
 from tapestry.tables.rows import to_arrow
 
 PUBLIC = ("public",)

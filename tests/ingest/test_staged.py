@@ -11,8 +11,8 @@ from support.clocks import MemoryClock
 
 from tapestry.core.message import Message
 from tapestry.ingest.command import ingest
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 
 def mbox(path, messages):

@@ -31,7 +31,7 @@ from filters.site.work import services
 from filters.sources.models import Folder, Pull, Source
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
+from tapestry.tables.write.append import append_messages
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 

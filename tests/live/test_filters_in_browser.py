@@ -18,8 +18,8 @@ from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
 from tapestry.core.clock import DAY, WEEK, wall_clock
 from tapestry.core.message import Annotation, Message
-from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_annotations, append_messages
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

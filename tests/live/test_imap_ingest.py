@@ -14,8 +14,8 @@ from tapestry.core.errors import TapestryError
 from tapestry.ingest.command import ingest
 from tapestry.ingest.parse import TOO_LARGE
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import Original, original
-from tapestry.tables.read import copies, message
+from tapestry.tables.read.messages import copies, message
+from tapestry.tables.read.originals import Original, original
 
 pytestmark = pytest.mark.live
 

@@ -19,9 +19,9 @@ from filters.reading.models import OutboxAnnotation
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.ingest.parse import parse
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_messages
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

@@ -20,8 +20,8 @@ from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.imap import DELIVERED_KEYWORD
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import original
-from tapestry.tables.read import copies
+from tapestry.tables.read.messages import copies
+from tapestry.tables.read.originals import original
 
 pytestmark = pytest.mark.live
 

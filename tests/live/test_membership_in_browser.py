@@ -25,7 +25,7 @@ from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
 from tapestry.celery import app
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
+from tapestry.tables.write.append import append_messages
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

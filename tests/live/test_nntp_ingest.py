@@ -20,7 +20,7 @@ from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import ANYWHERE, Account
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import message
+from tapestry.tables.read.messages import message
 
 pytestmark = pytest.mark.live
 

@@ -25,8 +25,8 @@ from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.release import release
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

@@ -12,10 +12,10 @@ from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import Original
-from tapestry.tables.read import cards, same_message_id
+from tapestry.tables.read.messages import cards, same_message_id
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_messages
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

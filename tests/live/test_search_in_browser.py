@@ -20,8 +20,8 @@ from filters.site.work import services
 from tapestry.celery import app
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

@@ -7,8 +7,8 @@ from playwright.sync_api import expect
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

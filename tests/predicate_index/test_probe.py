@@ -11,9 +11,9 @@ from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.probe import SnapshotRows, candidate_keys
 from tapestry.predicate_index.store import PredicateIndex, index_entries
 from tapestry.query.context import Context
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables, snapshot
-from tapestry.tables.find import ReadLimit
+from tapestry.tables.read.find import ReadLimit
+from tapestry.tables.write.append import append_messages
 
 TEXTS = ("from joe@x.org", "about lunch", "two weeks old with no reply", "replied to by ann@x.org")
 

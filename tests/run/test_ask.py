@@ -11,8 +11,8 @@ from support.engines.sqlite_engine import engine_of
 from tapestry.core.message import Message
 from tapestry.query.context import Context
 from tapestry.run.ask import Instants, ask, find_instants
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 PUBLIC = ("public",)
 

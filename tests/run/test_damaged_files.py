@@ -14,10 +14,10 @@ from tapestry.core.message import Message
 from tapestry.predicate_index import files as stored_files
 from tapestry.predicate_index import store as index_store
 from tapestry.run.tick import tick
-from tapestry.tables import file_facts, find
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta import parquet_file
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.read import file_facts, find
+from tapestry.tables.write.append import append_messages
 
 
 @pytest.fixture

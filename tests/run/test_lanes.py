@@ -19,8 +19,8 @@ from tapestry.run.budgets import Budgets
 from tapestry.run.lanes import join_shared, run_proven, run_shared, run_unproven
 from tapestry.run.unproven import Portion, Portions, Turns
 from tapestry.run.window_cut import cut, half
-from tapestry.tables.append import advance_watermark, append_messages
 from tapestry.tables.delta.log import Tables, snapshot
+from tapestry.tables.write.append import advance_watermark, append_messages
 
 BUDGETS = Budgets(light=60.0)
 SLOW = "about slow with no reply"

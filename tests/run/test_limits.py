@@ -15,8 +15,8 @@ from tapestry.run.execute import Subscription, execute
 from tapestry.run.limits import MOST_SLOW, isolate, run_alike, run_isolated
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import LOCAL, connect
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables, snapshot
+from tapestry.tables.write.append import append_messages
 
 MANY = 400
 GIVEN_UP = []

@@ -19,8 +19,8 @@ from tapestry.plan.engine import TooManyError
 from tapestry.predicate_index import store as index_store
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.run.tick import tick
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 MEALS = ("lunch", "dinner")
 

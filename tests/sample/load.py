@@ -11,11 +11,12 @@ from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Annotation
 from tapestry.core.ports import Clock
 from tapestry.ingest.command import ingest
-from tapestry.tables.append import append_annotations
-from tapestry.tables.compact import compact
 from tapestry.tables.delta.log import Tables
-from tests.sample.letter import Letter, to_mbox
+from tests.sample.letter import Letter
+from tests.sample.letter import to_mbox
 from tests.sample.story import Event
+from tapestry.tables.write.append import append_annotations
+from tapestry.tables.write.compact import compact
 
 STEP = 2 * DAY
 """The events of this long are appended together: each append costs some 20 ms."""

@@ -48,7 +48,7 @@ RED = (
         16,
         400,
         "a power failure cut an entry that delta-rs wrote for a vacuum: the table was damaged",
-        "tests/tables/test_compact.py",
+        "tests/tables/write/test_compact.py",
     ),
     Red(
         1001,

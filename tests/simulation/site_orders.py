@@ -46,8 +46,8 @@ def append(messages: list[dict[str, Any]], cursor: tuple[str, int]) -> dict[str,
     from filters.site.work import services
     from filters.site.work.queue import TICK, run_soon
     from tapestry.core.message import Message
-    from tapestry.tables.append import Cursor, append_messages
-    from tapestry.tables.originals import Original
+    from tapestry.tables.read.originals import Original
+    from tapestry.tables.write.append import Cursor, append_messages
 
     originals = [Original(row["raw"]) for row in messages]
     sets = ("to", "cc", "newsgroups", "references")
@@ -67,7 +67,7 @@ def annotate(rows: list[dict[str, Any]]) -> dict[str, Any]:
     from filters.runs.store.filter_store import DjangoClock
     from filters.site.work import services
     from tapestry.core.message import Annotation
-    from tapestry.tables.append import append_annotations
+    from tapestry.tables.write.append import append_annotations
 
     receipt = append_annotations(services.tables(), DjangoClock(), [Annotation(**r) for r in rows])
     return {"ts": receipt.ts, "added": receipt.added}
@@ -253,8 +253,9 @@ def be_small() -> None:
     from filters.delivery import feeds
     from filters.inbox.appraisal import order
     from tapestry.deliver.timing import flood
-    from tapestry.tables import compact, hash_runs
     from tapestry.tables.delta import commit
+    from tapestry.tables.keys import hash_runs
+    from tapestry.tables.write import compact
 
     commit.CHECKPOINT_EVERY, hash_runs.TAIL_FILES = 12, 4
     compact.compact_small_files.__defaults__ = (8,)

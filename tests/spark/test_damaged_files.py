@@ -16,9 +16,9 @@ from tapestry.run.execute import Subscription, execute
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.local_rows import Limits
 from tapestry.spark.session import connect
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta import parquet_file
 from tapestry.tables.delta.log import Tables, snapshot
+from tapestry.tables.write.append import append_messages
 
 pytestmark = pytest.mark.spark
 

@@ -12,9 +12,9 @@ from tapestry.core.message import Annotation, Message
 from tapestry.core.schema import Type
 from tapestry.plan.relation import Field, KeyLookup, Relation, Statement, View
 from tapestry.spark.local_rows import Limits, LocalRows
-from tapestry.tables.append import append_annotations, append_messages
-from tapestry.tables.compact import compact
 from tapestry.tables.delta.log import Tables, snapshot
+from tapestry.tables.write.append import append_annotations, append_messages
+from tapestry.tables.write.compact import compact
 
 COLUMNS = {"msgid", "inreplyto", "references", "ts"}
 NEW = View("new", "messages", ((90, 10**6),))

@@ -19,8 +19,8 @@ from tapestry.spark import server as spark_server
 from tapestry.spark import session as spark_session
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import connect, is_lost, reconnect
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables, snapshot
+from tapestry.tables.write.append import append_messages
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 MANY = 3_000

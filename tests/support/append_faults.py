@@ -21,12 +21,12 @@ from support.clocks import FileClock
 from tapestry.core.clock import BEGINNING, HOUR, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
-from tapestry.tables.append import Cursor, advance_watermark, append_messages, cursor_of
-from tapestry.tables.compact import compact, compact_small_files
 from tapestry.tables.delta.log import Tables, snapshot
-from tapestry.tables.find import by_time
-from tapestry.tables.hash_runs import extend_index
-from tapestry.tables.originals import Original
+from tapestry.tables.keys.hash_runs import extend_index
+from tapestry.tables.read.find import by_time
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import Cursor, advance_watermark, append_messages, cursor_of
+from tapestry.tables.write.compact import compact, compact_small_files
 
 MESSAGES, BATCH = 20, 4
 FAULTS = ("die", "die", "full disk", "clock steps back", "killed", "runner killed")

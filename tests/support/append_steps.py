@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from unittest.mock import patch
 
-from tapestry.tables import append
+from tapestry.tables.write import append
 
 STEPS = ("locked", "read", "kept", "committed", "advanced")
 

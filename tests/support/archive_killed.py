@@ -15,8 +15,8 @@ from support.clocks import FileClock
 from tapestry.ingest import ingest_batch
 from tapestry.ingest.archive.files import open_archive_source
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
-from tapestry.tables.append import cursor_of
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import cursor_of
 
 
 def main(root: Path, mbox: str, batch: int, most: int) -> None:

@@ -13,9 +13,9 @@ from filters.compose.models import OutgoingMessage
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import PUBLIC
 from tapestry.ingest.parse import parse
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_messages
 
 MINE = ("public", "user:alice")
 """What alice may see."""

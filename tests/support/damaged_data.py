@@ -11,14 +11,15 @@ from tapestry.core.message import Annotation, Message
 from tapestry.predicate_index import files as index_files
 from tapestry.predicate_index import store as index_store
 from tapestry.predicate_index.store import IndexEntry, PredicateIndex
-from tapestry.tables import file_facts, find, hash_runs, runs
-from tapestry.tables.append import Cursor, append_annotations, append_messages
-from tapestry.tables.compact import compact
 from tapestry.tables.delta import log_check, log_state, parquet_file
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import Original
-from tapestry.tables.staging import Staging
-from tapestry.tables.tombstones import add_tombstones
+from tapestry.tables.keys import hash_runs, runs
+from tapestry.tables.keys.tombstones import add_tombstones
+from tapestry.tables.read import file_facts, find
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import Cursor, append_annotations, append_messages
+from tapestry.tables.write.compact import compact
+from tapestry.tables.write.staging import Staging
 
 MESSAGES = 24
 """In batches of four, of which the first half is merged into one file."""

@@ -26,8 +26,8 @@ from filters.site.work import encryption, services
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.message import Message
 from tapestry.deliver.http.signature import make_secret
-from tapestry.tables.append import append_messages
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_messages
 
 NAMES = ("ann", "bob")
 FILTERS = ("kept", "live")

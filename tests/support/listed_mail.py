@@ -8,8 +8,8 @@ from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore
 from tapestry.core.message import Message
 from tapestry.core.ports import Match as Found
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 
 def letters(tables: Tables, *msgids: str, root: str = "", audience: str = "public") -> None:

@@ -10,8 +10,8 @@ from filters.people.models import User
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Annotation, Message
-from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_annotations, append_messages
 
 SCORE = "SUM(a.number IN annotations: a.msgid = m.msgid AND a.kind = 'vote') > 0"
 

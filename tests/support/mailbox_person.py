@@ -8,7 +8,7 @@ from tapestry.core.clock import DAY, SECOND
 from tapestry.deliver.batch import Batch, DeliveredMatch
 from tapestry.deliver.ways.mailbox import MailboxSettings, deliver_to_mailbox
 from tapestry.servers.account import ANYWHERE, Account
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
 
 RECEIVED = 20_000 * DAY + 5 * SECOND
 

@@ -82,11 +82,11 @@ def go_on(end: int) -> None:
     from filters.runs.store.filter_store import DjangoClock
     from filters.site.work import services
     from filters.site.work.database import make_database_ready
-    from tapestry.tables import hash_runs
-    from tapestry.tables.append import Cursor, append_messages
-    from tapestry.tables.compact import compact
     from tapestry.tables.delta import commit
-    from tapestry.tables.originals import Original
+    from tapestry.tables.keys import hash_runs
+    from tapestry.tables.read.originals import Original
+    from tapestry.tables.write.append import Cursor, append_messages
+    from tapestry.tables.write.compact import compact
 
     # A small world has all that a large one has: checkpoints, and runs of the index.
     commit.CHECKPOINT_EVERY, hash_runs.TAIL_FILES = 4, 3

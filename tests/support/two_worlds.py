@@ -28,9 +28,9 @@ from filters.site.work import encryption, services
 from filters.sources.models import Source, Trial
 from tapestry.core.clock import HOUR, MINUTE, SECOND
 from tapestry.core.message import Annotation, Message
-from tapestry.tables.append import append_annotations, append_messages
-from tapestry.tables.compact import compact
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_annotations, append_messages
+from tapestry.tables.write.compact import compact
 
 SECRET = "SECRET"
 BEGIN = 1_900_000_000_000_000

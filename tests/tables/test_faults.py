@@ -9,9 +9,9 @@ from support.append_faults import MESSAGES, one_run, struck_once
 
 from tapestry.core.clock import BEGINNING
 from tapestry.tables.delta.log import Tables, snapshot
-from tapestry.tables.find import by_key, by_time
-from tapestry.tables.originals import original
-from tapestry.tables.read import copies
+from tapestry.tables.read.find import by_key, by_time
+from tapestry.tables.read.messages import copies
+from tapestry.tables.read.originals import original
 
 
 def check(root):

@@ -14,7 +14,7 @@ from filters.people import people
 from filters.people.requests import PersonRequest, wants_fragment
 from filters.site.work import services
 from tapestry.core.message import Message
-from tapestry.tables.read import copies, read_copy
+from tapestry.tables.read.messages import copies, read_copy
 
 
 @require_safe

@@ -34,8 +34,8 @@ from tapestry.deliver.ways import mailbox
 from tapestry.deliver.ways.mailbox import Confirmation, Mailbox, MailboxSettings, deliver_to_mailbox
 from tapestry.servers.account import Account
 from tapestry.servers.imap import explained
-from tapestry.tables.originals import Original
-from tapestry.tables.read import same_message_id
+from tapestry.tables.read.messages import same_message_id
+from tapestry.tables.read.originals import Original
 
 MOST = 100
 """Messages of one delivery."""

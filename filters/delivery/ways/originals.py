@@ -6,8 +6,8 @@ from filters.runs.models import SetAside
 from filters.site.work import services, set_aside
 from tapestry.core.errors import OwnFaultError
 from tapestry.core.surroundings import is_unforeseen
-from tapestry.tables.originals import Original, original
-from tapestry.tables.read import copies
+from tapestry.tables.read.messages import copies
+from tapestry.tables.read.originals import Original, original
 
 SET_ASIDE = "An error of this site (number {number}): its operator sees why."
 """Of a message that raises an error where it is to be delivered."""

@@ -35,8 +35,8 @@ from tapestry.core.files.file_lock import file_lock
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.delta.log import Tables, newest_instant
-from tapestry.tables.find import by_time
-from tapestry.tables.read import lookup
+from tapestry.tables.read.find import by_time
+from tapestry.tables.read.messages import lookup
 
 ROWS = 2000
 """Appraisals that are computed in one transaction."""

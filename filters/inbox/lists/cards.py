@@ -30,7 +30,7 @@ from filters.site.work.bulk import update_rows
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import CARD, lookup
+from tapestry.tables.read.messages import CARD, lookup
 
 STALE_MATCHES = 20_000
 """Matches that are refreshed in one transaction."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import lookup
+from tapestry.tables.read.messages import lookup
 
 MAX_ROWS = 6
 """Evidence rows that are kept of one match."""

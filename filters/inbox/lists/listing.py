@@ -40,7 +40,7 @@ from filters.runs.store.schedule import is_due, is_waiting, plan_held
 from filters.site.work import services
 from filters.site.work.batching import KEYS, in_batches
 from tapestry.core.clock import BEGINNING, wall_clock
-from tapestry.tables.read import same_message_id
+from tapestry.tables.read.messages import same_message_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from tapestry.core.message import PUBLIC
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.delta.data_files import DataFile
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import lookup, narrowest_by_msgid, narrowest_first
+from tapestry.tables.read.messages import lookup, narrowest_by_msgid, narrowest_first
 
 STEPS = 8
 """Parents above a message that are looked up, at most, until one has a card or References."""

@@ -22,7 +22,7 @@ from tapestry.plan.compile import compile_due
 from tapestry.plan.explanation import explanation
 from tapestry.plan.witnesses import Witnesses, witnesses
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import lookup
+from tapestry.tables.read.messages import lookup
 
 MOST_NAMES = 20
 """Names that are kept of those who voted or replied; the others are counted."""

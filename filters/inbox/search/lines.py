@@ -16,7 +16,7 @@ from filters.site.work import services
 from tapestry.core.schema import MESSAGES
 from tapestry.deliver.one_line import one_line
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import (
+from tapestry.tables.read.messages import (
     CARD,
     Card,
     card_of,

@@ -14,7 +14,7 @@ from filters.site.work import services
 from filters.site.work.batching import batched
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.read import lookup, narrowest_by_msgid
+from tapestry.tables.read.messages import lookup, narrowest_by_msgid
 
 MOST = 10_000
 """Results that are selected at once: those that no filter found get their cards meanwhile."""

@@ -24,9 +24,9 @@ from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Annotation
 from tapestry.core.schema import RETRACTION
-from tapestry.tables.append import append_annotations
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import annotations_on
+from tapestry.tables.read.messages import annotations_on
+from tapestry.tables.write.append import append_annotations
 
 BATCH = 500
 

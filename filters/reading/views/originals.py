@@ -12,8 +12,8 @@ from filters.people.requests import PersonRequest
 from filters.reading import reading
 from filters.site.work import services
 from tapestry.mime.charset import decode
-from tapestry.tables.originals import Original
-from tapestry.tables.originals import original as read_original
+from tapestry.tables.read.originals import Original
+from tapestry.tables.read.originals import original as read_original
 
 SHOWN = 256 * 1024
 """Bytes of an original that its page shows; the file has all of them."""

@@ -24,7 +24,7 @@ from filters.site.work.batching import in_batches
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.delta.data_files import DataFile
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import lookup, narrowest_first
+from tapestry.tables.read.messages import lookup, narrowest_first
 
 Pair = tuple[str, str]
 """The msgid and the audience of a copy."""

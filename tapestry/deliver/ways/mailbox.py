@@ -27,7 +27,7 @@ from tapestry.deliver.imap.message_identity import MessageIdentity
 from tapestry.identity.content import is_copy
 from tapestry.servers.account import TIMEOUT, Account, RefusedError
 from tapestry.servers.imap import connected, explained
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
 
 LEFT = "Left"
 """The folder, below that of a live filter, of the messages that no longer match."""

@@ -20,7 +20,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.ingest.archive.mbox import entries, open_archive
 from tapestry.ingest.large_message import MessageBytes
 from tapestry.ingest.stream import CursorOf, Item, Resumed
-from tapestry.tables.append import Cursor
+from tapestry.tables.write.append import Cursor
 
 FEW = 2000
 """Files from which on a directory has a cursor: fewer are one append, or are soon read again."""

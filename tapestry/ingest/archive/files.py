@@ -28,7 +28,7 @@ from tapestry.ingest.archive.mbox import (
 )
 from tapestry.ingest.large_message import MessageBytes
 from tapestry.ingest.stream import CursorOf, Item, MessageStream, Resumed
-from tapestry.tables.append import Cursor
+from tapestry.tables.write.append import Cursor
 
 _HEADER = re.compile(
     rb"^(?:From|To|Date|Subject|Message-ID|Received|Return-Path|Delivered-To|MIME-Version|"

@@ -14,9 +14,8 @@ from tapestry.core.files.sorted_hashes import MappedHashes
 from tapestry.core.files.sorted_hashes import SortedHashes
 from tapestry.core.files.sorted_hashes import contains
 from tapestry.core.files.sorted_hashes import hash_texts
-from tapestry.core.mirror import read_mirror
+from tapestry.core.files.mirror import read_mirror
 from tapestry.core.schema import INDEXED, MESSAGES
-from tapestry.tables import hash_runs
 from tapestry.tables.check.log_files import LogContent
 from tapestry.tables.check.log_files import read_log
 from tapestry.tables.check.report import BY_ITSELF
@@ -25,11 +24,12 @@ from tapestry.tables.check.report import Report
 from tapestry.tables.check.log_files import check_mirrors
 from tapestry.tables.check.report import RESTORE
 from tapestry.tables.delta.parquet_file import open_parquet, verify_whole
-from tapestry.tables.file_facts import facts_of
+from tapestry.tables.keys import hash_runs
+from tapestry.tables.keys.runs import SUFFIX
+from tapestry.tables.keys.tombstones import tombstone_directories
+from tapestry.tables.read.file_facts import facts_of
 from tapestry.tables.rows import ORIGINALS, bounded
-from tapestry.tables.runs import SUFFIX
-from tapestry.tables.staging import verify_batch
-from tapestry.tables.tombstones import tombstone_directories
+from tapestry.tables.write.staging import verify_batch
 
 DATA, INDEX, STAGING = "data files", "indexes", "staged imports"
 TOMBSTONES, REMOVALS = "tombstones", "removals that did not end"

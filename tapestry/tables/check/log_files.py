@@ -28,12 +28,12 @@ from tapestry.tables.delta.log_check import POINTER
 from tapestry.tables.delta.log_check import checkpoints
 from tapestry.tables.delta.log_check import entries
 from tapestry.tables.delta.log_check import pointed_at
-from tapestry.core.mirror import mirrored_by
-from tapestry.core.mirror import mirrors_of
-from tapestry.core.mirror import read_mirror
 from tapestry.tables.check.report import RESTORE
 from tapestry.tables.delta.log_check import mirrored
 from tapestry.tables.delta.log_check import version_of
+from tapestry.core.files.mirror import mirrored_by
+from tapestry.core.files.mirror import mirrors_of
+from tapestry.core.files.mirror import read_mirror
 from tapestry.tables.delta.log_entry import Action, entry_path, parse_entry
 
 LOG = "logs"

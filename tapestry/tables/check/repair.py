@@ -12,16 +12,16 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.files.checksummed_file import ChecksummedFile
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.durable import whole_file
-from tapestry.core.mirror import is_mirror
-from tapestry.core.mirror import mend
-from tapestry.core.mirror import remove_mirrored
-from tapestry.core.mirror import renew
+from tapestry.core.files.mirror import is_mirror
+from tapestry.core.files.mirror import mend
+from tapestry.core.files.mirror import remove_mirrored
+from tapestry.core.files.mirror import renew
 from tapestry.core.schema import INDEXED
 from tapestry.tables.check.data import check_tables
 from tapestry.tables.check.report import BY_ITSELF, RESTORE, Damage, Report
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_check import check_log
-from tapestry.tables.hash_runs import extend_index
+from tapestry.tables.keys.hash_runs import extend_index
 from tapestry.tables.rows import ORIGINALS
 
 

@@ -24,8 +24,8 @@ import pyarrow as pa
 from deltalake import Schema
 
 from tapestry.core.files.durable import sync_directory
+from tapestry.core.files.mirror import write_mirror
 from tapestry.core.log import line
-from tapestry.core.mirror import write_mirror
 from tapestry.tables.delta.log_entry import Action, add_action, entry_bytes, entry_path, now_ms
 
 log = logging.getLogger(__name__)

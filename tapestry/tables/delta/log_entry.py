@@ -21,8 +21,8 @@ from zlib import crc32
 
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.damage import mended
-from tapestry.core.mirror import read_mirror
-from tapestry.core.mirror import write_again
+from tapestry.core.files.mirror import read_mirror
+from tapestry.core.files.mirror import write_again
 
 Action = Mapping[str, Any]
 

@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 from tapestry.core.clock import MINUTE
 from tapestry.core.message import PUBLIC
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.compact import compact
 from tapestry.tables.delta.commit import commit
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_check import make_checkpoint
 from tapestry.tables.rows import arrow_schema
+from tapestry.tables.write.compact import compact
 
 BEGIN = 1_400_000_000_000_000
 REPLIES = 0.6

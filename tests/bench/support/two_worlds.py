@@ -26,11 +26,11 @@ from filters.people.models import User
 from filters.sources.models import Source
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.compact import compact
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.hash_runs import extend_index
 from tests.bench.support import mail
 from tests.bench.support.votes import append_dated
+from tapestry.tables.keys.hash_runs import extend_index
+from tapestry.tables.write.compact import compact
 
 OTHERS = 500
 """People whose mail is hidden; all share a group."""

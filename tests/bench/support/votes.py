@@ -11,7 +11,7 @@ from tapestry.core.message import Annotation, Message
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.delta.commit import commit
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.hash_runs import extend_index
+from tapestry.tables.keys.hash_runs import extend_index
 from tapestry.tables.rows import dated, to_arrow
 
 VOTES = 1000

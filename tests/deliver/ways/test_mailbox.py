@@ -11,7 +11,7 @@ from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.deliver.batch import Batch, DeliveredMatch
 from tapestry.deliver.ways import mailbox
 from tapestry.deliver.ways.mailbox import MailboxSettings, deliver_to_mailbox, preview
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
 
 
 class FakeMailbox(FakeImap):

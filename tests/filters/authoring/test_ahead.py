@@ -18,8 +18,8 @@ from filters.people.models import User
 from filters.runs.models import Clock, SetAside
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("tables")]
 

@@ -16,8 +16,8 @@ from filters.authoring import lifecycle
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Annotation, Message
-from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_annotations, append_messages
 
 SignIn = Callable[[User], Client]
 

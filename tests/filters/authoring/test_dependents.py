@@ -24,8 +24,8 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.surroundings import NobodysFaultError
 from tapestry.run import own_windows, suspects
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 pytestmark = pytest.mark.usefixtures("engine")
 

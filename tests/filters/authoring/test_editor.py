@@ -18,8 +18,8 @@ from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import BEGINNING
 from tapestry.core.message import Message
 from tapestry.query.phrases.catalogue import KINDS
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 SignIn = Callable[[User], Client]
 

@@ -12,7 +12,7 @@ from filters.authoring import known_names as reading
 from filters.authoring.known_names import FRESH, KEPT, OLD, SHOWN_AFTER, begin_reading, known_names
 from tapestry.core.errors import TapestryError
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.recent_names import Names
+from tapestry.tables.read.recent_names import Names
 
 PUBLIC = ("public",)
 

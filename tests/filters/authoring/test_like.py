@@ -14,8 +14,8 @@ from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Message
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 SignIn = Callable[[User], Client]
 

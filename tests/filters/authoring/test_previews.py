@@ -15,8 +15,8 @@ from filters.runs.store.filter_store import DjangoClock
 from filters.upkeep.forgetting import forget
 from tapestry.core.message import Message
 from tapestry.plan.engine import TooSlowError
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 SignIn = Callable[[User], Client]
 

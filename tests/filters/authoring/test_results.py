@@ -16,8 +16,8 @@ from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import DAY, WEEK, wall_clock
 from tapestry.core.message import Annotation, Message
-from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_annotations, append_messages
 
 SignIn = Callable[[User], Client]
 

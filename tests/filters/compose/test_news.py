@@ -15,8 +15,8 @@ from filters.people.models import User
 from filters.sources.models import Source
 from tapestry.compose.transmission import Transmission
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import copies
-from tapestry.tables.thread import thread
+from tapestry.tables.read.messages import copies
+from tapestry.tables.read.thread import thread
 
 
 @pytest.fixture

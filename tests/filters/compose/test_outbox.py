@@ -22,8 +22,8 @@ from tapestry.compose.transmission import Transmission
 from tapestry.core.clock import DAY, HOUR, SECOND, wall_clock
 from tapestry.servers.account import ConnectionLostError, RefusedError
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import copies
-from tapestry.tables.thread import thread
+from tapestry.tables.read.messages import copies
+from tapestry.tables.read.thread import thread
 
 
 @pytest.fixture

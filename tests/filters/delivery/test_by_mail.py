@@ -25,9 +25,9 @@ from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.message import Annotation, Message
 from tapestry.deliver.batch import Outcome
-from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_annotations, append_messages
 
 MakeDestination = Callable[..., Destination]
 

@@ -24,9 +24,9 @@ from filters.site.work.encryption import encrypt
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.deliver.ways import mailbox as way
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_messages
 
 pytestmark = pytest.mark.live
 

@@ -29,8 +29,8 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.message import Annotation
 from tapestry.ingest.ingest_batch import Tally
-from tapestry.tables.append import append_annotations
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_annotations
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 

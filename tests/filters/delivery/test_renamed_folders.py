@@ -20,7 +20,7 @@ from filters.site.work import services
 from filters.site.work.encryption import encrypt
 from tapestry.core.clock import wall_clock
 from tapestry.servers.imap import UNREADABLE, listed_folders
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
 
 pytestmark = pytest.mark.live
 

@@ -15,7 +15,7 @@ from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from filters.sources.models import Folder, Pull, Source
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
+from tapestry.tables.write.append import append_messages
 
 SignIn = Callable[[User], Client]
 

@@ -158,7 +158,7 @@ def test_an_open_message_that_is_not_yours_is_not_shown(
 def test_a_long_list_comes_in_pages(mail: Tables, alice: User, as_user: SignIn) -> None:
     from filters.runs.store.filter_store import DjangoClock
     from tapestry.core.message import Message
-    from tapestry.tables.append import append_messages
+    from tapestry.tables.write.append import append_messages
 
     many = [Message(f"m{i}@example.org", subject=f"Number {i}.") for i in range(120)]
     append_messages(mail, DjangoClock(), many)

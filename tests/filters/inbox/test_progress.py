@@ -21,8 +21,8 @@ from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.site.work import set_aside
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.ports import Match as Found
-from tapestry.tables.append import advance_watermark
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import advance_watermark
 
 SignIn = Callable[[User], Client]
 

@@ -16,7 +16,7 @@ from filters.people.models import User
 from filters.site.work import services
 from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
-from tapestry.tables.read import copies
+from tapestry.tables.read.messages import copies
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from filters.site.work import services
 from filters.upkeep.forgetting import forget
 from tapestry.core.message import Message
 from tapestry.ingest.command import ingest
-from tapestry.tables.append import append_messages
-from tapestry.tables.audience_markers import has_rows, mark_audiences
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
+from tapestry.tables.write.audience_markers import has_rows, mark_audiences
 
 AsUser = Callable[[User], Client]
 

@@ -20,10 +20,10 @@ from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.message_states import reading_state
 from filters.sources.models import Source
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import Original
-from tapestry.tables.read import annotations_on
+from tapestry.tables.read.messages import annotations_on
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_messages
 
 SignIn = Callable[[User], Client]
 

@@ -9,8 +9,8 @@ import pytest
 
 from filters.people.models import User
 from filters.reading import reading
-from tapestry.tables import read
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.read import messages as read
 
 HTMX = {"HX-Request": "true"}
 PLAN = {"id": "plan@example.org", "in": "public"}

@@ -19,8 +19,8 @@ from filters.reading.rendering.html import policy
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Annotation, Message
 from tapestry.ingest.command import ingest
-from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_annotations, append_messages
 
 SignIn = Callable[[User], Client]
 
@@ -263,7 +263,7 @@ def test_a_thread_that_goes_on_says_so(mail: Tables, alice, as_user: SignIn, mon
     client = as_user(alice)
     assert "goes on" not in get(client, msgid="plan@example.org").content.decode()
     append_messages(mail, DjangoClock(), [Message("last@x", inreplyto="reply@example.org")])
-    monkeypatch.setattr("tapestry.tables.thread.DEEPEST", 1)
+    monkeypatch.setattr("tapestry.tables.read.thread.DEEPEST", 1)
     page = get(client, msgid="plan@example.org").content.decode()
     assert "of a conversation of more than 3 messages; the thread goes on" in page
 

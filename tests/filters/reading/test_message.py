@@ -11,7 +11,7 @@ from filters.people.models import User
 from filters.reading.annotations.outbox import append_outbox
 from filters.reading.models import OutboxAnnotation
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import annotations_on
+from tapestry.tables.read.messages import annotations_on
 
 SignIn = Callable[[User], Client]
 

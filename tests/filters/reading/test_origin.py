@@ -15,9 +15,9 @@ from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.mime.authentication import LONGEST, authentication_of
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_messages
 
 SignIn = Callable[[User], Client]
 

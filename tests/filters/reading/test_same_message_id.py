@@ -14,9 +14,9 @@ from filters.people.models import User
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_messages
 
 SignIn = Callable[[User], Client]
 

@@ -34,8 +34,8 @@ from tapestry.core.ports import DueFilter
 from tapestry.query.frontend import read
 from tapestry.run import own_windows
 from tapestry.run.unproven import Turns
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 WORD = "zyzzyva"
 TEXTS = {

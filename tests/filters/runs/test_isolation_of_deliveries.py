@@ -36,8 +36,8 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.deliver.http.push_keys import read_subscription
 from tapestry.deliver.http.signature import make_secret
-from tapestry.tables.append import append_messages
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_messages
 
 MSGIDS = ("one", "two")
 

@@ -47,7 +47,7 @@ from filters.sources.models import Source
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
 from tapestry.ingest import unavailable
-from tapestry.tables.append import append_messages
+from tapestry.tables.write.append import append_messages
 
 pytestmark = pytest.mark.django_db
 

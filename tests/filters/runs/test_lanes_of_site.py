@@ -22,8 +22,8 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, Message
 from tapestry.plan.engine import EngineStuckError, TooSlowError
 from tapestry.run.unproven import Turns
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 pytestmark = pytest.mark.usefixtures("engine")
 

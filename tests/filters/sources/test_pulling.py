@@ -30,8 +30,8 @@ from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.ingest import ingest_batch
 from tapestry.ingest import pull as pull_account
 from tapestry.ingest.pull import FolderReport
-from tapestry.tables.append import Receipt
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import Receipt
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -36,13 +36,13 @@ from filters.upkeep import check_data, forgetting
 from filters.upkeep.forgetting import forget, forget_old
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
-from tapestry.tables import forget as forgetting_of_rows
-from tapestry.tables.append import Receipt, append_annotations, append_messages
 from tapestry.tables.check.report import Report
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.forget import Forgotten
-from tapestry.tables.forget import forget as forget_rows
-from tapestry.tables.read import annotations_on, message
+from tapestry.tables.forget import forget as forgetting_of_rows
+from tapestry.tables.forget.forget import Forgotten
+from tapestry.tables.forget.forget import forget as forget_rows
+from tapestry.tables.read.messages import annotations_on, message
+from tapestry.tables.write.append import Receipt, append_annotations, append_messages
 
 EVERYBODY = ("public", "user:alice", "group:parc")
 

@@ -27,9 +27,9 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.disk_space import DiskFullError
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
-from tapestry.tables.compact import compact
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
+from tapestry.tables.write.compact import compact
 
 FULL = "The disk of this site is full."
 MORE_THAN_THERE_IS = str(1 << 40)

@@ -17,8 +17,8 @@ from filters.upkeep.later import add_later, end_restore, write_later
 from filters.upkeep.manifest import read_manifest
 from tapestry.core.message import Message
 from tapestry.ingest.unavailable import STATE
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 pytestmark = pytest.mark.django_db
 

@@ -16,9 +16,9 @@ from filters.runs.store.filter_store import DjangoClock
 from filters.upkeep import retention
 from tapestry.core.clock import DAY, HOUR, parse_instant
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import message
+from tapestry.tables.read.messages import message
+from tapestry.tables.write.append import append_messages
 
 KEPT = DAY
 YEARS = 3650 * DAY

@@ -15,7 +15,7 @@ PLANTS = (
     ),
     Plant(
         "a watermark may be behind the last append",
-        "tapestry.tables.append",
+        "tapestry.tables.write.append",
         "advance_watermark",
         "watermark_instant(now(), max(locked.last, newest))",
         "watermark_instant(now(), 0)",
@@ -23,7 +23,7 @@ PLANTS = (
     ),
     Plant(
         "a copy for another audience is a duplicate",
-        "tapestry.tables.deduplicate",
+        "tapestry.tables.write.deduplicate",
         "Deduplicator.new_keys",
         "keys.append(message[0])",
         "keys.append(None if message[0] in {msgid for msgid, _ in stored} else message[0])",
@@ -31,7 +31,7 @@ PLANTS = (
     ),
     Plant(
         "a forged copy takes no place",
-        "tapestry.tables.deduplicate",
+        "tapestry.tables.write.deduplicate",
         "Deduplicator._key",
         "self._copies.add(copy)",
         "return None",
@@ -39,7 +39,7 @@ PLANTS = (
     ),
     Plant(
         "contents are compared without the body",
-        "tapestry.tables.deduplicate",
+        "tapestry.tables.write.deduplicate",
         "Deduplicator._key",
         "if first == content:",
         "if first is not None and first[:2] == content[:2]:",
@@ -47,7 +47,7 @@ PLANTS = (
     ),
     Plant(
         "retractions are looked for in the newest files alone",
-        "tapestry.tables.retractions",
+        "tapestry.tables.read.retractions",
         "retracted_between",
         "rows = by_key(files, root,",
         "rows = by_key(retraction_files(files), root,",
@@ -55,7 +55,7 @@ PLANTS = (
     ),
     Plant(
         "a slice of time lacks its last instant",
-        "tapestry.tables.find",
+        "tapestry.tables.read.find",
         "within",
         "mask |= (instants > low) & (instants <= high)",
         "mask |= (instants > low) & (instants < high)",
@@ -63,7 +63,7 @@ PLANTS = (
     ),
     Plant(
         "row groups that begin where a window ends are skipped",
-        "tapestry.tables.find",
+        "tapestry.tables.read.find",
         "_overlapping",
         "(low <= slice_[1])",
         "(low < slice_[1])",
@@ -71,7 +71,7 @@ PLANTS = (
     ),
     Plant(
         "a lookup by audience finds everybody's rows",
-        "tapestry.tables.find",
+        "tapestry.tables.read.find",
         "by_key",
         "if audiences is not None:\n        rows =",
         "if audiences is not None and not root:\n        rows =",
@@ -79,7 +79,7 @@ PLANTS = (
     ),
     Plant(
         "rows newer than the index are not scanned",
-        "tapestry.tables.find",
+        "tapestry.tables.read.find",
         "by_key",
         "for data_file in files.after(indexed):",
         "for data_file in files.after(indexed)[1:]:",
@@ -87,7 +87,7 @@ PLANTS = (
     ),
     Plant(
         "a run of the index lacks its last instant",
-        "tapestry.tables.hash_runs",
+        "tapestry.tables.keys.hash_runs",
         "_extend",
         "(places[:, 0] <= high)",
         "(places[:, 0] < high)",
@@ -95,7 +95,7 @@ PLANTS = (
     ),
     Plant(
         "a merge of runs keeps the newer alone",
-        "tapestry.tables.runs",
+        "tapestry.tables.keys.runs",
         "Runs.add",
         "self._open(older).load().merge(self._open(newer).load())",
         "self._open(newer).load()",
@@ -103,7 +103,7 @@ PLANTS = (
     ),
     Plant(
         "compaction drops rows of large files",
-        "tapestry.tables.compact",
+        "tapestry.tables.write.compact",
         "_write_sorted",
         "if not rows.num_rows:",
         "if not rows.num_rows or row_count and rows.num_rows > 3:",
@@ -111,7 +111,7 @@ PLANTS = (
     ),
     Plant(
         "compaction does not remove what it has merged",
-        "tapestry.tables.compact",
+        "tapestry.tables.write.compact",
         "rewrite",
         "for data_file in data_files\n",
         "for data_file in data_files[1:]\n",
@@ -143,7 +143,7 @@ PLANTS = (
     ),
     Plant(
         "bounds of a merged file are those of its last rows",
-        "tapestry.tables.compact",
+        "tapestry.tables.write.compact",
         "_write_sorted",
         "bounds[column] = min(low, bounds[column][0]), max(high, bounds[column][1])",
         "bounds[column] = low, high",

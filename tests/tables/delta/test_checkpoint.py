@@ -15,9 +15,9 @@ from support.power_loss import SHARES, Disk, read_records, recording
 from support.preloaded import build
 
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta import log_check, log_state
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 MAKE = """
 import sys

@@ -22,17 +22,17 @@ from support.clocks import MemoryClock
 from tapestry.core.message import Message
 from tapestry.core.schema import MESSAGES
 from tapestry.predicate_index.files import files_of, write_rows
-from tapestry.tables.append import Cursor, append_messages
-from tapestry.tables.compact import compact
 from tapestry.tables.delta.draft import Draft, Outcome
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_entry import read_entry
 from tapestry.tables.delta.log_state import log_state
-from tapestry.tables.forget import forget
-from tapestry.tables.originals import Original
-from tapestry.tables.publish import publish
+from tapestry.tables.forget.forget import forget
+from tapestry.tables.read.originals import Original
 from tapestry.tables.rows import ORIGINALS
-from tapestry.tables.staging import Staging
+from tapestry.tables.write.append import Cursor, append_messages
+from tapestry.tables.write.compact import compact
+from tapestry.tables.write.publish import publish
+from tapestry.tables.write.staging import Staging
 
 PARTS = ("delta/draft", "delta/commit")
 """What runs from the link on, beside the file of who commits."""
@@ -107,15 +107,15 @@ def publish_staged(root: Path) -> None:
 
 
 WRITERS: dict[str, tuple[Callable[[Path], Any], Callable[[Path], Any], int]] = {
-    "tables/append": (make_mail, lambda root: append(root, 4), 4),
-    "tables/publish": (stage, publish_staged, 6),
-    "tables/compact": (make_mail, lambda root: compact(Tables(root)), 3),
-    "tables/forget": (
+    "write/append": (make_mail, lambda root: append(root, 4), 4),
+    "write/publish": (stage, publish_staged, 6),
+    "write/compact": (make_mail, lambda root: compact(Tables(root)), 3),
+    "forget/forget": (
         make_mail_of_joe, lambda root: forget(Tables(root), MemoryClock(), "user:joe"), 3),
 }  # fmt: skip
 
 
-REPEATED = ("tables/append", "tables/publish", "tables/forget")
+REPEATED = ("write/append", "write/publish", "forget/forget")
 """Writers that are called again after an error: what they committed is not there twice."""
 
 

@@ -15,10 +15,10 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.schema import COLUMNS
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.data_files import DataFile
 from tapestry.tables.delta.log import Tables, newest_instant, snapshot
 from tapestry.tables.rows import arrow_schema
+from tapestry.tables.write.append import append_messages
 
 
 @pytest.fixture

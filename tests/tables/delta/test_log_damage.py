@@ -11,12 +11,12 @@ from deltalake import DeltaTable
 from support.clocks import MemoryClock
 
 from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.mirror import mirrors_of
 from tapestry.core.message import Message
-from tapestry.core.mirror import mirrors_of
-from tapestry.tables.append import Cursor, append_messages, cursor_of
-from tapestry.tables.compact import compact
 from tapestry.tables.delta import log_check, log_entry, log_state
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import Cursor, append_messages, cursor_of
+from tapestry.tables.write.compact import compact
 
 
 @pytest.fixture

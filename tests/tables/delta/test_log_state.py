@@ -11,15 +11,15 @@ from support.clocks import MemoryClock
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
-from tapestry.tables.append import Cursor, append_messages, cursor_of
-from tapestry.tables.compact import compact
 from tapestry.tables.delta import log_state
 from tapestry.tables.delta.commit import CHECKPOINT_EVERY, commit
 from tapestry.tables.delta.data_files import data_files_of
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_state import LogState
-from tapestry.tables.forget import forget
+from tapestry.tables.forget.forget import forget
 from tapestry.tables.rows import stamped, to_arrow
+from tapestry.tables.write.append import Cursor, append_messages, cursor_of
+from tapestry.tables.write.compact import compact
 
 
 @pytest.fixture

@@ -12,9 +12,6 @@ from support.clocks import MemoryClock
 
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
-from tapestry.tables import file_facts, find
-from tapestry.tables.append import append_messages
-from tapestry.tables.compact import compact
 from tapestry.tables.delta import parquet_file
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.parquet_file import (
@@ -22,8 +19,11 @@ from tapestry.tables.delta.parquet_file import (
     verify_whole,
     write_parquet,
 )
-from tapestry.tables.find import by_key
-from tapestry.tables.read import message
+from tapestry.tables.read import file_facts, find
+from tapestry.tables.read.find import by_key
+from tapestry.tables.read.messages import message
+from tapestry.tables.write.append import append_messages
+from tapestry.tables.write.compact import compact
 
 
 def forget_what_is_known():

@@ -32,7 +32,7 @@ from filters.people.models import User
 from filters.site.work import services
 from tapestry.core.files.disk_space import require_room
 from tapestry.tables.backup import files_kept
-from tapestry.tables.belongings import annotations_by, messages_of
+from tapestry.tables.forget.belongings import annotations_by, messages_of
 
 ROOM_EVERY = 256
 """Messages after which it is seen again whether the disk has room."""

@@ -16,7 +16,7 @@ from filters.site.work import services
 from tapestry.core.clock import format_instant, to_datetime
 from tapestry.core.errors import TapestryError
 from tapestry.run.ask import ask
-from tapestry.tables.read import Card
+from tapestry.tables.read.messages import Card
 
 
 class Command(TapestryCommand):

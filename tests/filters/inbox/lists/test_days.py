@@ -17,8 +17,8 @@ from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import DAY, HOUR, MINUTE, to_instant, wall_clock
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 SignIn = Callable[[User], Client]
 

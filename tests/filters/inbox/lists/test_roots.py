@@ -15,9 +15,9 @@ from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Message
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import lookup
+from tapestry.tables.read.messages import lookup
+from tapestry.tables.write.append import append_messages
 
 
 def append(tables: Tables, *messages: Message) -> None:

@@ -18,8 +18,8 @@ from filters.runs.store.filter_store import DjangoClock
 from filters.upkeep.forgetting import forget
 from tapestry.core.clock import DAY, HOUR, to_instant, wall_clock
 from tapestry.core.message import Message
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 pytestmark = pytest.mark.usefixtures("engine")
 

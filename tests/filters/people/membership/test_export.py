@@ -24,9 +24,9 @@ from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.files.disk_space import DiskFullError
 from tapestry.core.message import Annotation, Message
-from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.originals import Original
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_annotations, append_messages
 
 SignIn = Callable[[User], Client]
 

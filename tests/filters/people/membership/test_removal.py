@@ -32,10 +32,10 @@ from filters.runs.store.filter_store import DjangoClock
 from filters.sources.models import Source
 from filters.upkeep.forgetting import forget
 from tapestry.core.message import PUBLIC, Annotation
-from tapestry.tables.append import append_annotations
-from tapestry.tables.audience_markers import has_rows
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read import annotations_on, copies
+from tapestry.tables.read.messages import annotations_on, copies
+from tapestry.tables.write.append import append_annotations
+from tapestry.tables.write.audience_markers import has_rows
 
 SignIn = Callable[[User], Client]
 

@@ -24,9 +24,9 @@ from filters.sources.models import Source
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.message import Message
 from tapestry.plan.engine import EngineStuckError
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_state import log_state
+from tapestry.tables.write.append import append_messages
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ from filters.site.work import set_aside
 from tapestry.core.clock import DAY, to_instant, wall_clock
 from tapestry.core.message import Message
 from tapestry.core.ports import Change, Match
-from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 
 STORE = DjangoFilterStore()
 END = 100

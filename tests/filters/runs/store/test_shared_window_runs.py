@@ -21,8 +21,8 @@ from filters.site.work import services
 from tapestry.core.message import Annotation, Message
 from tapestry.predicate_index import store
 from tapestry.run.ask import ask
-from tapestry.tables.append import append_annotations, append_messages
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_annotations, append_messages
 
 HOUR = 3_600_000_000
 

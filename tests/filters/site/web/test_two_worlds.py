@@ -32,7 +32,8 @@ from filters.reading.models import OutboxAnnotation
 from filters.runs.models import Heartbeat
 from filters.site.work import services
 from tapestry.run import ask
-from tapestry.tables import read, recent_names, thread
+from tapestry.tables.read import messages as read
+from tapestry.tables.read import recent_names, thread
 
 World = dict[str, str]
 

@@ -1,0 +1,216 @@
+"""Remove rows for good: from the tables, the originals, the index and the history.
+
+The tables are append-only, except that a person's mail can be forgotten, and mail can have a
+retention time.  Files with such rows are written again without them, and the old ones are
+deleted; so are the log's older entries and the index.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import time
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tapestry.core.files.checksummed_file import ChecksummedFile
+from tapestry.core.files.checksummed_file import write_checksummed
+from tapestry.core.files.durable import make_directory
+from tapestry.core.files.file_lock import FOREVER
+from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.mirror import read_mirrored
+from tapestry.core.files.mirror import remove_mirrored
+from tapestry.core.files.mirror import write_mirror
+from tapestry.core.log import event
+from tapestry.core.message import audience_digest
+from tapestry.core.ports import Clock
+from tapestry.core.schema import ANNOTATIONS, INDEXED, KEY_COLUMN, MESSAGES
+from tapestry.tables.delta.data_files import DataFile
+from tapestry.tables.delta.draft import Draft
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.log_check import drop_history
+from tapestry.tables.delta.parquet_file import read_parquet
+from tapestry.tables.keys.hash_runs import extend_index
+from tapestry.tables.keys.tombstones import (
+    add_tombstones,
+    delete_tombstones,
+    mark_history_incomplete,
+)
+from tapestry.tables.rows import ORIGINALS
+from tapestry.tables.write.compact import (
+    KEEP_HOURS,
+    commit_rewritten,
+    drop_old_files,
+    merging,
+    rewrite,
+)
+from tapestry.tables.write.staging import set_aside_audience
+
+TABLES = (ORIGINALS, MESSAGES, ANNOTATIONS)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How many rows were removed of each table, and the keys of messages and annotations.
+
+    The keys are also those of a removal that did not end, and of which nobody was told.
+    """
+
+    rows: dict[str, int]
+    keys: frozenset[str]
+
+    @property
+    def is_any(self) -> bool:
+        """Tell whether anything is gone."""
+        return bool(self.keys) or any(self.rows.values())
+
+
+def to_nobody(gone: Forgotten) -> None:
+    """Tell nobody what is gone."""
+
+
+def forget(
+    tables: Tables,
+    clock: Clock,
+    audience: str,
+    before: int | None = None,
+    alone: Callable[[], AbstractContextManager[None]] = nullcontext,
+    then: Callable[[Forgotten], None] = to_nobody,
+) -> Forgotten:
+    """Remove the rows of an audience, or only those older than ``before``.
+
+    Waits for a compaction.  Without ``before`` the old files are deleted at once, and a run that
+    reads them fails and is repeated; what is staged goes too.  With it the files stay for a day,
+    as after a compaction, and tombstones prevent the messages from being ingested again.
+
+    The files are rewritten while others go on.  Within ``alone`` what was appended meanwhile is
+    rewritten too, the rows go in one commit of each table, and ``then`` is told which: no run of
+    a filter may come between the two.  If this process ends before all is done, or ``then`` raises
+    an error, it is told (again) by the next call for the audience.
+    """
+    start = time.perf_counter()
+    with file_lock(tables.root / "compact.lock", wait=FOREVER):
+        if before is None:
+            with clock.lock():  # what an import has published before is seen below
+                staged = set_aside_audience(tables, audience)
+            for directory in staged:
+                shutil.rmtree(directory, ignore_errors=True)
+        with ExitStack() as stack:
+            all_removals = [
+                _Removal(
+                    tables, table, audience, before, stack.enter_context(Draft(tables.root / table))
+                )
+                for table in TABLES
+            ]
+            for removal in all_removals:
+                removal.rewrite()
+            stack.enter_context(alone())
+            for removal in all_removals:
+                removal.rewrite()
+            rows = {removal.table: len(removal.keys) for removal in all_removals}
+            keys = (removal.keys for removal in all_removals if removal.table != ORIGINALS)
+            untold = _untold(tables.root, audience)
+            gone = Forgotten(rows, _store_keys(untold, chain.from_iterable(keys)))
+            for removal in all_removals:
+                removal.commit()
+            if before is None:
+                delete_tombstones(tables.root, audience)
+            then(gone)
+        _drop_files(tables, clock, before, gone.is_any)
+        remove_mirrored(untold)
+    seconds = time.perf_counter() - start
+    event(log, "forget", audience=audience, before=before, **rows, seconds=seconds)
+    return gone
+
+
+def _untold(root: Path, audience: str) -> Path:
+    """Return the file of the keys of an audience that go, and of which nobody was told yet."""
+    return root / "forgetting" / audience_digest(audience)
+
+
+def _store_keys(path: Path, keys: Iterable[str]) -> frozenset[str]:
+    """Add keys to those of a file; return all."""
+    stored = json.loads(read_mirrored(path)) if path.exists() else []
+    every = frozenset(stored).union(keys)
+    if every:
+        make_directory(path.parent, 0o700)
+        write_checksummed(path, json.dumps(sorted(every)).encode())
+        write_mirror(path, path.read_bytes(), synced=True)
+    return every
+
+
+@dataclass(slots=True)
+class _Removal:
+    """The rows that go from a table: a draft that replaces the files that hold any."""
+
+    tables: Tables
+    table: str
+    audience: str
+    before: int | None
+    draft: Draft
+    keys: list[str] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+
+    def rewrite(self) -> None:
+        """Write the files that were not seen yet anew, without the rows that go."""
+        for data_file in self.tables.data_files(self.table):
+            if data_file.path in self.seen:
+                continue
+            self.seen.add(data_file.path)
+            if self.before is not None and data_file.min_ts >= self.before:
+                continue
+            removed = _keys_of_audience(data_file, self.table, self.audience, self.before)
+            if removed:
+                with merging(self.draft.root):
+                    rewrite(self.draft, self.table, [data_file], self._keep)
+                self.keys += removed
+
+    def commit(self) -> None:
+        """Have the rows gone; a message that went for its age has its tombstone before."""
+        if not self.keys:
+            return
+        if self.before is not None:
+            mark_history_incomplete(self.tables.root)
+            if self.table == MESSAGES:
+                add_tombstones(self.tables.root, self.audience, self.keys)
+        with merging(self.draft.root):
+            commit_rewritten(self.draft, self.tables.version(self.table)[0])
+
+    def _keep(self, rows: pa.Table) -> pa.Table:
+        return rows.filter(pc.invert(_is_of_audience(rows, self.audience, self.before)))
+
+
+def _drop_files(tables: Tables, clock: Clock, before: int | None, any_gone: bool) -> None:
+    """Delete the files that held the rows, the log's entries that name them, and the index."""
+    for table in TABLES:
+        if before is None:
+            with clock.lock():
+                newest = drop_old_files(tables.open(table), 0, stray=True)
+                drop_history(tables.root / table, newest)
+        elif any_gone:
+            drop_old_files(tables.open(table), KEEP_HOURS)
+    if any_gone:
+        shutil.rmtree(tables.root / "index", ignore_errors=True)
+        for table in INDEXED:
+            extend_index(tables, table)
+
+
+def _is_of_audience(rows: pa.Table, audience: str, before: int | None) -> pa.Array:
+    mask = pc.equal(rows["audience"], audience)
+    return mask if before is None else pc.and_(mask, pc.less(rows["ts"], before))
+
+
+def _keys_of_audience(file: DataFile, table: str, audience: str, before: int | None) -> list[str]:
+    key = KEY_COLUMN.get(table, "msgid")
+    rows = read_parquet(file.path, ["audience", "ts", key])
+    keys: list[str] = rows.filter(_is_of_audience(rows, audience, before))[key].to_pylist()
+    return keys

@@ -1,0 +1,1 @@
+"""Sorted runs of hashes: the index of rows, and tombstones."""

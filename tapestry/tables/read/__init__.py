@@ -1,0 +1,1 @@
+"""Find rows without scanning, and read what a page shows."""

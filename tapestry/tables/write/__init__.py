@@ -1,0 +1,1 @@
+"""Append, import, deduplicate, compact: all that adds rows or files."""
