@@ -36,7 +36,7 @@ from tapestry.core.files.sorted_hashes import hash_texts
 from tapestry.core.schema import MESSAGES
 from tapestry.predicate_index.check import check_predicate_index
 from tapestry.predicate_index.store import PredicateIndex
-from tapestry.tables.check.data import check_tables, message_keys
+from tapestry.tables.check.data import check_tables, row_keys
 from tapestry.tables.check.repair import repair as repair_tables
 from tapestry.tables.check.report import Report
 
@@ -171,7 +171,7 @@ def _check_matches(matched: Hashes, paths: list[Path], report: Report) -> None:
 
 def _missing(matched: Hashes, paths: list[Path]) -> Hashes:
     """Return those of the matched messages that are in none of the files that are still there."""
-    stored = message_keys([path for path in paths if path.exists()])
+    stored = row_keys([path for path in paths if path.exists()], ("msgid", "audience"))
     return matched[~contains(stored, matched)] if len(stored) else matched
 
 

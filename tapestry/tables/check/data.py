@@ -69,26 +69,14 @@ def check_data_files(root: Path, content: LogContent, report: Report) -> list[Pa
     return whole
 
 
-def row_keys(paths: Sequence[Path]) -> Hashes:
-    """Return a sorted hash of each row of messages or originals: Message-ID, audience and ts."""
+def row_keys(paths: Sequence[Path], columns: Sequence[str]) -> Hashes:
+    """Return a sorted hash of what each row has in some columns."""
     hashes = [np.empty(0, dtype="<u8")]
     for path in paths:
         with open_parquet(path) as file:
-            for batch in file.iter_batches(columns=["msgid", "audience", "ts"]):
-                columns = (batch[name].to_pylist() for name in ("msgid", "audience", "ts"))
-                texts = ("\0".join(map(str, row)) for row in zip(*columns, strict=True))
-                hashes.append(hash_texts(texts))
-    return np.sort(np.concatenate(hashes))
-
-
-def message_keys(paths: Sequence[Path]) -> Hashes:
-    """Return a sorted hash of the Message-ID and the audience of each message."""
-    hashes = [np.empty(0, dtype="<u8")]
-    for path in paths:
-        with open_parquet(path) as file:
-            for batch in file.iter_batches(columns=["msgid", "audience"]):
-                pairs = zip(batch["msgid"].to_pylist(), batch["audience"].to_pylist(), strict=True)
-                hashes.append(hash_texts(map("\0".join, pairs)))
+            for batch in file.iter_batches(columns=list(columns)):
+                rows = zip(*(batch[name].to_pylist() for name in columns), strict=True)
+                hashes.append(hash_texts("\0".join(map(str, row)) for row in rows))
     return np.sort(np.concatenate(hashes))
 
 
@@ -98,7 +86,8 @@ def check_originals(
     """Report messages whose original is not stored; call it if all files of both are whole."""
     if not originals:
         return
-    of_messages, stored = row_keys(messages), row_keys(originals)
+    identity = ("msgid", "audience", "ts")
+    of_messages, stored = row_keys(messages, identity), row_keys(originals, identity)
     report.read(ORIGINALS, "originals", len(stored))
     missing = int((~contains(stored, of_messages)).sum()) if len(stored) else len(of_messages)
     if missing:

@@ -1,6 +1,6 @@
 """Read a Delta log without delta-rs and without changing it, and report what is damaged in it.
 
-    newest checkpoint ─> files, cursors ─ entry ─ entry ─ entry ─> files and cursors of the newest
+    newest checkpoint ─> files ─ entry ─ entry ─ entry ─> files of the newest version
 
 Where a file of the log is damaged, its mirror is read instead.
 """
@@ -43,30 +43,21 @@ _CHECKPOINT = re.compile(r"\d{20}\.checkpoint\.parquet")
 
 @dataclass(slots=True)
 class LogContent:
-    """The newest version of a log: its files with their rows, and its app transactions.
+    """The files of the newest version of a log, with their rows.
 
-    ``removed`` are the files that the log names as removed; ``is_whole`` is False where an entry
-    could not be read.
+    ``is_whole`` is False where an entry could not be read.
     """
 
     rows: dict[str, int] = field(default_factory=dict)
-    removed: set[str] = field(default_factory=set)
-    transactions: dict[str, int] = field(default_factory=dict)
     is_whole: bool = True
 
     def apply(self, action: Action) -> None:
         """Take one action of the log."""
         if "add" in action:
             stats = json.loads(action["add"].get("stats") or "{}")
-            path = unquote(action["add"]["path"])
-            self.rows[path] = stats.get("numRecords", -1)
-            self.removed.discard(path)
+            self.rows[unquote(action["add"]["path"])] = stats.get("numRecords", -1)
         elif "remove" in action:
-            path = unquote(action["remove"]["path"])
-            self.rows.pop(path, None)
-            self.removed.add(path)
-        elif "txn" in action:
-            self.transactions[action["txn"]["appId"]] = action["txn"]["version"]
+            self.rows.pop(unquote(action["remove"]["path"]), None)
 
 
 def read_log(root: Path, report: Report) -> LogContent:
@@ -148,12 +139,8 @@ def _actions(checkpoint: bytes) -> list[Mapping[str, Any]]:
     # In memory of Arrow's own: its threads may still hold Python's as the program ends, and abort.
     stream = pa.BufferOutputStream()
     stream.write(checkpoint)
-    rows = pq.read_table(stream.getvalue(), columns=["add", "remove", "txn"])
-    return [
-        {kind: action}
-        for kind in ("add", "remove", "txn")
-        for action in rows[kind].drop_null().to_pylist()
-    ]
+    added = pq.read_table(stream.getvalue())["add"]  # all is read: any of it may be damaged
+    return [{"add": action} for action in added.drop_null().to_pylist()]
 
 
 def _read_entry(

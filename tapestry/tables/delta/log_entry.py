@@ -21,8 +21,7 @@ from zlib import crc32
 
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.damage import mended
-from tapestry.core.files.mirror import read_mirror
-from tapestry.core.files.mirror import write_again
+from tapestry.core.files.mirror import mend
 
 Action = Mapping[str, Any]
 
@@ -119,9 +118,5 @@ def read_entry(root: Path, version: int) -> list[Action] | None:
     except FileNotFoundError:
         return None
     except DamagedFileError as error:
-        content = read_mirror(path)
-        if content is None:
-            raise
-        actions = parse_entry(path, content)
-        write_again(path, content, error.reason)
-        return actions
+        mend(error)
+        return parse_entry(path, path.read_bytes())
