@@ -13,6 +13,7 @@ from tapestry.predicate_index import store as index_store
 from tapestry.predicate_index.store import IndexEntry, PredicateIndex
 from tapestry.tables.delta import log_check, log_state, parquet_file
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.forget import forget as removal
 from tapestry.tables.keys import hash_runs, runs
 from tapestry.tables.keys.tombstones import add_tombstones
 from tapestry.tables.read import file_facts, find
@@ -43,7 +44,7 @@ def append(tables: Tables, begin: int, end: int) -> int:
 
 
 def build(root: Path) -> Tables:
-    """Make the tables, their indexes, tombstones, a staged import and a predicate index."""
+    """Make the tables, indexes, tombstones, half a removal, a staged import, a predicate index."""
     tables = Tables(root)
     for begin in range(0, MESSAGES, 4):
         append(tables, begin, begin + 4)
@@ -54,6 +55,7 @@ def build(root: Path) -> Tables:
     for table in ("messages", "annotations"):
         hash_runs.extend_index(tables, table)
     add_tombstones(root, "user:joe", ["gone1", "gone2"])
+    removal._store_keys(removal._untold(root, "user:joe"), ["gone1"])
     with Staging.opened(tables, "archive", "public") as staging:
         staging.add([Message("staged")], [Original(b"staged")], Cursor("archive", 1))
     entry = IndexEntry(1, 0, 0, "signature", "[]", ("public",), "messages is subject", 0, "lunch")

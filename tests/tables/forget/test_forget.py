@@ -173,6 +173,15 @@ def away(*_):
     raise RuntimeError
 
 
+def test_the_keys_of_a_removal_that_did_not_end_are_mended_from_their_mirror(tables):
+    with pytest.raises(RuntimeError):
+        forget(tables, MemoryClock(), MINE, then=away)
+    (path,) = (tables.root / "forgetting").iterdir()
+    path.write_bytes(b"")
+    keys = {f"{name}{n}" for name in ("mine", "a") for n in range(8)}
+    assert forget(tables, MemoryClock(), MINE).keys == keys
+
+
 @pytest.mark.parametrize("fails", ["commit", "then"])
 def test_what_nobody_was_told_is_told_by_the_next_call(tables, monkeypatch, fails):
     reports = []
