@@ -7,7 +7,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from tapestry.plan.lowering import sql
+from tapestry.plan import sql
 from tapestry.plan.relation import Statement
 
 NOT_A_WORD = r"[^\p{L}\p{N}]+"

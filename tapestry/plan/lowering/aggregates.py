@@ -8,8 +8,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tapestry.core.schema import Type
+from tapestry.plan import sql
 from tapestry.plan.group import ConstantRow
-from tapestry.plan.lowering import running_aggregates, sql
+from tapestry.plan.lowering import running_aggregates
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.columns import (
     CandidateJoins,

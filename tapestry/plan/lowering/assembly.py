@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from tapestry.plan.lowering import sql
+from tapestry.plan import sql
 from tapestry.plan.relation import OUTPUT, Derived, KeyLookup, Range, Relation, Statement, View
 
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 
 from sqlglot import exp
 
+from tapestry.plan import sql
 from tapestry.plan.group import SignatureGroup, constant_table, slices
-from tapestry.plan.lowering import sql
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.columns import at_c, free_columns, key_of, project, slots
 from tapestry.plan.lowering.nested import NestedLowering

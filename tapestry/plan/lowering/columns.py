@@ -13,7 +13,7 @@ from typing import Protocol
 from sqlglot import exp
 
 from tapestry.core.schema import KEY_COLUMN
-from tapestry.plan.lowering import sql
+from tapestry.plan import sql
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.key_lookup import BoundViews
 from tapestry.plan.lowering.scope import Scope, column_alias

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from tapestry.core.schema import INDEXED
-from tapestry.plan.lowering import sql
+from tapestry.plan import sql
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.scope import Scope, table_alias, table_column
 from tapestry.plan.lowering.set_join import SetTie, element, set_ties, unnested

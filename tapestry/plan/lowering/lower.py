@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tapestry.core.schema import Type
+from tapestry.plan import sql
 from tapestry.plan.group import SignatureGroup
-from tapestry.plan.lowering import sql
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.candidates import Covers, DisjunctLowering
 from tapestry.plan.relation import Field, Range, Relation, Statement

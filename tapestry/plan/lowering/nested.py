@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from tapestry.plan import sql
 from tapestry.plan.group import ConstantRow
-from tapestry.plan.lowering import sql
 from tapestry.plan.lowering.aggregates import AggregateLowering
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.columns import (

@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 from sqlglot import exp
 
 from tapestry.core.schema import BOUNDED, MESSAGES, Type
-from tapestry.plan.lowering import sql
+from tapestry.plan import sql
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.columns import CandidateJoins, VariableColumn, semi_join, slots
 from tapestry.plan.lowering.scope import COMPARISONS, Scope, column_alias, table_column

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from tapestry.core.schema import Type
-from tapestry.plan.lowering import sql
+from tapestry.plan import sql
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import EventPoint
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tapestry.core.schema import Type
-from tapestry.plan.lowering import sql
+from tapestry.plan import sql
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.scope import Scope, column_alias
 from tapestry.query.tree import nodes as n

@@ -17,8 +17,9 @@ from sqlglot import exp
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import RETRACTED, Type
+from tapestry.plan import sql
 from tapestry.plan.group import ConstantRow, constant_table
-from tapestry.plan.lowering import running_aggregates, sql
+from tapestry.plan.lowering import running_aggregates
 from tapestry.plan.lowering.aggregates import AggregateLowering, aggregate_over
 from tapestry.plan.lowering.assembly import Assembly, row_number
 from tapestry.plan.lowering.columns import CANDIDATE_KEY, at_c, slots

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from tapestry.plan import sql
 from tapestry.plan.group import ConstantRow, constant_table
-from tapestry.plan.lowering import running_aggregates, sql
+from tapestry.plan.lowering import running_aggregates
 from tapestry.plan.lowering.running_aggregates import SUMS, RunningAggregates
 from tapestry.plan.lowering.scope import Scope, column_alias
 from tapestry.plan.relation import Statement
