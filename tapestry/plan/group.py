@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
-from tapestry.plan.like_regex import like_regex
 from tapestry.plan.relation import Field, Range, Relation
 from tapestry.plan.signature import Constant, Value, integer_value, values_by_slot
+from tapestry.plan.text_predicates import like_regex
 from tapestry.rewrite.stages import EventPoint, IncrementalDisjunct
 
 MOST_RANGES = 16

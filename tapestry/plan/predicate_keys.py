@@ -20,8 +20,9 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from tapestry.core.schema import INDEXED, MESSAGES, RETRACTED, Type
-from tapestry.plan.key_extractor import KeyExtractor, Kind, like_prefix, like_suffix, tokenize
+from tapestry.plan.key_extractor import KeyExtractor, Kind
 from tapestry.plan.signature import Value, constant_value, integer_value
+from tapestry.plan.text_predicates import has_token, like_token
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import equalities
 from tapestry.rewrite.monotone.bound_in_time import arrival
@@ -213,10 +214,9 @@ def _tokens(
         return []
     match extractor.kind:
         case "has":
-            return [(extractor, word) for word in sorted(tokenize(value), key=len)[-1:]]
+            word = has_token(value)
+            return [(extractor, word)] if word else []
         case "starts":
-            if prefix := like_prefix(value):
-                return [(extractor, prefix)]
-            suffix = like_suffix(value)
-            return [(replace(extractor, kind="ends"), suffix)] if suffix else []
+            required = like_token(value)
+            return [(replace(extractor, kind=required[0]), required[1])] if required else []
     return [(extractor, value)]

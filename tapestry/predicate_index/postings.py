@@ -2,23 +2,26 @@
 
     new messages ─ column ─> values, words, beginnings, ends ─ look up, then test ─> rows
 
-The tests give what the engine gives, or say that they cannot tell: letters beyond ASCII are left
-to the engine, whose alphabet and cases are not Python's.
+The tests give what the engine gives, or say that they cannot tell (``plan.text_predicates``).
 """
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from functools import lru_cache
 from typing import NamedTuple
 
 import pyarrow as pa
 
-from tapestry.plan.key_extractor import fold_case, like_prefix, like_suffix, tokenize
-from tapestry.plan.like_regex import like_regex
+from tapestry.plan.text_predicates import (
+    fold_case,
+    has_token,
+    like_token,
+    surely_has,
+    surely_like,
+    tokenize,
+)
 
 Test = Callable[[str], bool | None]
 """Tells of a value whether it passes; None where only the engine can tell."""
@@ -52,24 +55,21 @@ class Postings:
 
     def has(self, column: str, phrase: str) -> Found:
         """Return the rows whose column has the words of a phrase, one after the other."""
-        tokens = tokenize(phrase)
-        if not tokens or not phrase.isascii():
+        token = has_token(phrase)
+        if token is None or not phrase.isascii():
             return self.unknown
-        longest = max(tokens, key=len)
-        postings = self._by_word(column).get(longest, ())
-        return _tested(postings, lambda value: has_words(value, tuple(tokens)))
+        postings = self._by_word(column).get(token, ())
+        return _tested(postings, lambda value: surely_has(value, phrase))
 
     def like(self, column: str, pattern: str) -> Found:
         """Return the rows whose column is like a pattern."""
-        if not pattern.isascii():
+        required = like_token(pattern)
+        if required is None or not pattern.isascii():
             return self.unknown
-        if prefix := like_prefix(pattern):
-            postings = self._beginning(column, prefix, 1)
-        elif suffix := like_suffix(pattern):
-            postings = self._beginning(column, suffix[::-1], -1)
-        else:
-            return self.unknown
-        return _tested(postings, lambda value: is_like(value, pattern))
+        kind, token = required
+        step = 1 if kind == "starts" else -1
+        postings = self._beginning(column, token[::step], step)
+        return _tested(postings, lambda value: surely_like(value, pattern))
 
     def _by_value(self, column: str) -> dict[str, set[int]]:
         if column not in self._values:
@@ -104,57 +104,6 @@ class Postings:
         while high < len(postings) and postings[high][0].startswith(text):
             high += 1
         return postings[low:high]
-
-
-def has_words(value: str, words: tuple[str, ...]) -> bool | None:
-    """Tell whether a text has words of ASCII, given in lower case, one after the other.
-
-    >>> has_words("The Lunch, break", ("lunch", "break")), has_words("lunchbreak", ("lunch",))
-    (True, False)
-    >>> has_words("Lunch – naïve", ("lunch",)), has_words("naïve", ("ve",))
-    (True, None)
-    """
-    if value.isascii():
-        own = tokenize(value)
-        size = len(words)
-        return any(tuple(own[at : at + size]) == words for at in range(len(own) - size + 1))
-    return _bounded(words).search(value) is not None or None
-
-
-@lru_cache(maxsize=4096)
-def _bounded(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Return what finds the words among characters of ASCII that are not of words."""
-    between = r"[\x00-/:-@\[-`{-\x7f]"
-    text = f"{between}+".join(words)
-    return re.compile(f"(?:^|{between}){text}(?:{between}|\\Z)", re.ASCII | re.IGNORECASE)
-
-
-def is_like(value: str, pattern: str) -> bool | None:
-    r"""Tell whether a text is like a pattern of ASCII, without case.
-
-    >>> is_like("Ann@x.org", "ann@%"), is_like("Joe", "j_"), is_like("Ann@é", "ann@%")
-    (True, False, True)
-    >>> is_like("é@x.org", "%@x.org"), is_like("é", "e%") is is_like("aé", "a_") is None
-    (True, True)
-    """
-    if pattern.endswith("%") and is_literal(pattern[:-1]):
-        part = value[: len(pattern) - 1]
-        return part.lower() == pattern[:-1].lower() if part.isascii() else None
-    if pattern.startswith("%") and is_literal(pattern[1:]):
-        part = value[len(value) - len(pattern) + 1 :] if len(value) >= len(pattern) - 1 else value
-        return part.lower() == pattern[1:].lower() if part.isascii() else None
-    if not value.isascii():
-        return None
-    return re.search(like_regex(pattern), value.lower()) is not None
-
-
-def is_literal(pattern: str) -> bool:
-    r"""Tell whether a part of a LIKE pattern stands for itself.
-
-    >>> is_literal("a.b"), is_literal("a_b"), is_literal(r"a\_b")
-    (True, False, False)
-    """
-    return not any(sign in pattern for sign in "%_\\")
 
 
 def _tested(postings: Iterable[Posting], test: Test) -> Found:

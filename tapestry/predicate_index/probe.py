@@ -19,9 +19,10 @@ import pyarrow.compute as pc
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import ANNOTATIONS, RETRACTED
 from tapestry.plan.group import merge
-from tapestry.plan.key_extractor import KeyExtractor, extract_tokens
+from tapestry.plan.key_extractor import KeyExtractor
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.plan.relation import Range
+from tapestry.plan.text_predicates import extract_tokens
 from tapestry.tables.delta.data_files import DataFiles
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.read.find import ReadLimit, by_key, by_time, within

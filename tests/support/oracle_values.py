@@ -18,7 +18,7 @@ def words(text: str) -> list[str]:
     >>> words("Re: Grüße, x_2")
     ['re', 'grüße', 'x', '2']
     """
-    return "".join(c if c.isalnum() else " " for c in text.lower()).split()
+    return "".join(c if c.isalnum() else " " for c in text).lower().split()
 
 
 def has(text: str | None, wanted: str | None) -> bool | None:

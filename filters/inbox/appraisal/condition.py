@@ -6,12 +6,10 @@ The ages of messages are not decided here: filters.inbox.appraisal.age has them.
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, Protocol
 
-from tapestry.plan.like_regex import like_regex
+from tapestry.plan.text_predicates import has_words, is_like
 from tapestry.query.tree import nodes as n
 
 COLUMNS = frozenset({"msgid", "ts", "received", "date", "sender", "sender_name", "subject"})
@@ -38,8 +36,6 @@ _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-
-_WORD = re.compile(r"[^\W_]+")
 
 
 class Row(Protocol):
@@ -79,11 +75,10 @@ def _test(condition: n.Condition, row: Row) -> bool | None:
             return None if None in values else _OPERATORS[op](*values)
         case n.Like(term, pattern):
             value = _value(term, row)
-            regex = like_regex(str(pattern.value))
-            return None if value is None else re.search(regex, value.lower()) is not None
+            return None if value is None else is_like(value, str(pattern.value))
         case n.Has(term, words):
             value = _value(term, row)
-            return None if value is None else _has(value, str(words.value))
+            return None if value is None else has_words(value, str(words.value))
         case n.InList(term, values):
             value = _value(term, row)
             return None if value is None else value in values.values
@@ -114,14 +109,3 @@ def _every(truths: list[bool | None]) -> bool | None:
 
 def _negated(truth: bool | None) -> bool | None:
     return None if truth is None else not truth
-
-
-def _has(value: str, phrase: str) -> bool:
-    wanted, own = _words(phrase), _words(value)
-    size = len(wanted)
-    return any(own[at : at + size] == wanted for at in range(len(own) - size + 1))
-
-
-@lru_cache(maxsize=8192)
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(_WORD.findall(text.lower()))

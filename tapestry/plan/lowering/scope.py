@@ -21,7 +21,7 @@ SET_COMPARISONS = {
     ">": "set_gt",
     ">=": "set_ge",
 }
-"""Functions of (set, value) that each engine brings; see ``spark/dialect.py``."""
+"""Functions of (set, value) that each engine brings; see ``spark.dialect``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ def words(text: str) -> tuple[str, ...]:
     >>> words("Re: Grüße, x_2")
     ('re', 'grüße', 'x', '2')
     """
-    return tuple("".join(c if c.isalnum() else " " for c in text.lower()).split())
+    return tuple("".join(c if c.isalnum() else " " for c in text).lower().split())
 
 
 def has(text: str | None, wanted: str) -> bool | None:
