@@ -95,7 +95,7 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     """
     from tapestry.plan.compile import compile_query
     from tapestry.plan.explain import filter_monotonicity, warnings
-    from tapestry.query.frontend import read
+    from tapestry.query.frontend import read, write_out
     from tapestry.query.phrases.recognize import canonical_phrase
     from tapestry.query.tree.printer import print_tql
 
@@ -105,7 +105,7 @@ def understand(text: str, context: Context, *, live: bool = False) -> Understood
     return Understood(
         checked.lasting_text,
         canonical_phrase(checked),
-        print_tql(checked),
+        write_out(checked),
         display_tql,
         _runs(filter_monotonicity(plan), live=live),
         _costs(plan),

@@ -12,7 +12,7 @@ from tapestry.query.phrases import parser as phrases
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MisreadError, Parsed, placed
-from tapestry.query.tree.printer import print_sql
+from tapestry.query.tree.printer import print_tql
 from tapestry.query.tree.walk import depth
 
 _NESTING = ("(", "NOT", "+", "-", "*")
@@ -26,12 +26,10 @@ def read(text: str, context: Context) -> n.CheckedQuery:
     """
     with placed(text):
         try:
-            query = check(parse(text, context), text, context, parse)
-            _check_printed(query)
+            return check(parse(text, context), text, context, parse)
         except RecursionError:
             # The limit on nesting prevents it, unless the caller is very deep already.
             raise too_deep(Span(0, len(text))) from None
-    return query
 
 
 def parse(text: str, context: Context, depth: int = 0) -> Parsed:
@@ -53,9 +51,12 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
         raise (misread if (misread.offset or 0) > (error.offset or 0) else error) from None
 
 
-def _check_printed(query: n.CheckedQuery) -> None:
-    """Refuse a filter that, written out, would itself be too long or too deep to be read."""
-    printed = print_sql(query)
+def write_out(query: n.CheckedQuery) -> str:
+    """Return the TQL of a filter, without references, to be stored and read again.
+
+    Raises TapestryError if it is too long or too deep to be read.
+    """
+    printed = print_tql(query)
     try:
         check_text(printed)
         if sum(map(printed.count, _NESTING)) > MAX_NESTING < depth(query.condition):
@@ -63,4 +64,5 @@ def _check_printed(query: n.CheckedQuery) -> None:
     except TapestryError as error:
         hint = "Split it into several filters."
         message = f"Written out in full: {error.message}"
-        raise TapestryError(message, Span(0, len(query.text)), hint) from error
+        raise TapestryError(message, Span(0, len(query.text)), hint, query.text) from error
+    return printed

@@ -5,7 +5,7 @@ from support.work import SECOND, counted
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
-from tapestry.query.frontend import read
+from tapestry.query.frontend import read, write_out
 from tapestry.query.phrases import parser as phrases
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree.printer import print_tql
@@ -124,8 +124,11 @@ def test_text_beyond_64_kib_is_refused():
 
 
 def test_a_filter_that_would_be_too_long_when_written_out_is_refused():
-    error = refusal("to me " * 400, Context(addresses=tuple(f"{i}@x.org" for i in range(9))))
-    assert error.message == "Written out in full: The filter is longer than 64 KiB."
+    query = read("to me " * 400, Context(addresses=tuple(f"{i}@x.org" for i in range(9))))
+    with pytest.raises(TapestryError) as caught:
+        write_out(query)
+    assert caught.value.text == query.text
+    assert caught.value.message == "Written out in full: The filter is longer than 64 KiB."
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\t"])
