@@ -26,7 +26,7 @@ from tapestry.plan.text_predicates import has_token, like_token
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import equalities
 from tapestry.rewrite.monotone.bound_in_time import arrival
-from tapestry.rewrite.pipeline import standing
+from tapestry.rewrite.pipeline import while_valid
 from tapestry.rewrite.stages import DeltaQuery, EventPoint, IncrementalDisjunct
 
 COMMON = {"kind": 9, "audience": 9, "source": 8, "body": 5, "subject": 4, "sender_name": 3}
@@ -65,9 +65,9 @@ def predicate_keys(
     frozenset({PredicateKey(extractor='messages is sender', offset=0, token='joe@x.org')})
     """
     keys = _keys(disjunct.delta_queries, constants)
-    if (while_standing := standing(disjunct)) is disjunct:
+    if (valid := while_valid(disjunct)) is disjunct:
         return frozenset(keys)
-    keys |= _keys(while_standing.delta_queries, constants)
+    keys |= _keys(valid.delta_queries, constants)
     return frozenset(key for key in keys if _of_arrival(key) not in keys - {key})
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from itertools import count
 from typing import Any
 from typing import Literal as OneOf
@@ -44,7 +45,7 @@ from tapestry.rewrite.stages import (
     MonotoneQuery,
     NormalQuery,
 )
-from tapestry.rewrite.standing import while_standing
+from tapestry.rewrite.validity import bound_by_validity
 
 Strategy = OneOf["fast", "general"]
 """Which delta queries a filter gets: the cheapest that are exact, or the general ones."""
@@ -168,7 +169,8 @@ def incremental(query: MonotoneQuery, strategy: Strategy = "fast") -> Incrementa
     return IncrementalQuery(query.var, query.normal, tuple(disjuncts))
 
 
-def standing(disjunct: IncrementalDisjunct) -> IncrementalDisjunct:
+@lru_cache(maxsize=10_000)
+def while_valid(disjunct: IncrementalDisjunct) -> IncrementalDisjunct:
     """Return a disjunct in which annotations count while they stand; itself if it reads none.
 
     It finds the same where no annotation was taken back, and has the same constants.
@@ -177,13 +179,13 @@ def standing(disjunct: IncrementalDisjunct) -> IncrementalDisjunct:
     >>> from tapestry.query.frontend import read
     >>> from tapestry.rewrite.examples import show
     >>> (tagged,) = rewrite(read("tagged later", Context())).disjuncts
-    >>> tagged.rule, standing(tagged).rule
+    >>> tagged.rule, while_valid(tagged).rule
     ('positive_join', 'positive_join')
     >>> (untagged,) = rewrite(read("not tagged later", Context())).disjuncts
-    >>> untagged.rule, standing(untagged).rule
+    >>> untagged.rule, while_valid(untagged).rule
     ('absent_at_start', 'absent_after_end')
     """
-    conjunction = while_standing(disjunct.monotone.conjunction)
+    conjunction = bound_by_validity(disjunct.monotone.conjunction)
     if conjunction is disjunct.monotone.conjunction:
         return disjunct
     bounded = bound_in_time(disjunct.monotone.index, disjunct.message, conjunction)

@@ -217,9 +217,12 @@ class DeltaQuery:
         return next(binding for binding in self.bindings if binding.var == var), name
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class IncrementalDisjunct:
-    """One disjunct and the delta queries that find its new matches; ``rule`` made them."""
+    """One disjunct and the delta queries that find its new matches; ``rule`` made them.
+
+    It is equal to itself alone, so that what is derived from it is cached without a walk over it.
+    """
 
     message: n.Binding
     monotone: MonotoneDisjunct

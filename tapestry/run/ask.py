@@ -11,7 +11,7 @@ from tapestry.core.schema import MESSAGES
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.engine import Engine, evaluate
 from tapestry.plan.lowering.lower import lower_at
-from tapestry.plan.standing import standing_groups
+from tapestry.plan.validity import groups_while_valid
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, signature_groups
 from tapestry.tables.delta.log import Snapshot, Tables, snapshot
@@ -130,7 +130,7 @@ def _instants(
         if so_far:
             matches = execute(engine, [asked], at, lambda _: set())
             return {match.msgid: match.matched_at for match in matches}
-        groups = standing_groups(signature_groups([(asked, at)]), engine.covers)
+        groups = groups_while_valid(signature_groups([(asked, at)]), engine.covers)
         rows = evaluate(engine, lower_at(groups, at))
     for _, msgid, _, ts, *_ in rows:
         instants[msgid] = min(ts, instants.get(msgid, ts))

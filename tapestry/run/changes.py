@@ -17,7 +17,7 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
 from tapestry.plan.engine import Engine, Row, evaluate
 from tapestry.plan.lowering.lower import lower_among, lower_each, lower_events
-from tapestry.plan.standing import standing_groups
+from tapestry.plan.validity import groups_while_valid
 from tapestry.run.execute import (
     Pair,
     Subscription,
@@ -97,7 +97,7 @@ def _states(
     )
     states: dict[State, Row] = {}
     groups = signature_groups((s, until) for s in by_id.values())
-    for batch in batched_groups(standing_groups(groups, engine.covers)):
+    for batch in batched_groups(groups_while_valid(groups, engine.covers)):
         filter_ids = {row.filter_id for group in batch for row in group.rows}
         among = [state for state in of_messages if state[0] in filter_ids]
         at_all = [instant for instant in of_filters if instant[0] in filter_ids]
@@ -116,7 +116,7 @@ def _events(
     message_events: dict[Pair, set[int]] = defaultdict(set)
     filter_events: dict[int, set[int]] = defaultdict(set)
     groups = signature_groups((s, until) for s in subscriptions)
-    for batch in batched_delta_queries(standing_groups(groups, engine.covers)):
+    for batch in batched_delta_queries(groups_while_valid(groups, engine.covers)):
         statement = lower_events(batch, until, engine.covers)
         for filter_id, msgid, _, _, c, *_ in evaluate(engine, statement) if statement else ():
             if msgid is None:

@@ -20,7 +20,7 @@ from tapestry.plan.engine import Engine, Row, evaluate
 from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.plan.lowering.lower import lower, lower_among
 from tapestry.plan.relation import SEPARATOR
-from tapestry.plan.standing import standing_groups
+from tapestry.plan.validity import groups_while_valid
 from tapestry.rewrite.stages import IncrementalDisjunct
 
 MOST_DELTA_QUERIES = 12
@@ -115,7 +115,7 @@ def execute_windows(
 def first_candidates(engine: Engine, groups: Sequence[SignatureGroup], until: int) -> list[Row]:
     """Return the first candidate of every (filter_id, msgid)."""
     first: dict[Pair, Row] = {}
-    for batch in batched_delta_queries(standing_groups(groups, engine.covers)):
+    for batch in batched_delta_queries(groups_while_valid(groups, engine.covers)):
         statement = lower(batch, until, engine.covers)
         keep_first(first, evaluate(engine, statement) if statement else ())
     return list(first.values())
@@ -191,7 +191,7 @@ def matching_at(
     """
     matching: set[Pair] = set()
     wanted = sorted(instants)
-    for batch in batched_groups(standing_groups(groups, engine.covers)):
+    for batch in batched_groups(groups_while_valid(groups, engine.covers)):
         filter_ids = {row.filter_id for group in batch for row in group.rows}
         among = [triple for triple in wanted if triple[0] in filter_ids]
         if among:

@@ -25,7 +25,7 @@ from tapestry.core.schema import KEY_COLUMN
 from tapestry.plan.compile import Compiled, compile_query
 from tapestry.plan.engine import evaluate
 from tapestry.plan.lowering.lower import lower_at
-from tapestry.plan.standing import standing_groups
+from tapestry.plan.validity import groups_while_valid
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.tree import nodes as n
@@ -145,7 +145,7 @@ def asking_gives_the_answer_of_that_instant(draw: st.DataObject, aggregates: boo
     subscription = Subscription(0, compiled(world.query), world.audiences, BEGINNING)
     judge = oracle.Oracle(world.query, world.data, world.audiences)
     for t in world.schedule[:5]:
-        groups = standing_groups(signature_groups([(subscription, 0)]), engine.covers)
+        groups = groups_while_valid(signature_groups([(subscription, 0)]), engine.covers)
         statement = lower_at(groups, t)
         answer = {msgid for _, msgid, *_ in evaluate(engine, statement)}
         assert answer == judge.answer(t)

@@ -7,7 +7,7 @@ from tapestry.core.message import PUBLIC
 from tapestry.plan.compile import Compiled
 from tapestry.plan.engine import Engine, evaluate
 from tapestry.plan.lowering.lower import lower_at
-from tapestry.plan.standing import standing_groups
+from tapestry.plan.validity import groups_while_valid
 from tapestry.run.execute import Subscription, execute, signature_groups
 
 
@@ -20,5 +20,5 @@ def match_count(engine: Engine, compiled: Compiled, since: int, until: int) -> i
 def answer_count(engine: Engine, compiled: Compiled, at: int) -> int:
     """Return how many messages satisfy a filter at an instant, by the query over all rows."""
     subscription = Subscription(1, compiled, (PUBLIC,), BEGINNING)
-    groups = standing_groups(signature_groups([(subscription, at)]), engine.covers)
+    groups = groups_while_valid(signature_groups([(subscription, at)]), engine.covers)
     return len(evaluate(engine, lower_at(groups, at)))

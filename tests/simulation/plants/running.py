@@ -81,7 +81,7 @@ PLANTS = (
         "retractions have no keys of their own",
         "tapestry.plan.predicate_keys",
         "predicate_keys",
-        "keys |= _keys(while_standing.delta_queries, constants)",
+        "keys |= _keys(valid.delta_queries, constants)",
         "keys |= set()",
         "matches",
     ),

@@ -1,4 +1,4 @@
-"""Annotations that are taken back: a disjunct in which each counts only while it stands.
+"""Valid annotations: a disjunct in which each counts only until it is taken back.
 
 An annotation stands from its ``ts`` on, until it is retracted: its validity interval.  So a filter
 that reads annotations has one more upper bound for each, ``now() < a.retracted``, and the rules
@@ -17,17 +17,17 @@ from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import Conjunction, HavingTest, NormalAggregate, TopKTest
 
 
-def while_standing(part: Conjunction, around: Sequence[n.Binding] = ()) -> Conjunction:
+def bound_by_validity(part: Conjunction, around: Sequence[n.Binding] = ()) -> Conjunction:
     """Return a conjunction in which annotations count while they stand; itself if it reads none.
 
     ``around`` are variables that are bound with it: those of an aggregate.
 
     >>> from tapestry.rewrite.examples import conjunction
     >>> part = conjunction("EXISTS (a IN annotations: a.msgid = m.msgid)")
-    >>> [(bound.op, bound.right.name) for bound in while_standing(part).temporal_predicates]
+    >>> [(bound.op, bound.right.name) for bound in bound_by_validity(part).temporal_predicates]
     [('<', 'retracted')]
     >>> replies = conjunction("NOT EXISTS (r: r.inreplyto = m.msgid)")
-    >>> while_standing(replies) is replies
+    >>> bound_by_validity(replies) is replies
     True
     """
     bounds = [
@@ -38,7 +38,7 @@ def while_standing(part: Conjunction, around: Sequence[n.Binding] = ()) -> Conju
     limited = replace(
         part,
         temporal_predicates=(*part.temporal_predicates, *bounds),
-        not_exists=tuple(while_standing(inner) for inner in part.not_exists),
+        not_exists=tuple(bound_by_validity(inner) for inner in part.not_exists),
         having_tests=tuple(_having(test) for test in part.having_tests),
         top_k_tests=tuple(_top_k(test) for test in part.top_k_tests),
     )
@@ -50,10 +50,10 @@ def _having(test: HavingTest) -> HavingTest:
 
 
 def _top_k(test: TopKTest) -> TopKTest:
-    among = tuple(while_standing(part, (test.binding,)) for part in test.among)
+    among = tuple(bound_by_validity(part, (test.binding,)) for part in test.among)
     return replace(test, aggregate=_aggregate(test.aggregate), among=among)
 
 
 def _aggregate(aggregate: NormalAggregate) -> NormalAggregate:
-    rows = tuple(while_standing(part, aggregate.bindings) for part in aggregate.rows)
+    rows = tuple(bound_by_validity(part, aggregate.bindings) for part in aggregate.rows)
     return replace(aggregate, rows=rows)

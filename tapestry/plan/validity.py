@@ -1,4 +1,4 @@
-"""Which plans a statement needs: those of annotations that stand, or plainer ones.
+"""Choose the plans that a statement needs: while annotations are valid, or plainer ones.
 
 Where no annotation was ever taken back, plans without a bound for it find the same, for less.
 """
@@ -12,11 +12,11 @@ from tapestry.core.clock import BEGINNING, NEVER
 from tapestry.core.schema import ANNOTATIONS, RETRACTED
 from tapestry.plan.group import SignatureGroup
 from tapestry.plan.lowering.candidates import Covers
-from tapestry.rewrite.pipeline import standing
+from tapestry.rewrite.pipeline import while_valid
 
 
-def standing_groups(groups: Iterable[SignatureGroup], covers: Covers) -> list[SignatureGroup]:
+def groups_while_valid(groups: Iterable[SignatureGroup], covers: Covers) -> list[SignatureGroup]:
     """Return the groups as they are to be lowered, given what the tables cover."""
     if not covers(ANNOTATIONS, ((BEGINNING, NEVER - 1),), RETRACTED):
         return list(groups)
-    return [replace(group, disjunct=standing(group.disjunct)) for group in groups]
+    return [replace(group, disjunct=while_valid(group.disjunct)) for group in groups]

@@ -10,7 +10,7 @@ from tapestry.core.clock import BEGINNING, DAY
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.predicate_keys import predicate_keys
 from tapestry.plan.signature import values_by_slot
-from tapestry.plan.standing import standing_groups
+from tapestry.plan.validity import groups_while_valid
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.run.changes import change_windows
@@ -135,7 +135,7 @@ def test_plans_are_those_of_before_where_nothing_is_taken_back(text):
     groups = signature_groups([(asked, DAY)])
     assert all(
         given.disjunct is plain.disjunct
-        for given, plain in zip(standing_groups(groups, engine.covers), groups, strict=True)
+        for given, plain in zip(groups_while_valid(groups, engine.covers), groups, strict=True)
     )
 
 
