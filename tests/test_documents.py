@@ -17,7 +17,9 @@ from tests.bench import BENCHES
 README, LANGUAGE, PAPERS = "README.md", "tapestry/query/LANGUAGE.md", "tapestry/PAPERS.md"
 GLOSSARY, FIGURES = "tapestry/GLOSSARY.md", "tests/bench/FIGURES.md"
 SIMULATION = "tests/simulation/README.md"
-OTHERS = ("tapestry/DESIGN.md", "filters/OPERATING.md", "filters/SECURITY.md", SIMULATION)
+DESIGNS = ("tapestry/DESIGN.md", "filters/DESIGN.md")
+OPERATING, SECURITY = "filters/OPERATING.md", "filters/SECURITY.md"
+OTHERS = (*DESIGNS, OPERATING, SECURITY, SIMULATION)
 DOCUMENTS = [README, LANGUAGE, PAPERS, GLOSSARY, FIGURES, *OTHERS]
 SET_FOR_CHILDREN = {"SPARK_HOME", "TAPESTRY_BENCH"}
 READ_BY_LIBRARIES = {"SSL_CERT_FILE"}
@@ -71,6 +73,11 @@ def test_readme_is_short_and_links_every_document():
     assert sorted(found.split()) == sorted(DOCUMENTS)
     assert {path for path, _ in LINK.findall(text_of(README))} >= set(DOCUMENTS) - {README}
     assert len(text_of(README).split()) <= 1300
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_designs_are_short(name):
+    assert len(text_of(name).split()) <= 4000
 
 
 def test_commands():

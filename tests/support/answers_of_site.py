@@ -50,7 +50,7 @@ NUMBERED = re.compile(
     r'|((?:"|&quot;)sequence(?:"|&quot;): ?)\d+|("cursor": ?)\d+'
     r"|([0-9a-f]{32})-\d+-\d+|([0-9a-f]{32})-\d+(?=@)"
 )
-"""What numbers the rows of all people: known, see Audiences in DESIGN.md."""
+"""What numbers the rows of all people: known, see “What others can tell” in filters/DESIGN.md."""
 
 
 def settled(text: str) -> str:
