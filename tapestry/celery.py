@@ -59,7 +59,7 @@ QUEUES = {
 """The tasks of each queue; those of ``outbound`` are sent to the queue of their way."""
 
 FOLLOWERS = ("own_windows", "unproven_windows", "pull_due", "deliver_due")
-"""What is asked for by those who bring something new, and by the clock more rarely."""
+"""Requests by those who bring something new, and by the clock more rarely."""
 
 THREADS = {"shared": 1, "own": 3, "previews": 3, "sources": 5, "mail": 2, "outbound": 8}
 """Threads of each worker, by queue."""

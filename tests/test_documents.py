@@ -31,6 +31,7 @@ BLOCK = re.compile(r"^```\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s#]*)(#[^)\s]+)?\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 CITATION = re.compile(r"\[([A-Z]\w+\d\d)\b")
+WRONG_FIRST = re.compile(r"(?i:that|those|what|when|where|which|who|whom|whose|whether|how|of)\b")
 
 
 def text_of(name):
@@ -171,3 +172,18 @@ def test_filters(name):
     found = [text for text in filters_in(name) if not re.match(r"make|\.venv|.*─|.*│", text)]
     assert len(found) >= 5
     assert all(read(text, context) for text in found)
+
+
+@pytest.mark.parametrize("room", ["tapestry"])
+def test_docstrings_begin_with_a_verb_or_a_noun(room):
+    kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    nodes = (
+        (path.relative_to(ROOT), node)
+        for path in (ROOT / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+    )
+    docstrings = (
+        (path, ast.get_docstring(node) or "") for path, node in nodes if isinstance(node, kinds)
+    )
+    wrong = [(str(path), text) for path, text in docstrings if WRONG_FIRST.match(text)]
+    assert wrong == []

@@ -1,4 +1,4 @@
-"""Whom a reply or a follow-up goes to, and what it refers to (RFC 5322, section 3.6.4).
+"""Recipients and references of a reply or a follow-up (RFC 5322, section 3.6.4).
 
 | way | to | cc |
 |---|---|---|
@@ -39,7 +39,7 @@ POSTER = "poster"
 _MAILTO = re.compile(r"<\s*mailto:([^<>?\s]++)[^<>]*+>", re.IGNORECASE)
 _MESSAGE_ID = re.compile(r"[!-;=?-~]+@[!-;=?-~]+")
 _MADE = ("@content.invalid", "@long.invalid")
-"""How Message-IDs end that no message has: they were made for messages without a usable one."""
+"""Ends of Message-IDs that no message has: they were made for messages without a usable one."""
 
 
 @dataclass(frozen=True, slots=True)

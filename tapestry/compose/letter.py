@@ -46,7 +46,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """What a person has written.  Message-IDs have no angle brackets; ``date`` has a zone."""
+    """A person's own message.  Message-IDs have no angle brackets; ``date`` has a zone."""
 
     sender: Recipient
     message_id: str

@@ -20,7 +20,7 @@ _SCHEME = "mailto:"
 
 @dataclass(frozen=True, slots=True)
 class Mailto:
-    """What an address says, as fields of a form: to, cc, subject and body."""
+    """The content of an address, as fields of a form: to, cc, subject and body."""
 
     to: str = ""
     cc: str = ""

@@ -1,4 +1,4 @@
-"""What a reply or a forwarded message begins with: the subject, the attribution, the quote."""
+"""Beginnings of a reply or a forwarded message: the subject, the attribution, the quote."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Recipient:
 
     @property
     def key(self) -> str:
-        """What two recipients have in common who are the same."""
+        """Return a value that is equal for two recipients who are the same."""
         return self.address.casefold()
 
     def __str__(self) -> str:

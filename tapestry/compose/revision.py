@@ -1,4 +1,4 @@
-r"""Whether a letter is another version of a message: each version has a Message-ID of its own.
+r"""Tell versions of a letter apart: each version of a message has a Message-ID of its own.
 
 So says RFC 5322, section 3.6.4.  A letter that is sent again as it was keeps its Message-ID, by
 which receivers know it.  A changed one may not: they would drop it as what they have already.

@@ -28,7 +28,7 @@ _DUPLICATE = re.compile(r"\b435\b|\bduplicate\b|already (?:exists|have)", re.IGN
 
 @dataclass(frozen=True, slots=True)
 class Transmission:
-    """What a server says: whom it accepted, and why it did not accept others.
+    """The answers of a server: whom it accepted, and why it did not accept others.
 
     ``refused`` is for good, ``deferred`` may pass; both by address.  ``error`` is about the letter
     as a whole, for good if ``is_final``; then nobody was accepted.  ``may_be_taken`` if the server

@@ -1,1 +1,1 @@
-"""What every room shares: messages, schema, errors, time, ports, logs, files and processes."""
+"""Foundations of every room: messages, schema, errors, time, ports, logs, files and processes."""

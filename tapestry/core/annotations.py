@@ -1,4 +1,4 @@
-"""Who may see an annotation, and what all annotations on a message come to: no I/O."""
+"""Rules of who may see an annotation, and what all of them on a message come to: no I/O."""
 
 from __future__ import annotations
 

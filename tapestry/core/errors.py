@@ -15,7 +15,7 @@ class Span:
 
 @dataclass(eq=False, repr=False)
 class TapestryError(Exception):
-    """What is wrong (``message``, a sentence), where, and what to do instead (``hint``).
+    """A fault (``message``, a sentence), its place, and what to do instead (``hint``).
 
     ``span`` is the place in ``text``, if the error is about a filter.
     """
@@ -60,4 +60,4 @@ class TapestryError(Exception):
 
 
 class OwnFaultError(TapestryError):
-    """What nobody foresaw, as a sentence: whatever it happened to is tried again later."""
+    """An unforeseen error, as a sentence: whatever it happened to is tried again later."""

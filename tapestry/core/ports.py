@@ -1,4 +1,4 @@
-"""What the rooms ask of the application, as Protocols; ``filters/runs/store`` implements them.
+"""Ports of the rooms to the application, as Protocols; ``filters/runs/store`` implements them.
 
 ``SyncStates`` alone is implemented beside the sources (``filters/sources/sync_state.py``).
 """
@@ -194,7 +194,7 @@ class SyncStates(Protocol):
 
     @property
     def durable(self) -> bool:
-        """Whether the states outlive the process, so that a later pull can go by them."""
+        """Tell whether the states outlive the process, so that a later pull can go by them."""
 
     def load(self, folder: str) -> dict[str, Any]:
         """Return the state of a folder, empty if none is stored."""

@@ -96,4 +96,4 @@ INDEXED_BY_AUDIENCE: dict[str, tuple[str, ...]] = {
     MESSAGES: ("msgid", "inreplyto"),
     ANNOTATIONS: ("msgid",),
 }
-"""Those by which pages look rows up for a reader: other people's rows cost them no time."""
+"""Columns by which pages look rows up for a reader: other people's rows cost them no time."""

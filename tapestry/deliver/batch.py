@@ -1,4 +1,4 @@
-"""What one delivery carries: the matches of a range of the release sequence, ready to be written.
+"""One delivery: the matches of a range of the release sequence, ready to be written.
 
 A match gets its position in the sequence as it is released to its owner
 (filters/runs/store/release.py).  A position is a log offset: a destination has been sent all up
@@ -84,7 +84,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of an attempt: delivered, to be tried again, or refused for good.
+    """The result of an attempt: delivered, to be tried again, or refused for good.
 
     ``answer`` is what the other side said, for the destination's owner to read.  ``retry_after``
     is in seconds, where the other side named it.  With ``until`` it was delivered up to that

@@ -1,4 +1,4 @@
-"""Which matches come first, and which of many are shown."""
+"""Rank matches: the order in which they come, and which of many are shown."""
 
 from __future__ import annotations
 

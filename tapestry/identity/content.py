@@ -1,4 +1,4 @@
-r"""What a message says: a content hash that all its copies share, and the key of other words.
+"""The content hash of a message, which all its copies share, and the key of other words.
 
 A Message-ID is no proof: anybody can send other words under a known one.  Two messages with
 one Message-ID are the same if they have the same author, the same words and the same other parts
@@ -30,7 +30,7 @@ _BEFORE_SUBJECT = re.compile(
     r"\s*(?:(?:re|aw|sv|fwd?|antw) ?:|\[[\w.+-]{1,40}(?: [\w.+-]{1,40})?\])", re.IGNORECASE
 )
 _AFTER_SUBJECT = re.compile(r"\[SCL:-?\d{1,2}\]\s*\Z")
-"""What lists, answers and spam filters put before and after a subject."""
+"""Additions of lists, answers and spam filters before and after a subject."""
 
 _SCRUBBED = re.compile(r"(https?://\S{1,500}/pipermail/\S{1,500}/attachments/)[0-9]\S*")
 _DOMAIN = re.compile(r"\W?\w[\w.-]*\.\w+\W*")

@@ -20,7 +20,7 @@ _SUFFIX = " first look"
 
 @dataclass(frozen=True, slots=True)
 class FirstLook:
-    """How far the first look at a folder has come: it has read the numbers from ``below`` on.
+    """Progress of the first look at a folder: it has read the numbers from ``below`` on.
 
     Numbers are UIDs or article numbers; ``newest`` is the greatest when it began.  The cursor
     stored under ``origin`` counts the numbers that were read; its content is ``newest``.

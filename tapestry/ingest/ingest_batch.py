@@ -71,7 +71,7 @@ class Tally:
 
     @property
     def passed(self) -> int:
-        """How many messages the cursor has passed."""
+        """Return the number of messages that the cursor has passed."""
         return self.read + self.skipped
 
     def __add__(self, other: Tally) -> Tally:
@@ -218,7 +218,7 @@ class ParsedBatch:
 
     @property
     def broken(self) -> int:
-        """How many messages could not be parsed in full."""
+        """Return the number of messages that could not be parsed in full."""
         return sum(bool(original.problems) for original in self.originals)
 
 

@@ -47,5 +47,5 @@ class MessageBytes:
 
     @property
     def size(self) -> int | None:
-        """How many bytes the message has if ``raw`` is its beginning, else None."""
+        """Return the number of bytes of the message if ``raw`` is its beginning, else None."""
         return self.length if self.length > LARGEST else None

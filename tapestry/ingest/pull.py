@@ -34,7 +34,7 @@ LONGEST_PAUSE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class FolderReport:
-    """What came from a folder; ``complete`` unless a part of it was left for another time.
+    """The outcome of a folder's pull; ``complete`` unless a part of it was left for another time.
 
     Then ``reached`` of about ``total`` messages have been read, those of earlier pulls included.
     ``error`` is set if the folder cannot be read, whether somebody foresaw why or not, or if the

@@ -1,4 +1,4 @@
-"""What every source of mail yields: the bytes of messages, with cursors to resume from.
+"""The stream of every source of mail: the bytes of messages, with cursors to resume from.
 
 The cursor is stored with the rows, in one append, so that ingestion is exactly once.
 """
@@ -63,7 +63,7 @@ class Batch:
 
 @dataclass(slots=True)
 class Resumed:
-    """How many of a stream's items were ingested before; known once reading has begun."""
+    """The number of a stream's items that were ingested before; known once reading has begun."""
 
     messages: int = 0
 

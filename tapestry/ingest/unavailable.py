@@ -75,7 +75,7 @@ class Unavailable:
 
     @property
     def is_full(self) -> bool:
-        """Whether no other message can be put aside before one of these comes."""
+        """Tell whether no other message can be put aside before one of these comes."""
         return len(self.missing) >= MOST or self.in_a_row >= IN_A_ROW
 
     def in_trouble(self, number: int) -> bool:

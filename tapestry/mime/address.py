@@ -16,7 +16,7 @@ _BARE = re.compile(r"(?<!\S)[^\s@]+@[^\s@]+\.[^\s@]+(?!\S)")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _COMMENT = re.compile(r"\([^()]*\)")
 _OBSCURED = " @end|ng |rom "
-"""What some list archives write for an @; they leave out the rest of the address."""
+"""Substitutes of some list archives for an @; they leave out the rest of the address."""
 _ROUTE = re.compile(r"^@[^:]*:")
 _TOKEN = re.compile(
     r'"((?:[^"\\]|\\.)*)"?|<([^<>]*)>?|\\(.)|([,;:()\\])|[^"<>,;:()\\]+|.', re.DOTALL
@@ -33,7 +33,7 @@ class Mailbox:
 
 @dataclass(slots=True)
 class _Parts:
-    """What has been read of a mailbox so far."""
+    """The parts of a mailbox that have been read so far."""
 
     words: list[str] = field(default_factory=list)
     comments: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What the server that received a message found out: its Authentication-Results (RFC 8601)."""
+"""Findings of the server that received a message: its Authentication-Results (RFC 8601)."""
 
 from __future__ import annotations
 

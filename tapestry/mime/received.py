@@ -1,4 +1,4 @@
-"""When a message reached the mailbox, list or server it came from: what its age is counted from."""
+"""The time at which a message reached the mailbox or list it came from: its age begins then."""
 
 from __future__ import annotations
 

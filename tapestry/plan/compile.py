@@ -25,7 +25,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What the compiler made of a filter's text, once: a plan for each disjunct."""
+    """The result of compiling a filter's text, once: a plan for each disjunct."""
 
     checked: n.CheckedQuery
     query: IncrementalQuery

@@ -1,4 +1,4 @@
-"""What a filter adds to the cost of a run: which new rows trigger it."""
+"""The cost that a filter adds to a run: which new rows trigger it."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from tapestry.rewrite.restore import (
 from tapestry.rewrite.stages import Conjunction, EventPoint, MonotoneDisjunct
 
 MESSAGE = n.Column("m", "msgid", Type.TEXT)
-"""What a reply, a vote or a tag points to."""
+"""The column to which a reply, a vote or a tag points."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ Kind = Literal["always", "any"] | text_predicates.Kind
 
 @dataclass(frozen=True, slots=True)
 class KeyExtractor:
-    """Where tokens come from: a column of the new rows of a table, or of those they lead to.
+    """A source of tokens: a column of the new rows of a table, or of those they lead to.
 
     ``hop`` is (a column of the new rows, another table, its column that equals that).  Kind
     ``any`` has the one token ``""`` if there is a row, ``always`` even if there is none.  ``by``

@@ -1,4 +1,4 @@
-"""Which new rows concern a filter: its predicate keys, under which the predicate index has it.
+"""Predicate keys: the new rows that concern a filter, under which the predicate index has it.
 
 Of a million filters a window concerns few.  Every delta query of a disjunct is driven by rows of
 one table.  Where a condition ties these rows, or the rows they lead to, to a constant (equal

@@ -1,4 +1,4 @@
-"""What a statement reads: views of the tables, and small relations sent along with it.
+"""Inputs of a statement: views of the tables, and small relations sent along with it.
 
 A view may be limited to a key lookup, which is a semi-join: an engine reads only the rows of the
 table that have one of the keys.
@@ -20,7 +20,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class KeyLookup:
-    """Of a table only rows matter whose ``column`` equals ``other`` in some row of the sources.
+    """A semi-join: only rows matter whose ``column`` equals ``other`` in some row of the sources.
 
     They are views or a relation of the same statement, by name; ``other`` may be a set.
     """

@@ -136,7 +136,7 @@ _EMPTY = ()
 
 
 class _Fields(dict[type, Callable[[Any], tuple[Any, ...]] | None]):
-    """Of every class that was met, what gives its fields but its span; None of a plain value."""
+    """Functions from a node to its fields but its span, by class; None of a plain value."""
 
     def __missing__(self, kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
         all_fields = fields(kind) if is_dataclass(kind) else ()

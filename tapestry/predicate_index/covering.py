@@ -38,7 +38,7 @@ _IDENTITY = ("msgid", "audience", "ts")
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What postings decided: the answers, by the numbers of groups, and the groups decided."""
+    """The decisions of postings: the answers, by the numbers of groups, and the groups decided."""
 
     answers: list[Row]
     groups: frozenset[int]

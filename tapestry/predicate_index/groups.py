@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class EvaluationGroup:
-    """What the disjuncts of its members have in common.
+    """The properties that the disjuncts of its members have in common.
 
     ``constants`` is JSON, in slot order; ``audiences`` are those that some row has, in
     alphabetical order.

@@ -62,10 +62,10 @@ REPRESENTATIVES = pa.schema(
 )
 
 VERSION = 5
-"""Of columns, signatures, keys and tokens: an index of another version counts as missing."""
+"""The version of columns, signatures, keys and tokens: an index of another counts as missing."""
 
 MOST_ENTRIES = 10_000_000
-"""What the index may hold, for it is read into memory: some 60 bytes an entry, and its texts."""
+"""Entries of the index at most: it is read into memory, some 60 bytes an entry, and its texts."""
 
 MANY_FILES = 64
 """Files of entries that are merged into one."""

@@ -1,4 +1,4 @@
-"""What a filter's text may lean on besides itself: its owner, and other filters."""
+"""The context of a filter's text: its owner, and other filters."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, tzinfo
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Who asks, under which addresses, and how another filter's text is found.
+    """The asker, their addresses, and how another filter's text is found.
 
     ``name`` is the filter's own, so that a circle through it is seen while it is written.
 

@@ -38,7 +38,7 @@ _IDENTIFIER = re.compile(r"[^\W\d][\w-]*")
 _PLAIN = re.compile(r"[^\W_][\w.@'’+-]*")
 
 _VERBS = ("contains", "equals", "has", "includes", "is", "like", "matches")
-"""What other programs want between a field and its value."""
+"""Signs that other programs want between a field and its value."""
 
 _PAIR = re.compile(
     rf"([^\W\d]\w*)(?:\s*[:=]\s*|\s+(?:{'|'.join(_VERBS)})\s+)([^\s(),:=\"“”]+)", re.IGNORECASE
@@ -72,7 +72,7 @@ _SYNONYMS = {
 
 _OPENINGS = ("from", "about", "mentioning")
 _ADDRESS_OPENINGS = ("from", "to", "replies by")
-"""What a name alone may have been meant with."""
+"""Fields that a name alone may have been meant with."""
 
 
 @dataclass(frozen=True, slots=True)

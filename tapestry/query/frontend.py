@@ -16,7 +16,7 @@ from tapestry.query.tree.printer import print_tql
 from tapestry.query.tree.walk import depth
 
 _NESTING = ("(", "NOT", "+", "-", "*")
-"""What nesting is written with: a text with no more of these than levels is not too deep."""
+"""Signs of nesting: a text with no more of these than levels is not too deep."""
 
 
 def read(text: str, context: Context) -> n.CheckedQuery:

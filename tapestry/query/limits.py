@@ -1,4 +1,4 @@
-"""How much text, how deep, and which numbers and durations a filter may have."""
+"""Limits of a filter: length of the text, depth, numbers and durations."""
 
 from __future__ import annotations
 

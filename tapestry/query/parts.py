@@ -27,7 +27,7 @@ MOST = 20
 """A text of more parts is shown as one: nobody would look for a part among so many."""
 
 WORDS = {"phrase": " and ", "tql": " AND "}
-"""What joins the parts of a text, by its notation."""
+"""Separators of the parts of a text, by its notation."""
 
 
 @dataclass(frozen=True, slots=True)

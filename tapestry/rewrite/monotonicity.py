@@ -36,7 +36,7 @@ class Trend(Enum):
 
 
 class Monotonicity(Enum):
-    """How a disjunct has to be run, the easiest first; the value is the word people are shown."""
+    """Ways in which a disjunct has to be run, the easiest first; people are shown the value."""
 
     MONOTONE = "monotone"
     """It only gains messages, and answers as rows arrive."""

@@ -48,7 +48,7 @@ from tapestry.rewrite.stages import (
 from tapestry.rewrite.validity import bound_by_validity
 
 Strategy = OneOf["fast", "general"]
-"""Which delta queries a filter gets: the cheapest that are exact, or the general ones."""
+"""Choice of a filter's delta queries: the cheapest that are exact, or the general ones."""
 
 NORMAL: tuple[Callable[[n.Condition], n.Condition], ...] = (
     push_not,

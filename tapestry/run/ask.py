@@ -79,7 +79,7 @@ def find(
 
 @dataclass(frozen=True, slots=True)
 class Instants:
-    """Of a message that was found: when it was received, and the instant of its rank.
+    """Instants of a message that matches: when it was received, and the instant of its rank.
 
     ``at`` is ``matched_at`` of a message in QM(at), and ``ts`` of one in Q(at).
     """

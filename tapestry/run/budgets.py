@@ -1,4 +1,4 @@
-"""What a run of each lane may take."""
+"""Limits of what a run of each lane may take."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is to blame where a run of many fails: no filter may delay or lose the others.
+"""Find who is to blame where a run of many fails: no filter may delay or lose the others.
 
 all at once ─ fails ─> each plan, or halves ─> … ─> the one that fails alone
 """

@@ -35,12 +35,12 @@ Delivery = TypeVar("Delivery", Match, Change)
 _plan = attrgetter("compiled.key")
 
 HALVINGS = 24
-"""How often a window is halved at most, before its filter is refused."""
+"""Times that a window is halved at most, before its filter is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run of filters did.
+    """The outcome of a run of filters.
 
     The windows of ``filters`` end at the run's ``until`` now, or at their own where they have one.
     Those of ``slow`` filters took too long, and are as before.

@@ -59,7 +59,7 @@ MOST_ASKED = 100
 
 @dataclass(slots=True)
 class SharedWindowResult:
-    """What the shared window gave: matches, the filters that have matches, those that failed.
+    """The outcome of a shared window: matches, the filters that have matches, those that failed.
 
     ``stale`` filters are to be detached: the index has another revision of them, or they find
     too much at once, or are among those that took too long (``slow``).  So are ``expelled`` ones,

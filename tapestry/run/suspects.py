@@ -1,4 +1,4 @@
-"""Who is to blame where statements take too long: the filters, or an engine that runs nothing.
+"""Find who is to blame where statements take too long: the filters, or an engine that runs nothing.
 
     too slow ─> check ─ runs ──────────────────────────────> the filters
                       └ stuck ─ the first time ────────────> nobody; the engine is started again

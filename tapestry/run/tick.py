@@ -36,7 +36,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TickReport:
-    """What one run did.
+    """The outcome of one run.
 
     ``filters`` had windows of their own, or matched something in the shared one.  ``committed``
     is False if another run had stored the windows.

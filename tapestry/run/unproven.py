@@ -39,7 +39,7 @@ Window = tuple[int, int, int | None]
 
 @dataclass(slots=True)
 class Portion:
-    """How much of its window a filter that is run alone gets; 0 ``halvings`` are all of it."""
+    """The part of its window that a filter alone is run over; 0 ``halvings`` are all of it."""
 
     halvings: int = 0
     tries: int = 0
@@ -68,7 +68,7 @@ class Portions:
 
 
 class Turns:
-    """Whose turn it is; one for all threads that run unproven filters."""
+    """Turns of owners; one object for all threads that run unproven filters."""
 
     def __init__(self) -> None:
         self.portions = Portions()

@@ -25,15 +25,15 @@ TIMEOUT = 60.0
 """Seconds without an answer after which a connection counts as lost."""
 
 MALFORMED = (ValueError, LookupError, TypeError, MemoryError, OverflowError)
-"""What the libraries raise at responses that are not of their protocol."""
+"""Errors of the libraries at responses that are not of their protocol."""
 
 LIBRARIES = ("imapclient", "imaplib", "nntplib", "smtplib", "ssl")
-"""Where it is the reply that is malformed, if one of MALFORMED is raised there."""
+"""Places at which it is the reply that is malformed, if one of MALFORMED is raised there."""
 
 OWN = ("tapestry", "filters")
 
 ANYWHERE = ("0.0.0.0/0", "::/0")
-"""What the operator's own accounts may reach."""
+"""Hosts that the operator's own accounts may reach."""
 
 
 class ConnectionLostError(TapestryError):
@@ -67,7 +67,7 @@ class Account:
 
     @property
     def is_operators(self) -> bool:
-        """Whether who runs this site named the server: it may be anywhere, errors are precise."""
+        """Tell whether the operator named the server: it may be anywhere, errors are precise."""
         return self.allowed == ANYWHERE
 
     @property

@@ -159,7 +159,7 @@ def listed_folders(client: IMAPClient, first: str = "") -> list[tuple[frozenset[
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """How a server names folders below others (RFC 2342: the first personal namespace).
+    """Names of folders below others on a server (RFC 2342: the first personal namespace).
 
     ``delimiter`` is empty if folders cannot be below others.
     """

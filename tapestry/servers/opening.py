@@ -1,4 +1,4 @@
-"""How a connection with a server is opened, whichever protocol it speaks.
+"""Open a connection with a server, whichever protocol it speaks.
 
     socket ─ TLS ─> client reads the greeting ─ STARTTLS ─> private, or refused ─> user, password
 

@@ -1,4 +1,4 @@
-"""Which hosts the addresses that people name may reach: no server-side request forgery (SSRF).
+"""Hosts that the addresses people name may reach: no server-side request forgery (SSRF).
 
 A person names an address, and this machine sends to it.  This machine reaches more than that
 person does: itself, its network, the metadata service of its cloud.  So only public hosts are

@@ -1,4 +1,4 @@
-"""What the engine uses of the Spark Connect client that is not public, all in one place.
+"""Private parts of the Spark Connect client that the engine uses, all in one place.
 
 With ``SparkSession.sql`` and ``DataFrame.toArrow`` Spark would analyse a statement three times, and
 to analyse a large one takes as long as to run it.  ``createDataFrame`` asks the server for settings

@@ -28,13 +28,13 @@ JAVA_HINT = "Install it, on Debian with: apt-get install openjdk-17-jre-headless
 JVM_OPTIONS = (
     "-XX:+UseSerialGC -Xshare:auto -XX:ReservedCodeCacheSize=512m -XX:+ExitOnOutOfMemoryError"
 )
-"""Of a server that runs for days.  To analyse and plan a statement is Java code that runs again and
-again: after some minutes both compilers of the JVM halve it.  With the default code cache the JVM
+"""Options of a server that runs for days.  To analyse and plan a statement is Java code that runs
+again and again: after some minutes both compilers of the JVM halve it.  With the default cache it
 stops compiling after some minutes of different statements.  Without ExitOnOutOfMemoryError it would
 go on without answering."""
 
 SHORT_LIVED = f"-XX:TieredStopAtLevel=1 {JVM_OPTIONS}"
-"""Of a server that ends with a command or a test, or that may be restarted: the quick compiler
+"""Options of a server that ends with a command or test, or may be restarted: the quick compiler
 alone.  On 2 cores it starts a second sooner, and its first statements take three quarters of the
 time."""
 

@@ -33,7 +33,7 @@ or of a message: they are no proof.
 """
 
 _OF_RUST = re.compile(rf"\(os error (?:{'|'.join(map(str, sorted(_CODES)))})\)")
-"""How delta-rs writes the number of an error of the system, in an OSError without one."""
+"""The spelling by delta-rs of a system error's number, in an OSError without one."""
 
 
 class DiskFullError(TapestryError):

@@ -1,4 +1,4 @@
-"""Who listens at a port of loopback: on Linux the kernel tells the user of each socket.
+"""Find who listens at a port of loopback: on Linux the kernel tells the user of each socket.
 
 A port is free again for anybody once its process has ended (port squatting).  So whoever sends a
 secret to a port looks first whose it is.

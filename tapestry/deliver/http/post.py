@@ -20,7 +20,7 @@ from tapestry.servers.private_hosts import Resolver, read_target, resolve_host
 from tapestry.servers.web_request import requested, tls_for
 
 MOST_BYTES = 1000
-"""How much of an answer is read, where nothing else is said."""
+"""Bytes of an answer that are read, where nothing else is said."""
 SECONDS = 10.0
 
 
@@ -34,7 +34,7 @@ class NoAnswerError(TapestryError):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server said: ``text`` is the beginning of it, ``retry_after`` is in seconds."""
+    """The answer of a server: ``text`` is the beginning of it, ``retry_after`` is in seconds."""
 
     status: int
     text: str

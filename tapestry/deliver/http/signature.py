@@ -19,7 +19,7 @@ from tapestry.core.errors import TapestryError
 
 PREFIX = "whsec_"
 TOLERANCE = 5 * MINUTE
-"""How far the clocks of sender and receiver may be apart, in microseconds."""
+"""The most by which clocks of sender and receiver may be apart, in microseconds."""
 
 
 def make_secret() -> str:

@@ -16,7 +16,7 @@ from tapestry.servers.imap import connected, explained
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What has been read of a mailbox: all up to a UID, while its UIDVALIDITY is the same."""
+    """The place up to which a mailbox has been read: a UID, while its UIDVALIDITY is the same."""
 
     uidvalidity: int = 0
     uid: int = 0

@@ -1,4 +1,4 @@
-"""How a message is known again on a server: by its Message-ID, or by its bytes."""
+"""The identity of a message on a server: its Message-ID, or its bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _USABLE = re.compile(rb"<[\x21-\x7e]{1,900}>")
 
 @dataclass(frozen=True, slots=True)
 class MessageIdentity:
-    """What is the same in all copies of a message.
+    """Properties that are the same in all copies of a message.
 
     ``message_id`` has angle brackets; it is empty if the message has none that can be searched
     for.  Then ``size`` and ``digest`` (SHA-256) are those of its bytes with CRLF line ends.

@@ -40,7 +40,7 @@ _NOT_YET = re.compile(r"not yet been delivered|will continue|not require any act
 
 @dataclass(frozen=True, slots=True)
 class BounceReport:
-    """What a server reports of a message and one of its recipients.
+    """A server's report of a message and one of its recipients.
 
     ``returned_to`` are the addresses that the report itself was sent to: among them the return
     path of the message.  ``status`` is that of RFC 3463.  A report of several recipients is about

@@ -1,4 +1,4 @@
-"""What mail that Tapestry sends is addressed with: to whom, from whom, under which Message-ID."""
+"""Addresses of mail that Tapestry sends: to whom, from whom, under which Message-ID."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["DELIVERY_HEADER", "Envelope"]
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """Who gets a message, and where its reader finds the site.
+    """The recipient of a message, and where its reader finds the site.
 
     ``to_name`` may be empty.  ``site_url`` is the person's inbox.  ``list_id`` is the identifier
     of RFC 2919, such as ``terry.tapestry.example.com``.  ``unsubscribe_url`` stops the mail on

@@ -28,7 +28,7 @@ _EPOCHS = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """What a return path names: the key of an address, and eight digits of the delivery's."""
+    """The names in a return path: the key of an address, and eight digits of the delivery's."""
 
     address: int
     delivery: str

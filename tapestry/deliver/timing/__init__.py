@@ -1,1 +1,1 @@
-"""When a match is shown and sent, when a failure is tried again, and what is a flood: no I/O."""
+"""Times of showing, sending and trying again, and what is a flood: no I/O."""

@@ -1,4 +1,4 @@
-"""When a delivery that failed is tried again: exponential backoff with full jitter.
+"""Times at which a failed delivery is tried again: exponential backoff with full jitter.
 
 Full jitter draws each pause evenly between nothing and the exponential one, so that deliveries
 that failed together (their server was down) do not come back together.
@@ -14,7 +14,7 @@ from tapestry.core.clock import DAY, HOUR, SECOND
 FIRST = 30.0
 LONGEST = 6 * HOUR / SECOND
 GIVE_UP = 3 * DAY
-"""How long a delivery is tried, in microseconds, before something else is done about it."""
+"""The time for which a delivery is tried, in microseconds, before another way is taken."""
 
 
 def next_try(

@@ -10,7 +10,7 @@ ALWAYS_ALLOWED = 30
 """Messages an hour that are no flood, however few a filter has found before."""
 
 FACTOR = 10
-"""How many times the usual number of an hour is a flood."""
+"""The multiple of the usual number of an hour that is a flood."""
 
 HOURS = 7 * 24
 

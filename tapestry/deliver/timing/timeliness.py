@@ -22,7 +22,7 @@ _AT = re.compile(r"(?:daily|weekly on ([a-z]+)) at (\d\d?):(\d\d)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Timeliness:
-    """How often a person wants to see new matches.
+    """The times at which a person wants to see new matches.
 
     ``every`` is a period in microseconds, 0 for at once.  With ``minute`` (minutes after
     midnight) it is daily, and with ``weekday`` too (0 is Monday) weekly, in the owner's zone.

@@ -33,7 +33,7 @@ MOST = 25
 """Messages in a digest; a page of the site has the rest."""
 
 _FILLER = "\u00a0\u200c" * 60
-"""What follows the preheader, so that a list of mail shows nothing else after it."""
+"""Filling after the preheader, so that a list of mail shows nothing else after it."""
 
 _ENVIRONMENT = Environment(
     loader=PackageLoader("tapestry.deliver"),
@@ -74,7 +74,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What both templates show, every text a safe single line.
+    """The content of both templates, every text a safe single line.
 
     ``groups`` entered lists, ``left`` left them, and ``more`` counts what is not shown.
     """

@@ -36,7 +36,7 @@ OriginalOf = Callable[[str, str], Original | None]
 """Return a message as it came, by its Message-ID and audience; None if it is not stored."""
 
 Action = Literal["appended", "present", "moved", "moved_back", "untouched", "skipped"]
-"""What was done with a message: it was ``present`` after an attempt that broke off, ``untouched``
+"""The fate of a message: it was ``present`` after an attempt that broke off, ``untouched``
 where a person has moved or deleted it, ``skipped`` if it cannot be put in at all."""
 
 LONGEST = 300.0
@@ -70,7 +70,7 @@ class MailboxSettings:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What was done for one match; ``reason`` says why it was skipped."""
+    """The fate of one match; ``reason`` says why it was skipped."""
 
     match: DeliveredMatch
     action: Action

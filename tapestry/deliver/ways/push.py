@@ -29,7 +29,7 @@ from tapestry.servers.private_hosts import (
 
 LONGEST_LINE = 120
 LINES = 4
-"""How much a notification shows."""
+"""Characters that a notification shows."""
 LARGEST = 3900
 """Bytes of a notification: a push service takes 4,096, encryption included (RFC 8291)."""
 TIME_TO_LIVE = 24 * HOUR

@@ -40,7 +40,7 @@ _CHUNK = 1024 * 1024
 
 
 class Kind(Enum):
-    """What a file holds, by its first bytes."""
+    """The content of a file, by its first bytes."""
 
     MBOX = "mbox"
     MESSAGE = "message"

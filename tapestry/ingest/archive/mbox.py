@@ -35,7 +35,7 @@ _MOST_IN_LINES = 1024 * 1024
 """Bytes of a message that are held as lines: short lines take twenty times the room."""
 
 MOST_TIMES, MOST_UNPACKED = 100, 256 * 1024 * 1024
-"""How many times its size, and how many bytes, a packed file may hold: the larger of the two."""
+"""The multiple of its size, and the bytes, that a packed file may hold: the larger of the two."""
 
 _HEAD = 4096
 _PATIENCE = 30.0
@@ -152,7 +152,7 @@ class _LineFeeds(_Pieces):
 
 
 class _Unpacked(_Pieces):
-    """What a packed file holds; UnpacksToTooMuchError where that is out of all proportion."""
+    """The content of a packed file; UnpacksToTooMuchError if it is out of all proportion."""
 
     def __init__(self, path: Path, unpack: Callable[[Path], Any]) -> None:
         super().__init__(unpack(path))
@@ -179,7 +179,7 @@ _PACKED: dict[bytes, Callable[[Path], Any]] = {
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
 }
-"""What opens a packed file, by its first bytes."""
+"""Functions that open a packed file, by its first bytes."""
 
 
 def is_from_line(line: bytes) -> bool:

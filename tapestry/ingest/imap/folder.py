@@ -33,10 +33,10 @@ BATCH_BYTES = 16 * 1024 * 1024
 _ATTRIBUTES = ["INTERNALDATE", "FLAGS"]
 
 WANTED = ["BODY.PEEK[]", *_ATTRIBUTES]
-"""What is fetched of a message."""
+"""Items that are fetched of a message."""
 
 BEGINNING_WANTED = [f"BODY.PEEK[]<0.{BEGINNING}>", *_ATTRIBUTES]
-"""What is fetched of a message that is too large."""
+"""Items that are fetched of a message that is too large."""
 
 _SIZES_AT_ONCE = 2000
 _WINDOW = 5000

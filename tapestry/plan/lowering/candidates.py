@@ -28,10 +28,10 @@ Covers = Callable[[str, tuple[Range, ...], str], bool]
 """Tells whether a table can hold rows of which a column lies in one of the ranges."""
 
 Driver = DeltaQuery | TopKTest
-"""What gives candidates: the rows of a delta query, or what enters a top or leaves it."""
+"""Makes candidates: the rows of a delta query, or of what enters a top or leaves it."""
 
 Test = tuple[Conjunction, tuple[n.Binding, ...]]
-"""What candidates are tested with, and the bindings that are their evidence."""
+"""Tests of candidates, and the bindings that are their evidence."""
 
 SHOWN = ("msgid", "audience", "ts")
 """The columns of a message that a statement gives."""

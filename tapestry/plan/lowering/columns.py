@@ -1,4 +1,4 @@
-"""What a relation of candidates has for columns, and how it is joined.
+"""Columns of a relation of candidates, and the joins with it.
 
 Candidates are a relation ``(filter_id, disjunct, audiences, c, constants …, columns …)``: the
 rows of a filter's own SELECT, with all that what is nested in it must know of them.  EXISTS is a
@@ -22,7 +22,7 @@ from tapestry.query.tree.walk import walk
 from tapestry.rewrite.stages import Conjunction, HavingTest, TopKTest
 
 CANDIDATE_KEY = ("filter_id", "disjunct", "c")
-"""What a candidate is known by, beside the columns of the variables that it binds."""
+"""The key of a candidate, beside the columns of the variables that it binds."""
 
 VariableColumn = tuple[str, str]
 """A variable and a column of its table."""

@@ -23,7 +23,7 @@ from tapestry.rewrite.monotone.bound_in_time import arrival, end
 from tapestry.rewrite.stages import EventPoint, HavingTest, NormalAggregate
 
 SUMS = {"SUM": exp.Sum, "AVG": exp.Sum, "COUNT": exp.Sum, "MIN": exp.Min, "MAX": exp.Max}
-"""What is kept running of an aggregate's values."""
+"""Totals that are kept running of an aggregate's values."""
 
 
 def can_run(aggregate: NormalAggregate) -> bool:

@@ -26,7 +26,7 @@ SET_COMPARISONS = {
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Where a SELECT finds its columns.
+    """The columns that a SELECT sees.
 
     ``tables`` are the variables bound by tables of this SELECT; every other column, and
     every constant, is a column of ``outer``, a relation that has them (``m__msgid``, ``p0``).

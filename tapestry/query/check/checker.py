@@ -54,7 +54,7 @@ class _ReferenceError(TapestryError):
 
 @dataclass(slots=True)
 class _Checker:
-    """Where the check stands.
+    """The state of the check.
 
     ``names`` are those of the variables of the whole tree, ``read`` how much text was read
     for it, ``seen`` how many conditions (the rows of a group are written once for several),

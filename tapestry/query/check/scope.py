@@ -1,4 +1,4 @@
-"""Which row of which table a name means, and what else might have been meant."""
+"""Resolve names to rows of tables, and say what else might have been meant."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _QUOTE = re.compile('"[^"]+"|“[^”]+”')
 _ADDRESS = re.compile(r"[^\s@]*@[\w-]+(?:\.[\w-]+)+")
 _LETTER = re.compile(r"[^\W_]")
 _CODE = re.compile(r"[=<>;{}]|\bm\.\w|^\s*(?:not\s+)?(?:select|exists)\b", re.IGNORECASE)
-"""What condition or SQL is written with: that is no list of words."""
+"""Signs of a condition or of SQL: a text with them is no list of words."""
 
 
 def with_phrases(text: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What the grammar finds, made into nodes: a list of values becomes phrases joined by a word."""
+"""Make nodes of a parsed phrase: a list of values becomes phrases joined by a word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could stand where one is typing: continuations of the phrase, names, columns."""
+"""Complete a phrase while it is typed: continuations, names, columns."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _CONNECTIVES = {
     "not": "what follows must not hold",
 }
 DESCRIPTIONS = {name: kind.description for name, kind in KINDS.items()} | _CONNECTIVES
-"""What each kind of phrase finds, and what each connective means."""
+"""Meanings of each kind of phrase, and of each connective."""
 
 _RANKS = {name: kind.rank for name, kind in KINDS.items()} | dict.fromkeys(_CONNECTIVES, len(KINDS))
 _JOINING = {"AND": -3, "OR": -2, "BUT": -1}
-"""Where a phrase is whole, these come before another phrase."""
+"""Continuations that come before another phrase, where a phrase is whole."""
 
 _SAMPLE = {
     "number": "two",

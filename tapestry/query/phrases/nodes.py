@@ -100,7 +100,7 @@ class Negated:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What is understood but cannot be a filter: why, and what to write instead."""
+    """A phrase that is understood but cannot be a filter: why, and what to write instead."""
 
     message: str
     span: Span

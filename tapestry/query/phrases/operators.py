@@ -1,4 +1,4 @@
-"""What people bring from Gmail, notmuch, lei and mutt: ``from:mary``, to our phrases."""
+"""Translate operators of Gmail, notmuch, lei and mutt, such as ``from:mary``, to our phrases."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _MUTT = {"f": "from", "t": "to", "c": "cc", "s": "subject", "b": "b", "B": "b"}
 
 NAMES = (*_PEOPLE, *_TEXTS, *_AGES, *_SIZES, *_DATES, *_RANGES, *_OTHERS)
 EVERYWHERE = r"in:(?:inbox|anywhere|all|mail)"
-"""What says nothing here: every filter looks at all mail."""
+"""Operators that say nothing here: every filter looks at all mail."""
 
 OPERATOR_PATTERN = (
     rf"(?:(?!{EVERYWHERE}(?![^\s,()]))(?:{'|'.join(NAMES)}):(?=[^\s,)])"

@@ -46,7 +46,7 @@ _SHOWN = {
     "$END": "the end",
 } | {name.upper(): f"“{name}”" for name in (*PLAIN, *CONNECTIVES)}
 _CLOSE = 0.75
-"""How alike a word and one that begins a phrase must be, where any word may be searched for."""
+"""Likeness of a word to one that begins a phrase, where any word may be searched for."""
 
 
 def parse(text: str, context: Context, depth: int = 0) -> Parsed:

@@ -34,7 +34,7 @@ NOBODY = Context()
 """A recognised phrase neither says ``me`` nor refers to a filter: it means the same to all."""
 
 Shape = tuple[type, tuple[Any, ...]]
-"""Whether it is an AND, an OR or another condition, and its parts without their constants."""
+"""The kind of a condition (AND, OR or another), and its parts without their constants."""
 
 Constants = tuple[n.Literal, ...]
 
@@ -43,7 +43,7 @@ _ESCAPED = re.compile(r"\\([%_\\])")
 
 _TEXTS = {"person": "<person>", "words": "<words>"}
 _NUMBERS = {"amount": 7919, "upper": 7927}
-"""Of the slots of a phrase, the constants that a sample puts into the condition."""
+"""Constants that a sample puts into the condition, by the slots of a phrase."""
 
 _NAME, _WORDS = _TEXTS["person"], _TEXTS["words"]
 _AGE, _UPPER = (Amount(Decimal(value), NOWHERE, "microsecond") for value in _NUMBERS.values())
@@ -64,7 +64,7 @@ _SAMPLES: dict[str, tuple[str, tuple[Person | Words | Amount, ...]]] = {
     "low": ("amount", (_AGE,)),
     "upper": ("upper", (_UPPER,)),
 }
-"""Of a slot in a template, the slot of the phrase, and a sample of each form that it can take."""
+"""The slot of the phrase and samples of each of its forms, for a slot in a template."""
 
 
 def longest() -> int:

@@ -20,10 +20,10 @@ from tapestry.query.tree.parsed import MisreadError
 _WORD = re.compile(WORD)
 _QUOTES = "\"“'"
 _CONNECTED = re.compile(r"(?:,|\b(?:or|and))\s*\Z", re.IGNORECASE)
-"""What stands before the second name of a list, and the next."""
+"""Words before the second name of a list, and the next."""
 
 _NO_NAMES = ("contains", "equals", "is", "like", "matches", "by")
-"""What no name begins with: verbs that other programs want before a value, and a second “by”."""
+"""Words that begin no name: verbs that other programs want before a value, and a second “by”."""
 
 _COUNTS = ("more", "fewer", "less")
 _AND = ("adn", "andd", "annd")

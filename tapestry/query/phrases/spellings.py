@@ -61,7 +61,7 @@ EARLIER = {
     "this year": ("newer than 365 days", "newer than 52 weeks"),
     "last year": ("between 365 and 730 days old", "newer than 104 weeks"),
 }
-"""What moves with the calendar, and what to write instead."""
+"""Spans that move with the calendar, and what to write instead."""
 
 EARLIER_PATTERN = "|".join(words.replace(" ", r"\s+") for words in EARLIER)
 

@@ -1,4 +1,4 @@
-"""How a phrase may go on: steps of lark's interactive parser, tried on copies of it.
+"""Continuations of a phrase: steps of lark's interactive parser, tried on copies of it.
 
 Two parsers read a text: one all of it, and one the phrase that it ends in.  From there a walk
 follows the words that the grammar fixes, up to the next value or the end of the phrase.

@@ -1,4 +1,4 @@
-"""What ranges over rows: EXISTS (r: …), and the variables it binds."""
+"""Parse ranges over rows: EXISTS (r: …), and the variables it binds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the parts of the grammar ask of each other: a condition, a term, an expression.
+"""Interfaces between the parts of the grammar: a condition, a term, an expression.
 
     lexer ─> token_stream ─> expressions ─> literals, group_by ─> select
         ─> predicates, exists ─> aggregates ─> parser
@@ -21,7 +21,7 @@ from tapestry.query.tree.parsed import MisreadError
 from tapestry.query.tree.walk import children
 
 OR, AND, NOT, COMPARE, SUM, PRODUCT = range(1, 7)
-"""How closely operators bind."""
+"""Precedence of operators."""
 
 
 class Parser(TokenStream, ABC):

@@ -21,14 +21,14 @@ from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import Branch
 
 _HOLDS_OF_ZERO = {1: ("<", "<=", "<>"), 0: ("=", "<=", ">="), -1: (">", ">=", "<>")}
-"""Of the sign of a number, the operators by which zero compares with it."""
+"""Operators by which zero compares with a number, by its sign."""
 
 _ORDER = "Write ORDER BY COUNT(*) DESC LIMIT 10, after GROUP BY m.msgid."
 
 
 @dataclass(frozen=True, slots=True)
 class Select:
-    """What is selected (``*`` is a Column of that name), its place, FROM, and ON AND WHERE.
+    """The selection (``*`` is a Column of that name), its place, FROM, and ON AND WHERE.
 
     ``group`` is what stands after GROUP BY; ``order`` and ``limit`` are there together.
     """

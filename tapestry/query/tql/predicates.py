@@ -1,4 +1,4 @@
-"""What follows a value and makes a condition of it: = < LIKE HAS IN BETWEEN IS NULL."""
+"""Parse the test that makes a condition of a value: = < LIKE HAS IN BETWEEN IS NULL."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ LONGEST_LIST = 5
 """Values of an IN that are written out as alternatives."""
 
 Depths = dict[str, tuple[int, str, int]]
-"""Of each variable in scope: how deep it is bound, its table, and its place among its like."""
+"""Depth of binding, table and place among its like, by variable in scope."""
 
 
 def canonicalize(condition: n.Condition) -> n.Condition:

@@ -281,7 +281,7 @@ class NotTrue(Node):
 
 
 Test = Compare | Like | Has | IsNull | InList | Between | Braces
-"""What has terms in it, and no conditions."""
+"""Conditions that have terms in them, and no conditions."""
 
 Condition = Test | Exists | InQuery | InFilter | Threshold | Top | And | Or | Not | NotTrue | Truth
 

@@ -1,4 +1,4 @@
-"""What a parser hands to ``check``: names unresolved, sugar still there."""
+"""The output of a parser, for ``check``: names unresolved, sugar still there."""
 
 from __future__ import annotations
 

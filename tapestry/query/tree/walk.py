@@ -31,7 +31,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """Of a class: what it is, its fields, those that can hold nodes, those that hold conditions."""
+    """The structure of a class: its kind and fields, those that can hold nodes or conditions."""
 
     node: bool
     condition: bool

@@ -47,7 +47,7 @@ def distribute(condition: n.Condition) -> tuple[Conjunction, ...]:
 
 
 class Size(NamedTuple):
-    """What a condition multiplies out to.
+    """The size to which a condition multiplies out.
 
     ``largest`` counts the conjunctions of one disjunct, those of NOT EXISTS included;
     ``written`` the alternatives if no OR were kept; ``tests`` the comparisons of all

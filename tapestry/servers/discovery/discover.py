@@ -49,7 +49,7 @@ class Discovered:
 
 @dataclass(frozen=True)
 class Network:
-    """What lookups reach: name servers, and hosts that are public or allowed.
+    """The reach of lookups: name servers, and hosts that are public or allowed.
 
     ``places`` are the addresses of autoconfig files, with ``{domain}`` in them.
     """

@@ -1,4 +1,4 @@
-"""Where a mail server is, and as whom its people log in."""
+"""The place of a mail server, and the user name for it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tapestry.servers.account import Method, Security
 Protocol = Literal["imap", "smtp"]
 
 ADDRESS, LOCAL_PART, DOMAIN = "%EMAILADDRESS%", "%EMAILLOCALPART%", "%EMAILDOMAIN%"
-"""What stands for parts of an address in a user name, as Thunderbird's autoconfig writes it."""
+"""Placeholders for parts of an address in a user name, as Thunderbird's autoconfig writes them."""
 
 _HOST = re.compile(r"[a-z0-9_-]+(\.[a-z0-9_-]+)+", re.ASCII)
 

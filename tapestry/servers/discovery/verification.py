@@ -1,4 +1,4 @@
-"""Whether a server that was guessed is one: it greets over TLS, with a valid certificate.
+"""Verify a server that was guessed: it greets over TLS, with a valid certificate.
 
 Nobody logs in.  What fails before TLS is up takes one time (tapestry.servers.connection).
 """

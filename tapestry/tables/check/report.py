@@ -1,4 +1,4 @@
-"""What a check found: counts of what was read, and each damage with its file and what to do."""
+"""The report of a check: counts of what was read, and each damage with its file and what to do."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class Outcome(Enum):
-    """What a commit came to: the entry has its number, or another had it before."""
+    """The outcome of a commit: the entry has its number, or another had it before."""
 
     COMMITTED = "committed"
     TAKEN = "taken"

@@ -29,7 +29,7 @@ _MOST_COMMITS = 500
 
 
 class LogState:
-    """What is known of one log; any number of threads may ask."""
+    """The state of one log as it is known; any number of threads may ask."""
 
     def __init__(self, path: str) -> None:
         self.path = path

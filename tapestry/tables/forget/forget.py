@@ -60,7 +60,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """How many rows were removed of each table, and the keys of messages and annotations.
+    """Numbers of rows that were removed of each table, and the keys of messages and annotations.
 
     The keys are also those of a removal that did not end, and of which nobody was told.
     """

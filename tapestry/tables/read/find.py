@@ -39,7 +39,7 @@ SMALL = 256 * 1024
 """Bytes of a file up to which what was read of it is kept: the newest files are read often."""
 
 MOST_KEPT = 512
-"""How many readings of small files are kept, without bodies."""
+"""Readings of small files that are kept, without bodies."""
 
 _Masks = Sequence[np.ndarray[Any, Any]]
 """Masks over the row groups of a file: a row group is read if one of them holds."""
@@ -47,7 +47,7 @@ _Masks = Sequence[np.ndarray[Any, Any]]
 
 @dataclass(frozen=True, slots=True)
 class ReadLimit:
-    """How much may be read: rows, and uncompressed bytes of the columns."""
+    """The most that may be read: rows, and uncompressed bytes of the columns."""
 
     rows: int
     bytes: int

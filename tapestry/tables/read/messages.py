@@ -26,7 +26,7 @@ from tapestry.tables.rows import AnnotationRow, MessageRow, arrow_schema, fields
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a list shows of a message."""
+    """The line of a list about a message."""
 
     msgid: str
     ts: int

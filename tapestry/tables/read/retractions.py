@@ -1,4 +1,4 @@
-"""Which annotations stand, and until when: the derived column ``retracted``, without a scan.
+"""Validity of annotations: the derived column ``retracted``, without a scan.
 
 A retraction is a row about the same message as the annotation that it takes back.  So those that
 concern some rows are found by the index of ``msgid``, in the few files that have any.

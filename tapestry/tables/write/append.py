@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a source has been ingested: all of it up to ``version`` is in the table.
+    """Progress of a source's ingestion: all of it up to ``version`` is in the table.
 
     ``source`` names the source and what else makes positions comparable (an IMAP folder with its
     UIDVALIDITY, an archive with its fingerprint); ``version`` only grows (a UID, an offset).
@@ -61,7 +61,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What an append did; ``ts`` is None if no row was added, ``refused`` if it was forbidden."""
+    """The outcome of an append; ``ts`` is None without a new row, ``refused`` if forbidden."""
 
     ts: int | None
     added: int

@@ -60,10 +60,10 @@ LARGEST_GROUP = 64 * 1024 * 1024
 """Bytes of a row group, before compression; only larger messages make it larger."""
 
 KEEP_HOURS = 24
-"""How long files that were merged away stay, for runs that read an older snapshot."""
+"""The time for which merged files stay, for runs that read an older snapshot."""
 
 ABANDONED_HOURS = 7 * 24
-"""How long an import that nobody goes on with stays."""
+"""The time for which an import that nobody goes on with stays."""
 
 SMALL = 1024 * 1024
 """Bytes below which a file is small."""
@@ -84,7 +84,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """How many files were removed, and how many were added in their place."""
+    """Numbers of files that were removed, and of those that were added in their place."""
 
     removed: int
     added: int

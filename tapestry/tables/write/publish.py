@@ -48,7 +48,7 @@ FILE_BYTES = 64 * 1024 * 1024
 """Bytes of rows of one data file, before compression; a batch is not divided."""
 
 _BYTES_PER_SECOND = 30_000_000
-"""How fast staged bytes are written to data files, at least, on most machines."""
+"""The speed at which staged bytes are written to data files, at least, on most machines."""
 
 _LEAST_LEAD = 0.3
 _MARGIN = 0.2

@@ -1,4 +1,4 @@
-"""What the catalogue says of each kind of phrase."""
+"""Entries of the catalogue: the properties of each kind of phrase."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RULES = {
     "replies": "(REPLIES | REPLY)",
     "people": "(PEOPLE | PERSON)",
 }
-"""What the grammar has for a slot, where that is not the rule of its name."""
+"""Symbols of the grammar for slots, where they do not follow from the slot's name."""
 
 
 @dataclass(frozen=True)
