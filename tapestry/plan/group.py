@@ -1,4 +1,7 @@
-"""A signature group: disjuncts that share a plan, and the constant table that parameterises it."""
+"""A signature group: disjuncts that share a plan, and the constant table that parameterises it.
+
+These are the group, the group plan and the constant table of [Chen00 §3.2.2].
+"""
 
 from __future__ import annotations
 

@@ -1,15 +1,16 @@
 """Predicate keys: the new rows that concern a filter, under which the predicate index has it.
 
 Of a million filters a window concerns few.  Every delta query of a disjunct is driven by rows of
-one table.  Where a condition ties these rows, or the rows they lead to, to a constant (equal
-to it, having its words, beginning or ending with its text), it is the delta query's *access
-predicate*: no row that fails it can give a candidate.  A key is an extractor
-(``key_extractor.py``), which takes tokens from new rows, and the token that triggers the filter.
+one table.  Where a condition ties these rows, or the rows they lead to, to a constant (equal to it,
+having its words, beginning or ending with its text), it is the delta query's *access predicate*: no
+row that fails it can give a candidate.  The most selective is taken [Chen00 §3.4].  A key is an
+extractor (``key_extractor.py``), which takes tokens from new rows, and the token that triggers the
+filter.
 
 Law: if a delta query has a candidate in a window, one of its keys is among the tokens of the rows
 that arrived in that window, or came of age in it: whose ``ts`` or ``received``, ``offset``
 microseconds later, is in it, or which were of that age on arrival.  The converse need not hold: a
-filter that is triggered is run exactly.
+filter that is triggered is run exactly.  So time triggers filters as rows do [Chen00 §3.6].
 """
 
 from __future__ import annotations

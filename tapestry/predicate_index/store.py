@@ -3,9 +3,10 @@
     filter ─> its disjuncts ─ predicate keys ─> an entry for each key ─> files ─ compact ─> one file
 
 An entry is a disjunct of an enrolled filter and one of its predicate keys.  Entries are only ever
-appended: a filter that has changed is entered anew with its next revision, and the reader asks
-the application which revision is the present one.  The index can be made anew from the
-database at any time: if a file of it is damaged, it is deleted and counts as missing.
+appended, as in incremental grouping [Chen00 §3.2.3]: a filter that has changed is entered anew with
+its next revision, and the reader asks the application which revision is the present one.  The index
+can be made anew from the database at any time: if a file of it is damaged, it is deleted and counts
+as missing.
 """
 
 from __future__ import annotations

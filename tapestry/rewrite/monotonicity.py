@@ -1,9 +1,9 @@
 """Is a filter monotone?  How the truth of every operator changes as time goes on.
 
 A monotone query only ever gains rows; just those can be run by non-blocking operators [Law11 §3].
-The tables are append-only, so a condition can change for two reasons only: a row arrives, or
-``now()`` moves on.  ``trend`` says of each operator, with its reason, in which directions that
-can change its truth; ``analyze`` derives from it how a disjunct has to be run.
+The tables are append-only, so a condition can change for two reasons only [Terry92 §4.1]: a row
+arrives, or ``now()`` moves on.  ``trend`` says of each operator, with its reason, in which
+directions that can change its truth; ``analyze`` derives from it how a disjunct has to be run.
 """
 
 from __future__ import annotations

@@ -3,11 +3,11 @@
     clock ─> until ─┬─ all enrolled filters, from the shared since ─────────────────┬─> commit
                     └─ filters with windows of their own, each from its own since ──┘
 
-``until`` is the watermark: all that was stamped up to it is visible.  The windows (since, until]
-of a filter are tumbling windows: they follow each other without a gap.  A commit is a
-compare-and-set of the window's start, so that each match is stored exactly once.  A filter that
-has been run up to ``until`` by itself is entered in the predicate index, and enrolled in the
-shared window.
+``until`` is the watermark: all that was stamped up to it is visible.  The windows (since, until] of
+a filter are tumbling windows: they follow each other without a gap [Terry92 §3], beside which time
+alone brings matches too [Chen00 §3.6].  A commit is a compare-and-set of the window's start, so
+that each match is stored exactly once.  A filter that has been run up to ``until`` by itself is
+entered in the predicate index, and enrolled in the shared window.
 
 The workers run the parts apart, each in a lane (``lanes.py``); here all run one after the other.
 """

@@ -2,6 +2,7 @@
 
 It is the interval of a timer-based query [Chen00 §2]: its EVERY, beside ``Filter.start`` (START)
 and ``Filter.end`` (EXPIRE).  But it batches what is delivered, and not when the filter is run.
+That each person chooses when matches are sent is of [Terry92 §6.1].
 """
 
 from __future__ import annotations

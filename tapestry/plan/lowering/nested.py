@@ -1,9 +1,10 @@
 """Lower the tests of other rows in a conjunction: joins, NOT EXISTS, aggregates and top-k.
 
-EXISTS is a semi-join with the relation of candidates (``columns.py``), NOT EXISTS an anti-join;
-where a test is nested in it, it becomes a relation with the candidates' columns.  An aggregate
-is a join with the candidates, grouped by candidate.  Every table is limited to the rows visible
-at c and to the audiences of the filter's owner: row-level security, the access control of rows.
+EXISTS is a semi-join with the relation of candidates (``columns.py``), NOT EXISTS an anti-join
+[OracleCQ07]; where a test is nested in it, it becomes a relation with the candidates' columns.  An
+aggregate is a join with the candidates, grouped by candidate.  Every table is limited to the rows
+visible at c and to the audiences of the filter's owner: row-level security, the access control of
+rows.
 """
 
 from __future__ import annotations

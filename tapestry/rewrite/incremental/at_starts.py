@@ -1,4 +1,7 @@
-"""The delta rule of a disjunct that can only begin to hold at its last start."""
+"""The delta rule of a disjunct that can only begin to hold at its last start.
+
+Its delta queries are the delta expressions of joins [OracleCQ07], one for each table with new rows.
+"""
 
 from __future__ import annotations
 

@@ -5,8 +5,8 @@
 Every append is idempotent.  A source's cursor is an app transaction of the Delta commit that
 holds its rows: a repeated batch adds nothing.  Rows with known keys are left out (deduplication).
 A process that dies before the commit has changed nothing; if it dies later, the next to take the
-lock reads the newest ``ts`` from the logs themselves.  ``advance_watermark`` is punctuation: it
-says that nothing earlier will become visible, even where nothing came.
+lock reads the newest ``ts`` from the logs themselves.  ``advance_watermark`` is punctuation
+[Law11 §7.1]: it says that nothing earlier will become visible, even where nothing came.
 """
 
 from __future__ import annotations
