@@ -81,6 +81,11 @@ def test_designs_are_short(name):
     assert len(text_of(name).split()) <= 4000
 
 
+def test_paragraphs_of_operating_are_short():
+    blocks = re.split(r"\n\s*\n|\n(?=- |\d\. |\|)", BLOCK.sub("", text_of(OPERATING)))
+    assert [block for block in blocks if len(block.split()) > 120] == []
+
+
 def test_commands():
     modules = (name for name, app in get_commands().items() if app == "filters.site")
     ours = {name.replace("_", "-") for name in modules}
