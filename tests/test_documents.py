@@ -10,8 +10,8 @@ from support.paths import ROOT
 
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
+from tapestry.query.phrases.help.phrasebook import phrasebook
 from tapestry.query.phrases.parser import parse_phrase
-from tapestry.query.phrases.phrasebook import phrasebook
 from tests.bench import BENCHES
 
 README, LANGUAGE, PAPERS = "README.md", "tapestry/query/LANGUAGE.md", "tapestry/PAPERS.md"

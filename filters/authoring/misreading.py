@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tapestry.core.errors import Span, TapestryError
 from tapestry.query.context import Context
 from tapestry.query.corrections import Correction, blame, corrections
-from tapestry.query.phrases.vocabulary import Vocabulary
+from tapestry.query.phrases.help.vocabulary import Vocabulary
 
 LONGEST_HINT = 160
 """A longer one lists every phrase; the phrasebook does that better."""

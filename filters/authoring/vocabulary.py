@@ -9,8 +9,8 @@ from filters.authoring.models import Filter
 from filters.people import people
 from filters.people.models import User
 from filters.site.work import services
-from tapestry.query.phrases.completion import LONGEST
-from tapestry.query.phrases.vocabulary import Vocabulary
+from tapestry.query.phrases.help.completion import LONGEST
+from tapestry.query.phrases.help.vocabulary import Vocabulary
 
 MOST = 200
 

@@ -16,12 +16,12 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import COLUMNS
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tapestry.query.phrases.completion import candidates_at
 from tapestry.query.phrases.dates import MONTHS
+from tapestry.query.phrases.help.completion import candidates_at
+from tapestry.query.phrases.help.suggestions import Place, place_after
+from tapestry.query.phrases.help.vocabulary import Vocabulary
 from tapestry.query.phrases.printer import quoted
 from tapestry.query.phrases.spellings import NUMBERS
-from tapestry.query.phrases.suggestions import Place, place_after
-from tapestry.query.phrases.vocabulary import Vocabulary
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree.identifiers import RESERVED
 from tapestry.query.tree.parsed import MisreadError

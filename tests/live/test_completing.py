@@ -8,7 +8,7 @@ from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 from playwright.sync_api import expect
 
-from tapestry.query.phrases.completion import complete
+from tapestry.query.phrases.help.completion import complete
 
 pytestmark = [
     pytest.mark.live,

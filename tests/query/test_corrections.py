@@ -9,8 +9,8 @@ from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.corrections import LONGEST, MOST, blame, corrections
 from tapestry.query.frontend import read
-from tapestry.query.phrases.phrasebook import phrasebook
-from tapestry.query.phrases.vocabulary import Vocabulary
+from tapestry.query.phrases.help.phrasebook import phrasebook
+from tapestry.query.phrases.help.vocabulary import Vocabulary
 
 KNOWN = Vocabulary(
     filters=("baseball",),

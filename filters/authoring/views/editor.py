@@ -30,8 +30,8 @@ from filters.site.work.queue import UNPROVEN_WINDOWS, run_soon
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.parts import join, parts_of
-from tapestry.query.phrases.completion import complete, is_whole
-from tapestry.query.phrases.phrasebook import phrasebook
+from tapestry.query.phrases.help.completion import complete, is_whole
+from tapestry.query.phrases.help.phrasebook import phrasebook
 
 EXAMPLES = (
     "replies by Jones",

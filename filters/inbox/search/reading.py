@@ -13,7 +13,7 @@ from filters.people import people
 from filters.people.models import User
 from tapestry.core.errors import TapestryError
 from tapestry.query.corrections import corrections
-from tapestry.query.phrases.bare_words import other_phrases, with_phrases
+from tapestry.query.phrases.help.bare_words import other_phrases, with_phrases
 
 
 @dataclass(frozen=True, slots=True)

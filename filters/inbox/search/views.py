@@ -33,7 +33,7 @@ from filters.people import people
 from filters.people.requests import PersonRequest, wants_fragment
 from filters.reading import reading
 from tapestry.core.errors import TapestryError
-from tapestry.query.phrases.phrasebook import phrasebook
+from tapestry.query.phrases.help.phrasebook import phrasebook
 
 PAGE = 50
 

@@ -8,10 +8,10 @@ import pytest
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.catalogue import FAMILIES, KINDS
-from tapestry.query.phrases.completion import complete
+from tapestry.query.phrases.help.completion import complete
+from tapestry.query.phrases.help.phrasebook import phrase_table
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.patterns import patterns
-from tapestry.query.phrases.phrasebook import phrase_table
 from tapestry.query.phrases.printer import print_phrase
 from tapestry.query.phrases.recognize import recognize
 from tapestry.query.tree.printer import print_tql

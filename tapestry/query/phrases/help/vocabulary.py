@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from tapestry.query.limits import BIDI
+from tapestry.query.phrases.help.suggestions import Place
 from tapestry.query.phrases.printer import quoted
-from tapestry.query.phrases.suggestions import Place
 
 _USERS = ("voted_for_by", "voted_against_by", "annotated_by", "tagged")
 """Phrases in which a person is named as here, not as in mail."""

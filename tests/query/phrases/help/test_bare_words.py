@@ -4,7 +4,7 @@ import pytest
 
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tapestry.query.phrases.bare_words import with_phrases
+from tapestry.query.phrases.help.bare_words import with_phrases
 
 
 @pytest.mark.parametrize(

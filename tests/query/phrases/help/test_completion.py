@@ -11,11 +11,11 @@ from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.catalogue import KINDS
-from tapestry.query.phrases.completion import DESCRIPTIONS, LONGEST, MOST, complete
 from tapestry.query.phrases.grammar import KEYWORDS
+from tapestry.query.phrases.help.completion import DESCRIPTIONS, LONGEST, MOST, complete
+from tapestry.query.phrases.help.phrasebook import phrasebook
+from tapestry.query.phrases.help.vocabulary import Vocabulary
 from tapestry.query.phrases.parser import parse_phrase
-from tapestry.query.phrases.phrasebook import phrasebook
-from tapestry.query.phrases.vocabulary import Vocabulary
 
 PHRASES = FIXTURES / "query" / "phrases.test"
 KNOWN = Vocabulary(

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 
 from tapestry.query.phrases.grammar import CONNECTIVES, first_words
+from tapestry.query.phrases.help.suggestions import place_after
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import quoted
 from tapestry.query.phrases.spellings import run_of_words
-from tapestry.query.phrases.suggestions import place_after
 from tapestry.query.tree.parsed import MisreadError
 
 MOST = 8

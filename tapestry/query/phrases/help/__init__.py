@@ -1,0 +1,1 @@
+"""Help for people who write phrases: completion, vocabulary, the phrasebook, lists of words."""
