@@ -216,6 +216,8 @@ def _counts(part: Conjunction) -> bool:
 def _delta_queries(
     message: n.Binding, disjunct: MonotoneDisjunct, strategy: Strategy
 ) -> tuple[DeltaQuery, ...]:
+    if len(disjunct.starts) > MOST_PLANS:  # each has a delta query, which names all others
+        raise too_many_plans()
     for fast in FAST if strategy == "fast" and not _counts(disjunct.conjunction) else ():
         delta_queries = fast(message, disjunct)
         if delta_queries is not None:
