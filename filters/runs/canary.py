@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from filters.site.work import services, spark_restart
-from tapestry.plan.engine import CHECK_SECONDS, Engine, check_engine
+from tapestry.plan.engine import CHECK_SECONDS, Engine, require_running
 from tapestry.tables.delta.log import Snapshot, Tables, snapshot
 
 EVERY = 60.0
@@ -20,7 +20,7 @@ def check_spark(server: str, engine_on: Callable[[Snapshot], Engine], tables: Ta
     now = time.monotonic()
     if now - _looked.get(server, -EVERY) < EVERY:
         return
-    check_engine(engine_on(snapshot(tables)))
+    require_running(engine_on(snapshot(tables)))
     _looked[server] = now
 
 

@@ -106,7 +106,7 @@ def evaluate(engine: Engine, statement: Statement) -> list[Row]:
     return engine.fetch(replace(statement, relations=relations, derived=[]))
 
 
-def check_engine(engine: Engine) -> None:
+def require_running(engine: Engine) -> None:
     """Raise EngineStuckError if the engine does not run the smallest of statements to its end.
 
     It has a row, so that it is executed: what has none, an engine may answer from the plan alone.

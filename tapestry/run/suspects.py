@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Hashable
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.surroundings import NobodysFaultError
-from tapestry.plan.engine import Engine, EngineStuckError, check_engine
+from tapestry.plan.engine import Engine, EngineStuckError, require_running
 from tapestry.tables.delta.log import Snapshot, Tables, snapshot
 
 _suspects: set[Hashable] = set()
@@ -26,7 +26,7 @@ def require_blame(engine: Engine, failed: Collection[Hashable]) -> None:
     It is EngineStuckError if the engine is stuck.
     """
     try:
-        check_engine(engine)
+        require_running(engine)
     except EngineStuckError:
         if failed and _suspects.issuperset(failed):
             _suspects.difference_update(failed)

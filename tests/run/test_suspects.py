@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from tapestry.plan.engine import EngineStuckError, TooSlowError, check_engine
+from tapestry.plan.engine import EngineStuckError, TooSlowError, require_running
 from tapestry.run import suspects
 from tapestry.run.suspects import require_blame
 
@@ -68,5 +68,5 @@ def test_who_ran_into_a_stuck_engine_and_failed_on_one_that_runs_starts_anew():
 
 def test_a_check_has_a_row_or_the_plan_alone_would_answer_it():
     engine = Well()
-    check_engine(engine)
+    require_running(engine)
     assert "1 = 0" not in engine.statement.select.sql()

@@ -18,7 +18,7 @@ from support.spark_stranger import is_response, stop_executor
 
 from tapestry.core.errors import TapestryError
 from tapestry.plan import engine as engine_module
-from tapestry.plan.engine import EngineStuckError, check_engine
+from tapestry.plan.engine import EngineStuckError, require_running
 from tapestry.spark import channel
 from tapestry.spark import server as spark_server
 from tapestry.spark import session as session_module
@@ -90,30 +90,30 @@ def knock(port):
 
 
 def test_every_port_is_on_loopback(spark):
-    check_engine(engine_on(spark))  # the ports for executors are open by now
+    require_running(engine_on(spark))  # the ports for executors are open by now
     addresses = {address for address, _ in listening(spark.child.process.pid)}
     assert addresses <= LOOPBACK
 
 
 def test_a_stranger_ends_no_executor(spark):
     engine = engine_on(spark)
-    check_engine(engine)
+    require_running(engine)
     for port in executor_ports(spark):
         answer = knock(port)
         assert b"Unknown challenge" in answer and not is_response(answer)
-    check_engine(engine)
+    require_running(engine)
 
 
 def test_a_stranger_with_a_guess_is_refused(spark):
     """The handshake with an identity and public key, but without the secret (version 2)."""
     engine = engine_on(spark)
-    check_engine(engine)
+    require_running(engine)
     fields = (b"sparkSaslUser", os.urandom(16), os.urandom(60))
     hello = b"\xfb" + b"".join(len(field).to_bytes(4, "big") + field for field in fields)
     for port in executor_ports(spark):
         code = f"print(exchange({port}, rpc_request(bytes.fromhex('{hello.hex()}'))).hex())"
         assert not is_response(bytes.fromhex(run_as_other_user(f"{STRANGER}\n{code}")))
-    check_engine(engine)
+    require_running(engine)
 
 
 @pytest.mark.long
@@ -122,23 +122,23 @@ def test_without_a_secret_the_message_ends_the_executor_and_a_check_says_so(
 ):
     """The message is the right one; and what it does is noticed, and a new server works."""
     engine = engine_on(open_spark)
-    check_engine(engine)
+    require_running(engine)
     monkeypatch.setattr(engine_module, "CHECK_SECONDS", 5.0)
     assert any(is_response(stop_executor(port, 20)) for port in executor_ports(open_spark))
     with pytest.raises(EngineStuckError):
-        check_engine(engine)
+        require_running(engine)
     monkeypatch.undo()
     again = open_spark.restart()
     try:
         again.wait(300)
         assert again.port != open_spark.port and again.token != open_spark.token
-        check_engine(engine_on(again))
+        require_running(engine_on(again))
     finally:
         again.stop()
 
 
 def test_no_secret_is_shown(spark):
-    check_engine(engine_on(spark))
+    require_running(engine_on(spark))
     arguments = " ".join(psutil.Process(spark.child.process.pid).cmdline())
     assert "spark.authenticate=true" in arguments
     assert "authenticate.secret" not in arguments and spark.token not in arguments
@@ -191,5 +191,5 @@ def test_the_other_localhost_is_not_asked(spark):
 
 
 def test_files_of_a_spark_are_closed_to_others(spark):
-    check_engine(engine_on(spark))
+    require_running(engine_on(spark))
     assert not stat.S_IMODE(spark.run.stat().st_mode) & 0o077
