@@ -21,9 +21,9 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from tapestry.core.schema import INDEXED, MESSAGES, RETRACTED, Type
-from tapestry.plan.key_extractor import KeyExtractor, Kind
+from tapestry.plan.key_extractor import KeyExtractor
 from tapestry.plan.signature import Value, constant_value, integer_value
-from tapestry.plan.text_predicates import has_token, like_token
+from tapestry.plan.text_predicates import has_token, like_token, text_test
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import equalities
 from tapestry.rewrite.monotone.bound_in_time import arrival
@@ -173,30 +173,13 @@ def _accesses(
                 return []
             every = tuple(extractor for access in usable for extractor in access.extractors)
             return [_AccessPredicate(every, max(map(_rank, usable)))]
-        case n.Compare(op="=", left=n.Column() as column, right=n.Literal() as value):
-            return _access(extractors, column, "is", value)
-        case n.Compare(op="=", left=n.Literal() as value, right=n.Column() as column):
-            return _access(extractors, column, "is", value)
-        case n.InList(term=n.Column() as column, values=values):
-            return _access(extractors, column, "is", values)
-        case n.Has(term=n.Column() as column, words=n.Literal() as value):
-            return _access(extractors, column, "has", value)
-        case n.Like(term=n.Column() as column, pattern=n.Literal() as value):
-            return _access(extractors, column, "starts", value)
-    return []
-
-
-def _access(
-    extractors: Mapping[str, KeyExtractor],
-    column: n.Column,
-    kind: Kind,
-    value: n.Literal | n.Values,
-) -> list[_AccessPredicate]:
-    any_row = extractors.get(column.var)
-    if any_row is None or column.type not in (Type.TEXT, Type.SET):
+    test = text_test(condition)
+    any_row = extractors.get(test[1].var) if test else None
+    if test is None or any_row is None:
         return []
+    kind, column, value = test
     rank = COMMON.get(column.name, 0) + (0 if kind == "is" else 1)
-    extractor = replace(any_row, kind=kind, column=column.name)
+    extractor = replace(any_row, kind="starts" if kind == "like" else kind, column=column.name)
     return [_AccessPredicate(((extractor, value),), 2 * rank + (any_row.hop is not None))]
 
 

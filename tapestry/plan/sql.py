@@ -25,6 +25,10 @@ gt = _comparison(exp.GT)
 ge = _comparison(exp.GTE)
 null_safe_eq = _comparison(exp.NullSafeEQ)
 
+COMPARISONS = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
+NAMES = {"=": "eq", "<>": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+"""Names of comparisons, for the functions ``set_…`` of (set, value) that each engine brings."""
+
 
 def column(name: str, relation: str | None = None, *, quoted: bool | None = None) -> exp.Column:
     """Return a column, of a relation or of whatever has it."""

@@ -23,7 +23,9 @@ from typing import Literal
 
 from sqlglot import exp
 
+from tapestry.core.schema import Type
 from tapestry.plan import sql
+from tapestry.query.tree import nodes as n
 
 Kind = Literal["is", "has", "starts", "ends"]
 """Kinds of tokens: a value, a word of it, its beginning, its end."""
@@ -37,6 +39,33 @@ NOT_A_WORD = r"[^\p{L}\p{N}]+"
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile(r"[a-z0-9]+|[^\x00-\x7f]")
 _WILDCARDS = re.compile(r"[%_\\]")
+
+
+def text_test(
+    condition: n.Condition,
+) -> tuple[Literal["is", "has", "like"], n.Column, n.Literal | n.Values] | None:
+    """Return the test of a column of texts by constants; None for any other condition.
+
+    >>> from tapestry.rewrite.examples import conjunction
+    >>> kind, column, value = text_test(conjunction("m.subject HAS 'lunch'").plain[0])
+    >>> kind, column.name, value.value
+    ('has', 'subject', 'lunch')
+    """
+    kind: Literal["is", "has", "like"] = "is"
+    match condition:
+        case n.Compare("=", n.Column() as column, n.Literal() as value):
+            pass
+        case n.Compare("=", n.Literal() as value, n.Column() as column):
+            pass
+        case n.InList(n.Column() as column, n.Values() as value):
+            pass
+        case n.Has(n.Column() as column, n.Literal() as value):
+            kind = "has"
+        case n.Like(n.Column() as column, n.Literal() as value):
+            kind = "like"
+        case _:
+            return None
+    return (kind, column, value) if column.type in (Type.TEXT, Type.SET) else None
 
 
 def like_regex(pattern: str) -> str:

@@ -15,13 +15,15 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
+from operator import and_, or_
 
-from tapestry.core.schema import MESSAGES, Type
+from tapestry.core.schema import MESSAGES
 from tapestry.plan.compile import Plan
 from tapestry.plan.engine import Row
 from tapestry.plan.signature import Value, constant_value
+from tapestry.plan.text_predicates import text_test
 from tapestry.predicate_index.groups import EvaluationGroup
-from tapestry.predicate_index.postings import Found, Postings
+from tapestry.predicate_index.postings import Bounds, Postings
 from tapestry.predicate_index.probe import SnapshotRows
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import walk
@@ -37,7 +39,7 @@ _IDENTITY = ("msgid", "audience", "ts")
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class Decision:
     """The decisions of postings: the answers, by the numbers of groups, and the groups decided."""
 
     answers: list[Row]
@@ -49,7 +51,7 @@ def decide(
     groups: Iterable[tuple[int, Plan, EvaluationGroup]],
     since: int,
     until: int,
-) -> Decided:
+) -> Decision:
     """Return the answers in (since, until] of those of the numbered groups that postings decide."""
     own = [
         (number, plan.signature.constants, delta, group)
@@ -59,29 +61,29 @@ def decide(
     conditions = {id(delta): delta.plain for _, _, delta, _ in own}
     columns = {node.name for node in walk(tuple(conditions.values())) if isinstance(node, n.Column)}
     if not own:
-        return Decided([], frozenset())
+        return Decision([], frozenset())
     names = [*_IDENTITY, *sorted(columns.difference(_IDENTITY))]
     new = rows.between(MESSAGES, [(since, until)], names)
     if new is None or new.num_rows > MOST_MESSAGES:
-        return Decided([], frozenset())
+        return Decision([], frozenset())
     identities = list(zip(*(new[name].to_pylist() for name in _IDENTITY), strict=True))
     postings = Postings(new)
     answers: list[Row] = []
     decided: set[int] = set()
     for number, constants, delta, group in own:
         values = dict(zip((c.slot for c in constants), json.loads(group.constants), strict=True))
-        found = _all(delta.plain, postings, values)
+        bounds = _all(delta.plain, postings, values)
         visible = set(group.audiences)
-        if any(identities[row][1] in visible for row in found.possible - found.certain):
+        if any(identities[row][1] in visible for row in bounds.possible - bounds.certain):
             continue
-        if len(answers) + len(found.certain) > MOST_ANSWERS:
+        if len(answers) + len(bounds.certain) > MOST_ANSWERS:
             continue
-        for row in sorted(found.certain):
+        for row in sorted(bounds.certain):
             msgid, audience, ts = identities[row]
             if audience in visible:
                 answers.append((number, msgid, audience, ts, ts, 0, ""))
         decided.add(number)
-    return Decided(answers, frozenset(decided))
+    return Decision(answers, frozenset(decided))
 
 
 def _own_columns(disjunct: IncrementalDisjunct) -> DeltaQuery | None:
@@ -98,51 +100,30 @@ def _own_columns(disjunct: IncrementalDisjunct) -> DeltaQuery | None:
 
 def _all(
     conditions: Iterable[n.Condition], postings: Postings, values: Mapping[int, Value]
-) -> Found:
+) -> Bounds:
     """Return the rows that pass all of the conditions."""
-    found = [_rows(condition, postings, values) for condition in conditions]
-    if not found:
-        return Found(postings.unknown.possible, postings.unknown.possible)
-    return reduce(lambda a, b: Found(a.certain & b.certain, a.possible & b.possible), found)
+    bounds = [_rows(condition, postings, values) for condition in conditions]
+    every = postings.unknown.possible
+    return reduce(and_, bounds) if bounds else Bounds(every, every)
 
 
-def _rows(condition: n.Condition, postings: Postings, values: Mapping[int, Value]) -> Found:
+def _rows(condition: n.Condition, postings: Postings, values: Mapping[int, Value]) -> Bounds:
     """Return the rows that pass a condition, as far as postings tell."""
     match condition:
         case n.And(args=args):
             return _all(args, postings, values)
         case n.Or(args=args):
-            found = [_rows(arg, postings, values) for arg in args]
-            return reduce(lambda a, b: Found(a.certain | b.certain, a.possible | b.possible), found)
-        case n.Compare(op="=", left=n.Column() as column, right=n.Literal() as literal):
-            return _leaf("is", column, literal, postings, values)
-        case n.Compare(op="=", left=n.Literal() as literal, right=n.Column() as column):
-            return _leaf("is", column, literal, postings, values)
-        case n.InList(term=n.Column() as column, values=literals):
-            return _leaf("is", column, literals, postings, values)
-        case n.Has(term=n.Column() as column, words=n.Literal() as literal):
-            return _leaf("has", column, literal, postings, values)
-        case n.Like(term=n.Column() as column, pattern=n.Literal() as literal):
-            return _leaf("like", column, literal, postings, values)
-    return postings.unknown
-
-
-def _leaf(
-    test: str,
-    column: n.Column,
-    literal: n.Literal | n.Values,
-    postings: Postings,
-    values: Mapping[int, Value],
-) -> Found:
-    value = constant_value(literal, values)
-    if column.type not in (Type.TEXT, Type.SET):
+            return reduce(or_, (_rows(arg, postings, values) for arg in args))
+    test = text_test(condition)
+    if test is None:
         return postings.unknown
-    if isinstance(value, list | tuple):
-        texts = [text for text in value if isinstance(text, str)]
-        return postings.equal(column.name, texts) if test == "is" else postings.unknown
+    kind, column, constant = test
+    value = constant_value(constant, values)
+    if kind == "is" and isinstance(value, list | tuple):
+        return postings.equal(column.name, [text for text in value if isinstance(text, str)])
     if not isinstance(value, str):
         return postings.unknown
-    match test:
+    match kind:
         case "has":
             return postings.has(column.name, value)
         case "like":

@@ -30,11 +30,17 @@ Posting = tuple[str, str, int]
 """A text in the order of which postings are sorted, the value, and the number of its row."""
 
 
-class Found(NamedTuple):
+class Bounds(NamedTuple):
     """Rows that pass a condition, and those that may pass it, these among them."""
 
     certain: frozenset[int]
     possible: frozenset[int]
+
+    def __and__(self, other: Bounds) -> Bounds:
+        return Bounds(self.certain & other.certain, self.possible & other.possible)
+
+    def __or__(self, other: Bounds) -> Bounds:
+        return Bounds(self.certain | other.certain, self.possible | other.possible)
 
 
 class Postings:
@@ -42,18 +48,18 @@ class Postings:
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
-        self.unknown = Found(frozenset(), frozenset(range(rows.num_rows)))
+        self.unknown = Bounds(frozenset(), frozenset(range(rows.num_rows)))
         self._values: dict[str, dict[str, set[int]]] = {}
         self._words: dict[str, dict[str, list[Posting]]] = {}
         self._sorted: dict[tuple[str, int], list[Posting]] = {}
 
-    def equal(self, column: str, values: Iterable[str]) -> Found:
+    def equal(self, column: str, values: Iterable[str]) -> Bounds:
         """Return the rows whose column is, or has as an element, one of the values."""
         by_value = self._by_value(column)
         rows = frozenset(row for value in values for row in by_value.get(value, ()))
-        return Found(rows, rows)
+        return Bounds(rows, rows)
 
-    def has(self, column: str, phrase: str) -> Found:
+    def has(self, column: str, phrase: str) -> Bounds:
         """Return the rows whose column has the words of a phrase, one after the other."""
         token = has_token(phrase)
         if token is None or not phrase.isascii():
@@ -61,7 +67,7 @@ class Postings:
         postings = self._by_word(column).get(token, ())
         return _tested(postings, lambda value: surely_has(value, phrase))
 
-    def like(self, column: str, pattern: str) -> Found:
+    def like(self, column: str, pattern: str) -> Bounds:
         """Return the rows whose column is like a pattern."""
         required = like_token(pattern)
         if required is None or not pattern.isascii():
@@ -106,7 +112,7 @@ class Postings:
         return postings[low:high]
 
 
-def _tested(postings: Iterable[Posting], test: Test) -> Found:
+def _tested(postings: Iterable[Posting], test: Test) -> Bounds:
     certain: set[int] = set()
     possible: set[int] = set()
     for _, value, row in postings:
@@ -115,4 +121,4 @@ def _tested(postings: Iterable[Posting], test: Test) -> Found:
             possible.add(row)
             if passed:
                 certain.add(row)
-    return Found(frozenset(certain), frozenset(possible))
+    return Bounds(frozenset(certain), frozenset(possible))

@@ -19,6 +19,9 @@ MAX_INTEGER = 2**63 - 1
 MAX_DURATION = 3_652_425 * DAY
 """Ten thousand years."""
 
+LETTER = re.compile(r"[^\W_]")
+"""A letter or a digit, of which words are made."""
+
 BIDI = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Marks that change the order in which text is shown, and so can hide what it says."""
 

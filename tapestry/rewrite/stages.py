@@ -8,9 +8,12 @@ that an aggregate counts are an OR of conjunctions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import eq, ge, gt, le, lt, ne
 
 from tapestry.core.schema import BOUNDED, MESSAGES, RETRACTED
 from tapestry.query.tree import nodes as n
+
+_COMPARE = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,16 +85,7 @@ class HavingTest:
         """
         if self.aggregate.function != "COUNT" or not isinstance(constant, int | float):
             return False
-        below, equal = constant > 0, constant == 0
-        above = not below and not equal
-        return {
-            "=": equal,
-            "<>": not equal,
-            "<": below,
-            "<=": below or equal,
-            ">": above,
-            ">=": above or equal,
-        }[self.op]
+        return bool(_COMPARE[self.op](0, constant))
 
 
 @dataclass(frozen=True, slots=True)

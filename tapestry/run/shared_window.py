@@ -36,7 +36,7 @@ from tapestry.plan.engine import (
 )
 from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.plan.predicate_keys import PredicateKey
-from tapestry.predicate_index.covering import Decided, decide
+from tapestry.predicate_index.covering import Decision, decide
 from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
 from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.probe import SnapshotRows, candidate_keys
@@ -122,7 +122,7 @@ def run_shared_window(
     planned, unread = isolate(constant_rows, wanted)
     errors |= dict(unread)
 
-    def decide_some(items: Sequence[tuple[Plan, ConstantRow]]) -> list[Decided]:
+    def decide_some(items: Sequence[tuple[Plan, ConstantRow]]) -> list[Decision]:
         asked = [(row.filter_id, plan, candidates[row.filter_id]) for plan, row in items]
         return [decide(rows, asked, since, until)]
 

@@ -48,8 +48,8 @@ def _any_element(test: Test, elements: exp.Expr, value: exp.Expr) -> exp.Expr:
     return sql.call("exists", elements, element)
 
 
-COMPARISONS = {"eq": sql.eq, "ne": sql.ne, "lt": sql.lt, "le": sql.le, "gt": sql.gt, "ge": sql.ge}
-TESTS: dict[str, Test] = {"matches": spark_like, "has": spark_has, "in": _in} | COMPARISONS
+TESTS: dict[str, Test] = {"matches": spark_like, "has": spark_has, "in": _in}
+TESTS |= {name: sql.COMPARISONS[op] for op, name in sql.NAMES.items()}
 
 FUNCTIONS: dict[str, Callable[..., exp.Expr]] = {
     "visible": partial(sql.call, "array_contains"),

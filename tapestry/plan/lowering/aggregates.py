@@ -25,7 +25,7 @@ from tapestry.plan.lowering.columns import (
     slots,
 )
 from tapestry.plan.lowering.running_aggregates import RunningAggregates
-from tapestry.plan.lowering.scope import COMPARISONS, Scope, column_alias, table_column
+from tapestry.plan.lowering.scope import Scope, column_alias, table_column
 from tapestry.plan.lowering.set_join import outer_tie
 from tapestry.plan.relation import Field, Relation
 from tapestry.plan.signature import constant_value, values_by_slot
@@ -102,7 +102,7 @@ class AggregateLowering:
             *(sql.column(key, rows, quoted=True) for key in keys),
             *(sql.column(f"p{slot}", rows) for slot in sorted(wanted)),
         )
-        compare = COMPARISONS[test.op]
+        compare = sql.COMPARISONS[test.op]
         passes = compare(aggregate_over(aggregate, rows), at_c(rows).term(constant))
         passed = self.assembly.name(sql.having(groups.copy(), passes))
         none = self._passes_none(test)

@@ -16,7 +16,7 @@ from tapestry.core.schema import BOUNDED, MESSAGES, Type
 from tapestry.plan import sql
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.columns import CandidateJoins, VariableColumn, semi_join, slots
-from tapestry.plan.lowering.scope import COMPARISONS, Scope, column_alias, table_column
+from tapestry.plan.lowering.scope import Scope, column_alias, table_column
 from tapestry.plan.lowering.set_join import unnest_outer
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.monotone.bound_in_time import arrival, end
@@ -136,7 +136,7 @@ class RunningAggregates:
         valued = sql.select_from(name, at_c, value=running_value(aggregate))
         sql.where(valued, sql.eq(sql.column("asked"), sql.literal(1)))
         result = self.assembly.name(valued)
-        passes = COMPARISONS[test.op](sql.column("value", result), outer.term(test.constant))
+        passes = sql.COMPARISONS[test.op](sql.column("value", result), outer.term(test.constant))
         return semi_join(result, at_c, outer, passes)
 
     def counting_rows(

@@ -11,17 +11,7 @@ from tapestry.plan import sql
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import EventPoint
 
-COMPARISONS = {"=": sql.eq, "<>": sql.ne, "<": sql.lt, "<=": sql.le, ">": sql.gt, ">=": sql.ge}
 ARITHMETIC = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
-SET_COMPARISONS = {
-    "=": "set_eq",
-    "<>": "set_ne",
-    "<": "set_lt",
-    "<=": "set_le",
-    ">": "set_gt",
-    ">=": "set_ge",
-}
-"""Functions of (set, value) that each engine brings; see ``spark.dialect``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +76,8 @@ class Scope:
                 return sql.eq(sql.literal(1), sql.literal(1 if value else 0))
             case n.Compare(op=op, left=left, right=right):
                 if is_set(left):
-                    return sql.call(SET_COMPARISONS[op], self.term(left), self.term(right))
-                return COMPARISONS[op](self.term(left), self.term(right))
+                    return sql.call(f"set_{sql.NAMES[op]}", self.term(left), self.term(right))
+                return sql.COMPARISONS[op](self.term(left), self.term(right))
             case n.Like(term=term, pattern=value):
                 return self._test("matches", term, value)
             case n.Has(term=term, words=value):

@@ -19,7 +19,7 @@ from tapestry.query.check.definite import definite
 from tapestry.query.check.scope import Scope, is_message
 from tapestry.query.check.terms import a, aggregate_type, aggregated_term, typed
 from tapestry.query.context import Context
-from tapestry.query.limits import MAX_BYTES, MAX_NESTING, too_deep
+from tapestry.query.limits import LETTER, MAX_BYTES, MAX_NESTING, too_deep
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import FreshNames
 from tapestry.query.tree.parsed import MESSAGE, Branch, Parsed
@@ -28,7 +28,6 @@ from tapestry.query.tree.walk import change_conditions, type_of
 Reader = Callable[[str, Context, int], Parsed]
 """Text, who asks, nesting already -> what it says: how a filter's text is read."""
 
-_WORD = re.compile(r"[^\W_]")
 _ESCAPED = re.compile(r"\\[%_\\]|\\")
 
 
@@ -332,7 +331,7 @@ def _like(term: n.Term, pattern: n.Literal, span: Span | None) -> n.Like:
 
 def _has(node: n.Has, scope: Scope) -> n.Has:
     term, words = _text(node.term, scope, "HAS"), node.words
-    if words.type is not Type.TEXT or not _WORD.search(str(words.value)):
+    if words.type is not Type.TEXT or not LETTER.search(str(words.value)):
         raise TapestryError(
             "HAS needs a word.", words.span, "Write letters or digits: m.subject HAS 'spark'."
         )

@@ -7,12 +7,11 @@ import re
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
 from tapestry.query.context import Context
+from tapestry.query.limits import LETTER
 from tapestry.query.phrases.nodes import Amount, Person
 from tapestry.query.tql.literals import duration, plain_number
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
-
-_WORD = re.compile(r"[^\W_]")
 
 # Terms and connectives
 
@@ -109,7 +108,7 @@ def address_is(address: n.Column, person: Person) -> n.Compare | n.Like:
         return equal(address, text(value, person.span))
     if person.kind == "domain":
         return n.Like(address, text("%" + escape(value), person.span))
-    if not _WORD.search(value):
+    if not LETTER.search(value):
         raise TapestryError(
             "This is no name.",
             person.span,

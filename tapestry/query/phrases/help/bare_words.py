@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from tapestry.query.limits import LETTER
 from tapestry.query.phrases.grammar import CONNECTIVES, first_words
 from tapestry.query.phrases.help.suggestions import place_after
 from tapestry.query.phrases.parser import parse_phrase
@@ -24,7 +25,6 @@ _RUNS = 8
 _LONGEST = 1500
 _QUOTE = re.compile('"[^"]+"|“[^”]+”')
 _ADDRESS = re.compile(r"[^\s@]*@[\w-]+(?:\.[\w-]+)+")
-_LETTER = re.compile(r"[^\W_]")
 _CODE = re.compile(r"[=<>;{}]|\bm\.\w|^\s*(?:not\s+)?(?:select|exists)\b", re.IGNORECASE)
 """Signs of a condition or of SQL: a text with them is no list of words."""
 
@@ -71,7 +71,7 @@ def other_phrases(text: str) -> tuple[str, ...]:
     quote = _QUOTE.fullmatch(text)
     run = quote or run_of_words(first_words()).fullmatch(text)
     words = text[1:-1] if quote else text
-    if run is None or _CODE.search(text) or not _LETTER.search(words):
+    if run is None or _CODE.search(text) or not LETTER.search(words):
         return ()
     return tuple(
         f"{opening} {quoted(' '.join(words.split()))}"
@@ -90,7 +90,7 @@ def _with_phrases_at(text: str, at: int, *, is_first: bool) -> str | None:
     else:
         found = run_of_words(first_words()).match(text, at)
         words = found[0].split() if found else []
-    if not found or not any(map(_LETTER.search, words)) or words[0].lower() in CONNECTIVES:
+    if not found or not any(map(LETTER.search, words)) or words[0].lower() in CONNECTIVES:
         return None
     phrases = _phrases(words)
     joined = " and ".join(phrases)
@@ -108,5 +108,5 @@ def _phrases(words: list[str]) -> list[str]:
         if _ADDRESS.fullmatch(word)
         else f"mentioning {quoted(word)}"
         for word in words
-        if _LETTER.search(word)
+        if LETTER.search(word)
     ]

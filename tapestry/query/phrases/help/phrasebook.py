@@ -12,9 +12,3 @@ def phrasebook() -> tuple[tuple[str, str], ...]:
     ('from Jones', 'sent by somebody: a name, an address, a domain, me')
     """
     return tuple((kind.example, kind.description) for kind in KINDS.values())
-
-
-def phrase_table() -> str:
-    """Return the table of phrases in Markdown, as LANGUAGE.md has it."""
-    rows = [f"| `{example}` | {description} |" for example, description in phrasebook()]
-    return "\n".join(("| phrase | the messages |", "|---|---|", *rows)) + "\n"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tapestry.query.limits import BIDI
+from tapestry.query.limits import BIDI, LETTER
 from tapestry.query.phrases.help.suggestions import Place
 from tapestry.query.phrases.printer import quoted
 
 _USERS = ("voted_for_by", "voted_against_by", "annotated_by", "tagged")
 """Phrases in which a person is named as here, not as in mail."""
 
-_LETTER = re.compile(r"[^\W_]")
 _WORD = re.compile(r"[^\s(),\"“”]+")
 
 Named = list[tuple[str, str]]
@@ -91,4 +90,4 @@ def _people(typed: str, vocabulary: Vocabulary) -> Named:
 
 def _shown(name: str) -> bool:
     """Return whether a name has letters, and hides nothing."""
-    return bool(_LETTER.search(name)) and name.isprintable() and not BIDI.search(name)
+    return bool(LETTER.search(name)) and name.isprintable() and not BIDI.search(name)
