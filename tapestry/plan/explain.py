@@ -27,7 +27,7 @@ MESSAGE = n.Column("m", "msgid", Type.TEXT)
 
 
 @dataclass(frozen=True, slots=True)
-class Explanation:
+class Stages:
     """A filter in every form; lists have an entry for each disjunct or delta query."""
 
     text: str
@@ -46,11 +46,11 @@ class Explanation:
     warnings: tuple[str, ...]
 
     def as_dict(self) -> dict[str, object]:
-        """Return the explanation for JSON."""
+        """Return the stages for JSON."""
         return asdict(self)
 
 
-def explain(text: str, context: Context, strategy: Strategy = "fast") -> Explanation:
+def explain(text: str, context: Context, strategy: Strategy = "fast") -> Stages:
     """Compile a filter and return all its stages; raises TapestryError as ``read`` does."""
     compiled = compile_filter(text, context, strategy)
     checked = compiled.checked
@@ -60,7 +60,7 @@ def explain(text: str, context: Context, strategy: Strategy = "fast") -> Explana
         first = len(parameters) + 1
         conditions.append(_with_parameters(part, first))
         parameters += [_parameter(constant, first) for constant in constants(part)]
-    return Explanation(
+    return Stages(
         text=checked.text,
         notation=_notation(checked),
         phrase=canonical_phrase(checked),
@@ -74,7 +74,7 @@ def explain(text: str, context: Context, strategy: Strategy = "fast") -> Explana
             {
                 "disjunct": disjunct.monotone.index,
                 "condition": print_condition(monotone_condition(disjunct.monotone)),
-                "explanation": analyze(disjunct.monotone.conjunction).explanation,
+                "description": analyze(disjunct.monotone.conjunction).description,
                 "rule": disjunct.rule,
             }
             for disjunct in compiled.query.disjuncts

@@ -57,10 +57,10 @@ class Analysis:
     justification: str
 
     @property
-    def explanation(self) -> str:
+    def description(self) -> str:
         """Return both in one line.
 
-        >>> Analysis(Monotonicity.AT_EVENTS, "the aggregate can rise and fall").explanation
+        >>> Analysis(Monotonicity.AT_EVENTS, "the aggregate can rise and fall").description
         'evaluated at events: the aggregate can rise and fall'
         """
         return f"{self.monotonicity.value}: {self.justification}"
@@ -84,7 +84,7 @@ def analyze(disjunct: Conjunction) -> Analysis:
     >>> from tapestry.query.context import Context
     >>> from tapestry.query.frontend import read
     >>> from tapestry.rewrite.pipeline import normal
-    >>> def show(text): print(analyze(normal(read(text, Context())).disjuncts[0]).explanation)
+    >>> def show(text): print(analyze(normal(read(text, Context())).disjuncts[0]).description)
     >>> show("EXISTS (r: r.inreplyto = m.msgid)")
     monotone: what it matches once it matches for ever
     >>> show("NOT EXISTS (r: r.inreplyto = m.msgid)")

@@ -85,7 +85,7 @@ def show_bounds(text):
         lines += [
             print_condition(monotone_condition(bounded)),
             "  from " + " and ".join(map(show_moment, bounded.starts)) + until,
-            "  " + analyze(whole).explanation,
+            "  " + analyze(whole).description,
         ]
     return fired, "\n".join(lines)
 
