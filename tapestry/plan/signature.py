@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from hashlib import blake2b
 from operator import attrgetter
 from typing import Any
@@ -122,7 +123,7 @@ class _SignatureText:
             return f"{self._name(node.var)}:{node.table}"
         if kind is Type:
             return str(node.name)
-        fields_of = _FIELDS[kind]
+        fields_of = _fields_of(kind)
         if fields_of is None:
             return repr(node)
         parts = ["()" if part is _EMPTY else self.of(part) for part in fields_of(node)]
@@ -135,17 +136,11 @@ class _SignatureText:
 _EMPTY = ()
 
 
-class _Fields(dict[type, Callable[[Any], tuple[Any, ...]] | None]):
-    """Functions from a node to its fields but its span, by class; None of a plain value."""
-
-    def __missing__(self, kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
-        all_fields = fields(kind) if is_dataclass(kind) else ()
-        names = [field.name for field in all_fields if field.name != "span"]
-        if len(names) > 1:
-            self[kind] = attrgetter(*names)
-        else:  # of a single name, attrgetter gives no tuple
-            self[kind] = (lambda node: (getattr(node, names[0]),)) if names else None
-        return self[kind]
-
-
-_FIELDS = _Fields()
+@cache
+def _fields_of(kind: type) -> Callable[[Any], tuple[Any, ...]] | None:
+    """Return what gives the fields of a class but its span, as a tuple; None of a plain value."""
+    all_fields = fields(kind) if is_dataclass(kind) else ()
+    names = [field.name for field in all_fields if field.name != "span"]
+    if len(names) == 1:  # of a single name, attrgetter gives no tuple
+        return lambda node: (getattr(node, names[0]),)
+    return attrgetter(*names) if names else None

@@ -15,7 +15,6 @@ from tapestry.rewrite.stages import (
     EventPoint,
     HavingTest,
     MonotoneDisjunct,
-    NormalQuery,
     TopKTest,
 )
 
@@ -24,17 +23,6 @@ FIRST = n.Column("", "C", Type.INSTANT)
 
 SINCE = n.Column("", "since", Type.INSTANT)
 UNTIL = n.Column("", "until", Type.INSTANT)
-
-
-def normal_condition(query: NormalQuery) -> n.Condition:
-    """Return a filter in normal form as one condition.
-
-    >>> from tapestry.rewrite.examples import conjunction, show
-    >>> parts = (conjunction("m.size > 1"), conjunction("m.list = 'a'"))
-    >>> show(normal_condition(NormalQuery("m", parts)))
-    m.size > 1 OR m.list = 'a'
-    """
-    return n.Or.of(map(conjunction_condition, query.disjuncts))
 
 
 def conjunction_condition(part: Conjunction) -> n.Condition:

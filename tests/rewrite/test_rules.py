@@ -14,7 +14,7 @@ from tapestry.core.schema import MESSAGES
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tapestry.query.tree.nodes import Binding
+from tapestry.query.tree.nodes import Binding, Or
 from tapestry.query.tree.printer import print_condition, print_term
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.incremental.general import general
@@ -25,9 +25,7 @@ from tapestry.rewrite.restore import (
     conjunction_condition,
     delta_query_condition,
     monotone_condition,
-    normal_condition,
 )
-from tapestry.rewrite.stages import NormalQuery
 
 SPECS = FIXTURES / "rewrite"
 REFUSED = SPECS / "refused.spec"
@@ -60,9 +58,9 @@ def show_normal(name, text):
 
 def show_distribute(text):
     _, before = up_to(pipeline.NORMAL[-1].__name__, text)
-    query = NormalQuery("m", distribute(before))
-    shown = [print_condition(conjunction_condition(part)) for part in query.disjuncts]
-    fired = print_condition(normal_condition(query)) != print_condition(before)
+    parts = [conjunction_condition(part) for part in distribute(before)]
+    shown = [print_condition(part) for part in parts]
+    fired = print_condition(Or.of(parts)) != print_condition(before)
     return fired, "\n".join(shown or ["(no disjunct)"])
 
 
