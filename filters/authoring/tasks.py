@@ -52,20 +52,15 @@ def preview_for(
     Each with when it would have matched, or came here if ``live``; with them how many were
     received in each week, and which filters have them already.
     """
-    from tapestry.run.ask import find_instants
+    from tapestry.run.ask import Question, find_instants
 
     audiences, context = people.audiences(user), people.context(user)
     tables, at = services.tables(), latest_instant()
-    found = find_instants(
-        partial(services.unproven_engine_on, is_wanted=is_wanted),
-        tables,
-        text,
-        context,
-        audiences,
-        at,
-        so_far=not live,
-        seconds=settings.PREVIEW_SECONDS,
+    asked = Question(
+        text, context, audiences, at, so_far=not live, seconds=settings.PREVIEW_SECONDS
     )
+    engine_on = partial(services.unproven_engine_on, is_wanted=is_wanted)
+    found = find_instants(engine_on, tables, asked)
     rows = [(msgid, instants.at) for msgid, instants in islice(found.items(), LISTED)]
     received = [instants.received for instants in found.values()]
     return {
@@ -99,21 +94,14 @@ def backtest_for(
     user: User, text: str, live: bool, weeks: int, is_wanted: IsWanted = lambda: True
 ) -> dict[str, Any]:
     """Return what a filter of this user would have delivered in the last weeks, and when."""
+    from tapestry.run.ask import Question
     from tapestry.run.backtest import backtest as run_backtest
 
     audiences, at = people.audiences(user), latest_instant()
     since = at - weeks * WEEK
-    deliveries = run_backtest(
-        partial(services.unproven_engine_on, is_wanted=is_wanted),
-        services.tables(),
-        text,
-        people.context(user),
-        audiences,
-        since,
-        at,
-        live=live,
-        seconds=settings.PREVIEW_SECONDS,
-    )
+    asked = Question(text, people.context(user), audiences, at, seconds=settings.PREVIEW_SECONDS)
+    engine_on = partial(services.unproven_engine_on, is_wanted=is_wanted)
+    deliveries = run_backtest(engine_on, services.tables(), asked, since, live=live)
     rows = [(delivery.msgid, delivery.op, delivery.at) for delivery in deliveries[:MOST_DELIVERIES]]
     return {
         "count": len(deliveries),

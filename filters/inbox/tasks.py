@@ -52,18 +52,21 @@ def search_for(
     user: User, text: str, within: Filter | None, is_wanted: IsWanted = lambda: True
 ) -> dict[str, Any]:
     """Return all messages that match a text now and that a user may see, by ``received``."""
-    from tapestry.run.ask import find
+    from tapestry.run.ask import Question, find
 
     audiences = people.audiences(user)
-    msgids = find(
-        partial(services.unproven_engine_on, is_wanted=is_wanted),
-        services.tables(),
+    asked = Question(
         text,
         people.context(user),
         audiences,
         latest_instant(),
-        None if within is None else listed(user, within),
         seconds=settings.PREVIEW_SECONDS,
+    )
+    msgids = find(
+        partial(services.unproven_engine_on, is_wanted=is_wanted),
+        services.tables(),
+        asked,
+        None if within is None else listed(user, within),
     )
     return {"msgids": msgids, "audiences": audiences, "at": wall_clock()}
 

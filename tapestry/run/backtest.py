@@ -7,14 +7,11 @@ delivered then.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from tapestry.plan.compile import compile_filter
-from tapestry.query.context import Context
-from tapestry.run.ask import EngineOn
+from tapestry.run.ask import EngineOn, Question
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute
 from tapestry.tables.delta.log import Tables, snapshot
@@ -32,25 +29,21 @@ class BacktestDelivery:
 def backtest(
     engine_on: EngineOn,
     tables: Tables,
-    text: str,
-    context: Context,
-    audiences: Sequence[str],
+    question: Question,
     since: int,
-    until: int,
     *,
     live: bool = False,
-    seconds: float = math.inf,
 ) -> list[BacktestDelivery]:
-    """Return what a filter would have delivered with ``since < at <= until``, the newest first.
+    """Return what a filter would have delivered after ``since``, up to the question's ``at``.
 
-    Raises TooSlowError if the engine takes more than so many seconds.
+    The newest are first.
     """
-    compiled = compile_filter(text, context, "general" if live else "fast")
-    subscription = Subscription(0, compiled, tuple(audiences), since, since)
+    compiled = compile_filter(question.text, question.context, "general" if live else "fast")
+    subscription = Subscription(0, compiled, question.audiences, since, since)
     engine = engine_on(snapshot(tables))
-    with engine.limit(seconds):
+    with engine.limit(question.seconds):
         if live:
-            changes = change_windows(engine, [subscription], [until], net=False)[0]
+            changes = change_windows(engine, [subscription], [question.at], net=False)[0]
             deliveries = [
                 BacktestDelivery(change.msgid, change.op, change.at)
                 for change in changes
@@ -59,6 +52,6 @@ def backtest(
         else:
             deliveries = [
                 BacktestDelivery(match.msgid, "insert", match.matched_at)
-                for match in execute(engine, [subscription], until, lambda _: set())
+                for match in execute(engine, [subscription], question.at, lambda _: set())
             ]
     return sorted(deliveries, key=lambda delivery: (-delivery.at, delivery.msgid))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -63,7 +64,7 @@ def _measure(options: Mapping[str, Any], remote: str) -> dict[str, Any]:
     from tapestry.plan.engine import Engine
     from tapestry.query.context import Context
     from tapestry.query.phrases.catalogue import KINDS
-    from tapestry.run.ask import ask, find
+    from tapestry.run.ask import Question, ask, find
     from tapestry.spark.engine import SparkEngine
     from tapestry.spark.session import connect
     from tapestry.tables.delta.log import Snapshot
@@ -97,11 +98,12 @@ def _measure(options: Mapping[str, Any], remote: str) -> dict[str, Any]:
     for kind in KINDS.values():
         if options["only"] not in kind.example:
             continue
-        asked = (engine_on, tables, kind.example, context, (PUBLIC,), wall_clock(), 10)
+        question = Question(kind.example, context, (PUBLIC,), wall_clock())
+        so_far = replace(question, so_far=True)
         phrases[kind.example] = {
-            "ask_ms": milliseconds(partial(ask, *asked)),
-            "preview_ms": milliseconds(partial(ask, *asked, so_far=True)),
-            "search_ms": milliseconds(partial(find, *asked[:-1])),
+            "ask_ms": milliseconds(partial(ask, engine_on, tables, question, 10)),
+            "preview_ms": milliseconds(partial(ask, engine_on, tables, so_far, 10)),
+            "search_ms": milliseconds(partial(find, engine_on, tables, question)),
         }
         print(f"{kind.example}: {phrases[kind.example]}", file=sys.stderr, flush=True)
     figures: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,14 @@ from support.engines.sqlite_engine import engine_of
 
 from tapestry.core.message import Message
 from tapestry.query.context import Context
-from tapestry.run.ask import Instants, ask, find_instants
+from tapestry.run.ask import Instants
+from tapestry.run.ask import ask
+from tapestry.run.ask import find_instants
+from tapestry.run.ask import Question
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
 
-PUBLIC = ("public",)
+QUESTION = Question("m.size IS NULL", Context(), ("public",), 300)
 
 
 @pytest.fixture
@@ -31,22 +35,19 @@ def tables(tmp_path: Path) -> Tables:
     ("limit", "listed"), [(None, "edbac"), (4, "edba"), (3, "edb"), (2, "ed"), (1, "e"), (0, "")]
 )
 def test_the_newest_are_first(tables: Tables, limit: int | None, listed: str, so_far: bool) -> None:
-    text, context = "m.size IS NULL", Context()
-    answer = ask(engine_of(), tables, text, context, PUBLIC, 300, limit, so_far=so_far)
+    answer = ask(engine_of(), tables, replace(QUESTION, so_far=so_far), limit)
     assert ("".join(card.msgid for card in answer.cards), answer.count) == (listed, 5)
 
 
 @pytest.mark.parametrize(("limit", "listed"), [(None, "baced"), (2, "ba")])
 def test_all_can_be_in_the_order_received(tables: Tables, limit: int | None, listed: str) -> None:
-    asked = ("m.size IS NULL", Context(), PUBLIC, 300, limit)
-    answer = ask(engine_of(), tables, *asked, by_received=True)
+    answer = ask(engine_of(), tables, QUESTION, limit, by_received=True)
     assert ("".join(card.msgid for card in answer.cards), answer.count) == (listed, 5)
 
 
 @pytest.mark.parametrize("so_far", [False, True])
 def test_all_have_the_instants_by_which_they_are_ordered(tables: Tables, so_far: bool) -> None:
-    asked = ("m.size IS NULL", Context(), PUBLIC, 300)
-    found = find_instants(engine_of(), tables, *asked, so_far=so_far)
+    found = find_instants(engine_of(), tables, replace(QUESTION, so_far=so_far))
     (first, *_), (*_, last) = found, found
     assert "".join(found) == "edbac" and found[first].received == 2
     assert found[first].at > found[last].at and found[last] == Instants(found["b"].at, 3)

@@ -11,6 +11,7 @@ from support.engines.sqlite_engine import SqliteEngine
 from tapestry.core.message import Message
 from tapestry.query.context import Context
 from tapestry.run.ask import ask
+from tapestry.run.ask import Question
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import lookup
 from tapestry.tables.read.thread import DEEPEST, HIGHEST, LARGEST, thread
@@ -140,10 +141,8 @@ def test_a_deep_thread_ends_in_words_after_so_many_lookups(tables, lookups, at, 
 
 def starting(tables):
     rows = tables.open("messages").to_pyarrow_table().to_pylist()
-    answer = ask(
-        lambda _snapshot: SqliteEngine({"messages": rows}),
-        tables, "starting a thread", Context(), PUBLIC, 2**60,
-    )  # fmt: skip
+    question = Question("starting a thread", Context(), PUBLIC, 2**60)
+    answer = ask(lambda _snapshot: SqliteEngine({"messages": rows}), tables, question)
     return {card.msgid for card in answer.cards}
 
 

@@ -15,7 +15,7 @@ from filters.site.management.base import TapestryCommand, instant
 from filters.site.work import services
 from tapestry.core.clock import format_instant, to_datetime
 from tapestry.core.errors import TapestryError
-from tapestry.run.ask import ask
+from tapestry.run.ask import Question, ask
 from tapestry.tables.read.messages import Card
 
 
@@ -39,10 +39,7 @@ class Command(TapestryCommand):
         answer = ask(
             services.unproven_engine_on,
             services.tables(),
-            options["filter"],
-            people.context(user),
-            people.audiences(user),
-            at,
+            Question(options["filter"], people.context(user), people.audiences(user), at),
             options["limit"],
             by_received=True,
         )

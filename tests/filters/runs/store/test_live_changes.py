@@ -19,7 +19,7 @@ from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoFilterStore, latest_instant
 from filters.site.work import services
 from tapestry.core.clock import HOUR, wall_clock
-from tapestry.run.ask import ask
+from tapestry.run.ask import Question, ask
 from tapestry.tables.delta.log import Tables
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -265,9 +265,8 @@ def test_after_every_run_the_list_is_what_the_filter_answers(
             Filter.objects.update(active=True)
             until = rounds.run_round(latest_instant() + chance.choice([0, HOUR])).until
             for (user, text), installed in filters.items():
-                answer = ask(
-                    services.engine_on, tables, text, context(user), audiences(user), until
-                )
+                question = Question(text, context(user), audiences(user), until)
+                answer = ask(services.engine_on, tables, question)
                 shown = (
                     listing.visible(user).filter(filter=installed).values_list("msgid", flat=True)
                 )

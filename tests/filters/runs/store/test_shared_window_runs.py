@@ -21,6 +21,7 @@ from filters.site.work import services
 from tapestry.core.message import Annotation, Message
 from tapestry.predicate_index import store
 from tapestry.run.ask import ask
+from tapestry.run.ask import Question
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations, append_messages
 
@@ -88,8 +89,8 @@ def test_whatever_happens_between_runs_each_match_is_stored_once(
                 lifecycle.resume(paused)
             until = rounds.run_round(latest_instant() + chance.choice([0, HOUR])).until
             for (user, text), installed in filters.items():
-                asked = (text, context(user), audiences(user), until)
-                everything = ask(services.engine_on, tables, *asked, so_far=True)
+                asked = Question(text, context(user), audiences(user), until, so_far=True)
+                everything = ask(services.engine_on, tables, asked)
                 stored = Match.objects.filter(filter=installed).values_list("msgid", flat=True)
                 assert sorted(stored) == sorted(card.msgid for card in everything.cards), text
     assert Filter.objects.filter(enrolled=True).count() > len(filters) / 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 from pprint import pformat
@@ -33,7 +34,9 @@ from filters.runs.models import Heartbeat
 from filters.site.work import services
 from tapestry.run import ask
 from tapestry.tables.read import messages as read
-from tapestry.tables.read import recent_names, thread
+from tapestry.tables.read import recent_names
+from tapestry.tables.read import thread
+from tapestry.run.ask import Question
 
 World = dict[str, str]
 
@@ -178,10 +181,10 @@ def with_all_audiences(function: Callable[..., Any]) -> Callable[..., Any]:
 def with_audiences_of_all(find: Callable[..., Any]) -> Callable[..., Any]:
     """Return a search that forgets for whom it is."""
 
-    def forgetful(engine_on: object, tables: object, text: str, context: object, *rest: Any) -> Any:
-        return find(engine_on, tables, text, context, all_audiences(), *rest[1:], seconds=60)
+    def forgetful(engine_on: object, tables: object, question: Question, *among: Any) -> Any:
+        return find(engine_on, tables, replace(question, audiences=all_audiences()), *among)
 
-    return lambda *arguments, **_: forgetful(*arguments)
+    return forgetful
 
 
 FAULTS: dict[str, tuple[Any, str, Any]] = {
