@@ -14,7 +14,7 @@ class EvaluationGroup:
     """The properties that the disjuncts of its members have in common.
 
     ``constants`` is JSON, in slot order; ``audiences`` are those that some row has, in
-    alphabetical order.
+    alphabetical order.  As a filter is entered, they are all that its owner may see.
     """
 
     signature: str

@@ -68,7 +68,7 @@ class InMemoryLookup:
     def members(self, groups: Collection[EvaluationGroup]) -> list[Member]:
         """Return the disjuncts of filters that belong to the groups, of each file once."""
         wanted = set(groups)
-        hashes = np.unique(query_hashes((group.signature, group.constants) for group in wanted))
+        hashes = np.unique(query_hashes(wanted))
         members: list[Member] = []
         for segment in self._segments:
             rows = segment.query_hashes.find(hashes)

@@ -16,7 +16,6 @@ import shutil
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -37,7 +36,11 @@ from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import Compiled, Plan
 from tapestry.plan.predicate_keys import PredicateKey, predicate_keys
 from tapestry.plan.signature import Constant, values_by_slot
-from tapestry.predicate_index.files import files_of, verify_table, write_rows
+from tapestry.predicate_index.files import files_of
+from tapestry.predicate_index.files import verify_table
+from tapestry.predicate_index.files import write_rows
+from tapestry.predicate_index.groups import EvaluationGroup
+from tapestry.predicate_index.groups import Member
 from tapestry.tables.delta.parquet_file import parquet_footer, read_parquet
 
 _COLUMNS = {
@@ -87,27 +90,12 @@ class IndexFullError(TapestryError):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class IndexEntry:
-    """A disjunct of a filter, and one of its predicate keys.
-
-    ``constants`` is JSON, in slot order; ``audiences`` are what its owner may see.
-    """
-
-    filter_id: int
-    revision: int
-    disjunct: int
-    signature: str
-    constants: str
-    audiences: tuple[str, ...]
-    extractor: str
-    offset: int
-    token: str
+Entry = tuple[Member, PredicateKey]
+"""A disjunct of a filter, and one of its predicate keys; its group has all that its owner may see,
+whether some row has that audience or not."""
 
 
-def index_entries(
-    due_filter: DueFilter, compiled: Compiled
-) -> tuple[list[IndexEntry], dict[str, str]]:
+def index_entries(due_filter: DueFilter, compiled: Compiled) -> tuple[list[Entry], dict[str, str]]:
     """Return the entries of a filter, and its text as the representative of its signatures."""
     entries = [
         entry
@@ -119,33 +107,23 @@ def index_entries(
 
 def disjunct_entries(
     due_filter: DueFilter, plan: Plan, constants: Sequence[Constant]
-) -> list[IndexEntry]:
+) -> list[Entry]:
     """Return the entries of a filter's disjunct that has this plan, with these constants."""
     values = json.dumps([c.value for c in constants], separators=(",", ":"))
-    return [
-        IndexEntry(
-            due_filter.filter_id,
-            due_filter.revision,
-            plan.disjunct.monotone.index,
-            plan.signature.name,
-            values,
-            due_filter.audiences,
-            key.extractor,
-            key.offset,
-            key.token,
-        )
-        for key in predicate_keys(plan.disjunct, values_by_slot(constants))
-    ]
+    group = EvaluationGroup(plan.signature.name, values, due_filter.audiences)
+    index = plan.disjunct.monotone.index
+    member = Member(due_filter.filter_id, due_filter.revision, index, group)
+    return [(member, key) for key in predicate_keys(plan.disjunct, values_by_slot(constants))]
 
 
-def key_hashes(keys: Iterable[PredicateKey | IndexEntry]) -> Hashes:
-    """Return a 64-bit hash of each predicate key, or of that of each entry."""
+def key_hashes(keys: Iterable[PredicateKey]) -> Hashes:
+    """Return a 64-bit hash of each predicate key."""
     return hash_texts(f"{key.extractor}\n{key.offset}\n{key.token}" for key in keys)
 
 
-def query_hashes(queries: Iterable[tuple[str, str]]) -> Hashes:
-    """Return a 64-bit hash of each query, given as (signature, constants)."""
-    return hash_texts(f"{signature}\n{constants}" for signature, constants in queries)
+def query_hashes(groups: Iterable[EvaluationGroup]) -> Hashes:
+    """Return a 64-bit hash of the query of each group: its signature and constants."""
+    return hash_texts(f"{group.signature}\n{group.constants}" for group in groups)
 
 
 class PredicateIndex:
@@ -159,27 +137,22 @@ class PredicateIndex:
         self._entries = self._directory / f"entries-{VERSION}"
         self._representatives = self._directory / f"representatives-{VERSION}"
 
-    def add(self, entries: Sequence[IndexEntry], representatives: Mapping[str, str]) -> None:
+    def add(self, entries: Sequence[Entry], representatives: Mapping[str, str]) -> None:
         """Append entries; ``representatives`` gives the text of a filter for each signature.
 
         Raises IndexFullError, and adds nothing, if there is no room for them.
         """
         if entries and len(entries) > self.room():
-            raise IndexFullError(len({entry.filter_id for entry in entries}))
+            raise IndexFullError(len({member.filter_id for member, _ in entries}))
         known = self.representatives()
         new = {key: text for key, text in representatives.items() if key not in known}
         if new:
             texts = {"signature": list(new), "text": list(new.values())}
             write_rows(self._representatives, pa.table(texts, schema=REPRESENTATIVES))
         if entries:
-            columns: dict[str, Any] = {
-                field.name: [getattr(entry, field.name) for entry in entries]
-                for field in fields(IndexEntry)
-            }
-            columns["audiences"] = ["\n".join(entry.audiences) for entry in entries]
-            queries = ((entry.signature, entry.constants) for entry in entries)
-            columns["key_hash"] = key_hashes(entries).view("<i8")
-            columns["query_hash"] = query_hashes(queries).view("<i8")
+            columns: list[Any] = list(zip(*map(_row, entries), strict=True))
+            columns.append(key_hashes(key for _, key in entries).view("<i8"))
+            columns.append(query_hashes(member.group for member, _ in entries).view("<i8"))
             write_rows(self._entries, pa.table(columns, schema=SCHEMA))
 
     def representatives(self) -> dict[str, str]:
@@ -283,6 +256,15 @@ class PredicateIndex:
         for path in self._directory.glob("*"):
             if path not in (self._entries, self._representatives):
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def _row(entry: Entry) -> tuple[object, ...]:
+    """Return the columns of an entry, but for the hashes."""
+    member, key = entry
+    group = member.group
+    audiences = "\n".join(group.audiences)
+    texts = group.signature, group.constants, audiences
+    return member.filter_id, member.revision, member.disjunct, *texts, *key
 
 
 @lru_cache(maxsize=4096)

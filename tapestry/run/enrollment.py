@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from tapestry.core.log import event
 from tapestry.core.ports import DueFilter, FilterStore
 from tapestry.plan.compile import compile_due
-from tapestry.predicate_index.store import IndexEntry, IndexFullError, PredicateIndex, index_entries
+from tapestry.predicate_index.store import Entry, IndexFullError, PredicateIndex, index_entries
 from tapestry.run.limits import isolate
 
 log = logging.getLogger(__name__)
+
+Enrollment = tuple[DueFilter, list[Entry], dict[str, str]]
+"""A filter, its entries, and its text as the representative of its signatures."""
 
 
 def can_share(due_filter: DueFilter) -> bool:
@@ -58,7 +61,7 @@ def enroll(
     renew(index, store)
     room = index.room()
     read, unread = isolate(_entries, wanted if room > 0 else ())
-    entered: list[tuple[DueFilter, list[IndexEntry], dict[str, str]]] = []
+    entered: list[Enrollment] = []
     for due_filter, entries, texts in read:
         if len(entries) <= room:
             entered.append((due_filter, entries, texts))
@@ -67,7 +70,7 @@ def enroll(
     if refused:
         event(log, "not_enrolled", filters=refused, error=IndexFullError(refused).message)
 
-    def enter(some: Sequence[tuple[DueFilter, list[IndexEntry], dict[str, str]]]) -> list[None]:
+    def enter(some: Sequence[Enrollment]) -> list[None]:
         representatives = {name: text for _, _, texts in some for name, text in texts.items()}
         index.add([entry for _, entries, _ in some for entry in entries], representatives)
         store.enroll([due_filter for due_filter, _, _ in some], until)
@@ -84,7 +87,7 @@ def enroll(
 
 def _entries(
     due_filters: Sequence[DueFilter],
-) -> list[tuple[DueFilter, list[IndexEntry], dict[str, str]]]:
+) -> list[Enrollment]:
     return [
         (due_filter, *index_entries(due_filter, compile_due(due_filter)))
         for due_filter in due_filters

@@ -33,7 +33,7 @@ def test_it_finds_the_groups_and_their_members(tmp_path, present):
     entered(index, 30)
     found, naive = InMemoryLookup(index, present), NaiveLookup.of(index, present)
     assert found.extractors() == naive.extractors()
-    keys = {PredicateKey(e.extractor, e.offset, e.token) for e in naive.entries[::2]}
+    keys = {key for _, key in naive.entries[::2]}
     keys |= {
         PredicateKey("messages is sender", 0, "nobody@x.org"),
         PredicateKey("messages any -", 5, ""),
@@ -52,7 +52,7 @@ def test_what_it_keeps_of_groups_is_bounded_and_follows_the_audiences(tmp_path, 
     entered(index, 10)
     entered(index, 30)
     naive = NaiveLookup.of(index)
-    keys = {PredicateKey(e.extractor, e.offset, e.token) for e in naive.entries}
+    keys = {key for _, key in naive.entries}
     for most in (100, 1, 0):
         monkeypatch.setattr(lookup, "MOST_KNOWN", most)
         monkeypatch.setattr(lookup, "MOST_INTERNED", most)
@@ -82,11 +82,11 @@ def test_compaction_merges_files_and_drops_past_revisions(tmp_path, monkeypatch)
     entered(index, 4)
     assert not index.compact(dict.fromkeys)
     entered(index, 4)
-    before = {e for e in NaiveLookup.of(index).entries if e.filter_id in (1, 3)}
+    before = {e for e in NaiveLookup.of(index).entries if e[0].filter_id in (1, 3)}
     assert index.compact(lambda filter_ids: {1: 0, 3: 0, 2: 7})
     assert len(index.files()) == 1
     assert set(NaiveLookup.of(index).entries) == before
-    assert index.filter_counts()[next(iter(before)).signature] >= 1
+    assert index.filter_counts()[next(iter(before))[0].group.signature] >= 1
 
 
 def test_a_full_index_is_compacted_at_once_and_then_every_hour(tmp_path, monkeypatch):
@@ -96,7 +96,7 @@ def test_a_full_index_is_compacted_at_once_and_then_every_hour(tmp_path, monkeyp
     assert not index.compact(lambda filter_ids: {0: 0}, full=True)
     monkeypatch.setattr(store, "SHRINK_EVERY", -1)
     assert index.compact(lambda filter_ids: {0: 0}, full=True)
-    assert {entry.filter_id for entry in NaiveLookup.of(index).entries} == {0}
+    assert {member.filter_id for member, _ in NaiveLookup.of(index).entries} == {0}
 
 
 def test_a_write_that_loses_or_fails_leaves_no_file(tmp_path, monkeypatch):

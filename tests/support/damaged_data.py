@@ -8,9 +8,12 @@ from pathlib import Path
 from support.clocks import MemoryClock
 
 from tapestry.core.message import Annotation, Message
+from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index import files as index_files
 from tapestry.predicate_index import store as index_store
-from tapestry.predicate_index.store import IndexEntry, PredicateIndex
+from tapestry.predicate_index.store import PredicateIndex
+from tapestry.predicate_index.groups import EvaluationGroup
+from tapestry.predicate_index.groups import Member
 from tapestry.tables.delta import log_check, log_state, parquet_file
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.forget import forget as removal
@@ -58,7 +61,8 @@ def build(root: Path) -> Tables:
     removal._store_keys(removal._untold(root, "user:joe"), ["gone1"])
     with Staging.opened(tables, "archive", "public") as staging:
         staging.add([Message("staged")], [Original(b"staged")], Cursor("archive", 1))
-    entry = IndexEntry(1, 0, 0, "signature", "[]", ("public",), "messages is subject", 0, "lunch")
+    member = Member(1, 0, 0, EvaluationGroup("signature", "[]", ("public",)))
+    entry = member, PredicateKey("messages is subject", 0, "lunch")
     index = PredicateIndex(root)
     index.add([entry], {"signature": "about lunch"})
     index.add([entry], {})

@@ -18,12 +18,7 @@ from tapestry.core.message import audiences_of
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import Plan, compile_filter
 from tapestry.plan.signature import Constant, Value
-from tapestry.predicate_index.store import (
-    IndexEntry,
-    PredicateIndex,
-    disjunct_entries,
-    index_entries,
-)
+from tapestry.predicate_index.store import Entry, PredicateIndex, disjunct_entries, index_entries
 from tapestry.query.context import Context
 from tapestry.query.tree.printer import print_tql
 from tests.bench.support.population import KINDS, FilterSpec, filter_specs
@@ -130,7 +125,7 @@ class Population:
             start=None,
         )
 
-    def _entries(self, spec: FilterSpec) -> list[IndexEntry]:
+    def _entries(self, spec: FilterSpec) -> list[Entry]:
         template = self.templates[spec.kind]
         return disjunct_entries(self.due(spec), template.plan, template.constants(spec.values))
 

@@ -1,6 +1,6 @@
 """A predicate index in memory, and rows from dicts: shared windows without a JVM."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -8,8 +8,8 @@ from support.oracle_values import cell
 from support.standing import retracted
 
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
+from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
-from tapestry.predicate_index.store import IndexEntry
 from tapestry.tables.rows import arrow_schema
 
 
@@ -26,10 +26,7 @@ class NaiveLookup:
         """Return one with the entries of an index's files."""
         lookup = cls(present)
         rows = [row for path in index.files() for row in pq.read_table(path).to_pylist()]
-        names = [field.name for field in fields(IndexEntry)]
-        entries = [IndexEntry(**{name: row[name] for name in names}) for row in rows]
-        entries = [replace(e, audiences=tuple(e.audiences.split("\n"))) for e in entries]
-        lookup.add(entries, index.representatives())
+        lookup.add([_entry(row) for row in rows], index.representatives())
         return lookup
 
     def add(self, entries, representatives):
@@ -38,36 +35,37 @@ class NaiveLookup:
 
     def extractors(self):
         found = {}
-        for entry in self.entries:
-            found.setdefault(entry.extractor, set()).add(entry.offset)
+        for _, key in self.entries:
+            found.setdefault(key.extractor, set()).add(key.offset)
         return found
 
     def representatives(self):
         return self.texts
 
     def candidate_groups(self, keys):
-        asked = {(key.extractor, key.offset, key.token) for key in keys}
-        candidates = [e for e in self.entries if (e.extractor, e.offset, e.token) in asked]
-        return sorted({_group(entry, self.present) for entry in candidates})
+        asked = set(keys)
+        return sorted({member.group for member, key in self._visible() if key in asked})
 
     def groups_with(self, extractors):
-        return sorted({_group(e, self.present) for e in self.entries if e.extractor in extractors})
+        return sorted({member.group for member, key in self._visible() if key[0] in extractors})
 
     def filters_of(self, groups):
-        return {e.filter_id for e in self.entries if _group(e, self.present) in groups}
+        return {member.filter_id for member in self.members(groups)}
 
     def members(self, groups):
-        found = [
-            Member(e.filter_id, e.revision, e.disjunct, _group(e, self.present))
-            for e in self.entries
-        ]
-        return [member for member in found if member.group in groups]
+        return [member for member, _ in self._visible() if member.group in groups]
+
+    def _visible(self):
+        """Yield the entries, in whose groups are the audiences that some row has."""
+        for member, key in self.entries:
+            audiences = visible_audiences(member.group.audiences, self.present)
+            yield replace(member, group=replace(member.group, audiences=audiences)), key
 
 
-def _group(entry, present):
-    return EvaluationGroup(
-        entry.signature, entry.constants, visible_audiences(entry.audiences, present)
-    )
+def _entry(row):
+    group = EvaluationGroup(row["signature"], row["constants"], tuple(row["audiences"].split("\n")))
+    member = Member(row["filter_id"], row["revision"], row["disjunct"], group)
+    return member, PredicateKey(row["extractor"], row["offset"], row["token"])
 
 
 class DictRows:
