@@ -12,7 +12,7 @@ from filters.runs.store import release, schedule
 from filters.site.work import clock_step, set_aside
 from filters.site.work.batching import in_batches
 from tapestry.core.clock import wall_clock
-from tapestry.run.limits import isolate
+from tapestry.run.limits.isolation import isolate
 
 
 def look_at_clock() -> None:

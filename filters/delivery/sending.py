@@ -22,7 +22,7 @@ from tapestry.core.log import event
 from tapestry.core.surroundings import is_of_surroundings, is_unforeseen
 from tapestry.deliver.batch import Batch, LaterError, Outcome
 from tapestry.deliver.timing.backoff import LONGEST, next_try
-from tapestry.run.limits import isolate
+from tapestry.run.limits.isolation import isolate
 
 log = logging.getLogger(__name__)
 

@@ -31,7 +31,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.ingest.imap.idle import CannotIdleError, watch_mailbox
-from tapestry.run.limits import isolate
+from tapestry.run.limits.isolation import isolate
 from tapestry.servers.account import Account, RefusedError
 
 log = logging.getLogger(__name__)

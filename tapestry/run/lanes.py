@@ -26,12 +26,13 @@ from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.probe import SnapshotRows
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.run.budgets import Budgets
-from tapestry.run.enrollment import enroll, renew, sharing
-from tapestry.run.own_windows import Run, refuse, run_each, run_own_windows
-from tapestry.run.shared_window import run_shared_window
-from tapestry.run.suspects import newest, open_engine
+from tapestry.run.limits.suspects import newest
+from tapestry.run.limits.suspects import open_engine
+from tapestry.run.limits.window_cut import cut
 from tapestry.run.unproven import Turns, run_turn
-from tapestry.run.window_cut import cut
+from tapestry.run.windows.enrollment import enroll, renew, sharing
+from tapestry.run.windows.own import Run, refuse, run_each, run_own_windows
+from tapestry.run.windows.shared import run_shared_window
 from tapestry.tables.delta.log import Snapshot, Tables
 from tapestry.tables.keys.tombstones import is_history_complete
 from tapestry.tables.read.messages import audiences_in

@@ -25,9 +25,12 @@ from tapestry.core.ports import Change, Clock, FilterStore, Match
 from tapestry.plan.engine import Engine
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.run.budgets import Budgets
-from tapestry.run.enrollment import enroll
 from tapestry.run.lanes import run_shared
-from tapestry.run.own_windows import Run, refuse_slow, run_each, run_own_windows
+from tapestry.run.windows.enrollment import enroll
+from tapestry.run.windows.own import Run
+from tapestry.run.windows.own import refuse_slow
+from tapestry.run.windows.own import run_each
+from tapestry.run.windows.own import run_own_windows
 from tapestry.tables.delta.log import Snapshot, Tables
 from tapestry.tables.write.append import advance_watermark
 

@@ -20,9 +20,11 @@ from tapestry.core.log import event
 from tapestry.core.ports import DueFilter, FilterStore
 from tapestry.plan.engine import Engine
 from tapestry.run.budgets import Budgets
-from tapestry.run.own_windows import Run, refuse_slow, run_own_windows
-from tapestry.run.suspects import newest
-from tapestry.run.window_cut import half
+from tapestry.run.limits.suspects import newest
+from tapestry.run.limits.window_cut import half
+from tapestry.run.windows.own import Run
+from tapestry.run.windows.own import refuse_slow
+from tapestry.run.windows.own import run_own_windows
 from tapestry.tables.delta.log import Snapshot, Tables
 
 log = logging.getLogger(__name__)

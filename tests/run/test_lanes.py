@@ -17,8 +17,8 @@ from tapestry.predicate_index.store import PredicateIndex
 from tapestry.run import lanes
 from tapestry.run.budgets import Budgets
 from tapestry.run.lanes import join_shared, run_proven, run_shared, run_unproven
+from tapestry.run.limits.window_cut import cut, half
 from tapestry.run.unproven import Portion, Portions, Turns
-from tapestry.run.window_cut import cut, half
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.write.append import advance_watermark, append_messages
 

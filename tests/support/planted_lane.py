@@ -18,7 +18,7 @@ from support.planted_faults import Victim, calls_for, name_of, planted
 from filters.site.work import set_aside
 
 MACHINERY = (
-    "tapestry/run/limits.py",
+    "tapestry/run/limits/isolation.py",
     "filters/site/work/set_aside.py",
     "filters/runs/store/asides.py",
     "filters/site/work/batching.py",

@@ -13,7 +13,7 @@ from filters.delivery.ways.originals import message_fault
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.deliver.batch import DeliveredMatch, Outcome
 from tapestry.deliver.wording import counted
-from tapestry.run.limits import isolate
+from tapestry.run.limits.isolation import isolate
 
 Matches = tuple[DeliveredMatch, ...]
 Document = TypeVar("Document")

@@ -25,7 +25,7 @@ from filters.site.work.bulk import insert_rows
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, Match
-from tapestry.run.limits import isolate
+from tapestry.run.limits.isolation import isolate
 
 log = logging.getLogger(__name__)
 

@@ -30,7 +30,7 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.files.file_lock import file_lock, is_held
 from tapestry.core.log import event
 from tapestry.core.surroundings import is_of_surroundings
-from tapestry.run.limits import isolate
+from tapestry.run.limits.isolation import isolate
 
 log = logging.getLogger(__name__)
 

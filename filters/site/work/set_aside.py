@@ -12,9 +12,9 @@ A loop that serves many asks once for what is set aside, and does the work for e
                 pull(source)
 
 What the surroundings do (``tapestry.core.surroundings``) goes through the guard, to the loop.
-``each`` is such a loop; where many are worked on at once, ``tapestry.run.limits.isolate`` finds the
-guilty one.  What has a ``due_at`` is due when it is to be tried again, and woken before its time
-by another version.
+``each`` is such a loop; where many are worked on at once, the guilty one is found by
+``tapestry.run.limits.isolation.isolate``.  What has a ``due_at`` is due when it is to be tried
+again, and woken before its time by another version.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.log import event
 from tapestry.core.program_version import program_version
 from tapestry.core.surroundings import is_of_surroundings, is_unforeseen
-from tapestry.run.limits import Item, Result, isolate
+from tapestry.run.limits.isolation import Item, Result, isolate
 
 log = logging.getLogger(__name__)
 

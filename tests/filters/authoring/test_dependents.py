@@ -23,7 +23,8 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.surroundings import NobodysFaultError
-from tapestry.run import own_windows, suspects
+from tapestry.run.limits import suspects
+from tapestry.run.windows import own as own_windows
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
 

@@ -32,8 +32,8 @@ from filters.site.work import services, set_aside
 from tapestry.core.message import Message
 from tapestry.core.ports import DueFilter
 from tapestry.query.frontend import read
-from tapestry.run import own_windows
 from tapestry.run.unproven import Turns
+from tapestry.run.windows import own as own_windows
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
 
@@ -45,16 +45,16 @@ TEXTS = {
     "silent": "from {}@x.org with no reply",
 }
 STAGES = {
-    "tapestry/run/own_windows.py:run_each": "it is what halves",
-    "tapestry/run/own_windows.py:refuse": "it is what sets aside",
+    "tapestry/run/windows/own.py:run_each": "it is what halves",
+    "tapestry/run/windows/own.py:refuse": "it is what sets aside",
     "tapestry/run/lanes.py:join_shared": "its filters come as one, and are joined each by itself",
     "tapestry/run/lanes.py:_commit_shared": "it is what halves",
-    "tapestry/run/enrollment.py:sharing": "it is what halves",
-    "tapestry/run/enrollment.py:enroll": "it is what halves",
-    "tapestry/run/shared_window.py:fan_out": "it halves the candidates' filters",
-    "tapestry/run/shared_window.py:_members": "it is what halves",
-    "tapestry/run/group_plans.py:signature_plans": "it is what halves",
-    "tapestry/run/own_windows.py:Run.followed_by": "it puts what two runs did into one",
+    "tapestry/run/windows/enrollment.py:sharing": "it is what halves",
+    "tapestry/run/windows/enrollment.py:enroll": "it is what halves",
+    "tapestry/run/windows/shared.py:fan_out": "it halves the candidates' filters",
+    "tapestry/run/windows/shared.py:_members": "it is what halves",
+    "tapestry/run/windows/group_plans.py:signature_plans": "it is what halves",
+    "tapestry/run/windows/own.py:Run.followed_by": "it puts what two runs did into one",
 }
 """Functions that take all filters together, and divide them themselves or only join them."""
 

@@ -103,7 +103,7 @@ PLANTS = (
     ),
     Plant(
         "a filter of another revision gets the matches",
-        "tapestry.run.shared_window",
+        "tapestry.run.windows.shared",
         "_members",
         "if due_filter is None or due_filter.revision != member.revision:",
         "if due_filter is None:",
@@ -111,7 +111,7 @@ PLANTS = (
     ),
     Plant(
         "the shared window sees public mail alone",
-        "tapestry.run.shared_window",
+        "tapestry.run.windows.shared",
         "run_shared_window",
         "group.audiences, since, until)",
         'tuple(a for a in group.audiences if a == "public"), since, until)',

@@ -9,7 +9,7 @@ from tapestry.core.log import event
 from tapestry.core.ports import DueFilter, FilterStore
 from tapestry.plan.compile import compile_due
 from tapestry.predicate_index.store import Entry, IndexFullError, PredicateIndex, index_entries
-from tapestry.run.limits import isolate
+from tapestry.run.limits.isolation import isolate
 
 log = logging.getLogger(__name__)
 

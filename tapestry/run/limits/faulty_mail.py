@@ -17,7 +17,7 @@ from dataclasses import replace
 from tapestry.core.log import event
 from tapestry.core.ports import DueFilter, FilterStore
 from tapestry.core.surroundings import is_of_surroundings
-from tapestry.run.window_cut import half
+from tapestry.run.limits.window_cut import half
 from tapestry.tables.delta.log import Snapshot
 
 log = logging.getLogger(__name__)

@@ -23,9 +23,9 @@ from tapestry.plan.engine import Engine, TooManyError, TooSlowError
 from tapestry.plan.explanation import explanation
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute
-from tapestry.run.faulty_mail import leave_faulty_mail
-from tapestry.run.limits import isolate, run_isolated
-from tapestry.run.suspects import newest, open_engine, require_blame
+from tapestry.run.limits.faulty_mail import leave_faulty_mail
+from tapestry.run.limits.isolation import isolate, run_isolated
+from tapestry.run.limits.suspects import newest, open_engine, require_blame
 from tapestry.tables.delta.log import Snapshot, Tables
 
 log = logging.getLogger(__name__)

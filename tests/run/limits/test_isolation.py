@@ -12,7 +12,7 @@ from tapestry.plan.compile import compile_filter
 from tapestry.plan.engine import PlanFailedError, StatementFailedError, TooSlowError
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute
-from tapestry.run.limits import MOST_SLOW, isolate, run_alike, run_isolated
+from tapestry.run.limits.isolation import MOST_SLOW, isolate, run_alike, run_isolated
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import LOCAL, connect
 from tapestry.tables.delta.log import Tables, snapshot

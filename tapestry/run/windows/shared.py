@@ -6,8 +6,8 @@
 
 An evaluation group is what many filters have in common: a signature, constants and audiences.  It
 is evaluated once, by the plans that a filter with a window of its own is run with
-(``execute.py``), and only if one of its predicate keys is among the tokens of the window (the law
-of ``plan/predicate_keys.py``).  This is a query split: what filters share is run once, and the
+(``run/execute.py``), and only if one of its predicate keys is among the tokens of the window (the
+law of ``plan/predicate_keys.py``).  This is a query split: what filters share is run once, and the
 fan-out hands its answers to each.
 """
 
@@ -48,10 +48,10 @@ from tapestry.run.execute import (
     matched_at_start,
     matching_at,
 )
-from tapestry.run.group_plans import group_constants, signature_plans
-from tapestry.run.limits import isolate, run_isolated
-from tapestry.run.own_windows import explained, subscribe
-from tapestry.run.suspects import require_blame
+from tapestry.run.limits.isolation import isolate, run_isolated
+from tapestry.run.limits.suspects import require_blame
+from tapestry.run.windows.group_plans import group_constants, signature_plans
+from tapestry.run.windows.own import explained, subscribe
 
 MOST_ASKED = 100
 """Filters and messages that are asked about T0 at once, before their groups are asked."""

@@ -25,10 +25,10 @@ from tapestry.predicate_index.store import index_entries
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.tree.printer import print_tql
-from tapestry.run import shared_window as shared_window_module
 from tapestry.run.execute import Subscription, execute
-from tapestry.run.own_windows import explained
-from tapestry.run.shared_window import run_shared_window
+from tapestry.run.windows import shared as shared_window_module
+from tapestry.run.windows.own import explained
+from tapestry.run.windows.shared import run_shared_window
 
 
 @dataclass

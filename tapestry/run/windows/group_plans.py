@@ -16,7 +16,7 @@ from tapestry.plan.compile import Plan, compile_due, compile_stored
 from tapestry.plan.signature import Constant
 from tapestry.predicate_index.groups import EvaluationGroup
 from tapestry.predicate_index.lookup import InMemoryLookup
-from tapestry.run.limits import isolate
+from tapestry.run.limits.isolation import isolate
 
 MOST_REPRESENTING = 20
 """Filters of a signature that are tried where its representative fails."""

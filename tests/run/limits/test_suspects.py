@@ -6,9 +6,11 @@ from contextlib import nullcontext
 
 import pytest
 
-from tapestry.plan.engine import EngineStuckError, TooSlowError, require_running
-from tapestry.run import suspects
-from tapestry.run.suspects import require_blame
+from tapestry.plan.engine import EngineStuckError
+from tapestry.plan.engine import TooSlowError
+from tapestry.plan.engine import require_running
+from tapestry.run.limits import suspects
+from tapestry.run.limits.suspects import require_blame
 
 
 class Stuck:
