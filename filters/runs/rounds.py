@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -33,7 +34,7 @@ from tapestry.core.files.disk_space import require_room
 from tapestry.core.files.file_lock import FOREVER, file_lock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.plan.engine import EngineStuckError
-from tapestry.predicate_index.store import PredicateIndex
+from tapestry.run.resources import Resources
 from tapestry.tables.delta.log import newest_instant
 from tapestry.tables.write.append import advance_watermark
 
@@ -71,8 +72,7 @@ def run_round(at: int | None = None) -> TickReport:
         tables = services.tables()
         outbox.append_outbox(tables)
         recompile_aside()
-        clock, store = DjangoClock(), DjangoFilterStore()
-        report = tick(services.engine_on, tables, clock, store, at, settings.BUDGETS)
+        report = tick(_resources(), DjangoClock(), at)
         _refresh_cards(tables)
     return report
 
@@ -81,17 +81,17 @@ def run_shared_lane() -> bool:
     """Run the shared window until nothing is new; return whether anything was."""
     from tapestry.run.lanes import run_shared
 
-    tables, clock, store = services.tables(), DjangoClock(), DjangoFilterStore()
+    tables, clock, resources = services.tables(), DjangoClock(), _resources()
     if _is_quiet(tables):
         _refresh_cards(tables, enrolled=True)  # of what was forgotten, or may not be seen any more
         return False
-    index, moved = PredicateIndex(tables.root), False
+    moved = False
     while True:
         with _beating(Heartbeat.SHARED):
             outbox.append_outbox(tables)
-            before = store.shared_since()
+            before = resources.store.shared_since()
             until = advance_watermark(tables, clock)
-            run_shared(services.engine_on, index, tables, store, until, settings.BUDGETS)
+            run_shared(resources, until)
             _refresh_cards(tables, enrolled=True)
         newest = _newest_row(tables)
         moved |= before is None or before < newest
@@ -124,17 +124,17 @@ def run_own_lane() -> None:
     """Run the proven filters with windows of their own, and let them join the shared window."""
     from tapestry.run.lanes import join_shared, run_proven
 
-    tables, store = services.tables(), DjangoFilterStore()
+    resources = _resources()
+    tables = resources.tables
     with _beating(Heartbeat.OWN):
         recompile_aside()
-        until = store.shared_since()
+        until = resources.store.shared_since()
         if until is None:
             return
-        run = run_proven(services.engine_on, tables, store, until, settings.BUDGETS)
+        run = run_proven(resources, until)
         # So too what became stale in a filter that is not run: deliveries wait for it.
         _refresh_cards(tables, enrolled=False)
-        index, budgets = PredicateIndex(tables.root), settings.BUDGETS
-        join_shared(services.engine_on, index, tables, store, run, _shared_lane, budgets)
+        join_shared(resources, run, _shared_lane)
         canary.check_spark(addresses.PROVEN, services.engine_on, tables)
 
 
@@ -142,15 +142,9 @@ def run_unproven_lane(turns: Turns) -> bool:
     """Give owners of unproven filters their turns; return whether there were any."""
     from tapestry.run.lanes import run_unproven
 
-    tables, store = services.tables(), DjangoFilterStore()
-    runs = run_unproven(
-        services.unproven_engine_on,
-        tables,
-        store,
-        turns,
-        settings.BUDGETS,
-        most_seconds=UNPROVEN_SECONDS,
-    )
+    resources = replace(_resources(), engine_on=services.unproven_engine_on)
+    tables = resources.tables
+    runs = run_unproven(resources, turns, most_seconds=UNPROVEN_SECONDS)
     ran = False
     with _beating(Heartbeat.UNPROVEN):
         for run in runs:
@@ -159,6 +153,10 @@ def run_unproven_lane(turns: Turns) -> bool:
                 _refresh_cards(tables, enrolled=False)
         canary.check_spark(addresses.UNPROVEN, services.unproven_engine_on, tables)
     return ran
+
+
+def _resources() -> Resources:
+    return Resources(services.engine_on, services.tables(), DjangoFilterStore(), settings.BUDGETS)
 
 
 def lane(name: str, *, wait: float = 0.0) -> AbstractContextManager[bool]:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import MESSAGES
 from tapestry.plan.compile import compile_filter
-from tapestry.plan.engine import Engine, evaluate
+from tapestry.plan.engine import evaluate
 from tapestry.plan.lowering.lower import lower_at
 from tapestry.plan.validity import groups_while_valid
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, signature_groups
-from tapestry.tables.delta.log import Snapshot, Tables, snapshot
-from tapestry.tables.read.messages import Card, cards, lookup, narrowest_by_msgid
-
-EngineOn = Callable[[Snapshot], Engine]
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.delta.log import snapshot
+from tapestry.tables.read.messages import Card
+from tapestry.tables.read.messages import cards
+from tapestry.tables.read.messages import lookup
+from tapestry.tables.read.messages import narrowest_by_msgid
+from tapestry.run.resources import EngineOn
 
 
 @dataclass(frozen=True, slots=True)

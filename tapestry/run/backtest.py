@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tapestry.plan.compile import compile_filter
-from tapestry.run.ask import EngineOn, Question
+from tapestry.run.ask import Question
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute
+from tapestry.run.resources import EngineOn
 from tapestry.tables.delta.log import Tables, snapshot
 
 

@@ -21,19 +21,18 @@ from functools import partial
 from tapestry.core.log import event
 from tapestry.core.ports import DueFilter, FilterStore, Match
 from tapestry.core.surroundings import is_of_surroundings
-from tapestry.plan.engine import Engine
 from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.probe import SnapshotRows
-from tapestry.predicate_index.store import PredicateIndex
 from tapestry.run.budgets import Budgets
 from tapestry.run.limits.suspects import newest
 from tapestry.run.limits.suspects import open_engine
 from tapestry.run.limits.window_cut import cut
+from tapestry.run.resources import Resources
 from tapestry.run.unproven import Turns, run_turn
 from tapestry.run.windows.enrollment import enroll, renew, sharing
 from tapestry.run.windows.own import Run, refuse, run_each, run_own_windows
 from tapestry.run.windows.shared import run_shared_window
-from tapestry.tables.delta.log import Snapshot, Tables
+from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.keys.tombstones import is_history_complete
 from tapestry.tables.read.messages import audiences_in
 
@@ -42,55 +41,37 @@ log = logging.getLogger(__name__)
 MOST_JOINING = 10
 """Filters that are run while the shared window waits for them; the others join later."""
 
-EngineOn = Callable[[Snapshot], Engine]
 
-
-def run_shared(
-    engine_on: EngineOn,
-    index: PredicateIndex,
-    tables: Tables,
-    store: FilterStore,
-    until: int,
-    budgets: Budgets,
-) -> Run:
+def run_shared(resources: Resources, until: int) -> Run:
     """Run all enrolled filters over the shared window, up to ``until``.
 
     Much new mail is taken in several windows.  The shared window begins at the end of the first
     run.
     """
-    renew(index, store)
+    store = resources.store
+    renew(resources.index, store)
     since = store.shared_since()
     if since is None:
         return Run(committed=store.commit_shared(None, until, (), ()))
     done = Run()
     while since < until and done.committed:
-        seen = newest(tables)
-        end = cut(seen, since, until, budgets.most_rows)
-        complete = is_history_complete(tables.root)
-        part = _run_shared_window(engine_on, index, seen, store, since, end, budgets, complete)
-        done, since = done.followed_by(part), end
+        seen = newest(resources.tables)
+        end = cut(seen, since, until, resources.budgets.most_rows)
+        done, since = done.followed_by(_run_shared_window(resources, seen, since, end)), end
     return done
 
 
-def _run_shared_window(
-    engine_on: EngineOn,
-    index: PredicateIndex,
-    seen: Snapshot,
-    store: FilterStore,
-    since: int,
-    until: int,
-    budgets: Budgets,
-    history_complete: bool,
-) -> Run:
+def _run_shared_window(resources: Resources, seen: Snapshot, since: int, until: int) -> Run:
+    store = resources.store
     result = run_shared_window(
-        lambda: open_engine(engine_on, seen),
+        lambda: open_engine(resources.engine_on, seen),
         SnapshotRows(seen),
-        InMemoryLookup(index, audiences_in(seen)),
+        InMemoryLookup(resources.index, audiences_in(seen)),
         store,
         since,
         until,
-        history_complete=history_complete,
-        seconds=budgets.shared,
+        history_complete=is_history_complete(resources.tables.root),
+        seconds=resources.budgets.shared,
     )
     if result.slow:
         event(log, "slow", lane="shared", filters=len(result.slow))
@@ -136,29 +117,19 @@ def _commit_shared(
             matches = [match for match in matches if match.filter_id in kept]
 
 
-def run_proven(
-    engine_on: EngineOn, tables: Tables, store: FilterStore, until: int, budgets: Budgets
-) -> Run:
+def run_proven(resources: Resources, until: int) -> Run:
     """Run the proven filters that have windows of their own.
 
     If they take too long together, those of each owner are run by themselves, and those that take
     too long even so are proven no more.
     """
-    due = [due_filter for due_filter in store.due(until) if due_filter.proven]
-    return run_each(
-        store, due, lambda some: _run_proven(engine_on, tables, store, some, until, budgets)
-    )
+    due = [due_filter for due_filter in resources.store.due(until) if due_filter.proven]
+    return run_each(resources.store, due, lambda some: _run_proven(resources, some, until))
 
 
-def _run_proven(
-    engine_on: EngineOn,
-    tables: Tables,
-    store: FilterStore,
-    due: Sequence[DueFilter],
-    until: int,
-    budgets: Budgets,
-) -> Run:
-    run = run_own_windows(engine_on, tables, store, due, until, budgets.own, isolate_slow=False)
+def _run_proven(resources: Resources, due: Sequence[DueFilter], until: int) -> Run:
+    store, seconds = resources.store, resources.budgets.own
+    run = run_own_windows(resources, due, until, seconds, isolate_slow=False)
     by_owner: dict[str, list[DueFilter]] = defaultdict(list)
     for due_filter, _ in run.slow:
         by_owner[due_filter.owner].append(due_filter)
@@ -166,9 +137,7 @@ def _run_proven(
         return _unprove_slow(store, run, "own")
     run = replace(run, slow=())
     for owned in by_owner.values():
-        part = run_own_windows(
-            engine_on, tables, store, owned, until, budgets.own, isolate_slow=False
-        )
+        part = run_own_windows(resources, owned, until, seconds, isolate_slow=False)
         run = run.followed_by(_unprove_slow(store, part, "own"))
     return run
 
@@ -182,19 +151,16 @@ def _unprove_slow(store: FilterStore, run: Run, lane: str) -> Run:
 
 
 def join_shared(
-    engine_on: EngineOn,
-    index: PredicateIndex,
-    tables: Tables,
-    store: FilterStore,
+    resources: Resources,
     run: Run,
     shared_lane: Callable[[], AbstractContextManager[bool]],
-    budgets: Budgets,
 ) -> None:
     """Enroll filters that ``run`` has run by themselves in the shared window, which waits for it.
 
     Those that the shared window has left behind meanwhile are first run up to its end, which
     takes little time: little is new since then.
     """
+    store, seconds = resources.store, resources.budgets.joining
     filter_ids = {due.filter_id for due in sharing(store, run.filters)}
     if not (filter_ids and run.committed):
         return
@@ -207,27 +173,17 @@ def join_shared(
         last = run_each(
             store,
             joining,
-            lambda some: run_own_windows(
-                engine_on, tables, store, some, until, budgets.joining, isolate_slow=False
-            ),
+            lambda some: run_own_windows(resources, some, until, seconds, isolate_slow=False),
         )
         _unprove_slow(store, last, "joining")
         late = {due.filter_id for due in behind}
         ready = [due for due in run.filters if due.filter_id in filter_ids - late]
-        enroll(index, store, [*ready, *(last.filters if last.committed else ())], until)
+        enroll(resources.index, store, [*ready, *(last.filters if last.committed else ())], until)
 
 
-def run_unproven(
-    engine_on: EngineOn,
-    tables: Tables,
-    store: FilterStore,
-    turns: Turns,
-    budgets: Budgets,
-    *,
-    most_seconds: float,
-) -> Iterable[Run]:
+def run_unproven(resources: Resources, turns: Turns, *, most_seconds: float) -> Iterable[Run]:
     """Run unproven filters for about so many seconds, and yield the run of each owner's turn."""
-    end = time.monotonic() + most_seconds
+    end, store = time.monotonic() + most_seconds, resources.store
     while time.monotonic() < end:
         until = store.shared_since()
         due = [] if until is None else [d for d in store.due(until) if not d.proven]
@@ -235,10 +191,5 @@ def run_unproven(
             if until is None or owner is None:
                 return
             mine = [due_filter for due_filter in due if due_filter.owner == owner]
-            turn = partial(
-                run_turn,
-                *(engine_on, tables, store, turns.portions),
-                until=until,
-                budgets=budgets,
-            )
+            turn = partial(run_turn, resources, turns.portions, until=until)
             yield run_each(store, mine, turn)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -13,20 +13,19 @@ from tapestry.core.clock import BEGINNING, format_instant
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Change, Match
 from tapestry.plan.compile import compile_filter
-from tapestry.plan.engine import Engine
 from tapestry.query.context import Context
 from tapestry.rewrite.pipeline import Strategy
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute_windows
 from tapestry.run.replay_files import read_filters, read_snapshot
-from tapestry.tables.delta.log import Snapshot
+from tapestry.run.resources import EngineOn
 
 Deltas = OneOf["transactional", "compressed"]
 """Every change in order, or the difference between the ends of each window."""
 
 
 def replay(
-    engine_on: Callable[[Snapshot], Engine],
+    engine_on: EngineOn,
     data: Path,
     filters: Path,
     instants: Sequence[int],

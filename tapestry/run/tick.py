@@ -16,22 +16,22 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.log import event
-from tapestry.core.ports import Change, Clock, FilterStore, Match
-from tapestry.plan.engine import Engine
-from tapestry.predicate_index.store import PredicateIndex
+from tapestry.core.ports import Change
+from tapestry.core.ports import Clock
+from tapestry.core.ports import Match
 from tapestry.run.budgets import Budgets
 from tapestry.run.lanes import run_shared
+from tapestry.run.resources import Resources
 from tapestry.run.windows.enrollment import enroll
 from tapestry.run.windows.own import Run
 from tapestry.run.windows.own import refuse_slow
 from tapestry.run.windows.own import run_each
 from tapestry.run.windows.own import run_own_windows
-from tapestry.tables.delta.log import Snapshot, Tables
 from tapestry.tables.write.append import advance_watermark
 
 log = logging.getLogger(__name__)
@@ -54,14 +54,7 @@ class TickReport:
     committed: bool
 
 
-def tick(
-    engine_on: Callable[[Snapshot], Engine],
-    tables: Tables,
-    clock: Clock,
-    store: FilterStore,
-    at: int | None = None,
-    budgets: Budgets | None = None,
-) -> TickReport:
+def tick(resources: Resources, clock: Clock, at: int | None = None) -> TickReport:
     """Run every due filter from the end of its last window up to now, or to ``at`` if later.
 
     The pending windows of older revisions go first.  A filter that finds too much at once is run
@@ -69,22 +62,19 @@ def tick(
     as failed, and its window stays.
     """
     started = time.perf_counter()
-    budgets = budgets or Budgets()
-    until = advance_watermark(tables, clock, wall_clock if at is None else lambda: at)
-    index = PredicateIndex(tables.root)
-    shared = run_shared(engine_on, index, tables, store, until, budgets)
+    store = resources.store
+    until = advance_watermark(resources.tables, clock, wall_clock if at is None else lambda: at)
+    shared = run_shared(resources, until)
     own_runs: list[Run] = []
     while True:
         due = store.due(until)
-        run = run_each(
-            store, due, lambda some: run_own_windows(engine_on, tables, store, some, until)
-        )
+        run = run_each(store, due, lambda some: run_own_windows(resources, some, until))
         own_runs.append(refuse_slow(store, run))
         if not run.committed or all(due_filter.pending_window is None for due_filter in due):
             break
     if shared.committed:
         done = [due_filter for run in own_runs if run.committed for due_filter in run.filters]
-        enroll(index, store, done, until)
+        enroll(resources.index, store, done, until)
     report = _report(until, [shared, *own_runs], time.perf_counter() - started)
     event(
         log,

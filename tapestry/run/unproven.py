@@ -12,20 +12,20 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from tapestry.core.log import event
-from tapestry.core.ports import DueFilter, FilterStore
-from tapestry.plan.engine import Engine
+from tapestry.core.ports import DueFilter
 from tapestry.run.budgets import Budgets
 from tapestry.run.limits.suspects import newest
 from tapestry.run.limits.window_cut import half
 from tapestry.run.windows.own import Run
 from tapestry.run.windows.own import refuse_slow
 from tapestry.run.windows.own import run_own_windows
-from tapestry.tables.delta.log import Snapshot, Tables
+from tapestry.tables.delta.log import Tables
+from tapestry.run.resources import Resources
 
 log = logging.getLogger(__name__)
 
@@ -101,66 +101,48 @@ class Turns:
         return seconds * math.exp2((at - time.monotonic()) / HALF_LIFE)
 
 
-def run_turn(
-    engine_on: Callable[[Snapshot], Engine],
-    tables: Tables,
-    store: FilterStore,
-    portions: Portions,
-    due: Sequence[DueFilter],
-    until: int,
-    budgets: Budgets,
-) -> Run:
+def run_turn(resources: Resources, portions: Portions, due: Sequence[DueFilter], until: int) -> Run:
     """Run some filters of one owner within the time limit, and store what they found.
 
     Those that took little time, and are run up to ``until``, are proven.
     """
-    started = time.monotonic()
+    started, budgets = time.monotonic(), resources.budgets
     chosen, portion = portions.choose(due)
     if portion is not None:
-        run = _run_alone(engine_on, tables, store, portion, chosen[0], until, budgets)
+        run = _run_alone(resources, portion, chosen[0], until)
     else:
-        run = run_own_windows(
-            engine_on, tables, store, chosen, until, budgets.unproven, isolate_slow=False
-        )
+        run = run_own_windows(resources, chosen, until, budgets.unproven, isolate_slow=False)
         for due_filter, _ in run.slow:
             portions.alone[_window(due_filter)] = Portion()
     is_light = time.monotonic() - started <= budgets.light
     proven = [d for d in run.filters if d.until is None] if is_light else []
-    store.prove([due_filter.filter_id for due_filter in proven], proven=True)
+    resources.store.prove([due_filter.filter_id for due_filter in proven], proven=True)
     for due_filter in chosen if run.failed else proven:
         portions.alone.pop(_window(due_filter), None)
     return run
 
 
-def _run_alone(
-    engine_on: Callable[[Snapshot], Engine],
-    tables: Tables,
-    store: FilterStore,
-    portion: Portion,
-    due: DueFilter,
-    until: int,
-    budgets: Budgets,
-) -> Run:
+def _run_alone(resources: Resources, portion: Portion, due: DueFilter, until: int) -> Run:
     """Run one filter over its window, or over as much of it as can be run in time.
 
     A live filter that begins is run over all of it: the answer of a part would be taken for its
     whole answer.  It has as many tries as another has portions.
     """
-    started = time.monotonic()
+    started, budgets, tables = time.monotonic(), resources.budgets, resources.tables
     whole_end = until if due.until is None else due.until
     halvings = 0 if due.is_live_beginning else portion.halvings
     end = _end(tables, due.since, whole_end, halvings)
     part = due if end == whole_end else replace(due, until=end)
-    run = run_own_windows(engine_on, tables, store, [part], end, budgets.unproven)
+    run = run_own_windows(resources, [part], end, budgets.unproven)
     if not run.slow:
         if time.monotonic() - started < budgets.unproven / 4:
             portion.halvings = max(0, portion.halvings - 1)
         return run
     if due.is_live_beginning:
         is_last_try = portion.tries > budgets.halvings
-        return refuse_slow(store, run) if is_last_try else replace(run, slow=())
+        return refuse_slow(resources.store, run) if is_last_try else replace(run, slow=())
     if portion.halvings == budgets.halvings or _end(tables, due.since, end, 1) == end:
-        return refuse_slow(store, run)
+        return refuse_slow(resources.store, run)
     portion.halvings += 1
     event(log, "halved", filter_id=due.filter_id, halvings=portion.halvings)
     return replace(run, slow=())

@@ -13,6 +13,7 @@ from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
 from tapestry.predicate_index import files as stored_files
 from tapestry.predicate_index import store as index_store
+from tapestry.run.resources import Resources
 from tapestry.run.tick import tick
 from tapestry.tables.delta import parquet_file
 from tapestry.tables.delta.log import Tables
@@ -28,7 +29,8 @@ def mail(tmp_path):
 
 
 def run(mail, store):
-    return tick(engine_of(SqliteEngine), *mail, store)
+    tables, clock = mail
+    return tick(Resources(engine_of(SqliteEngine), tables, store), clock)
 
 
 def forget_what_is_known():

@@ -13,11 +13,11 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.surroundings import NobodysFaultError
 from tapestry.plan.engine import TooSlowError
-from tapestry.predicate_index.store import PredicateIndex
 from tapestry.run import lanes
 from tapestry.run.budgets import Budgets
 from tapestry.run.lanes import join_shared, run_proven, run_shared, run_unproven
 from tapestry.run.limits.window_cut import cut, half
+from tapestry.run.resources import Resources
 from tapestry.run.unproven import Portion, Portions, Turns
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.write.append import advance_watermark, append_messages
@@ -56,18 +56,19 @@ def mail(tmp_path):
 
 def shared(mail, store, kind=SqliteEngine):
     until = advance_watermark(*mail)
-    run_shared(engine_of(kind), PredicateIndex(mail[0].root), mail[0], store, until, BUDGETS)
+    run_shared(Resources(engine_of(kind), mail[0], store, BUDGETS), until)
 
 
 def unproven(mail, store, kind=SqliteEngine, turns=None, budgets=BUDGETS):
     turns = turns or Turns()
-    return list(run_unproven(engine_of(kind), mail[0], store, turns, budgets, most_seconds=60))
+    resources = Resources(engine_of(kind), mail[0], store, budgets)
+    return list(run_unproven(resources, turns, most_seconds=60))
 
 
 def own(mail, store, kind=SqliteEngine, hold=lambda: nullcontext(True)):
-    index = PredicateIndex(mail[0].root)
-    run = run_proven(engine_of(kind), mail[0], store, store.shared_since(), BUDGETS)
-    join_shared(engine_of(kind), index, mail[0], store, run, hold, BUDGETS)
+    resources = Resources(engine_of(kind), mail[0], store, BUDGETS)
+    run = run_proven(resources, store.shared_since())
+    join_shared(resources, run, hold)
     return run
 
 
@@ -291,9 +292,9 @@ def test_an_engine_that_comes_up_meanwhile_fails_no_filter(mail):
             raise TapestryError("Spark does not answer.")
         return engine_of(SqliteEngine)(seen)
 
-    index, until = PredicateIndex(mail[0].root), advance_watermark(*mail)
+    until = advance_watermark(*mail)
     with pytest.raises(NobodysFaultError):
-        run_shared(engine_on, index, mail[0], store, until, BUDGETS)
+        run_shared(Resources(engine_on, mail[0], store, BUDGETS), until)
     assert store.failed == {} and store.enrolled_ids == {0, 1}
     shared(mail, store)
     assert {(0, "c@x"), (1, "c@x")} <= set(found(store))

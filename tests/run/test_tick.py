@@ -18,6 +18,7 @@ from tapestry.core.ports import DueFilter
 from tapestry.plan.engine import TooManyError
 from tapestry.predicate_index import store as index_store
 from tapestry.predicate_index.store import PredicateIndex
+from tapestry.run.resources import Resources
 from tapestry.run.tick import tick
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
@@ -56,7 +57,8 @@ def mail(tmp_path):
 
 
 def run(mail, store, kind=SqliteEngine):
-    return tick(engine_of(kind), *mail, store)
+    tables, clock = mail
+    return tick(Resources(engine_of(kind), tables, store), clock)
 
 
 def test_it_delivers_each_message_once(mail):

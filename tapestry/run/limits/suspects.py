@@ -10,11 +10,14 @@ to blame where a second engine is stuck over them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Collection, Hashable
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.surroundings import NobodysFaultError
-from tapestry.plan.engine import Engine, EngineStuckError, require_running
+from tapestry.plan.engine import Engine
+from tapestry.plan.engine import EngineStuckError
+from tapestry.plan.engine import require_running
+from tapestry.run.resources import EngineOn
 from tapestry.tables.delta.log import Snapshot, Tables, snapshot
 
 _suspects: set[Hashable] = set()
@@ -46,7 +49,7 @@ def newest(tables: Tables) -> Snapshot:
         raise nobodys(error) from error
 
 
-def open_engine(engine_on: Callable[[Snapshot], Engine], seen: Snapshot) -> Engine:
+def open_engine(engine_on: EngineOn, seen: Snapshot) -> Engine:
     """Return an engine over a snapshot; raise NobodysFaultError if there is none."""
     try:
         return engine_on(seen)

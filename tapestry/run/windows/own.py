@@ -19,14 +19,14 @@ from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, FilterStore, Match
 from tapestry.core.surroundings import is_of_surroundings, is_unforeseen
 from tapestry.plan.compile import compile_due
-from tapestry.plan.engine import Engine, TooManyError, TooSlowError
+from tapestry.plan.engine import TooManyError, TooSlowError
 from tapestry.plan.explanation import explanation
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.limits.faulty_mail import leave_faulty_mail
 from tapestry.run.limits.isolation import isolate, run_isolated
 from tapestry.run.limits.suspects import newest, open_engine, require_blame
-from tapestry.tables.delta.log import Snapshot, Tables
+from tapestry.run.resources import Resources
 
 log = logging.getLogger(__name__)
 
@@ -79,9 +79,7 @@ def run_each(
 
 
 def run_own_windows(
-    engine_on: Callable[[Snapshot], Engine],
-    tables: Tables,
-    store: FilterStore,
+    resources: Resources,
     due_filters: Sequence[DueFilter],
     until: int,
     seconds: float = math.inf,
@@ -93,13 +91,14 @@ def run_own_windows(
     Where a filter finds more than can be had at once, the first part of its window is run.  Where
     all take more than so many seconds, each plan is run by itself if ``isolate_slow``.
     """
+    store = resources.store
     subscriptions, refused = isolate(lambda some: list(map(subscribe, some)), due_filters)
     due = {due_filter.filter_id: due_filter for due_filter in due_filters}
     subscribed = {s.filter_id for s in subscriptions}
     if not subscribed:
         return _refused(store, refused)
-    seen = newest(tables)
-    engine = open_engine(engine_on, seen)
+    seen = newest(resources.tables)
+    engine = open_engine(resources.engine_on, seen)
 
     def find_matches(subscriptions: Sequence[Subscription]) -> list[Match]:
         with engine.limit(seconds):

@@ -1,0 +1,30 @@
+"""What runs work with: an engine over the tables, the store of filters, and budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tapestry.core.budgets import Budgets
+from tapestry.core.ports import FilterStore
+from tapestry.plan.engine import Engine
+from tapestry.predicate_index.store import PredicateIndex
+from tapestry.tables.delta.log import Snapshot, Tables
+
+EngineOn = Callable[[Snapshot], Engine]
+"""Return an engine that answers statements over a snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """The engine, the tables and the store of a run, and how much it may take."""
+
+    engine_on: EngineOn
+    tables: Tables
+    store: FilterStore
+    budgets: Budgets = field(default_factory=Budgets)
+
+    @property
+    def index(self) -> PredicateIndex:
+        """The predicate index, which is stored beside the tables."""
+        return PredicateIndex(self.tables.root)
