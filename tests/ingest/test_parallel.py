@@ -52,7 +52,7 @@ def test_what_came_before_a_break_comes_first():
     assert len(ids(found)) == 15
 
 
-def test_a_directory_is_parsed_by_several_too(tmp_path, monkeypatch):
+def test_a_directory_is_parsed_by_several(tmp_path, monkeypatch):
     where = tmp_path / "mail"
     (where / "deeper").mkdir(parents=True)
     for name, numbers in (("a.mbox", range(40)), ("deeper/b.mbox", range(30, 70))):

@@ -112,7 +112,7 @@ def test_on_a_phone_back_leads_to_the_place_in_the_list(browser, jones, live_ser
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_back_from_another_page_leads_there_too(browser, jones, live_server, size):
+def test_back_from_another_page_leads_to_its_place(browser, jones, live_server, size):
     page = open_list(browser, live_server, size)
     top = open_row(page, "Plan 20")
     page.locator(".conversation a[rel=next]").click()

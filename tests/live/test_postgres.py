@@ -75,5 +75,5 @@ def test_the_whole_application_runs_on_postgresql(database_url: str) -> None:
 
 
 @pytest.mark.long
-def test_every_match_is_delivered_once_on_postgresql_too(database_url: str) -> None:
+def test_every_match_is_delivered_once_on_postgresql(database_url: str) -> None:
     hold(database_url, ROOT / "tests" / "live" / "test_deliveries_killed.py")

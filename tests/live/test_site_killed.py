@@ -48,7 +48,7 @@ def test_nothing_is_lost_or_comes_twice_when_parts_are_killed(world, spark_serve
 @pytest.mark.long
 @pytest.mark.timeout(0)
 @pytest.mark.parametrize("world", ["sqlite", "postgres"], indirect=True)
-def test_nor_when_they_are_killed_again_and_again(world, spark_server):
+def test_nothing_is_lost_or_comes_twice_when_parts_are_killed_again_and_again(world, spark_server):
     while world.killed.total() < KILLS:
         # Half of the time a Spark that runs already is used: all else starts sooner.
         more = {"SPARK_REMOTE": spark_server} if world.chance.random() < 0.5 else {}

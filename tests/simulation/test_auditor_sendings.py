@@ -89,7 +89,7 @@ def test_a_digest_has_what_goes_there_alone(filters):
 
 
 @pytest.mark.parametrize("flooding", ["f1", "f2"])
-def test_a_flood_does_not_come_one_by_one_too(flooding):
+def test_a_flood_does_not_come_one_by_one(flooding):
     story = matched()
     story.destination(1, "alice", "forward")
     come(story, TEN, "m1")

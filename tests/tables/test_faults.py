@@ -40,6 +40,6 @@ def test_after_a_fault_every_message_is_there_once_and_no_run_missed_one(tmp_pat
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(10, 220))
-def test_after_each_of_many_faults_too(tmp_path, seed):
+def test_after_many_faults_every_message_is_there_once(tmp_path, seed):
     struck_once(tmp_path, seed)
     check(tmp_path)

@@ -122,7 +122,7 @@ def test_nothing_is_asked_where_nothing_is_at_stake(
     assert save(client, "about lunch").status_code == 302
 
 
-def test_what_waits_to_be_shown_is_asked_about_too(
+def test_what_waits_to_be_shown_is_asked_about(
     changed: Filter, carol: User, as_user: SignIn
 ) -> None:
     Match.objects.update(shown_at=wall_clock() + HOUR)

@@ -50,7 +50,7 @@ def test_a_person_who_joins_a_group_is_given_what_its_mail_would_have_brought(
 
 @pytest.mark.parametrize("arrives", ["before", "after"])
 @pytest.mark.parametrize("leaves", ["leaves", "is cleared", "is deleted", "is renamed"])
-def test_a_person_who_leaves_a_group_keeps_what_is_there_for_others_too(
+def test_a_person_who_leaves_a_group_keeps_what_is_there_for_others(
     tables: Tables, alice: User, arrives: str, leaves: str
 ) -> None:
     arrive(tables, "a", audience=PARC)

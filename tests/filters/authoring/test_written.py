@@ -111,7 +111,7 @@ class TestItself:
         saved = client.post("/filter/jones/edit/", {**OPTIONS, **sent, "title": "Jones"})
         assert saved.status_code == 400 and refusal in saved.content.decode()
 
-    def test_so_is_a_new_filter_of_that_short_name(self, alice: User, as_user: SignIn) -> None:
+    def test_a_new_filter_of_that_short_name_is_refused(self, alice: User, as_user: SignIn) -> None:
         client = as_user(alice)
         sent = {"text": "in filter jones or from y", "name": "jones"}
         page = client.post("/filters/understand/", sent).content.decode()

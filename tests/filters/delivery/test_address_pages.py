@@ -161,7 +161,7 @@ def test_an_address_confirmed_on_a_page_is_confirmed_anew_once_mail_is_sent(
     assert list(Destination.objects.filter(addresses.usable())) == [made]
 
 
-def test_another_address_must_be_confirmed_too(client: Client, alice: User) -> None:
+def test_another_address_must_be_confirmed(client: Client, alice: User) -> None:
     add(client, "al@x.org")
     Address.objects.update(confirmed_at=1)
     made = Destination.objects.get()

@@ -133,7 +133,7 @@ def test_without_return_paths_nothing_that_comes_back_counts(
     assert bounces.take(bounce("postfix", joe)) is None
 
 
-def test_mail_that_asks_to_confirm_an_address_can_bounce_too(
+def test_mail_that_asks_to_confirm_an_address_can_bounce(
     alice: User, mailoutbox: list[Any]
 ) -> None:
     address = addresses.address_of_person(alice, "joe@x.example")

@@ -199,7 +199,7 @@ def test_a_renamed_filter_has_its_folder_renamed(
     assert box.settings["folders"] == {str(jones.pk): "smith"}
 
 
-def test_a_folder_that_a_sample_has_made_is_renamed_too(
+def test_a_folder_that_a_sample_has_made_is_renamed(
     jones: Filter, box: Destination, keep: Keep, subjects: Subjects
 ) -> None:
     keep(1)

@@ -123,7 +123,7 @@ def test_a_delivery_that_gets_on_is_not_given_up(
     assert hook.failing_since is not None and hook.failing_since > began
 
 
-def test_where_the_server_can_be_asked_what_comes_later_is_tried_too(
+def test_where_the_server_can_be_asked_what_comes_later_is_tried(
     jones: Filter,
     hook: Destination,
     store: Store,

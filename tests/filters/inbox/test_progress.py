@@ -166,7 +166,7 @@ class TestWaiting:
         page = page_of(client)
         assert "1 waiting until 08:00" in page and page.count('class="subject"') == 3
 
-    def test_what_was_found_meanwhile_and_has_no_card_yet_is_shown_too(
+    def test_what_was_found_meanwhile_and_has_no_card_yet_is_shown(
         self, daily: Filter, mail: Tables, alice: User
     ) -> None:
         Match.objects.update(card=None)

@@ -50,7 +50,7 @@ def test_every_form_that_leads_on_answers_so(
 
 
 @pytest.mark.parametrize("given", ["foo", "security", "//evil.example/"])
-def test_signing_in_does_too(alice: User, as_user: SignIn, given: str) -> None:
+def test_signing_in_leads_to_no_other_address(alice: User, as_user: SignIn, given: str) -> None:
     assert give_password(Client(), alice, next=given) == "/"
     assert as_user(alice).get(f"/sign-in/?next={given}")["Location"] == "/"
     give_app(alice)
@@ -61,7 +61,7 @@ def test_signing_in_does_too(alice: User, as_user: SignIn, given: str) -> None:
 
 
 @pytest.mark.parametrize("given", ["foo", "security"])
-def test_a_part_of_a_page_of_somebody_signed_out_does_too(
+def test_a_part_of_a_page_of_somebody_signed_out_leads_to_no_other_address(
     db: None, client: Client, given: str
 ) -> None:
     headers = {"HX-Request": "true", "HX-Current-URL": given}

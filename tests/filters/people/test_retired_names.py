@@ -131,13 +131,13 @@ def test_an_import_marks_its_audience(data: Path, db: None) -> None:
 
 
 @pytest.mark.parametrize("name", ["STRASSE", "straße", "ｓｔｒａｓｓｅ"])
-def test_nor_one_that_differs_by_other_forms_of_letters(db: None, name: str) -> None:
+def test_a_name_that_differs_by_other_forms_of_letters_is_refused(db: None, name: str) -> None:
     User.objects.create_user("strasse")
     with pytest.raises(ValidationError, match="of a name like"):
         User(username=name).save()
 
 
-def test_nor_that_of_an_account_that_is_gone_while_its_mail_is_here(
+def test_the_name_of_an_account_that_is_gone_while_its_mail_is_here_is_refused(
     mail: Tables, alice: User
 ) -> None:
     alice.username = "alicia"

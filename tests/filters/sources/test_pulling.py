@@ -133,7 +133,7 @@ def test_what_was_fetched_is_not_kept_once_it_may_not_be(
 
 
 @pytest.mark.parametrize("change", [pause, make_private, dismiss, leave, delete, forget_it])
-def test_nor_is_what_waits_for_the_clock_by_then(
+def test_what_waits_for_the_clock_by_then_is_not_published(
     news: FakeNews,
     alice: User,
     tables: Tables,

@@ -104,5 +104,7 @@ def test_nothing_is_lost_or_comes_twice_when_power_fails(tmp_path: Path, recorde
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(2, 2 + -(-LOSSES // CHAIN)))
-def test_nor_when_it_fails_again_and_again(tmp_path: Path, recorder: Path, seed: int) -> None:
+def test_nothing_is_lost_or_comes_twice_when_power_fails_again_and_again(
+    tmp_path: Path, recorder: Path, seed: int
+) -> None:
     power_fails(tmp_path, recorder, CHAIN, seed)

@@ -40,5 +40,5 @@ def test_all_is_found_once_while_the_clock_steps(tmp_path: Path) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(2, 12))
-def test_so_it_is_for_long(tmp_path: Path, seed: int) -> None:
+def test_all_is_found_once_while_the_clock_steps_for_long(tmp_path: Path, seed: int) -> None:
     all_is_found_once(tmp_path, 60, seed)

@@ -45,7 +45,7 @@ def test_nobody_is_to_blame_where_it_runs_nothing():
         require_blame(Stuck(), {1, 2})
 
 
-def test_the_same_filters_are_to_blame_where_the_next_one_is_stuck_over_them_too():
+def test_the_same_filters_are_to_blame_where_the_next_one_is_stuck_over_them():
     with pytest.raises(EngineStuckError):
         require_blame(Stuck(), {1, 2})
     require_blame(Stuck(), {1})

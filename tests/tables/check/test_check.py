@@ -105,7 +105,7 @@ def test_a_damaged_file_is_named_and_nothing_is_lost_or_comes_twice(root):
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(2, 30))
-def test_so_is_each_of_many(root, seed):
+def test_many_damaged_files_are_named_and_nothing_is_lost(root, seed):
     chance = random.Random(seed)
     for path in files(root):
         struck(root, path, chance)

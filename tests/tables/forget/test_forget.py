@@ -119,7 +119,7 @@ def test_to_forget_somebody_unheard_of_changes_nothing(tables):
     assert snapshot(tables) == before
 
 
-def test_what_is_appended_while_files_are_rewritten_is_forgotten_too(tables):
+def test_what_is_appended_while_files_are_rewritten_is_forgotten(tables):
     """And others are kept out only while the rows go."""
     steps = []
 

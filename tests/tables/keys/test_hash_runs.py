@@ -198,7 +198,7 @@ def test_a_damaged_run_of_the_right_size_adds_no_known_message_again(tmp_path, c
     agree(tables, [message.msgid for message in known])
 
 
-def test_damage_while_the_process_runs_is_noticed_too(tmp_path):
+def test_damage_while_the_process_runs_is_noticed(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
     known = [Message(f"m{n}") for n in range(100)]
     append_messages(tables, clock, known)

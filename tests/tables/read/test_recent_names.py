@@ -82,7 +82,7 @@ def test_the_newest_of_one_import_are_looked_at(tmp_path):
     assert recent_names(tables, PUBLIC, rows=3).lists == ("l8", "l7", "l6")
 
 
-def test_tags_and_who_gave_them_are_names_too(tmp_path):
+def test_tags_and_who_gave_them_are_names(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
     append_messages(tables, clock, [Message("a")])
     tags = [("terry", "later", "public"), ("mary", "later", "public"), ("joe", "mine", "user:joe")]

@@ -154,7 +154,7 @@ def test_a_copy_whose_first_was_lost_is_not_added_again(tables):
 
 
 @pytest.mark.parametrize("batches", [[[0, 1, 0], [1, 2]], [[0], [0], [1]], [[0, 1, 2]]])
-def test_an_import_tells_them_apart_too(tables, batches):
+def test_an_import_adds_each_copy_with_another_content_once(tables, batches):
     mail = [FORGED, GENUINE, Message("a@x", body="a third")]
     clock = MemoryClock()
     for _ in range(2):

@@ -167,7 +167,7 @@ def test_what_lists_write_is_a_footer(footer):
     assert without_footers(f"Lunch?\n_____\n{footer}\n") == "Lunch?"
 
 
-def test_more_parts_than_are_told_apart_count_too():
+def test_parts_beyond_those_told_apart_are_counted():
     few, many = (multipart(*[plain()] * number, EXE) for number in (3, MOST_PARTS + 3))
     changed = many.replace(b"TVqQ", b"TVqR")
     assert len({other_parts(raw, TEXT) for raw in (few, many, changed)}) == 3

@@ -43,7 +43,7 @@ def test_the_blocks_of_a_page_are_counted_in_one_query(tables: Tables, alice: Us
     assert sum("COUNT(" in query["sql"] for query in made) == 1
 
 
-def test_a_block_counts_what_is_on_other_pages_too(tables: Tables, alice: User) -> None:
+def test_a_block_counts_what_is_on_other_pages(tables: Tables, alice: User) -> None:
     imported(alice, 6)
     page = Paginator(listing.cards(alice), 4).page(4)
     blocks = [row.block for row in listing.rows(alice, page)]

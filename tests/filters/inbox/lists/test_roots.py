@@ -83,7 +83,7 @@ def test_a_copy_that_others_do_not_see_says_nothing(tables: Tables, db: None) ->
     assert root_of(tables, "c", "user:joe") == "a"
 
 
-def test_so_many_parents_are_looked_up_and_none_above_a_card(
+def test_a_limited_number_of_parents_is_looked_up_and_none_above_a_card(
     tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[Any] = []

@@ -134,7 +134,7 @@ def test_the_name_is_never_given_to_another(mail: Tables, alice: User, as_user: 
 
 
 @pytest.mark.parametrize("name", ["Alice", "ALICE", "ａｌｉｃｅ"])
-def test_nor_in_other_letters_for_filters_of_others_refer_to_it(
+def test_the_name_in_other_letters_is_never_given_to_another(
     mail: Tables, alice: User, bob: User, as_user: SignIn, settings: Any, name: str
 ) -> None:
     lifecycle.install(alice, "about plan", name="plans", mode="keep", visibility="shared")
@@ -217,7 +217,7 @@ def test_without_the_password_and_the_tick_nothing_goes(
     assert User.objects.get(pk=alice.pk).is_active and not Removal.objects.exists()
 
 
-def test_nor_without_the_second_factor(mail: Tables, alice: User, as_user: SignIn) -> None:
+def test_without_the_second_factor_nothing_goes(mail: Tables, alice: User, as_user: SignIn) -> None:
     client = Client()
     client.force_login(alice)
     give_app(alice)
@@ -226,7 +226,7 @@ def test_nor_without_the_second_factor(mail: Tables, alice: User, as_user: SignI
     assert delete(client, code=code()).startswith("/deleted/")
 
 
-def test_nor_by_guessing(alice: User, as_user: SignIn) -> None:
+def test_guesses_at_the_password_of_a_removal_are_limited(alice: User, as_user: SignIn) -> None:
     client = as_user(alice)
     wrong = {**SURE, "password": "guessed"}
     statuses = [client.post("/me/delete/", wrong).status_code for _ in range(6)]

@@ -77,7 +77,7 @@ def test_it_counts_for_ten_minutes_and_leads_to_no_other_site(
     assert here.get("/me/security/app/").status_code == 302
 
 
-def test_guesses_are_counted_there_too(here: Client, alice: User) -> None:
+def test_guesses_at_a_confirmation_are_counted(here: Client, alice: User) -> None:
     give_app(alice)
     wrong = [confirm(here, code=wrong_code()) for _ in range(6)]
     assert wrong == [400] * 5 + [429]

@@ -103,7 +103,9 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verification, "ACCOUNT", RateLimitItemPerMinute(3, 60, "few"))
 
 
-def test_nor_from_many_addresses_or_in_new_browsers(careful: User, few: None) -> None:
+def test_wrong_codes_from_many_addresses_and_new_browsers_are_limited(
+    careful: User, few: None
+) -> None:
     assert verification.ACCOUNT.amount == 3
     statuses = []
     for number in range(5):
@@ -137,7 +139,7 @@ def test_the_password_counts_for_ten_minutes(
     assert not is_signed_in(client)
 
 
-def test_the_administration_asks_for_it_too(client: Client, db: None) -> None:
+def test_the_administration_asks_for_the_second_factor(client: Client, db: None) -> None:
     root = User.objects.create_superuser("root", "root@example.org", "secret")
     give_app(root)
     assert client.get("/admin/")["Location"] == "/admin/login/?next=/admin/"

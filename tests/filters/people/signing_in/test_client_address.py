@@ -40,7 +40,7 @@ def test_the_entry_that_the_nearest_trusted_proxies_wrote_counts(
     assert client_address(RequestFactory().get("/", headers=headers)) == address
 
 
-def test_a_connection_without_an_address_is_counted_too() -> None:
+def test_a_connection_without_an_address_is_counted() -> None:
     request = RequestFactory().get("/", REMOTE_ADDR="")
     assert counted_as(client_address(request)) == "unknown"
 

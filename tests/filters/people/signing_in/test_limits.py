@@ -202,7 +202,7 @@ def test_each_failure_and_each_refusal_is_one_line_of_the_log(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_asynchronous_callers_are_limited_too(root: User) -> None:
+def test_asynchronous_callers_are_limited(root: User) -> None:
     request = RequestFactory().post("/", headers={"X-Forwarded-For": "192.0.2.1"})
 
     def asynchronously(password: str) -> object:

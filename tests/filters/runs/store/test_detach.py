@@ -179,7 +179,7 @@ class TestDetaching:
         detach(Filter.objects.all())
         assert Filter.objects.get().since == BEGINNING
 
-    def test_the_pause_button_detaches_too(self, alice: User, as_user: Sign) -> None:
+    def test_the_pause_button_detaches(self, alice: User, as_user: Sign) -> None:
         jones = enrolled(alice)
         since = STORE.shared_since()
         as_user(alice).post(reverse("pause-filter", args=["jones"]))

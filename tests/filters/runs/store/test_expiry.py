@@ -151,7 +151,7 @@ class TestChanging:
         rounds.run_round()
         assert ended.matches.count() == 4
 
-    def test_so_does_none(self, mail: Tables, ended: Filter) -> None:
+    def test_no_end_lets_it_go_on_from_its_old_one(self, mail: Tables, ended: Filter) -> None:
         lifecycle.change(ended, ended.text, end=None)
         self.arrive(mail)
         rounds.run_round()

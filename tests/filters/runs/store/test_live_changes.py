@@ -75,7 +75,7 @@ class TestLeaving:
         assert match("plan").read_at is None
         assert match("plan").matched_at > first
 
-    def test_what_leaves_and_comes_back_between_two_runs_comes_back_too(
+    def test_what_leaves_and_comes_back_between_two_runs_comes_back(
         self, tables: Tables, carol: User
     ) -> None:
         arrive(tables, "plan")

@@ -58,7 +58,7 @@ def test_too_much_is_refused_with_a_sentence(alice: User, address: str, what: st
 
 
 @pytest.mark.parametrize("what", ["bytes", "fields"])
-def test_a_form_without_files_is_bounded_too(alice: User, as_user: SignIn, what: str) -> None:
+def test_a_form_without_files_is_bounded(alice: User, as_user: SignIn, what: str) -> None:
     given, sentence = TOO_MUCH[what]
     for headers_of_page in ({}, {"HX-Request": "true"}):
         response = as_user(alice).post(
