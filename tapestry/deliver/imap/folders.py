@@ -121,9 +121,9 @@ class MailFolders:
         for name in forms:
             try:
                 self.client.create_folder(name)
-            except IMAPClientAbortError:
-                raise
             except IMAPClientError as error:
+                if isinstance(error, IMAPClientAbortError):
+                    raise
                 # It may exist under a name that differs in upper and lower case only.
                 if unless_refused(self.client.folder_status, name, ["UIDVALIDITY"]) is None:
                     if name != forms[-1]:
@@ -214,8 +214,6 @@ class MailFolders:
         kept = permitted(flags, self.permanent)
         try:
             self._put(name, raw, ours, kept, to_datetime(max(received, 0)))
-        except IMAPClientAbortError:
-            raise
         except IMAPClientError as error:
             self._raise_for_all(error)
             said = quoted_reply(error, self.account.secret)
@@ -233,10 +231,8 @@ class MailFolders:
         """
         try:
             self.client.append(name, raw, ours + kept, at)
-        except IMAPClientAbortError:
-            raise
-        except IMAPClientError:
-            if not kept:
+        except IMAPClientError as error:
+            if not kept or isinstance(error, IMAPClientAbortError):
                 raise
             self.client.append(name, raw, ours, at)
 
@@ -246,27 +242,20 @@ class MailFolders:
         Without MOVE they are copied and marked, and expunged by UID (UIDPLUS, RFC 4315); without
         that they stay, marked as deleted.  A copy of an attempt that broke off is not made again.
         """
-        source = self.selected or ""
-        if self.client.has_capability("MOVE"):
-            try:
+        can_move, is_copied = self.client.has_capability("MOVE"), False
+        if not can_move:
+            source = self.selected or ""
+            is_copied = False in self.find(target, identity).values()
+            self.select(source)
+        try:
+            if can_move:
                 self.client.move(uids, target)
-            except IMAPClientAbortError:
-                raise
-            except IMAPClientError as error:
-                self._raise_for_all(error)
-                raise
-            return
-        if False in self.find(target, identity).values():
-            self.select(source)
-        else:
-            self.select(source)
-            try:
+                return
+            if not is_copied:
                 self.client.copy(uids, target)
-            except IMAPClientAbortError:
-                raise
-            except IMAPClientError as error:
-                self._raise_for_all(error)
-                raise
+        except IMAPClientError as error:
+            self._raise_for_all(error)
+            raise
         self.client.add_flags(uids, [rb"\Deleted"], silent=True)
         self.expunge(uids)
 
@@ -281,7 +270,9 @@ class MailFolders:
         return True
 
     def _raise_for_all(self, error: IMAPClientError) -> None:
-        """Raise an error that concerns every message, if this is one."""
+        """Raise an error that concerns every message, if this is one, or ends the connection."""
+        if isinstance(error, IMAPClientAbortError):
+            raise error
         said = quoted_reply(error, self.account.secret)
         if _FOR_NOW.search(str(error)):
             raise ConnectionLostError(
