@@ -195,19 +195,19 @@ def _beating(key: int) -> Iterator[None]:
     A Spark that runs nothing is restarted.
     """
     Heartbeat.objects.update_or_create(pk=key, defaults={"started_at": wall_clock()})
-    error = "It stopped half-way."
+    error, error_type = "It stopped half-way.", ""
     try:
         yield
         error = ""
-    except EngineStuckError as failure:
-        error = failure.message
-        canary.restart(addresses.UNPROVEN if key == Heartbeat.UNPROVEN else addresses.PROVEN)
-        raise
-    except TapestryError as failure:
-        error = failure.message
-        raise
     except Exception as failure:
-        error = f"The last run failed ({type(failure).__name__}); the worker's log says why."
+        error_type = type(failure).__name__
+        error = f"The last run failed ({error_type}); the worker's log says why."
+        if isinstance(failure, TapestryError):
+            error = failure.message
+        if isinstance(failure, EngineStuckError):
+            canary.restart(addresses.UNPROVEN if key == Heartbeat.UNPROVEN else addresses.PROVEN)
         raise
     finally:
-        Heartbeat.objects.filter(pk=key).update(ended_at=wall_clock(), error=error)
+        Heartbeat.objects.filter(pk=key).update(
+            ended_at=wall_clock(), error=error, error_type=error_type
+        )

@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.errors import AnalysisException, PySparkException
+from pyspark.errors import AnalysisException, PySparkException, UnknownException
 from pyspark.sql.pandas.types import from_arrow_schema
 from sqlglot import exp
 
@@ -116,7 +116,7 @@ class SparkEngine:
                 break
             except PySparkException as error:
                 if not self._reopen_if_lost(str(error)):
-                    if "parquet" in str(error):
+                    if _may_be_damage(error):
                         for view in statement.views:
                             for data_file in self.local_rows.files(view):
                                 verify_whole(data_file.path)
@@ -269,3 +269,12 @@ class SparkEngine:
         columns = zip(*relation.rows, strict=True) if relation.rows else ([] for _ in schema)
         rows = pa.table(list(map(pa.array, columns, schema.types)), schema=schema)
         return client.frame_of(self.session, rows)
+
+
+def _may_be_damage(error: PySparkException) -> bool:
+    """Tell whether a file may be damaged: Spark says so, or meets an error that it has no name for.
+
+    A file that was cut short is such an error.
+    """
+    condition: str = error.getCondition() or ""
+    return condition.startswith("FAILED_READ_FILE") or isinstance(error, UnknownException)

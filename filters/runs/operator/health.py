@@ -176,7 +176,7 @@ def _lane(key: int, name: str, silence: int) -> str:
     heartbeat = Heartbeat.objects.filter(pk=key).first()
     if heartbeat is None:
         raise _UnwellError(f"{name} has not run yet.")
-    if heartbeat.error == EngineStuckError().message:
+    if heartbeat.error_type == EngineStuckError.__name__:
         raise _UnwellError(heartbeat.error)
     silent = wall_clock() - (heartbeat.ended_at or heartbeat.started_at)
     if silent > silence:
@@ -187,7 +187,7 @@ def _lane(key: int, name: str, silence: int) -> str:
         raise _UnwellError(f"{name} is late: it {how} {seconds} s ago.")
     if heartbeat.error:
         log.warning("%s: %s", name, heartbeat.error)
-        if is_damage(heartbeat.error):
+        if heartbeat.error_type == DamagedFileError.__name__:
             raise _UnwellError(_damage(heartbeat.error))
         raise _UnwellError(f"{name} failed the last time; the logs say why.")
     return f"last ran {max(silent, 0) // SECOND} s ago"

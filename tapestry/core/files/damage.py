@@ -26,15 +26,6 @@ class DamagedFileError(TapestryError):
         self.reason = reason
 
 
-def is_damage(message: str) -> bool:
-    """Return whether the message of an error is that of a damaged file.
-
-    >>> is_damage(DamagedFileError("a/b", "it is empty").message)
-    True
-    """
-    return message.startswith("The file ") and " is damaged: " in message
-
-
 def mended(path: str | PathLike[str], reason: str, how: str) -> None:
     """Log that a file was damaged, and what was done about it."""
     log.warning("%s", line("damaged", file=str(path), reason=reason, mended=how))

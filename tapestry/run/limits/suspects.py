@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable
 
+from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
 from tapestry.core.surroundings import NobodysFaultError
 from tapestry.plan.engine import Engine
@@ -57,9 +58,9 @@ def open_engine(engine_on: EngineOn, seen: Snapshot) -> Engine:
         raise nobodys(error) from error
 
 
-def nobodys(error: Exception) -> NobodysFaultError:
-    """Return an error as one that is no filter's fault."""
-    if isinstance(error, NobodysFaultError):
+def nobodys(error: Exception) -> TapestryError:
+    """Return an error as one that is no filter's fault; a damaged file stays what it is."""
+    if isinstance(error, NobodysFaultError | DamagedFileError):
         return error
     if isinstance(error, TapestryError):
         return NobodysFaultError(error.message, hint=error.hint)

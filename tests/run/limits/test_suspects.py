@@ -9,6 +9,9 @@ import pytest
 from tapestry.plan.engine import EngineStuckError
 from tapestry.plan.engine import TooSlowError
 from tapestry.plan.engine import require_running
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.errors import TapestryError
+from tapestry.core.surroundings import NobodysFaultError
 from tapestry.run.limits import suspects
 from tapestry.run.limits.suspects import require_blame
 
@@ -72,3 +75,9 @@ def test_a_check_has_a_row_or_the_plan_alone_would_answer_it():
     engine = Well()
     require_running(engine)
     assert "1 = 0" not in engine.statement.select.sql()
+
+
+def test_a_damaged_file_stays_what_it_is_and_other_errors_are_nobodys():
+    damage = DamagedFileError("a/b", "it is empty")
+    assert suspects.nobodys(damage) is damage
+    assert isinstance(suspects.nobodys(TapestryError("It is away.")), NobodysFaultError)

@@ -22,6 +22,7 @@ from filters.site.work import endings
 from filters.sources.listening import Listener
 from filters.sources.models import Source
 from tapestry.core.clock import MINUTE, wall_clock
+from tapestry.core.damage import DamagedFileError
 from tapestry.core.message import Message
 from tapestry.plan.engine import EngineStuckError
 from tapestry.tables.delta.log import Tables
@@ -99,7 +100,7 @@ SPARK_RUNS_NOTHING = EngineStuckError().message
         ({"ended_at": -AGO, "started_at": -AGO}, "is late: it last ran 180 s ago"),
         ({"ended_at": -AGO, "started_at": -AGO // 2}, "is late: it began its run 90 s ago"),
         ({"error": "sc://10.0.0.7 cannot be reached."}, "failed the last time"),
-        ({"error": SPARK_RUNS_NOTHING}, SPARK_RUNS_NOTHING),
+        ({"error": SPARK_RUNS_NOTHING, "error_type": "EngineStuckError"}, SPARK_RUNS_NOTHING),
     ],
 )
 @pytest.mark.parametrize("lane", ["shared_window", "own_windows", "unproven_windows"])
@@ -269,6 +270,8 @@ def test_a_damaged_file_is_named_with_what_to_do(
         "Run manage.py check-data: it says what is damaged, and --repair mends what it can.",
     }
     assert parts(client)[1]["tables"] == says
-    error = f"The file {entry} is damaged: it is empty."
-    Heartbeat.objects.filter(pk=Heartbeat.OWN).update(error=error)
+    damage = DamagedFileError(entry, "it is empty")
+    Heartbeat.objects.filter(pk=Heartbeat.OWN).update(
+        error=damage.message, error_type=DamagedFileError.__name__
+    )
     assert parts(client)[1]["own_windows"] == says
