@@ -6,7 +6,7 @@ import hypothesis
 import pytest
 import redis
 
-pytest_plugins = ["support.datadriven", "support.set_asides"]
+pytest_plugins = ["tests.support.datadriven", "tests.support.set_asides"]
 
 NO_REDIS = "redis://127.0.0.1:1/0"
 """Where nothing answers."""
@@ -113,7 +113,7 @@ def redis_url(redis_of_tests):
 @pytest.fixture(scope="module")
 def dovecot():
     """A mail server that runs as long as the tests of one file do."""
-    from support.servers.dovecot import running_dovecot
+    from tests.support.servers.dovecot import running_dovecot
 
     with running_dovecot() as server:
         yield server
@@ -122,7 +122,7 @@ def dovecot():
 @pytest.fixture
 def smtp(settings):
     """An SMTP server to which this site sends its mail."""
-    from support.servers.smtp import running_smtp
+    from tests.support.servers.smtp import running_smtp
 
     with running_smtp() as server:
         settings.EMAIL_BACKEND = "filters.delivery.mail.smtp.EmailBackend"
@@ -134,7 +134,7 @@ def smtp(settings):
 @pytest.fixture(scope="module")
 def inn():
     """A news server that runs as long as the tests of one file do."""
-    from support.servers.inn import running_inn
+    from tests.support.servers.inn import running_inn
 
     with running_inn() as server:
         yield server

@@ -6,13 +6,13 @@ import subprocess
 
 import pytest
 from django.core.management import get_commands
-from support.paths import ROOT
 
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.help.phrasebook import phrasebook
 from tapestry.query.phrases.parser import parse_phrase
 from tests.bench import BENCHES
+from tests.support.paths import ROOT
 
 README, LANGUAGE, PAPERS = "README.md", "tapestry/query/LANGUAGE.md", "tapestry/PAPERS.md"
 GLOSSARY, FIGURES = "tapestry/GLOSSARY.md", "tests/bench/FIGURES.md"

@@ -8,7 +8,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from support.paths import ROOT
+
+from tests.support.paths import ROOT
 
 
 @pytest.fixture

@@ -26,19 +26,14 @@ from filters.authoring.ahead import (
 )
 from filters.authoring.models import Filter, PendingWindow, Reference
 from filters.authoring.understanding import FilterName
-from filters.runs.models import Clock
-from filters.runs.models import SetAside
-from filters.runs.models import SharedWindow
+from filters.runs.models import Clock, SetAside, SharedWindow
 from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.shared_window import detach
-from filters.site.work import services
-from filters.site.work import set_aside
-from filters.site.work.batching import BATCH_SIZE
-from filters.site.work.batching import by_key
-from filters.site.work.batching import in_batches
+from filters.site.work import services, set_aside
+from filters.site.work.batching import BATCH_SIZE, by_key, in_batches
 from filters.site.work.bulk import update_rows
-from tapestry.tables.write.append import advance_watermark
 from tapestry.run.limits.isolation import isolate
+from tapestry.tables.write.append import advance_watermark
 
 FILTER, PART = SetAside.Kind.FILTER, "meaning"
 """What is set aside is what a filter means, now that another has changed."""

@@ -72,7 +72,7 @@ class Filter(models.Model):
     ``tql`` is what runs: the text as last compiled, with the filters that it refers to
     expanded.  ``display_tql`` names the filters of others instead, for the owner to see; it is
     empty if there are none.  ``since`` is the watermark: the end of the last window.  While the
-    filter is ``enrolled``, that of SharedWindow counts instead (filters.store.shared_window).
+    filter is ``enrolled``, that of SharedWindow counts instead (filters.runs.store.shared_window).
     ``begun_at`` is where the clock stood when its windows began: until it has been run so far,
     what it finds in existing mail is not known.
     ``proven``: its last run by itself took little time (tapestry.run.unproven).

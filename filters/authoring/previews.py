@@ -18,11 +18,8 @@ from filters.authoring.weeks import chart_of
 from filters.people import people
 from filters.people.models import User
 from filters.site.work import services
-from filters.site.work.answers import Answer
-from filters.site.work.answers import Answers
-from filters.site.work.answers import IsWanted
-from tapestry.tables.read.messages import Card
-from tapestry.tables.read.messages import cards
+from filters.site.work.answers import Answer, Answers, IsWanted
+from tapestry.tables.read.messages import Card, cards
 
 PREVIEWS = Answers("preview")
 """``{"count", "rows", "live", "audiences", "text", "weeks", "overlap"}``, computed for the

@@ -18,8 +18,7 @@ from filters.sources.models import Source
 from tapestry.core.message import Message
 from tapestry.deliver.imap.sent_folder import keep_sent
 from tapestry.identity.content import message_id_of
-from tapestry.ingest.parse import UNREADABLE
-from tapestry.ingest.parse import parse
+from tapestry.ingest.parse import UNREADABLE, parse
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
 from tapestry.tables.write.compact import compact_small_files

@@ -1,7 +1,7 @@
 """Where matches are delivered, how far each destination has been served, and what was answered.
 
 Instants are microseconds (tapestry.core.clock).  A match gets its position in the release
-sequence when it is released to its owner (filters.store.release); a position is a log offset.
+sequence when it is released to its owner (filters.runs.store.release); a position is a log offset.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Destination(models.Model):
     of the matches up to ``claimed_until``: the same ones however often it is tried.  ``holder``
     names the process that is at it (filters.delivery.holder).  It is due at ``due_at``.
     ``turned_on_at`` is when its owner last did so: links to unsubscribe of before have ended.
-    ``settings`` are those of its kind; ``secret`` is encrypted (filters.runtime.encryption).
+    ``settings`` are those of its kind; ``secret`` is encrypted (filters.site.work.encryption).
     With ``all_filters`` it takes the matches of all filters of its owner after ``all_since``;
     without, those of its subscriptions.
     """

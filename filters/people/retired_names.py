@@ -16,8 +16,7 @@ from django.db.models.signals import post_delete, pre_save
 
 from filters.people.account_names import check_name
 from filters.people.folded_names import folded
-from filters.people.models import RetiredName
-from filters.people.models import User
+from filters.people.models import RetiredName, User
 from filters.site.work import services
 from filters.site.work.batching import batched
 from tapestry.tables.write.audience_markers import has_rows

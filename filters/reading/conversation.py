@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from filters.people.models import User
-
 from filters.inbox.lists import listing
+from filters.people.models import User
 from tapestry.tables.read.messages import Card
 from tapestry.tables.read.thread import ThreadEntry
 

@@ -57,7 +57,7 @@ class Clock(SingleRow):
 class Heartbeat(models.Model):
     """When a lane of the workers last ran, or the listener was alive: for the health page.
 
-    DELIVERIES and OUTBOX began with their last look at the clock (filters.runtime.clock_step),
+    DELIVERIES and OUTBOX began with their last look at the clock (filters.site.work.clock_step),
     UPKEEP at what it took for the present (filters.upkeep.retention).
     """
 
@@ -67,6 +67,8 @@ class Heartbeat(models.Model):
     started_at = models.BigIntegerField(default=0)
     ended_at = models.BigIntegerField(default=0)
     error = models.TextField(default="", blank=True)
+    error_type = models.CharField(max_length=100, default="", blank=True)
+    """The name of the class of the error."""
 
     def __str__(self) -> str:
         return self.error or "well"
@@ -118,7 +120,7 @@ class SetAside(models.Model):
     """
 
     class Kind(models.TextChoices):
-        """What is set aside; ``filters.runtime.set_aside`` says what each has as its key."""
+        """What is set aside; ``filters.site.work.set_aside`` says what each has as its key."""
 
         FILTER = "filter", "filter"
         ENROLLED = "enrolled", "filter in the shared window"

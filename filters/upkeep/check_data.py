@@ -16,23 +16,17 @@ from filters.delivery.models import Destination
 from filters.inbox.models import Match
 from filters.people.models import AuthenticatorApp
 from filters.runs import rounds
-from filters.runs.models import Clock
-from filters.runs.models import ReleaseCounter
-from filters.runs.models import SharedWindow
+from filters.runs.models import Clock, ReleaseCounter, SharedWindow
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
 from filters.site.work.batching import batched
 from filters.site.work.database import is_of_older_version
-from filters.site.work.encryption import KEY_FILE
-from filters.site.work.encryption import decrypt
+from filters.site.work.encryption import KEY_FILE, decrypt
 from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.file_lock import FOREVER
-from tapestry.core.files.file_lock import file_lock
-from tapestry.core.files.sorted_hashes import Hashes
-from tapestry.core.files.sorted_hashes import contains
-from tapestry.core.files.sorted_hashes import hash_texts
+from tapestry.core.files.file_lock import FOREVER, file_lock
+from tapestry.core.files.sorted_hashes import Hashes, contains, hash_texts
 from tapestry.core.schema import MESSAGES
 from tapestry.predicate_index.check import check_predicate_index
 from tapestry.predicate_index.store import PredicateIndex

@@ -15,7 +15,7 @@ from tapestry.core.ports import SyncStates
 from tapestry.ingest.stream import Item
 from tapestry.ingest.unavailable import IN_A_ROW, MOST, STATE, Unavailable
 from tapestry.servers.account import ConnectionLostError
-from tapestry.tables.append import Cursor
+from tapestry.tables.write.append import Cursor
 
 
 class UnavailableError(TapestryError):

@@ -13,7 +13,6 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from tapestry.core.backoff import pause_after
-from tapestry.tables.write.append import Cursor
 
 MOST_LOSSES = 3
 """Times that the connection may be lost over one message before it is put aside."""

@@ -27,20 +27,15 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from tapestry.core.errors import TapestryError
-from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.damage import mended
+from tapestry.core.files.damage import DamagedFileError, mended
 from tapestry.core.files.durable import remove_directory
-from tapestry.core.files.sorted_hashes import Hashes
-from tapestry.core.files.sorted_hashes import hash_texts
+from tapestry.core.files.sorted_hashes import Hashes, hash_texts
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import Compiled, Plan
 from tapestry.plan.predicate_keys import PredicateKey, predicate_keys
 from tapestry.plan.signature import Constant, values_by_slot
-from tapestry.predicate_index.files import files_of
-from tapestry.predicate_index.files import verify_table
-from tapestry.predicate_index.files import write_rows
-from tapestry.predicate_index.groups import EvaluationGroup
-from tapestry.predicate_index.groups import Member
+from tapestry.predicate_index.files import files_of, verify_table, write_rows
+from tapestry.predicate_index.groups import EvaluationGroup, Member
 from tapestry.tables.delta.parquet_file import parquet_footer, read_parquet
 
 _COLUMNS = {

@@ -14,13 +14,9 @@ from tapestry.plan.lowering.lower import lower_at
 from tapestry.plan.validity import groups_while_valid
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, signature_groups
-from tapestry.tables.delta.log import Tables
-from tapestry.tables.delta.log import snapshot
-from tapestry.tables.read.messages import Card
-from tapestry.tables.read.messages import cards
-from tapestry.tables.read.messages import lookup
-from tapestry.tables.read.messages import narrowest_by_msgid
 from tapestry.run.resources import EngineOn
+from tapestry.tables.delta.log import Tables, snapshot
+from tapestry.tables.read.messages import Card, cards, lookup, narrowest_by_msgid
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,9 +23,7 @@ from tapestry.core.ports import DueFilter, FilterStore, Match
 from tapestry.core.surroundings import is_of_surroundings
 from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.probe import SnapshotRows
-from tapestry.run.budgets import Budgets
-from tapestry.run.limits.suspects import newest
-from tapestry.run.limits.suspects import open_engine
+from tapestry.run.limits.suspects import newest, open_engine
 from tapestry.run.limits.window_cut import cut
 from tapestry.run.resources import Resources
 from tapestry.run.unproven import Turns, run_turn

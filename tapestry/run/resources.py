@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tapestry.core.budgets import Budgets
 from tapestry.core.ports import FilterStore
 from tapestry.plan.engine import Engine
 from tapestry.predicate_index.store import PredicateIndex
+from tapestry.run.budgets import Budgets
 from tapestry.tables.delta.log import Snapshot, Tables
 
 EngineOn = Callable[[Snapshot], Engine]

@@ -21,17 +21,11 @@ from dataclasses import dataclass
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.log import event
-from tapestry.core.ports import Change
-from tapestry.core.ports import Clock
-from tapestry.core.ports import Match
-from tapestry.run.budgets import Budgets
+from tapestry.core.ports import Change, Clock, Match
 from tapestry.run.lanes import run_shared
 from tapestry.run.resources import Resources
 from tapestry.run.windows.enrollment import enroll
-from tapestry.run.windows.own import Run
-from tapestry.run.windows.own import refuse_slow
-from tapestry.run.windows.own import run_each
-from tapestry.run.windows.own import run_own_windows
+from tapestry.run.windows.own import Run, refuse_slow, run_each, run_own_windows
 from tapestry.tables.write.append import advance_watermark
 
 log = logging.getLogger(__name__)

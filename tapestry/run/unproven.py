@@ -18,14 +18,11 @@ from dataclasses import dataclass, field, replace
 
 from tapestry.core.log import event
 from tapestry.core.ports import DueFilter
-from tapestry.run.budgets import Budgets
 from tapestry.run.limits.suspects import newest
 from tapestry.run.limits.window_cut import half
-from tapestry.run.windows.own import Run
-from tapestry.run.windows.own import refuse_slow
-from tapestry.run.windows.own import run_own_windows
-from tapestry.tables.delta.log import Tables
 from tapestry.run.resources import Resources
+from tapestry.run.windows.own import Run, refuse_slow, run_own_windows
+from tapestry.tables.delta.log import Tables
 
 log = logging.getLogger(__name__)
 

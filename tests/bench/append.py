@@ -19,10 +19,8 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.keys.hash_runs import extend_index
 from tapestry.tables.read.originals import Original, originals_to_arrow
 from tapestry.tables.rows import ORIGINALS, stamped, to_arrow
-from tests.bench.support.timing import median_ms
-from tests.bench.support.timing import timed
-from tapestry.tables.write.append import Cursor
-from tapestry.tables.write.append import append_messages
+from tapestry.tables.write.append import Cursor, append_messages
+from tests.bench.support.timing import median_ms, timed
 
 SUMMARY = "an append to a log of few and of many data files"
 

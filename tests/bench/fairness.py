@@ -24,10 +24,9 @@ from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.ingest.command import ingest
-from tests.bench.support import mail
-from tests.bench.support.site import running_site
-from tests.bench.support.site import wait_until
 from tapestry.tables.write.append import append_messages
+from tests.bench.support import mail
+from tests.bench.support.site import running_site, wait_until
 
 SUMMARY = "others' seconds from arrival to match while one person writes what costs the most"
 

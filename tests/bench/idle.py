@@ -13,11 +13,9 @@ from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
 from filters.site.work.queue import TICK, UNPROVEN_WINDOWS, run_soon
 from tapestry.core.message import Message
-from tests.bench.support import footprint
-from tests.bench.support import mail
-from tests.bench.support.site import running_site
-from tests.bench.support.site import wait_until
 from tapestry.tables.write.append import append_messages
+from tests.bench.support import footprint, mail
+from tests.bench.support.site import running_site, wait_until
 
 SUMMARY = "the part of a core that all parts take with no mail, and with a message now and then"
 

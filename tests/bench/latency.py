@@ -29,8 +29,8 @@ from filters.site.work.queue import UNPROVEN_WINDOWS, run_soon
 from filters.sources.credentials import keep_secret
 from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
-from tests.bench.support.site import running_site, wait_until
 from tapestry.core.processes.child_process import free_port
+from tests.bench.support.site import running_site, wait_until
 
 SUMMARY = "seconds from arrival at an IMAP server to the list, and to the SMTP server"
 

@@ -14,10 +14,9 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.find import by_time
 from tapestry.tables.read.messages import lookup, message
 from tapestry.tables.rows import arrow_schema
-from tests.bench.support import mail
-from tests.bench.support.timing import timed
-from tests.bench.support.timing import warm_median_ms
 from tapestry.tables.write.deduplicate import new_keys
+from tests.bench.support import mail
+from tests.bench.support.timing import timed, warm_median_ms
 
 SUMMARY = "a message by its Message-ID; 1,000 parents, their replies, new and old"
 

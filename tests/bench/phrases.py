@@ -21,10 +21,9 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.delta.log import snapshot
-from tests.bench.support import votes
-from tests.bench.support.timing import median_ms
-from tests.bench.support.timing import timed
 from tapestry.tables.write.compact import compact
+from tests.bench.support import votes
+from tests.bench.support.timing import median_ms, timed
 
 SUMMARY = "every phrase of the catalogue over an archive: `ask`, previews and searches"
 

@@ -34,12 +34,11 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, Message
 from tapestry.predicate_index.store import PredicateIndex
-from tests.bench.support import footprint
-from tests.bench.support.bulk_install import Population
-from tests.bench.support.site import running_site
-from tests.bench.support.site import wait_until
 from tapestry.tables.write.append import append_messages
 from tapestry.tables.write.compact import compact_small_files
+from tests.bench.support import footprint
+from tests.bench.support.bulk_install import Population
+from tests.bench.support.site import running_site, wait_until
 
 SUMMARY = "memory, files and latency of a site that is at work for a long time"
 

@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from support.paths import ROOT
-from support.servers.site import manage
 
 from tapestry.core.errors import TapestryError
 from tests.bench import BENCHES, latency, privacy
 from tests.bench.support import curve
+from tests.support.paths import ROOT
+from tests.support.servers.site import manage
 
 
 def test_make_bench_runs_benches_that_there_are():

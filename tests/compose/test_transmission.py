@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.servers.fake_servers import FakeNews
 
 from tapestry.compose.transmission import post
+from tests.support.servers.fake_servers import FakeNews
 
 ARTICLE = b"Message-ID: <1@x.org>\r\nNewsgroups: a.b\r\n\r\nHello\r\n"
 

@@ -6,10 +6,10 @@ import os
 import socket
 
 import pytest
-from support.other_user import as_other_user
 
 from tapestry.core.processes.child_process import free_port
 from tapestry.core.processes.listeners import is_strangers, listening_users
+from tests.support.other_user import as_other_user
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])

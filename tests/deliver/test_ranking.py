@@ -6,10 +6,10 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.delivered_matches import NOW, match
 
 from tapestry.deliver.batch import DeliveredMatch
 from tapestry.deliver.ranking import fair_shares, grouped, net_changes, rank
+from tests.support.delivered_matches import NOW, match
 
 FEW = st.integers(-2, 2)
 SIZES = st.lists(st.integers(0, 40), max_size=12)

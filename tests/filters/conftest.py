@@ -167,10 +167,9 @@ def mail(db: None, tables: Tables) -> Tables:
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
     """Answer statements without a JVM: the product's plans, on the tables' rows, by SQLite."""
-    from support.engines.sqlite_engine import SqliteEngine
-
     from filters.site.work import services
     from tapestry.tables.delta.log import Snapshot
+    from tests.support.engines.sqlite_engine import SqliteEngine
 
     def engine_on(snapshot: Snapshot, **_: Any) -> SqliteEngine:
         return SqliteEngine(

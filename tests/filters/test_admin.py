@@ -9,7 +9,6 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
-from support.set_asides import Planted
 
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
@@ -24,6 +23,7 @@ from tapestry.core.message import Annotation
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import annotations_on
 from tapestry.tables.write.append import append_annotations
+from tests.support.set_asides import Planted
 
 Capture = Callable[..., Any]
 

@@ -176,7 +176,7 @@ def test_what_others_have_changes_nothing_of_what_one_sees(
     monkeypatch: pytest.MonkeyPatch,
     seed: int,
 ) -> None:
-    from support.engines.sqlite_engine import SqliteEngine
+    from tests.support.engines.sqlite_engine import SqliteEngine
 
     def engine_on(_snapshot: object) -> SqliteEngine:
         names = ("messages", "annotations")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.paths import SHARED_MAIL
+
+from tests.support.paths import SHARED_MAIL
 
 
 @pytest.fixture(scope="session")

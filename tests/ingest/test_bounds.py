@@ -10,9 +10,6 @@ import subprocess
 import sys
 
 import pytest
-from support.clocks import MemoryClock
-from support.paths import ROOT
-from support.work import SECOND, counted
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import LARGEST
@@ -23,6 +20,9 @@ from tapestry.ingest.parse import TOO_LARGE, parse
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import copies, message
 from tapestry.tables.read.originals import original
+from tests.support.clocks import MemoryClock
+from tests.support.paths import ROOT
+from tests.support.work import SECOND, counted
 
 PUBLIC = ("public",)
 FROM = b"From joe at x.org  Fri Jan  2 14:26:52 2004\n"
@@ -33,7 +33,7 @@ MIXED = b"Content-Type: multipart/mixed; boundary=b\n\n"
 INGEST = """
 import sys
 from pathlib import Path
-from support.clocks import MemoryClock
+from tests.support.clocks import MemoryClock
 from tapestry.ingest.command import ingest
 from tapestry.tables.delta.log import Tables
 if __name__ == "__main__":
@@ -132,7 +132,7 @@ def test_a_message_of_200_megabytes_comes_in_by_its_beginning(tmp_path, tables, 
             file.write(b"\n" + FROM + GOOD.replace(b"good@", b"last@"))
     run = subprocess.run(
         [sys.executable, "-c", INGEST, str(box), str(tables.root)],
-        env={"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
+        env={"PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=True,

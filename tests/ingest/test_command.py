@@ -7,7 +7,6 @@ import re
 import shutil
 
 import pytest
-from support.clocks import MemoryClock
 
 from tapestry.core.errors import TapestryError
 from tapestry.identity.content import message_id_of
@@ -17,6 +16,7 @@ from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.read.messages import message
 from tapestry.tables.write.compact import MOST_SMALL
+from tests.support.clocks import MemoryClock
 
 PUBLIC = ("public",)
 

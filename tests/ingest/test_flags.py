@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from support.clocks import MemoryClock
-from support.servers.fake_servers import FakeImap, letter
 
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
@@ -13,6 +11,8 @@ from tapestry.servers.imap_flags import MOST, flags_to_keep
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import copies
 from tapestry.tables.read.originals import original
+from tests.support.clocks import MemoryClock
+from tests.support.servers.fake_servers import FakeImap, letter
 
 
 class Flagged(FakeImap):

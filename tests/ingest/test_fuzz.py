@@ -9,19 +9,16 @@ from pathlib import Path
 
 import pytest
 from hypothesis import strategies as st
-from support.fuzzing import SECONDS, fuzz, mail_seeds, mutated
-from support.work import SECOND, counted
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import LONGEST_TEXT
 from tapestry.core.schema import MESSAGES
 from tapestry.ingest.archive.files import count_messages, open_archive_source
-from tapestry.ingest.parse import UNREADABLE
-from tapestry.ingest.parse import parse
-from tapestry.ingest.parse import received_of
-from tapestry.tables.read.originals import Original
-from tapestry.tables.read.originals import originals_to_arrow
+from tapestry.ingest.parse import UNREADABLE, parse
+from tapestry.tables.read.originals import Original, originals_to_arrow
 from tapestry.tables.rows import arrow_schema, to_arrow
+from tests.support.fuzzing import SECONDS, fuzz, mail_seeds, mutated
+from tests.support.work import SECOND, counted
 
 CALLS = SECOND
 """Calls that a message may take, however it is written."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.work import SECOND, counted
 
 from tapestry.ingest.parse import UNREADABLE, parse
+from tests.support.work import SECOND, counted
 
 SIMPLE = b"From: Joe <Joe@X.org>\nMessage-ID: <a@x.org>\n"
 

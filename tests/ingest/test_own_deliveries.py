@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 
 import pytest
-from support.clocks import MemoryClock
 
 from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
 from tapestry.ingest.command import ingest
@@ -13,6 +12,7 @@ from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.stream import Item, MessageStream
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import Cursor, cursor_of
+from tests.support.clocks import MemoryClock
 
 SIGNER = DeliverySigner(b"of this site")
 OURS = SIGNER.has_signed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tarfile
 
 import pytest
-from support.clocks import MemoryClock
 
 from tapestry.identity.content import content_hash
 from tapestry.identity.other_parts import other_parts
@@ -16,6 +15,7 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import copies, message
 from tapestry.tables.read.originals import original
 from tapestry.tables.rows import to_arrow
+from tests.support.clocks import MemoryClock
 
 PUBLIC = ("public",)
 

@@ -6,13 +6,13 @@ import random
 from contextlib import suppress
 
 import pytest
-from support import silence
-from support.clocks import MemoryClock
 
 from tapestry.core.message import Message
 from tapestry.ingest.command import ingest
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support import silence
+from tests.support.clocks import MemoryClock
 
 
 def mbox(path, messages):

@@ -9,18 +9,18 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from hypothesis import strategies as st
-from laws import filter_laws
-from laws.filter_laws import Law
-from support import oracle
-from support.engines.sqlite_engine import SqliteEngine
-from support.generators import random_filters
-from support.generators.random_filters import World
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
 from tapestry.core.schema import KEY_COLUMN
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription
+from tests.laws import filter_laws
+from tests.laws.filter_laws import Law
+from tests.support import oracle
+from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.generators import random_filters
+from tests.support.generators.random_filters import World
 
 
 def replayed(answer: set[str], reported: Iterable[Change]) -> set[str]:

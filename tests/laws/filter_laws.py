@@ -11,12 +11,6 @@ from dataclasses import replace
 
 from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import strategies as st
-from support import oracle
-from support.engines import nested_loops
-from support.engines.sqlite_engine import SqliteEngine
-from support.generators import random_filters
-from support.generators.random_filters import World
-from support.generators.terms import disjoin
 
 from tapestry.core.clock import BEGINNING, SECOND
 from tapestry.core.errors import TapestryError
@@ -33,6 +27,12 @@ from tapestry.query.tree.printer import print_sql, print_tql
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.restore import conjunction_condition
 from tapestry.run.execute import Subscription, execute, execute_windows, signature_groups
+from tests.support import oracle
+from tests.support.engines import nested_loops
+from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.generators import random_filters
+from tests.support.generators.random_filters import World
+from tests.support.generators.terms import disjoin
 
 Law = Callable[[st.DataObject, bool], None]
 """Draws a world, with aggregates and ranks or without, and asserts."""

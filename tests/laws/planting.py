@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 from hypothesis import Phase
-from laws import filter_laws
+
+from tests.laws import filter_laws
 
 BOUND = 3000
 """Examples within which a law must fail; the search is the same in every run."""

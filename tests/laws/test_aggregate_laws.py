@@ -1,7 +1,8 @@
 """The laws over filters that count, add up and rank; and what they found once."""
 
 import pytest
-from laws import filter_laws
+
+from tests.laws import filter_laws
 
 by_name = pytest.mark.parametrize("law", filter_laws.COUNTING, ids=lambda law: law.__name__)
 

@@ -1,12 +1,12 @@
 """The laws on a thousand random examples, and on twenty thousand in the long campaign."""
 
 import pytest
-from laws import filter_laws
-from support.generators.random_filters import World
-from support.generators.terms import NULL, column
 
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.tree import nodes as n
+from tests.laws import filter_laws
+from tests.support.generators.random_filters import World
+from tests.support.generators.terms import NULL, column
 
 by_name = pytest.mark.parametrize("law", filter_laws.LAWS, ids=lambda law: law.__name__)
 

@@ -3,13 +3,13 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import oracle, oracle_values
-from support.engines import nested_loops
-from support.generators import random_filters
-from support.generators.terms import column, integer, number, text
 
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
+from tests.support import oracle, oracle_values
+from tests.support.engines import nested_loops
+from tests.support.generators import random_filters
+from tests.support.generators.terms import column, integer, number, text
 
 M, R = n.Binding("m", "messages"), n.Binding("r", "messages")
 PUBLIC = ("public",)

@@ -2,14 +2,14 @@
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from support.generators.random_phrases import one_phrase, some_phrases
-from support.generators.rows import LAST, annotations, messages
-from support.oracle import Oracle
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.recognize import recognize
+from tests.support.generators.random_phrases import one_phrase, some_phrases
+from tests.support.generators.rows import LAST, annotations, messages
+from tests.support.oracle import Oracle
 
 ALICE = Context("alice", ("joe@x.org",), lambda owner, name: "m.subject HAS 'index'", now=LAST)
 laws = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

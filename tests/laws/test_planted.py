@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from laws import filter_laws, planting
 from sqlglot import exp
 
 from tapestry.core.schema import Type
@@ -30,6 +29,7 @@ from tapestry.rewrite.incremental import (
 from tapestry.rewrite.monotone import bound_in_time
 from tapestry.rewrite.stages import Conjunction, DeltaQuery, EventPoint
 from tapestry.run import execute
+from tests.laws import filter_laws, planting
 
 FAST_RULES = (own_columns, age, positive_join, absent_at_start, absent_after_end)
 

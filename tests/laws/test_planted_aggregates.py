@@ -10,16 +10,15 @@ from copy import copy
 from dataclasses import replace
 
 import pytest
-from laws import change_laws, filter_laws, planting
 from sqlglot import exp
 
 from tapestry.core.schema import Type
+from tapestry.plan import sql
 from tapestry.plan.lowering import (
     aggregates,
     candidates,
     key_lookup,
     running_aggregates,
-    sql,
     sweep_line,
     top_k,
 )
@@ -28,6 +27,7 @@ from tapestry.rewrite import pipeline
 from tapestry.rewrite.incremental import general
 from tapestry.rewrite.stages import Conjunction, EventPoint, HavingTest
 from tapestry.run import changes
+from tests.laws import change_laws, filter_laws, planting
 
 PLANTS = planting.Plants(aggregates=True)
 caught_by = PLANTS.caught_by

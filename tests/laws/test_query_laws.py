@@ -6,8 +6,6 @@ from zoneinfo import ZoneInfo
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from support.generators import random_filters
-from support.generators.random_phrases import some_phrases
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
@@ -17,6 +15,8 @@ from tapestry.query.phrases.grammar import KEYWORDS
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree.nodes import Arith, Literal, Node
 from tapestry.query.tree.printer import print_sql, print_tql
+from tests.support.generators import random_filters
+from tests.support.generators.random_phrases import some_phrases
 
 TERRY = Context(
     owner="terry",

@@ -6,8 +6,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from support import oracle_values
-from support.engines import sqlite_engine
 
 from tapestry.plan import sql
 from tapestry.plan.text_predicates import (
@@ -24,6 +22,8 @@ from tapestry.plan.text_predicates import (
 )
 from tapestry.predicate_index.postings import Postings
 from tapestry.spark.session import connect
+from tests.support import oracle_values
+from tests.support.engines import sqlite_engine
 
 PARTS = ["a", "aB", "Ab2", "é", "ß", "Σ", "ΑΣ", "ς", "İ", "ı", "ſ", "K", "m\u0301", "漢", "Ⅷ"]
 SIGNS = ["_", "%", ".", "(", "-", "'", "\\", "\n", " ", "§", "\u00a0"]

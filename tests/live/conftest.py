@@ -6,12 +6,12 @@ from contextlib import suppress
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
-from support.browser_watch import BrowserWatch
 
 from filters.authoring.models import Filter
 from filters.people.models import User
 from filters.people.signing_in import counts
 from tapestry.celery import app
+from tests.support.browser_watch import BrowserWatch
 
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # playwright has a loop of its own
 

@@ -11,12 +11,6 @@ import pytest
 from django.test import Client
 from imapclient import IMAPClient
 from playwright.sync_api import Page, Route, expect
-from support.composed import put, send_due
-from support.contrast import too_faint
-from support.engines.sqlite_engine import SqliteEngine
-from support.page_errors import page_errors
-from support.servers.dovecot import PASSWORD, PASSWORD_ABROAD, USER, USER_ABROAD, running_dovecot
-from support.servers.smtp import running_smtp
 
 from filters.authoring.lifecycle import install
 from filters.compose import tasks
@@ -30,6 +24,18 @@ from filters.sources.credentials import keep_secret
 from filters.sources.models import Source
 from filters.sources.pulling import pull
 from tapestry.tables.delta.log import Tables
+from tests.support.composed import put, send_due
+from tests.support.contrast import too_faint
+from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.page_errors import page_errors
+from tests.support.servers.dovecot import (
+    PASSWORD,
+    PASSWORD_ABROAD,
+    USER,
+    USER_ABROAD,
+    running_dovecot,
+)
+from tests.support.servers.smtp import running_smtp
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

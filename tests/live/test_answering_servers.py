@@ -6,8 +6,6 @@ import ssl
 
 import pytest
 import trustme
-from support.servers.dovecot import PASSWORD, USER, running_dovecot
-from support.servers.smtp import running_smtp
 
 from tapestry.compose.transmission import post, transmit
 from tapestry.core.clock import DAY, to_instant
@@ -17,6 +15,8 @@ from tapestry.servers import connection
 from tapestry.servers.account import ANYWHERE, Account, RefusedError
 from tapestry.servers.connection import UnreachableError
 from tapestry.servers.smtp import connected
+from tests.support.servers.dovecot import PASSWORD, USER, running_dovecot
+from tests.support.servers.smtp import running_smtp
 
 pytestmark = pytest.mark.live
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from support.browsing import open_signed_in
 
 from filters.inbox.models import Card, Match
 from tapestry.core.clock import MINUTE, wall_clock
+from tests.support.browsing import open_signed_in
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

@@ -9,7 +9,8 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 
 import pytest
-from support.servers.site import end, manage, start, wait_ready
+
+from tests.support.servers.site import end, manage, start, wait_ready
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(900)]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from support.paths import TESTS
 
 from filters.delivery import tasks
 from filters.delivery.mail import bounces, outgoing
 from filters.delivery.models import Address, BounceMailbox, Destination
 from filters.people.models import User
+from tests.support.paths import TESTS
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 

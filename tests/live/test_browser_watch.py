@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support.browser_watch import BrowserWatch
+
+from tests.support.browser_watch import BrowserWatch
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from django.contrib.auth.models import Group
 from playwright.sync_api import Locator, Page, expect
-from support.browsing import open_signed_in
-from support.listed_mail import find, installed, letters
 
 from filters.inbox.models import MessageState, Mute
 from filters.people.models import User
 from tapestry.tables.delta.log import Tables
+from tests.support.browsing import open_signed_in
+from tests.support.listed_mail import find, installed, letters
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

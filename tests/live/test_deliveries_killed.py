@@ -8,18 +8,19 @@ from dataclasses import dataclass
 
 import pytest
 from imapclient import IMAPClient
-from support.delivered_people import People, Servers
-from support.deliveries_killed import run_campaign, running_workers
-from support.deliveries_received import (
+
+from tests.support.delivered_people import People, Servers
+from tests.support.deliveries_killed import run_campaign, running_workers
+from tests.support.deliveries_received import (
     NAME,
     differences,
     mailbox_differences,
     servable,
     wanted,
 )
-from support.delivery_readers import FeedReader, StreamReader
-from support.servers.cutting_proxy import CuttingProxy
-from support.servers.http_recorder import recording_server
+from tests.support.delivery_readers import FeedReader, StreamReader
+from tests.support.servers.cutting_proxy import CuttingProxy
+from tests.support.servers.http_recorder import recording_server
 
 pytestmark = [
     pytest.mark.live,

@@ -8,8 +8,6 @@ from urllib.parse import urlsplit
 import pytest
 from django.core import mail
 from playwright.sync_api import Page, expect
-from support.browsing import open_signed_in
-from support.page_errors import page_errors
 
 from filters.authoring.models import Filter
 from filters.delivery import samples
@@ -18,6 +16,8 @@ from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.clock import MINUTE, wall_clock
+from tests.support.browsing import open_signed_in
+from tests.support.page_errors import page_errors
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

@@ -20,13 +20,13 @@ import pytest
 from celery import Celery
 from playwright.sync_api import Browser, Page, expect
 from pyspark.errors import PySparkException
-from support.every_page import DESK, Watch
-from support.listening_ports import LOOPBACK, arguments_of, listening_of_family
-from support.other_user import is_root, run_as_other_user
-from support.paths import ROOT
-from support.servers.site import Site, end, start, wait_ready
 
 from tapestry.spark.session import connect, reconnect
+from tests.support.every_page import DESK, Watch
+from tests.support.listening_ports import LOOPBACK, arguments_of, listening_of_family
+from tests.support.other_user import is_root, run_as_other_user
+from tests.support.paths import ROOT
+from tests.support.servers.site import Site, end, start, wait_ready
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 

@@ -11,10 +11,11 @@ from email.utils import format_datetime
 
 import pytest
 from playwright.sync_api import expect
-from support.accessibility import faults
-from support.servers.dovecot import PASSWORD as MAIL_PASSWORD
-from support.servers.dovecot import USER
-from support.servers.site import end, manage, start, wait_ready
+
+from tests.support.accessibility import faults
+from tests.support.servers.dovecot import PASSWORD as MAIL_PASSWORD
+from tests.support.servers.dovecot import USER
+from tests.support.servers.site import end, manage, start, wait_ready
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 

@@ -9,16 +9,6 @@ import re
 
 import pytest
 from django.contrib.auth.models import Group
-from support.account_pages import (
-    EXPIRED,
-    confirm_session,
-    give_account_things,
-    pages_of_strangers,
-)
-from support.browsing import open_signed_in, sign_in
-from support.every_address import PARAMETER, every_address
-from support.every_page import DESK, Watch, faults_of_view
-from support.second_factors import give_app
 
 from filters.authoring.models import Filter
 from filters.delivery.mail.kept import keep
@@ -32,6 +22,16 @@ from filters.sources.models import Folder, Pull, Source
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.write.append import append_messages
+from tests.support.account_pages import (
+    EXPIRED,
+    confirm_session,
+    give_account_things,
+    pages_of_strangers,
+)
+from tests.support.browsing import open_signed_in, sign_in
+from tests.support.every_address import PARAMETER, every_address
+from tests.support.every_page import DESK, Watch, faults_of_view
+from tests.support.second_factors import give_app
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from support.clocks import MemoryClock
-from support.kept_memory import KeptMemory
-from support.servers.fake_servers import FakeImap, FakeNews, letter
-from support.servers.pulled import ids, pulled
 
 from tapestry.ingest.imap.folder import windows
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.servers.account import ConnectionLostError, RefusedError
 from tapestry.tables.delta.log import Tables
+from tests.support.clocks import MemoryClock
+from tests.support.kept_memory import KeptMemory
+from tests.support.servers.fake_servers import FakeImap, FakeNews, letter
+from tests.support.servers.pulled import ids, pulled
 
 pytestmark = pytest.mark.live
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Error, Page, expect
-from support.browsing import open_signed_in
 
 from filters.delivery.models import Destination, Feed
+from tests.support.browsing import open_signed_in
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

@@ -7,9 +7,6 @@ import re
 import pytest
 from django.test import Client
 from playwright.sync_api import Locator, Page, expect
-from support.contrast import too_faint
-from support.engines.sqlite_engine import SqliteEngine
-from support.page_errors import page_errors
 
 from filters.authoring import tasks
 from filters.authoring.models import Filter
@@ -20,6 +17,9 @@ from tapestry.core.clock import DAY, WEEK, wall_clock
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations, append_messages
+from tests.support.contrast import too_faint
+from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.page_errors import page_errors
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

@@ -11,9 +11,10 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 
 import pytest
-from support.servers.dovecot import PASSWORD as MAIL_PASSWORD
-from support.servers.dovecot import USER
-from support.servers.site import end, start, wait_ready
+
+from tests.support.servers.dovecot import PASSWORD as MAIL_PASSWORD
+from tests.support.servers.dovecot import USER
+from tests.support.servers.site import end, start, wait_ready
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(1800)]
 

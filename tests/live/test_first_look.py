@@ -6,10 +6,6 @@ import random
 from dataclasses import replace
 
 import pytest
-from support import silence
-from support.clocks import MemoryClock
-from support.kept_memory import KeptMemory
-from support.servers.inn import running_inn
 
 from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import IngestTarget
@@ -17,6 +13,10 @@ from tapestry.ingest.pull import pull_account
 from tapestry.ingest.session import read_url
 from tapestry.servers.account import Account
 from tapestry.tables.delta.log import Tables
+from tests.support import silence
+from tests.support.clocks import MemoryClock
+from tests.support.kept_memory import KeptMemory
+from tests.support.servers.inn import running_inn
 
 pytestmark = pytest.mark.live
 

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.paths import ROOT
-from support.servers.site import end, environment_for, start, wait_ready
+
+from tests.support.paths import ROOT
+from tests.support.servers.site import end, environment_for, start, wait_ready
 
 pytestmark = [
     pytest.mark.live,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from support.browsing import open_signed_in
-from support.page_errors import LEFT
 
 from filters.authoring.models import Filter
 from filters.delivery.mail.kept import keep
 from filters.delivery.models import KeptMail
 from filters.people.models import User
+from tests.support.browsing import open_signed_in
+from tests.support.page_errors import LEFT
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

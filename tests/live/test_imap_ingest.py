@@ -6,8 +6,6 @@ import socket
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from support.clocks import MemoryClock
-from support.servers.dovecot import PASSWORD
 
 from tapestry.core.clock import to_instant
 from tapestry.core.errors import TapestryError
@@ -16,6 +14,8 @@ from tapestry.ingest.parse import TOO_LARGE
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import copies, message
 from tapestry.tables.read.originals import Original, original
+from tests.support.clocks import MemoryClock
+from tests.support.servers.dovecot import PASSWORD
 
 pytestmark = pytest.mark.live
 

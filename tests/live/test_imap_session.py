@@ -11,11 +11,6 @@ from contextlib import contextmanager
 import pytest
 import trustme
 from imapclient import IMAPClient
-from support.clocks import MemoryClock
-from support.kept_memory import KeptMemory
-from support.servers.cutting_proxy import CuttingProxy
-from support.servers.dovecot import PASSWORD, PASSWORD_ABROAD, USER, USER_ABROAD, running_dovecot
-from support.servers.provider import running_provider
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.imap.session import open_imap
@@ -24,6 +19,17 @@ from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import ANYWHERE, Account, ConnectionLostError, RefusedError
 from tapestry.tables.delta.log import Tables
+from tests.support.clocks import MemoryClock
+from tests.support.kept_memory import KeptMemory
+from tests.support.servers.cutting_proxy import CuttingProxy
+from tests.support.servers.dovecot import (
+    PASSWORD,
+    PASSWORD_ABROAD,
+    USER,
+    USER_ABROAD,
+    running_dovecot,
+)
+from tests.support.servers.provider import running_provider
 
 pytestmark = pytest.mark.live
 

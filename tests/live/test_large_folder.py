@@ -5,13 +5,14 @@ import subprocess
 import sys
 
 import pytest
-from support.servers.dovecot import PASSWORD, USER
+
+from tests.support.servers.dovecot import PASSWORD, USER
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
 PULL = """\
 import json, resource, sys
-from support.clocks import MemoryClock
+from tests.support.clocks import MemoryClock
 from pathlib import Path
 from tapestry.servers.account import ANYWHERE, Account
 from tapestry.ingest.ingest_batch import IngestTarget

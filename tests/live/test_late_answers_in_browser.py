@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.listed_mail import find, installed, letters
-from support.listed_page import LateAnswer, open_list, open_row, row
 
 from filters.inbox.models import Match, MessageState
 from filters.people.models import User
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.tables.delta.log import Tables
+from tests.support.listed_mail import find, installed, letters
+from tests.support.listed_page import LateAnswer, open_list, open_row, row
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

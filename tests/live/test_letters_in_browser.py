@@ -6,10 +6,6 @@ import base64
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.accessibility import faults
-from support.browsing import open_signed_in
-from support.contrast import too_faint
-from support.every_page import Watch
 
 from filters.authoring.models import Filter
 from filters.inbox.models import Card, Match
@@ -22,6 +18,10 @@ from tapestry.ingest.parse import parse
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
+from tests.support.accessibility import faults
+from tests.support.browsing import open_signed_in
+from tests.support.contrast import too_faint
+from tests.support.every_page import Watch
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

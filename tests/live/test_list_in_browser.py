@@ -6,11 +6,11 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browsing import open_signed_in, sign_in
 
 from filters.authoring.models import Filter
 from filters.inbox.models import Card, Match
 from tapestry.core.clock import MINUTE, wall_clock
+from tests.support.browsing import open_signed_in, sign_in
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

@@ -6,8 +6,6 @@ import threading
 import time
 
 import pytest
-from support.servers.cutting_proxy import CuttingProxy
-from support.servers.dovecot import PASSWORD, USER
 
 from filters.people.models import User
 from filters.sources.credentials import account_of, keep_secret
@@ -17,6 +15,8 @@ from filters.sources.schedule import due
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.imap.idle import watch_mailbox
 from tapestry.servers.account import ANYWHERE, Account, ConnectionLostError
+from tests.support.servers.cutting_proxy import CuttingProxy
+from tests.support.servers.dovecot import PASSWORD, USER
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 

@@ -7,9 +7,6 @@ from datetime import UTC
 
 import pytest
 from imapclient import IMAPClient
-from support.clocks import MemoryClock
-from support.mailbox_person import RECEIVED, Person, mail
-from support.servers.dovecot import running_dovecot
 
 from tapestry.core.clock import to_instant
 from tapestry.core.errors import TapestryError
@@ -22,6 +19,9 @@ from tapestry.servers.imap import DELIVERED_KEYWORD
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import copies
 from tapestry.tables.read.originals import original
+from tests.support.clocks import MemoryClock
+from tests.support.mailbox_person import RECEIVED, Person, mail
+from tests.support.servers.dovecot import running_dovecot
 
 pytestmark = pytest.mark.live
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 from imapclient import IMAPClient
-from support.mailbox_person import Person, account_of, mail
-from support.servers.cutting_proxy import CuttingProxy
-from support.servers.dovecot import USER, running_dovecot
 
 from tapestry.deliver.batch import Batch
 from tapestry.deliver.ways.mailbox import deliver_to_mailbox
+from tests.support.mailbox_person import Person, account_of, mail
+from tests.support.servers.cutting_proxy import CuttingProxy
+from tests.support.servers.dovecot import USER, running_dovecot
 
 pytestmark = pytest.mark.live
 

@@ -14,8 +14,6 @@ import pytest
 from django.core import mail as sent_mail
 from django.core.management import call_command
 from playwright.sync_api import Page, expect
-from support.browsing import end_session, open_signed_in, show, sign_in
-from support.page_errors import page_errors
 
 from filters.people.membership.views import data as data_views
 from filters.people.models import User
@@ -26,6 +24,8 @@ from filters.site.work import services
 from tapestry.celery import app
 from tapestry.core.message import Message
 from tapestry.tables.write.append import append_messages
+from tests.support.browsing import end_session, open_signed_in, show, sign_in
+from tests.support.page_errors import page_errors
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

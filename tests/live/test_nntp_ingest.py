@@ -7,10 +7,6 @@ import warnings
 
 import pytest
 import trustme
-from support.clocks import MemoryClock
-from support.kept_memory import KeptMemory
-from support.servers.cutting_proxy import CuttingProxy
-from support.servers.inn import PASSWORD, USER, running_inn
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.command import ingest
@@ -21,6 +17,10 @@ from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import ANYWHERE, Account
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import message
+from tests.support.clocks import MemoryClock
+from tests.support.kept_memory import KeptMemory
+from tests.support.servers.cutting_proxy import CuttingProxy
+from tests.support.servers.inn import PASSWORD, USER, running_inn
 
 pytestmark = pytest.mark.live
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from support.clocks import MemoryClock
-from support.servers.dovecot import PASSWORD, USER
 
 from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
 from tapestry.ingest.imap.session import open_imap
@@ -14,6 +12,8 @@ from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import ANYWHERE, Account
 from tapestry.servers.imap import DELIVERED_KEYWORD
 from tapestry.tables.delta.log import Tables
+from tests.support.clocks import MemoryClock
+from tests.support.servers.dovecot import PASSWORD, USER
 
 pytestmark = pytest.mark.live
 

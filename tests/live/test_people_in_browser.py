@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
-from support.browsing import end_session, open_signed_in, show, sign_in
-from support.page_errors import page_errors
 
 from filters.people.models import Passkey, User
+from tests.support.browsing import end_session, open_signed_in, show, sign_in
+from tests.support.page_errors import page_errors
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

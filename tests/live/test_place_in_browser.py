@@ -6,7 +6,6 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browsing import open_signed_in
 
 from filters.inbox.models import Card, Match
 from filters.runs.store.filter_store import DjangoClock
@@ -14,6 +13,7 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.browsing import open_signed_in
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 

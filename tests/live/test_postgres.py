@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support import backed_up
-from support.paths import ROOT
-from support.servers.postgres import programs, running_postgres
+
+from tests.support import backed_up
+from tests.support.paths import ROOT
+from tests.support.servers.postgres import programs, running_postgres
 
 TESTS = ROOT / "tests" / "filters"
 

@@ -9,8 +9,9 @@ from urllib.parse import quote, urlencode
 import psycopg
 import pytest
 import trustme
-from support.servers.postgres import running_postgres
-from support.stored_world import ended, run
+
+from tests.support.servers.postgres import running_postgres
+from tests.support.stored_world import ended, run
 
 pytestmark = pytest.mark.live
 

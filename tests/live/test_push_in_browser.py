@@ -11,10 +11,6 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import Page, Worker, expect
-from support.browsing import open_signed_in
-from support.page_errors import page_errors
-from support.servers.http_recorder import LOOPBACK, Reply, recording_server
-from support.servers.push_service import Browser
 
 from filters.authoring.models import Filter
 from filters.delivery import sending
@@ -27,6 +23,10 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.browsing import open_signed_in
+from tests.support.page_errors import page_errors
+from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
+from tests.support.servers.push_service import Browser
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

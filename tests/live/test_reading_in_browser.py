@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browsing import open_signed_in
-from support.contrast import too_faint
 
 from filters.inbox.models import Card, Match
 from filters.reading.annotations import outbox
@@ -14,6 +12,8 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.browsing import open_signed_in
+from tests.support.contrast import too_faint
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
 

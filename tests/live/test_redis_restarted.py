@@ -7,9 +7,10 @@ from collections import Counter
 from email import message_from_bytes
 
 import pytest
-from support.servers.redis_process import Redis
-from support.servers.site import end, start, wait_ready
-from support.servers.smtp import running_smtp
+
+from tests.support.servers.redis_process import Redis
+from tests.support.servers.site import end, start, wait_ready
+from tests.support.servers.smtp import running_smtp
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(3600)]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import expect
-from support.browsing import open_signed_in
 
 from filters.authoring.models import Filter
 from filters.inbox.models import Card, Match
@@ -16,6 +15,7 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import cards, same_message_id
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
+from tests.support.browsing import open_signed_in
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

@@ -8,8 +8,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from playwright.sync_api import Page, expect
-from support.engines.sqlite_engine import SqliteEngine
-from support.page_errors import page_errors
 
 from filters.authoring.lifecycle import install
 from filters.inbox import tasks
@@ -22,6 +20,8 @@ from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.page_errors import page_errors
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

@@ -6,9 +6,9 @@ import re
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browsing import end_session, open_signed_in, show, sign_in
 
 from filters.people.models import User
+from tests.support.browsing import end_session, open_signed_in, show, sign_in
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

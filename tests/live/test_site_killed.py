@@ -7,10 +7,11 @@ import random
 from contextlib import nullcontext
 
 import pytest
-from support.servers.dovecot import running_dovecot
-from support.servers.postgres import running_postgres
-from support.servers.smtp import running_smtp
-from support.site_killed import World
+
+from tests.support.servers.dovecot import running_dovecot
+from tests.support.servers.postgres import running_postgres
+from tests.support.servers.smtp import running_smtp
+from tests.support.site_killed import World
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(3600)]
 

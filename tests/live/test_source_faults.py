@@ -19,13 +19,13 @@ from collections import Counter
 from contextlib import contextmanager, suppress
 
 import pytest
-from support.paths import TESTS
-from support.servers.cutting_proxy import CuttingProxy
-from support.servers.dovecot import PASSWORD, USER, running_dovecot
-from support.servers.puller import ASK_AGAIN
-from support.servers.site import environment_for
 
 from tapestry.tables.delta.log import Tables
+from tests.support.paths import TESTS
+from tests.support.servers.cutting_proxy import CuttingProxy
+from tests.support.servers.dovecot import PASSWORD, USER, running_dovecot
+from tests.support.servers.puller import ASK_AGAIN
+from tests.support.servers.site import environment_for
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 

@@ -7,16 +7,16 @@ from base64 import b64encode
 from dataclasses import replace
 
 import pytest
-from support.clocks import MemoryClock
-from support.kept_memory import KeptMemory
-from support.servers.fake_servers import FakeImap, FakeNews, letter
-from support.servers.pulled import ids, pulled
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.session import open_session
 from tapestry.servers.account import ConnectionLostError
 from tapestry.tables.delta.log import Tables
+from tests.support.clocks import MemoryClock
+from tests.support.kept_memory import KeptMemory
+from tests.support.servers.fake_servers import FakeImap, FakeNews, letter
+from tests.support.servers.pulled import ids, pulled
 
 pytestmark = pytest.mark.live
 

@@ -12,10 +12,11 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support.listening_ports import listening
-from support.paths import ROOT
-from support.servers.site import Site, end, start, wait_ready
-from support.spark_stranger import is_response, stop_executor
+
+from tests.support.listening_ports import listening
+from tests.support.paths import ROOT
+from tests.support.servers.site import Site, end, start, wait_ready
+from tests.support.spark_stranger import is_response, stop_executor
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(1800)]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.browsing import open_signed_in, show
 
 from filters.authoring.models import Filter
 from filters.people.models import User
+from tests.support.browsing import open_signed_in, show
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 

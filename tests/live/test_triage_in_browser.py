@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
-from support.contrast import too_faint
-from support.listed_mail import find, installed, letters
-from support.listed_page import open_list, row
-from support.page_errors import page_errors
 
 from filters.inbox.models import Match
 from filters.people.models import User
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
+from tests.support.contrast import too_faint
+from tests.support.listed_mail import find, installed, letters
+from tests.support.listed_page import open_list, row
+from tests.support.page_errors import page_errors
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 

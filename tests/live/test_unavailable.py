@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from support.clocks import MemoryClock
-from support.kept_memory import KeptMemory
-from support.servers.fake_servers import FakeImap, FakeNews, letter
-from support.servers.pulled import ids, pulled
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.command import ingest
@@ -17,6 +13,10 @@ from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.ingest.unavailable import MOST
 from tapestry.servers.account import ConnectionLostError
 from tapestry.tables.delta.log import Tables
+from tests.support.clocks import MemoryClock
+from tests.support.kept_memory import KeptMemory
+from tests.support.servers.fake_servers import FakeImap, FakeNews, letter
+from tests.support.servers.pulled import ids, pulled
 
 pytestmark = pytest.mark.live
 

@@ -10,12 +10,12 @@ from contextlib import closing, suppress
 from email import message_from_bytes
 
 import pytest
-from support.servers.site import end, start, wait_ready
-from support.servers.smtp import running_smtp
-from support.site_killed import kind_of, processes_of
 
 from filters.site.launch.stack import unhealthy
 from tapestry.celery import THREADS
+from tests.support.servers.site import end, start, wait_ready
+from tests.support.servers.smtp import running_smtp
+from tests.support.site_killed import kind_of, processes_of
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 

@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 
-from support.work import counted
-
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_due, compile_filter
 from tapestry.plan.explanation import explanation
 from tapestry.query.context import Context
+from tests.support.work import counted
 
 DUE = DueFilter(1, "about lunch or replied to by mary", "terry", (), ("public",), 0, None)
 

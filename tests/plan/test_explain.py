@@ -4,7 +4,6 @@ import json
 
 import pytest
 import sqlglot
-from support.paths import FIXTURES
 
 from tapestry.core.clock import DAY, WEEK
 from tapestry.core.errors import TapestryError
@@ -14,6 +13,7 @@ from tapestry.plan.lowering.lower import lower
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, signature_groups
 from tapestry.spark.dialect import FUNCTIONS, spark_sql
+from tests.support.paths import FIXTURES
 
 TERRY = Context("terry", ("terry@parc.com",))
 NOW = 1000 * WEEK

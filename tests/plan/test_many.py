@@ -1,8 +1,6 @@
 """Filters of many alternatives: those of one shape share a plan; what explodes is refused."""
 
 import pytest
-from support.engines.sqlite_engine import SqliteEngine
-from support.work import SECOND, counted
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
@@ -10,6 +8,8 @@ from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, signature_groups
 from tests.bench.support.texts import MANY, alternatives
+from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.work import SECOND, counted
 
 TERRY = Context("terry", ("terry@parc.com",))
 

@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support import covered
-from support.engines.sqlite_engine import SqliteEngine
 
 from tapestry.predicate_index import covering
+from tests.support import covered
+from tests.support.engines.sqlite_engine import SqliteEngine
 
 SINCE, UNTIL = 10, 20
 

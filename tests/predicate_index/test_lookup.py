@@ -4,7 +4,6 @@ import random
 from pathlib import Path
 
 import pytest
-from support.engines.memory_index import NaiveLookup
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter
@@ -14,6 +13,7 @@ from tapestry.predicate_index import files, lookup, store
 from tapestry.predicate_index.lookup import InMemoryLookup
 from tapestry.predicate_index.store import IndexFullError, PredicateIndex, index_entries
 from tapestry.query.context import Context
+from tests.support.engines.memory_index import NaiveLookup
 
 TEXTS = ("from joe@x.org", "from ann@x.org", "about lunch", "in comp.*", "three weeks old",
          "about lunch or from joe@x.org", "voted for by more than 2 people")  # fmt: skip

@@ -1,7 +1,5 @@
 """The keys of a window's rows, also of an import that is too large to be read together."""
 
-from support.clocks import MemoryClock
-
 from tapestry.core.clock import BEGINNING, DAY, WEEK
 from tapestry.core.message import Message
 from tapestry.core.ports import DueFilter
@@ -14,6 +12,7 @@ from tapestry.query.context import Context
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.read.find import ReadLimit
 from tapestry.tables.write.append import append_messages
+from tests.support.clocks import MemoryClock
 
 TEXTS = ("from joe@x.org", "about lunch", "two weeks old with no reply", "replied to by ann@x.org")
 

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from support.work import SECOND, counted
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
@@ -11,6 +10,7 @@ from tapestry.query.corrections import LONGEST, MOST, blame, corrections
 from tapestry.query.frontend import read
 from tapestry.query.phrases.help.phrasebook import phrasebook
 from tapestry.query.phrases.help.vocabulary import Vocabulary
+from tests.support.work import SECOND, counted
 
 KNOWN = Vocabulary(
     filters=("baseball",),

@@ -3,13 +3,13 @@
 from dataclasses import replace
 
 import pytest
-from support.paths import FIXTURES
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.recognize import canonical_phrase
 from tapestry.query.tree.printer import print_sql, print_tql
+from tests.support.paths import FIXTURES
 
 FILTERS = {
     (None, "baseball"): "about baseball and not from me",

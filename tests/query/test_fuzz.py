@@ -6,8 +6,6 @@ from contextlib import suppress
 from zoneinfo import ZoneInfo
 
 import pytest
-from support.fuzzing import SECONDS, filter_seeds, fuzz, mutated
-from support.work import SECOND, counted
 
 from tapestry.core.errors import TapestryError
 from tapestry.plan.compile import compile_query
@@ -16,6 +14,8 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read, write_out
 from tapestry.query.limits import MAX_BYTES
 from tapestry.query.tree.printer import print_sql
+from tests.support.fuzzing import SECONDS, filter_seeds, fuzz, mutated
+from tests.support.work import SECOND, counted
 
 CALLS = 10 * SECOND
 """Calls that a filter may take until it is a plan."""

@@ -1,7 +1,6 @@
 """What is too much is refused at once, with its place."""
 
 import pytest
-from support.work import SECOND, counted
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
@@ -9,6 +8,7 @@ from tapestry.query.frontend import read, write_out
 from tapestry.query.phrases import parser as phrases
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree.printer import print_tql
+from tests.support.work import SECOND, counted
 
 DEEP = {
     "parentheses": ("(", "m.size = 1", ")"),

@@ -7,7 +7,6 @@ Rules of the normal stage show the condition as the rule leaves it; the others e
 import time
 
 import pytest
-from support.paths import FIXTURES
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import MESSAGES
@@ -26,6 +25,7 @@ from tapestry.rewrite.restore import (
     delta_query_condition,
     monotone_condition,
 )
+from tests.support.paths import FIXTURES
 
 SPECS = FIXTURES / "rewrite"
 REFUSED = SPECS / "refused.spec"

@@ -1,10 +1,6 @@
 """Votes and tags that are taken back: each phrase about them, by every rule, and by the oracle."""
 
 import pytest
-from laws import filter_laws
-from support import oracle
-from support.engines.sqlite_engine import SqliteEngine
-from support.generators.random_filters import World
 
 from tapestry.core.clock import BEGINNING, DAY
 from tapestry.plan.compile import compile_filter
@@ -15,6 +11,10 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute_windows, signature_groups
+from tests.laws import filter_laws
+from tests.support import oracle
+from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.generators.random_filters import World
 
 PUBLIC = ("public",)
 

@@ -6,17 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.clocks import MemoryClock
-from support.engines.sqlite_engine import engine_of
 
 from tapestry.core.message import Message
 from tapestry.query.context import Context
-from tapestry.run.ask import Instants
-from tapestry.run.ask import ask
-from tapestry.run.ask import find_instants
-from tapestry.run.ask import Question
+from tapestry.run.ask import Instants, Question, ask, find_instants
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.clocks import MemoryClock
+from tests.support.engines.sqlite_engine import engine_of
 
 QUESTION = Question("m.size IS NULL", Context(), ("public",), 300)
 

@@ -1,17 +1,17 @@
 """The changes of live filters, replayed, give their answers: on random filters and by hand."""
 
 import pytest
-from laws import change_laws, filter_laws
-from support import oracle
-from support.engines.sqlite_engine import SqliteEngine
-from support.generators.random_filters import World
-from support.generators.terms import column, integer, number
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription
+from tests.laws import change_laws, filter_laws
+from tests.support import oracle
+from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.generators.random_filters import World
+from tests.support.generators.terms import column, integer, number
 
 by_name = pytest.mark.parametrize("law", change_laws.LAWS, ids=lambda law: law.__name__)
 with_and_without_aggregates = pytest.mark.parametrize(

@@ -5,9 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.clocks import MemoryClock
-from support.engines.sqlite_engine import SqliteEngine, engine_of
-from support.memory_store import MemoryStore
 
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
@@ -19,6 +16,9 @@ from tapestry.tables.delta import parquet_file
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import file_facts, find
 from tapestry.tables.write.append import append_messages
+from tests.support.clocks import MemoryClock
+from tests.support.engines.sqlite_engine import SqliteEngine, engine_of
+from tests.support.memory_store import MemoryStore
 
 
 @pytest.fixture

@@ -5,9 +5,6 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import pytest
-from support.clocks import MemoryClock
-from support.engines.sqlite_engine import SqliteEngine, engine_of
-from support.memory_store import MemoryStore
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
@@ -21,6 +18,9 @@ from tapestry.run.resources import Resources
 from tapestry.run.unproven import Portion, Portions, Turns
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.write.append import advance_watermark, append_messages
+from tests.support.clocks import MemoryClock
+from tests.support.engines.sqlite_engine import SqliteEngine, engine_of
+from tests.support.memory_store import MemoryStore
 
 BUDGETS = Budgets(light=60.0)
 SLOW = "about slow with no reply"

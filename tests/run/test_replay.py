@@ -3,12 +3,12 @@
 import json
 
 import pytest
-from support.engines.sqlite_engine import engine_of
 
 from tapestry.core.clock import parse_instant
 from tapestry.core.errors import TapestryError
 from tapestry.run.replay import replay
 from tapestry.run.replay_files import read_snapshot
+from tests.support.engines.sqlite_engine import engine_of
 
 FILTER = '{"id": 1, "text": "replies"}'
 MESSAGE = {"msgid": "m1", "ts": "2026-01-31T12:00:00Z"}

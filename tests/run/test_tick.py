@@ -7,9 +7,6 @@ from dataclasses import replace
 import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
-from support.clocks import MemoryClock
-from support.engines.sqlite_engine import SqliteEngine, engine_of
-from support.memory_store import MemoryStore
 
 from tapestry.core.clock import BEGINNING, HOUR
 from tapestry.core.errors import TapestryError
@@ -22,6 +19,9 @@ from tapestry.run.resources import Resources
 from tapestry.run.tick import tick
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.clocks import MemoryClock
+from tests.support.engines.sqlite_engine import SqliteEngine, engine_of
+from tests.support.memory_store import MemoryStore
 
 MEALS = ("lunch", "dinner")
 

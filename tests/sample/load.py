@@ -12,11 +12,10 @@ from tapestry.core.message import Annotation
 from tapestry.core.ports import Clock
 from tapestry.ingest.command import ingest
 from tapestry.tables.delta.log import Tables
-from tests.sample.letter import Letter
-from tests.sample.letter import to_mbox
-from tests.sample.story import Event
 from tapestry.tables.write.append import append_annotations
 from tapestry.tables.write.compact import compact
+from tests.sample.letter import Letter, to_mbox
+from tests.sample.story import Event
 
 STEP = 2 * DAY
 """The events of this long are appended together: each append costs some 20 ms."""

@@ -3,9 +3,9 @@
 import mailbox
 
 from tapestry.core.clock import parse_instant
+from tapestry.ingest.parse import parse
 from tests.sample.cast import CAST, MARY
 from tests.sample.letter import Letter, to_bytes, to_mbox
-from tapestry.ingest.parse import parse
 
 INGRID = next(person for person in CAST if person.user == "ingrid")
 NOON = parse_instant("2026-01-31T12:00:00Z")

@@ -1,7 +1,6 @@
 """Loading the sample: it looks three months old, and loading it again adds nothing."""
 
 import pytest
-from support.clocks import MemoryClock
 
 from tapestry.core.clock import parse_instant, wall_clock
 from tapestry.core.schema import MESSAGES
@@ -9,6 +8,7 @@ from tapestry.tables.delta.log import Tables, snapshot
 from tests.sample.letter import Letter
 from tests.sample.load import STEP, deliver, load
 from tests.sample.story import story
+from tests.support.clocks import MemoryClock
 
 END = parse_instant("2026-03-31T12:00:00Z")
 

@@ -4,7 +4,6 @@ import imaplib
 import re
 
 import pytest
-from support.servers.fake_servers import FakeImap, letter
 
 from tapestry.ingest.imap.session import open_imap
 from tapestry.servers import imap
@@ -18,6 +17,7 @@ from tapestry.servers.account import (
     reading_reply,
     require_private_connection,
 )
+from tests.support.servers.fake_servers import FakeImap, letter
 
 
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST.", "127.0.0.1", "127.8.9.1", "::1"])

@@ -15,7 +15,7 @@ if __name__ == "__main__":
             [sys.executable, "-m", "tests.simulation", *sys.argv[1:]],
             {**os.environ, "PYTHONHASHSEED": "0"},
         )
-    sys.path[:0] = [str(TESTS.parent), str(TESTS)]
-    from simulation.command import main
+    sys.path[:0] = [str(TESTS.parent)]
+    from tests.simulation.command import main
 
     sys.exit(main(sys.argv[1:]))

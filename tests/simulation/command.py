@@ -17,10 +17,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from simulation import coverage, planted, readme
-from simulation.playing import Result, play_one, shown
-from simulation.pool import in_turn
-from simulation.template import prepare, worlds_directory
+from tests.simulation import coverage, planted, readme
+from tests.simulation.playing import Result, play_one, shown
+from tests.simulation.pool import in_turn
+from tests.simulation.template import prepare, worlds_directory
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -33,8 +33,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         template = prepare(directory)
         for name in ("coverage", "generator.schedule", "judging", "site_mail", "twins", "world"):
-            import_module(f"simulation.{name}")
-        from simulation.twins import play_twins  # it imports the product
+            import_module(f"tests.simulation.{name}")
+        from tests.simulation.twins import play_twins  # it imports the product
 
         gc.collect()
         gc.freeze()  # what all worlds share is not looked at, and not copied, by each

@@ -9,9 +9,9 @@ import random
 from collections import Counter
 from typing import Any
 
-from simulation import browsers
-from simulation.history import History
-from simulation.mailboxes import Mailboxes
+from tests.simulation import browsers
+from tests.simulation.history import History
+from tests.simulation.mailboxes import Mailboxes
 
 GOOD = {"answer": "ok"}
 

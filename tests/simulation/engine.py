@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow.parquet as pq
-from support.engines import sqlite_engine
-from support.engines.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import NEVER
 from tapestry.core.schema import COLUMNS
 from tapestry.plan.engine import EngineStuckError, TooManyError, TooSlowError
+from tests.support.engines import sqlite_engine
+from tests.support.engines.sqlite_engine import SqliteEngine
 
 
 def pause() -> None:

@@ -7,8 +7,8 @@ import time
 from collections import Counter
 from typing import Any
 
-from simulation.auditor import Auditor
-from simulation.history import History
+from tests.simulation.auditor import Auditor
+from tests.simulation.history import History
 
 
 class Judge:

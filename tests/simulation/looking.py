@@ -7,9 +7,9 @@ import xml.etree.ElementTree as ET
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from simulation.observations import LISTED
-from simulation.settling import run_task
-from simulation.world import SECOND
+from tests.simulation.observations import LISTED
+from tests.simulation.settling import run_task
+from tests.simulation.world import SECOND
 
 _ATOM = "{http://www.w3.org/2005/Atom}"
 _ELSEWHERE = ("disk", "parts", "redis", "spark", "listener")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from simulation.history import History
+from tests.simulation.history import History
 
 OK = "ok"
 

@@ -6,7 +6,7 @@ import html
 import re
 from typing import Any
 
-from simulation import tables_reader
+from tests.simulation import tables_reader
 
 LISTED = re.compile(r'data-msgid="([^"]*)"')
 

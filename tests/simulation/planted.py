@@ -16,9 +16,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from simulation.plants import PLANTS
-from simulation.plants.plant import Plant, planting, watch
-from simulation.pool import in_turn
+from tests.simulation.plants import PLANTS
+from tests.simulation.plants.plant import Plant, planting, watch
+from tests.simulation.pool import in_turn
 
 Play = Callable[..., Any]
 """Plays the world of a seed, with what is called in each process of its site."""
@@ -76,7 +76,7 @@ def search(
 
 
 def _watched(plants: Sequence[Plant]) -> None:
-    from simulation import site_mail
+    from tests.simulation import site_mail
 
     site: Any = site_mail.ask.__self__
     watch(plants, lambda name: site.tell("reached", {"name": name}))

@@ -49,11 +49,11 @@ def play_one(
     With one, the world ends with the first error.  Every tenth seed plays on the Spark, if there
     is one.  With ``kills`` the site ends at one of its writes in most steps.
     """
-    from simulation.coverage import met
-    from simulation.generator.schedule import play
-    from simulation.history import line
-    from simulation.judging import Judge
-    from simulation.world import World
+    from tests.simulation.coverage import met
+    from tests.simulation.generator.schedule import play
+    from tests.simulation.history import line
+    from tests.simulation.judging import Judge
+    from tests.simulation.world import World
 
     started = time.perf_counter()
     engine = spark if seed % SPARK_EVERY == 0 else ""
@@ -88,7 +88,7 @@ def play_one(
 
 
 def _end_with_errors(history: Any, judge: Any) -> None:
-    from simulation.judging import wrong
+    from tests.simulation.judging import wrong
 
     add = history.add
 

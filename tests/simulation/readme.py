@@ -7,8 +7,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
-from simulation import coverage
-from simulation.plants import PLANTS
+from tests.simulation import coverage
+from tests.simulation.plants import PLANTS
 
 HERE = Path(__file__).resolve().parent
 README, RECORD = HERE / "README.md", HERE / "record.json"

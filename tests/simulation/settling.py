@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulation import sources
-from simulation.tasks import BEATS, SECOND, Task
-from simulation.world import CrashedError, OrderFailedError, World
+from tests.simulation import sources
+from tests.simulation.tasks import BEATS, SECOND, Task
+from tests.simulation.world import CrashedError, OrderFailedError, World
 
 MOST = 100
 """Rounds after which a world does not settle, which is a fault of it.

@@ -14,8 +14,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from simulation import engine, site_imap, site_mail, site_orders, site_senses
-from simulation.site_writes import watch_writes, writes
+from tests.simulation import engine, site_imap, site_mail, site_orders, site_senses
+from tests.simulation.site_writes import watch_writes, writes
 
 MOST_SECONDS = 150.0
 """Seconds of work after which an order counts as one that never ends.
@@ -104,7 +104,7 @@ def _serve(
 
     settings.DATA = data
     settings.SECRET_KEY = "of a simulated world"
-    settings.EMAIL_BACKEND = "simulation.site_mail.Backend"
+    settings.EMAIL_BACKEND = "tests.simulation.site_mail.Backend"
     settings.PRIVATE_HOSTS = ["127.0.0.0/8"]
     settings.DATABASES["default"]["NAME"] = data / "db.sqlite3"
     connections["default"].settings_dict["NAME"] = data / "db.sqlite3"

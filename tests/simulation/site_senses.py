@@ -130,10 +130,9 @@ class _Response:
 
 def give_engine(pause: Callable[[], None], spark: str) -> None:
     """Have statements be answered by sqlite, or by the Spark at an address."""
-    from simulation import engine
-
     from filters.runs import canary
     from filters.site.work import services
+    from tests.simulation import engine
 
     engine.pause = pause
     engine_on = partial(engine.spark_on, spark) if spark else engine.engine_on

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from simulation.site_losses import Losses
+from tests.simulation.site_losses import Losses
 
 ENDED = 86
 """The status with which a site ends that was to end."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 if TYPE_CHECKING:
-    from simulation.mailboxes import Folder
-    from simulation.world import World
+    from tests.simulation.mailboxes import Folder
+    from tests.simulation.world import World
 
 SECOND = 1_000_000
 

@@ -84,12 +84,12 @@ def _warm_up() -> None:
     from django.template.loader import get_template
     from django.test.client import ClientHandler
     from django.urls import get_resolver
-    from simulation import site_orders
 
     from filters.authoring.understanding import understand
     from tapestry.core.errors import TapestryError
     from tapestry.query.context import Context
     from tapestry.query.phrases.catalogue import KINDS
+    from tests.simulation import site_orders
 
     get_resolver().url_patterns  # noqa: B018
     pages = Path(__file__).parent.parent.parent / "templates"

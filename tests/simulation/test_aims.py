@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulation.generator.aims import Aims
-from simulation.stories import Story
+from tests.simulation.generator.aims import Aims
+from tests.simulation.stories import Story
 
 
 def told() -> tuple[Story, Aims]:

@@ -6,15 +6,15 @@ auditor solves for the instants.  The auditor reads the filter as the product pr
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from simulation.auditor.answers import answer
-from simulation.auditor.nodes import InFilter
-from simulation.auditor.reader import read
-from simulation.auditor.spans import holds
-from simulation.auditor.tables import Tables
-from support.generators.random_filters import counting_worlds, worlds
-from support.oracle import Oracle
 
 from tapestry.query.tree.printer import print_tql
+from tests.simulation.auditor.answers import answer
+from tests.simulation.auditor.nodes import InFilter
+from tests.simulation.auditor.reader import read
+from tests.simulation.auditor.spans import holds
+from tests.simulation.auditor.tables import Tables
+from tests.support.generators.random_filters import counting_worlds, worlds
+from tests.support.oracle import Oracle
 
 RANDOM = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 

@@ -1,8 +1,9 @@
 """The auditor finds what was set aside, what was taken back too much, and words without meaning."""
 
 import pytest
-from simulation.auditor import judge
-from simulation.stories import Story
+
+from tests.simulation.auditor import judge
+from tests.simulation.stories import Story
 
 FAILED = {"kind": "index", "key": "annotations any -", "error_class": "KeyError", "first_at": 5}
 

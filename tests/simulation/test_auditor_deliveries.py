@@ -3,10 +3,11 @@
 import copy
 
 import pytest
-from simulation.auditor import judge
-from simulation.auditor.findings import when
-from simulation.auditor.two_worlds import differences
-from simulation.stories import Story, rows_of
+
+from tests.simulation.auditor import judge
+from tests.simulation.auditor.findings import when
+from tests.simulation.auditor.two_worlds import differences
+from tests.simulation.stories import Story, rows_of
 
 HOUR = 3_600_000_000
 BEGIN = 480_000 * HOUR

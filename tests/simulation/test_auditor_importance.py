@@ -3,10 +3,11 @@
 import copy
 
 import pytest
-from simulation.auditor import judge
-from simulation.auditor.importance import votes_of
-from simulation.auditor.tables import Tables
-from simulation.stories import NOTE, Story
+
+from tests.simulation.auditor import judge
+from tests.simulation.auditor.importance import votes_of
+from tests.simulation.auditor.tables import Tables
+from tests.simulation.stories import NOTE, Story
 
 DAY = 86_400_000_000
 BEGIN = 20_000 * DAY

@@ -3,8 +3,9 @@
 import copy
 
 import pytest
-from simulation.auditor import judge
-from simulation.stories import Story, rows_of
+
+from tests.simulation.auditor import judge
+from tests.simulation.stories import Story, rows_of
 
 REPLIED = "EXISTS (r: r.inreplyto = m.msgid)"
 VOTED = "EXISTS (a IN annotations: a.msgid = m.msgid AND a.kind = 'vote')"

@@ -5,12 +5,12 @@ import copy
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from simulation.auditor import judge
-from simulation.stories import MESSAGE, Story, rows_of
-from support.generators.random_filters import worlds
-from support.oracle import Oracle
 
 from tapestry.query.tree.printer import print_tql
+from tests.simulation.auditor import judge
+from tests.simulation.stories import MESSAGE, Story, rows_of
+from tests.support.generators.random_filters import worlds
+from tests.support.oracle import Oracle
 
 SILENT = "NOT EXISTS (r: r.inreplyto = m.msgid) AND m.received < now() - 0.00001 seconds"
 VOTED = "EXISTS (a IN annotations: a.msgid = m.msgid AND a.kind = 'vote')"

@@ -4,10 +4,11 @@ import ast
 from pathlib import Path
 
 import pytest
-from simulation.auditor import nodes as n
-from simulation.auditor.reader import UnreadableError, read
-from support.datadriven import parse
-from support.paths import FIXTURES
+
+from tests.simulation.auditor import nodes as n
+from tests.simulation.auditor.reader import UnreadableError, read
+from tests.support.datadriven import parse
+from tests.support.paths import FIXTURES
 
 DAY = 86_400_000_000
 
@@ -89,4 +90,4 @@ def test_the_auditor_imports_nothing_of_what_it_judges():
             for name in names:
                 room_of = name.partition(".")[0]
                 assert room_of not in ("tapestry", "filters", "support", "django"), file
-                assert room_of != "simulation" or name.startswith("simulation.auditor"), file
+                assert room_of != "simulation" or name.startswith("tests.simulation.auditor"), file

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from simulation.auditor import judge
-from simulation.auditor.findings import Finding
-from simulation.stories import Story
+from tests.simulation.auditor import judge
+from tests.simulation.auditor.findings import Finding
+from tests.simulation.stories import Story
 
 HOUR = 3_600_000_000
 

@@ -1,8 +1,9 @@
 """What may not be sent, or be held, as the auditor judges it."""
 
 import pytest
-from simulation.auditor import judge
-from simulation.stories import Story
+
+from tests.simulation.auditor import judge
+from tests.simulation.stories import Story
 
 HOUR = 3_600_000_000
 BEGIN = 480_000 * HOUR

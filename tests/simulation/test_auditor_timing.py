@@ -6,11 +6,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulation.auditor.timing import is_resting, shown_at
 
 from tapestry.deliver.timing.quiet import Rules, allowed_from
 from tapestry.deliver.timing.schedule import plan
 from tapestry.deliver.timing.timeliness import parse_timeliness
+from tests.simulation.auditor.timing import is_resting, shown_at
 
 ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe")
 CHOICES = (

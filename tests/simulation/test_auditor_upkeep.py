@@ -3,8 +3,9 @@
 import copy
 
 import pytest
-from simulation.auditor import judge
-from simulation.stories import Story, rows_of
+
+from tests.simulation.auditor import judge
+from tests.simulation.stories import Story, rows_of
 
 HOUR = 3_600_000_000
 TOP = "m NOT IN TOP 1 BY COUNT(r: r.inreplyto = m.msgid)"

@@ -3,8 +3,9 @@
 import copy
 
 import pytest
-from simulation.auditor import judge
-from simulation.stories import Story
+
+from tests.simulation.auditor import judge
+from tests.simulation.stories import Story
 
 BEGIN = 20_000 * 86_400_000_000
 TQL = "m.size = 1"

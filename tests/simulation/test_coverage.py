@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulation import coverage
-from simulation.stories import Story
+from tests.simulation import coverage
+from tests.simulation.stories import Story
 
 
 def test_a_filter_meets_what_happens_while_it_runs() -> None:

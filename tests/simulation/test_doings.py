@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from simulation.generator import doings
-from simulation.generator.cast import Cast
-from simulation.history import History
+
+from tests.simulation.generator import doings
+from tests.simulation.generator.cast import Cast
+from tests.simulation.history import History
 
 ROW: dict[str, Any] = {
     **{"key": 7, "name": "f1", "owner": "alice", "text": "from jones", "tql": "m", "error": ""},

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from types import CodeType
 
 import pytest
-from simulation.plants import PLANTS, plant
+
+from tests.simulation.plants import PLANTS, plant
 
 
 @pytest.mark.parametrize("name", PLANTS)

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from simulation.red_seeds import RED
+
+from tests.simulation.red_seeds import RED
 
 PLACE = Path(__file__).parent.parent.parent
 

@@ -6,7 +6,8 @@ import sqlite3
 from typing import Any
 
 import pytest
-from simulation import sources
+
+from tests.simulation import sources
 
 TABLES = """
 CREATE TABLE people_user (id, username, is_active);

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulation import coverage
+
+from tests.simulation import coverage
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from simulation import looking, observations
-from simulation.auditor.two_worlds import LAW, differences
-from simulation.generator import (
+from tests.simulation import looking, observations
+from tests.simulation.auditor.two_worlds import LAW, differences
+from tests.simulation.generator import (
     beginnings,
     changes,
     desk,
@@ -30,12 +30,12 @@ from simulation.generator import (
     schedule,
     upkeep,
 )
-from simulation.generator.cast import Cast
-from simulation.judging import wrong
-from simulation.playing import Result
-from simulation.settling import run_task, settle
-from simulation.tasks import Task
-from simulation.world import HOUR, SECOND, World
+from tests.simulation.generator.cast import Cast
+from tests.simulation.judging import wrong
+from tests.simulation.playing import Result
+from tests.simulation.settling import run_task, settle
+from tests.simulation.tasks import Task
+from tests.simulation.world import HOUR, SECOND, World
 
 STEPS: tuple[tuple[float, Callable[[Cast], object]], ...] = (
     (14, schedule.bring_mail),

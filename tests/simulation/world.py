@@ -14,10 +14,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from simulation import site_process
-from simulation.endpoints import Endpoints
-from simulation.history import History
-from simulation.tasks import Queue
+from tests.simulation import site_process
+from tests.simulation.endpoints import Endpoints
+from tests.simulation.history import History
+from tests.simulation.tasks import Queue
 
 SECOND = 1_000_000
 MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86400 * SECOND

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support.clocks import MemoryClock
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.files.damage import DamagedFileError
@@ -19,6 +18,7 @@ from tapestry.spark.session import connect
 from tapestry.tables.delta import parquet_file
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.write.append import append_messages
+from tests.support.clocks import MemoryClock
 
 pytestmark = pytest.mark.spark
 

@@ -7,12 +7,6 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-from support.covered import decided_and_evaluated
-from support.datadriven import parse
-from support.engines.sqlite_engine import SqliteEngine
-from support.generators import random_filters
-from support.oracle_values import received
-from support.paths import FIXTURES
 
 from tapestry.core.clock import BEGINNING, DAY, WEEK
 from tapestry.core.errors import TapestryError
@@ -29,6 +23,12 @@ from tapestry.tables.delta.data_files import bounded_file, bounds_of
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.delta.parquet_file import write_parquet
 from tapestry.tables.rows import REPEATING, ROW_GROUP, arrow_schema
+from tests.support.covered import decided_and_evaluated
+from tests.support.datadriven import parse
+from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.generators import random_filters
+from tests.support.oracle_values import received
+from tests.support.paths import FIXTURES
 
 pytestmark = pytest.mark.spark
 

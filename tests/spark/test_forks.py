@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from support.paths import ROOT
+
+from tests.support.paths import ROOT
 
 CALLING = """
 import sys, threading

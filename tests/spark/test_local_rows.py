@@ -6,7 +6,6 @@ import random
 from dataclasses import replace
 
 import pytest
-from support.clocks import MemoryClock
 
 from tapestry.core.message import Annotation, Message
 from tapestry.core.schema import Type
@@ -15,6 +14,7 @@ from tapestry.spark.local_rows import Limits, LocalRows
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.write.append import append_annotations, append_messages
 from tapestry.tables.write.compact import compact
+from tests.support.clocks import MemoryClock
 
 COLUMNS = {"msgid", "inreplyto", "references", "ts"}
 NEW = View("new", "messages", ((90, 10**6),))

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.connect.dataframe import DataFrame
 from pyspark.sql.connect.plan import SQL, SubqueryAlias
-from spark.test_engine import ALL_READ, ROWS, snapshot_of
 
 from tapestry.core.clock import BEGINNING
 from tapestry.plan.compile import compile_filter
@@ -18,6 +17,7 @@ from tapestry.query.phrases.catalogue import KINDS
 from tapestry.run.execute import Subscription, execute, signature_groups
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import connect
+from tests.spark.test_engine import ALL_READ, ROWS, snapshot_of
 
 pytestmark = pytest.mark.spark
 

@@ -6,7 +6,6 @@ import socket
 import threading
 
 import pytest
-from support.clocks import MemoryClock
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
@@ -21,6 +20,7 @@ from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import connect, is_lost, reconnect
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.write.append import append_messages
+from tests.support.clocks import MemoryClock
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 MANY = 3_000

@@ -11,10 +11,6 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 from pyspark.errors import PySparkException
-from support.listening_ports import LOOPBACK, listening
-from support.other_user import is_root, run_as_other_user, squatting
-from support.paths import ROOT
-from support.spark_stranger import is_response, stop_executor
 
 from tapestry.core.errors import TapestryError
 from tapestry.plan import engine as engine_module
@@ -25,6 +21,10 @@ from tapestry.spark import session as session_module
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import connect, is_lost
 from tapestry.tables.delta.log import Snapshot
+from tests.support.listening_ports import LOOPBACK, listening
+from tests.support.other_user import is_root, run_as_other_user, squatting
+from tests.support.paths import ROOT
+from tests.support.spark_stranger import is_response, stop_executor
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
 

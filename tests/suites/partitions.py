@@ -14,11 +14,11 @@ from dataclasses import fields, replace
 from typing import Any
 
 from hypothesis import strategies as st
-from support.generators import random_filters
-from support.generators.terms import column, conjoin
 
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.tree import nodes as n
+from tests.support.generators import random_filters
+from tests.support.generators.terms import column, conjoin
 
 M = n.Binding("m", MESSAGES)
 

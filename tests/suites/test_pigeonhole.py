@@ -16,15 +16,15 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from suites.answers import answer
-from suites.sieve_scripts import mail, script
-from support.engines.sqlite_engine import SqliteEngine
 
 from filters.authoring.importing.files import read_file
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.ingest.parse import parse
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
+from tests.suites.answers import answer
+from tests.suites.sieve_scripts import mail, script
+from tests.support.engines.sqlite_engine import SqliteEngine
 
 pytestmark = pytest.mark.live
 

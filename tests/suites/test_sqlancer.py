@@ -8,14 +8,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import Phase
 from hypothesis import strategies as st
-from laws.filter_laws import check, compiled, run, times
-from suites.answers import answer
-from suites.partitions import conditions, counted, parts, wrapped
-from support.engines.sqlite_engine import SqliteEngine
-from support.generators import random_filters
-from support.generators.random_filters import World
 
 from tapestry.query.tree import nodes as n
+from tests.laws.filter_laws import check, compiled, run, times
+from tests.suites.answers import answer
+from tests.suites.partitions import conditions, counted, parts, wrapped
+from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.generators import random_filters
+from tests.support.generators.random_filters import World
 
 
 def asking(world: World, condition: n.Condition) -> World:

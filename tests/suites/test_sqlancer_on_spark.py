@@ -10,9 +10,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-from spark.test_engine import ALL_READ, ALL_SENT, AUDIENCES, LOOKED_UP, snapshot_of
-from suites.partitions import conditions, counted, parts, wrapped
-from support.generators import random_filters
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
@@ -22,6 +19,9 @@ from tapestry.query.tree import nodes as n
 from tapestry.run.execute import Subscription, execute_windows
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import connect
+from tests.spark.test_engine import ALL_READ, ALL_SENT, AUDIENCES, LOOKED_UP, snapshot_of
+from tests.suites.partitions import conditions, counted, parts, wrapped
+from tests.support.generators import random_filters
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

@@ -7,10 +7,6 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from spark.test_engine import snapshot_of
-from suites.answers import answer
-from suites.expressions import ROWS, UNKNOWN_TO_TQL, conditions
-from support.engines.sqlite_engine import SqliteEngine
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
@@ -20,6 +16,10 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import connect
+from tests.spark.test_engine import snapshot_of
+from tests.suites.answers import answer
+from tests.suites.expressions import ROWS, UNKNOWN_TO_TQL, conditions
+from tests.support.engines.sqlite_engine import SqliteEngine
 
 DATA = {MESSAGES: ROWS, ANNOTATIONS: []}
 

@@ -10,7 +10,6 @@ from django.urls import reverse
 from fido2.utils import websafe_encode
 from fido2.webauthn import Aaguid, AttestedCredentialData
 from playwright.sync_api import Page
-from support.second_factors import PASSWORD, give_app
 
 from filters.delivery import links
 from filters.delivery.models import Address, Destination
@@ -21,6 +20,7 @@ from filters.people.models import Export, Passkey, User
 from filters.people.second_factor.views import CONFIRMED_AT
 from filters.site.work import opaque_keys
 from tapestry.core.clock import wall_clock
+from tests.support.second_factors import PASSWORD, give_app
 
 EXPIRED = ("/sign-up/expired/", "/forgot/expired/expired/", "/act/vote/expired/")
 """Pages of links that work no longer; their status is 404."""

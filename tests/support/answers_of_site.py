@@ -10,8 +10,6 @@ from urllib.parse import quote
 
 from django.core.management import call_command
 from django.test import Client
-from support.every_address import every_address
-from support.two_worlds import FILTERS, Site
 
 from filters.authoring import backtests, previews, tasks
 from filters.authoring.models import Filter
@@ -21,6 +19,8 @@ from filters.inbox.models import Match
 from filters.inbox.search import searches
 from filters.inbox.search.reading import read_search
 from filters.people.models import User
+from tests.support.every_address import every_address
+from tests.support.two_worlds import FILTERS, Site
 
 MSGIDS = (
     *("plan@x", "lunch@x", "for-carol@x", "for-staff@x", "reply@x", "last@x"),

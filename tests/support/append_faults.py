@@ -15,9 +15,6 @@ import resource
 import signal
 import time
 
-from support.append_steps import STEPS, acting_after
-from support.clocks import FileClock
-
 from tapestry.core.clock import BEGINNING, HOUR, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
@@ -27,12 +24,14 @@ from tapestry.tables.read.find import by_time
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import Cursor, advance_watermark, append_messages, cursor_of
 from tapestry.tables.write.compact import compact, compact_small_files
+from tests.support.append_steps import STEPS, acting_after
+from tests.support.clocks import FileClock
 
 MESSAGES, BATCH = 20, 4
 FAULTS = ("die", "die", "full disk", "clock steps back", "killed", "runner killed")
 
 processes = multiprocessing.get_context("forkserver")
-processes.set_forkserver_preload(["support.append_faults"])
+processes.set_forkserver_preload(["tests.support.append_faults"])
 
 
 def die():

@@ -10,13 +10,12 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 
-from support.clocks import FileClock
-
 from tapestry.ingest import ingest_batch
 from tapestry.ingest.archive.files import open_archive_source
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import cursor_of
+from tests.support.clocks import FileClock
 
 
 def main(root: Path, mbox: str, batch: int, most: int) -> None:

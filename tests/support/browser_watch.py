@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from support.page_errors import LEFT
+from tests.support.page_errors import LEFT
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,14 +4,13 @@ import json
 from itertools import groupby
 from operator import itemgetter
 
-from support.engines.memory_index import DictRows
-
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.predicate_index.covering import decide
 from tapestry.predicate_index.groups import EvaluationGroup
 from tapestry.query.context import Context
 from tapestry.run.execute import first_candidates, keep_first
+from tests.support.engines.memory_index import DictRows
 
 
 def decided_and_evaluated(texts, audiences, messages, since, until, engine):

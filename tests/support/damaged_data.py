@@ -5,15 +5,12 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from support.clocks import MemoryClock
-
 from tapestry.core.message import Annotation, Message
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index import files as index_files
 from tapestry.predicate_index import store as index_store
+from tapestry.predicate_index.groups import EvaluationGroup, Member
 from tapestry.predicate_index.store import PredicateIndex
-from tapestry.predicate_index.groups import EvaluationGroup
-from tapestry.predicate_index.groups import Member
 from tapestry.tables.delta import log_check, log_state, parquet_file
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.forget import forget as removal
@@ -24,6 +21,7 @@ from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import Cursor, append_annotations, append_messages
 from tapestry.tables.write.compact import compact
 from tapestry.tables.write.staging import Staging
+from tests.support.clocks import MemoryClock
 
 MESSAGES = 24
 """In batches of four, of which the first half is merged into one file."""

@@ -9,12 +9,6 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from support.servers.cutting_proxy import CuttingProxy
-from support.servers.dovecot import PASSWORD, USER
-from support.servers.http_recorder import Recorder
-from support.servers.push_service import Browser
-from support.servers.smtp import SmtpServer
-
 from filters.authoring.models import Filter
 from filters.delivery.models import Address, Destination, Feed, Subscription
 from filters.delivery.ways import table as ways
@@ -28,6 +22,11 @@ from tapestry.core.message import Message
 from tapestry.deliver.http.signature import make_secret
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
+from tests.support.servers.cutting_proxy import CuttingProxy
+from tests.support.servers.dovecot import PASSWORD, USER
+from tests.support.servers.http_recorder import Recorder
+from tests.support.servers.push_service import Browser
+from tests.support.servers.smtp import SmtpServer
 
 NAMES = ("ann", "bob")
 FILTERS = ("kept", "live")

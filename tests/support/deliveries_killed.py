@@ -18,14 +18,14 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 from django.db.models import F, Q
-from support.delivered_people import People, Servers
-from support.deliveries_received import servable
-from support.delivery_workers import OF_BEAT, STEPS
-from support.paths import ROOT, TESTS
-from support.servers.http_recorder import LOOPBACK, Reply
 
 from filters.inbox.models import Match
 from filters.runs.store.schedule import is_due
+from tests.support.delivered_people import People, Servers
+from tests.support.deliveries_received import servable
+from tests.support.delivery_workers import OF_BEAT, STEPS
+from tests.support.paths import ROOT
+from tests.support.servers.http_recorder import LOOPBACK, Reply
 
 ROLES = ("beat", "beat", "worker", "worker")
 STEP_SECONDS = 180.0
@@ -114,12 +114,12 @@ def running_workers(servers: Servers, log: Path, fault: str = "") -> Iterator[Wo
         "SECRET_KEY": str(settings.SECRET_KEY),
         "EMAIL_URL": servers.smtp.url,
         "TAPESTRY_PRIVATE_HOSTS": ",".join(LOOPBACK),
-        "PYTHONPATH": os.pathsep.join([str(ROOT), str(TESTS)]),
+        "PYTHONPATH": str(ROOT),
     }
     database = str(connection.settings_dict["NAME"])
     with log.open("wb") as words:
         program = subprocess.Popen(
-            [sys.executable, "-m", "support.delivery_workers", database],
+            [sys.executable, "-m", "tests.support.delivery_workers", database],
             cwd=ROOT,
             env=environment,
             stdin=subprocess.PIPE,

@@ -10,11 +10,11 @@ from xml.etree import ElementTree as ET
 
 from django.core.management import call_command
 from django.test import Client
-from support.deliveries_received import Key, stream_differences
 
 from filters.authoring.models import Filter
 from filters.delivery.models import Feed
 from filters.inbox.models import Match
+from tests.support.deliveries_received import Key, stream_differences
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 MOST = 100

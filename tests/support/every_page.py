@@ -9,7 +9,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Page, Request
-from support.page_errors import page_errors
+
+from tests.support.page_errors import page_errors
 
 DESK, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 

@@ -16,8 +16,9 @@ from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-from support.datadriven import parse
-from support.paths import FIXTURES, ROOT
+
+from tests.support.datadriven import parse
+from tests.support.paths import FIXTURES, ROOT
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS") or 600)
 

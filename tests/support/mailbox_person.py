@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from support.servers.dovecot import PASSWORD, USER
-
 from tapestry.core.clock import DAY, SECOND
 from tapestry.deliver.batch import Batch, DeliveredMatch
 from tapestry.deliver.ways.mailbox import MailboxSettings, deliver_to_mailbox
 from tapestry.servers.account import ANYWHERE, Account
 from tapestry.tables.read.originals import Original
+from tests.support.servers.dovecot import PASSWORD, USER
 
 RECEIVED = 20_000 * DAY + 5 * SECOND
 

@@ -18,10 +18,9 @@ from dataclasses import fields
 from functools import cached_property
 from itertools import product
 
-from support.oracle_values import Row, cell, compare, has, like, some
-
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.query.tree import nodes as n
+from tests.support.oracle_values import Row, cell, compare, has, like, some
 
 Data = dict[str, list[Row]]
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.db import transaction
-from support.planted_faults import Victim, calls_for, name_of, planted
 
 from filters.site.work import set_aside
+from tests.support.planted_faults import Victim, calls_for, name_of, planted
 
 MACHINERY = (
     "tapestry/run/limits/isolation.py",

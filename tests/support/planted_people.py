@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.planted_faults import PlantedError
 
 from filters.people.models import User
 from filters.site.work import services
+from tests.support.planted_faults import PlantedError
 
 WORD = "zyzzyva"
 """Stands in all that is the victim's, and in nothing else."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from support.paths import TESTS
+from tests.support.paths import TESTS
 
 
 def build(name: str, directory: Path) -> Path:

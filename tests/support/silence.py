@@ -6,12 +6,11 @@ import random
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
-from support.oracle import Oracle
-
 from tapestry.core.schema import MESSAGES
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.tables.delta.log import Tables
+from tests.support.oracle import Oracle
 
 TEXTS = (
     "with no reply",

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from email import message_from_bytes
 from pathlib import Path
 
-from support.servers.dovecot import PASSWORD, USER, Dovecot
-from support.servers.inn import Inn
-from support.servers.site import end, manage, start, wait_ready
-from support.servers.smtp import SmtpServer
+from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
+from tests.support.servers.inn import Inn
+from tests.support.servers.site import end, manage, start, wait_ready
+from tests.support.servers.smtp import SmtpServer
 
 FOLDER, GROUP, PARENT = "INBOX/One", "comp.misc", "Found"
 ANSWERED = "EXISTS (r: r.inreplyto = m.msgid)"

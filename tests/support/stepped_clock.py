@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.preloaded import build
-
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND
+from tests.support.preloaded import build
 
 STEPS = (SECOND // 10, SECOND, 30 * SECOND, 10 * MINUTE, 2 * HOUR, 3 * DAY)
 

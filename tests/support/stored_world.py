@@ -55,15 +55,14 @@ def told(data: Path, database: str = "") -> dict[str, list[list[str]]]:
 
 def main(what: str, number: int = 0) -> None:
     """Do what the command line says."""
-    sys.path[:0] = [str(TESTS.parent), str(TESTS)]
+    sys.path[:0] = [str(TESTS.parent)]
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
     import django
 
     django.setup()
-    from support.all_rows import all_rows
-    from support.engines.sqlite_engine import SqliteEngine
-
     from filters.site.work import services
+    from tests.support.all_rows import all_rows
+    from tests.support.engines.sqlite_engine import SqliteEngine
 
     def engine_on(snapshot: Any, **_: Any) -> SqliteEngine:
         names = ("messages", "annotations")
@@ -157,10 +156,9 @@ def expected(end: int) -> list[list[str]]:
 
 def tell() -> None:
     """Print all messages and all matches as JSON."""
-    from support.all_rows import all_rows
-
     from filters.inbox.models import Match
     from filters.site.work import services
+    from tests.support.all_rows import all_rows
 
     rows = {name: all_rows(services.tables(), name) for name in ("messages", "annotations")}
     matches = Match.objects.order_by("filter__name", "msgid").values_list("filter__name", "msgid")

@@ -1,7 +1,8 @@
 from pathlib import Path
 
 import pytest
-from support.datadriven import Case, check, parse, write
+
+from tests.support.datadriven import Case, check, parse, write
 
 FILE = """\
 # Comments stay.

@@ -8,9 +8,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support.servers.site import Site, end
 
 from filters.runs.models import SetAside
+from tests.support.servers.site import Site, end
 
 
 def test_a_site_in_which_something_is_set_aside_does_not_end_well(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import Group
-from support.delivery_turn import turn
 
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
@@ -31,6 +30,7 @@ from tapestry.core.message import Annotation, Message
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_annotations, append_messages
 from tapestry.tables.write.compact import compact
+from tests.support.delivery_turn import turn
 
 SECRET = "SECRET"
 BEGIN = 1_900_000_000_000_000

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from support.append_faults import MESSAGES, one_run, struck_once
 
 from tapestry.core.clock import BEGINNING
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.read.find import by_key, by_time
 from tapestry.tables.read.messages import copies
 from tapestry.tables.read.originals import original
+from tests.support.append_faults import MESSAGES, one_run, struck_once
 
 
 def check(root):

@@ -46,10 +46,10 @@ class Match(models.Model):
     ``evidence`` holds the keys of the rows that made it match, ``evidence_rows`` what its owner
     may see of them, and ``explanation`` the words of the condition that was met.
     ``shown_at`` is when it is shown and sent; HELD until nothing in its filter is unread
-    (filters.store.schedule).
+    (filters.runs.store.schedule).
     ``refreshed_at``: when card and evidence rows were last copied from the tables; null if stale.
-    ``sequence`` is its position in the release sequence (filters.store.release); null until it is
-    released, and again from its retraction until that is released.
+    ``sequence`` is its position in the release sequence (filters.runs.store.release); null until it
+    is released, and again from its retraction until that is released.
     ``left``: of one that came back, the instants and the position that it had when it had left, for
     it has them again if it leaves before it is shown; else empty.
     """

@@ -7,14 +7,14 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.people.requests import PersonRequest, local_path, wants_fragment
-from filters.reading.annotations.forms import ticked
 from filters.inbox.lists import listing
+from filters.people.requests import PersonRequest, local_path, wants_fragment
 from filters.reading import reading
+from filters.reading.annotations.forms import ticked
 from filters.reading.letters import letter_of, standing_mark
-from filters.reading.views.originals import find_original
 from filters.reading.rendering.html import policy
 from filters.reading.rendering.letter import html_document
+from filters.reading.views.originals import find_original
 from filters.site.templatetags.mail import message_address
 from filters.site.templatetags.reading import TYPE_COOKIE
 from tapestry.tables.read.messages import read_copy

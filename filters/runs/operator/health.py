@@ -24,7 +24,7 @@ from filters.site.work import addresses, endings, services
 from filters.sources.models import Source
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.core.files.damage import WHAT_TO_DO, DamagedFileError, is_damage
+from tapestry.core.files.damage import WHAT_TO_DO, DamagedFileError
 from tapestry.core.files.disk_space import has_room
 from tapestry.plan.engine import EngineStuckError
 from tapestry.spark.session import require_listening

@@ -12,9 +12,9 @@ from __future__ import annotations
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
-from tapestry.core.damage import DamagedFileError, mended
-from tapestry.core.durable import whole_file
 from tapestry.core.files.checksummed_file import ChecksummedFile, write_checksummed
+from tapestry.core.files.damage import DamagedFileError, mended
+from tapestry.core.files.durable import whole_file
 
 _SUFFIX = "_mirror"
 """After the name of a directory.  Programs that read Delta tables ignore ``_delta_log_mirror``."""

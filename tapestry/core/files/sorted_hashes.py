@@ -18,8 +18,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.checksummed_file import BLOCK, ChecksummedFile, write_checksummed
+from tapestry.core.files.damage import DamagedFileError
 
 Hashes = np.ndarray[Any, np.dtype[np.uint64]]
 Integers = np.ndarray[Any, np.dtype[np.signedinteger[Any]]]

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable
 
-from tapestry.core.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.surroundings import NobodysFaultError
-from tapestry.plan.engine import Engine
-from tapestry.plan.engine import EngineStuckError
-from tapestry.plan.engine import require_running
+from tapestry.plan.engine import Engine, EngineStuckError, require_running
 from tapestry.run.resources import EngineOn
 from tapestry.tables.delta.log import Snapshot, Tables, snapshot
 

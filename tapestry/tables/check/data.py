@@ -9,20 +9,17 @@ import numpy as np
 
 from tapestry.core.files.checksummed_file import ChecksummedFile
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.sorted_hashes import Hashes
-from tapestry.core.files.sorted_hashes import MappedHashes
-from tapestry.core.files.sorted_hashes import SortedHashes
-from tapestry.core.files.sorted_hashes import contains
-from tapestry.core.files.sorted_hashes import hash_texts
 from tapestry.core.files.mirror import read_mirror
+from tapestry.core.files.sorted_hashes import (
+    Hashes,
+    MappedHashes,
+    SortedHashes,
+    contains,
+    hash_texts,
+)
 from tapestry.core.schema import INDEXED, MESSAGES
-from tapestry.tables.check.log_files import LogContent
-from tapestry.tables.check.log_files import read_log
-from tapestry.tables.check.report import BY_ITSELF
-from tapestry.tables.check.report import BY_REPAIR
-from tapestry.tables.check.report import Report
-from tapestry.tables.check.log_files import check_mirrors
-from tapestry.tables.check.report import RESTORE
+from tapestry.tables.check.log_files import LogContent, check_mirrors, read_log
+from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, RESTORE, Report
 from tapestry.tables.delta.parquet_file import open_parquet, verify_whole
 from tapestry.tables.keys import hash_runs
 from tapestry.tables.keys.runs import SUFFIX

@@ -20,20 +20,16 @@ import pyarrow.parquet as pq
 
 from tapestry.core.files.checksummed_file import ChecksummedFile
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.tables.check.report import BY_ITSELF
-from tapestry.tables.check.report import BY_REPAIR
-from tapestry.tables.check.report import Damage
-from tapestry.tables.check.report import Report
-from tapestry.tables.delta.log_check import POINTER
-from tapestry.tables.delta.log_check import checkpoints
-from tapestry.tables.delta.log_check import entries
-from tapestry.tables.delta.log_check import pointed_at
-from tapestry.tables.check.report import RESTORE
-from tapestry.tables.delta.log_check import mirrored
-from tapestry.tables.delta.log_check import version_of
-from tapestry.core.files.mirror import mirrored_by
-from tapestry.core.files.mirror import mirrors_of
-from tapestry.core.files.mirror import read_mirror
+from tapestry.core.files.mirror import mirrored_by, mirrors_of, read_mirror
+from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, RESTORE, Damage, Report
+from tapestry.tables.delta.log_check import (
+    POINTER,
+    checkpoints,
+    entries,
+    mirrored,
+    pointed_at,
+    version_of,
+)
 from tapestry.tables.delta.log_entry import Action, entry_path, parse_entry
 
 LOG = "logs"

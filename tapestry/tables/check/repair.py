@@ -9,13 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from tapestry.core.errors import TapestryError
-from tapestry.core.files.checksummed_file import ChecksummedFile
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.durable import whole_file
-from tapestry.core.files.mirror import is_mirror
-from tapestry.core.files.mirror import mend
-from tapestry.core.files.mirror import remove_mirrored
-from tapestry.core.files.mirror import renew
+from tapestry.core.files.mirror import is_mirror, mend, remove_mirrored, renew
 from tapestry.core.schema import INDEXED
 from tapestry.tables.check.data import check_tables
 from tapestry.tables.check.report import BY_ITSELF, RESTORE, Damage, Report

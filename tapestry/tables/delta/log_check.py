@@ -18,17 +18,17 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.damage import mended
-from tapestry.core.files.file_lock import FOREVER
-from tapestry.core.files.file_lock import file_lock
-from tapestry.core.durable import whole_file
-from tapestry.core.files.mirror import mirror_of
-from tapestry.core.files.mirror import mirrors_of
-from tapestry.core.files.mirror import read_mirror
-from tapestry.core.files.mirror import renew
-from tapestry.core.files.mirror import write_again
-from tapestry.core.files.mirror import write_mirror
+from tapestry.core.files.damage import DamagedFileError, mended
+from tapestry.core.files.durable import whole_file
+from tapestry.core.files.file_lock import FOREVER, file_lock
+from tapestry.core.files.mirror import (
+    mirror_of,
+    mirrors_of,
+    read_mirror,
+    renew,
+    write_again,
+    write_mirror,
+)
 from tapestry.tables.delta.log_entry import entry_path, parse_entry, read_entry
 
 _ENTRY = re.compile(r"\d{20}\.json")

@@ -20,7 +20,6 @@ from urllib.parse import quote
 from zlib import crc32
 
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.damage import mended
 from tapestry.core.files.mirror import mend
 
 Action = Mapping[str, Any]

@@ -23,8 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.durable import sync_directory
-from tapestry.core.files.durable import sync_file
+from tapestry.core.files.durable import sync_directory, sync_file
 
 WHOLE = 256 * 1024
 """Bytes up to which a file is verified as a whole when it is opened."""

@@ -20,14 +20,10 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapestry.core.files.checksummed_file import ChecksummedFile
 from tapestry.core.files.checksummed_file import write_checksummed
 from tapestry.core.files.durable import make_directory
-from tapestry.core.files.file_lock import FOREVER
-from tapestry.core.files.file_lock import file_lock
-from tapestry.core.files.mirror import read_mirrored
-from tapestry.core.files.mirror import remove_mirrored
-from tapestry.core.files.mirror import write_mirror
+from tapestry.core.files.file_lock import FOREVER, file_lock
+from tapestry.core.files.mirror import read_mirrored, remove_mirrored, write_mirror
 from tapestry.core.log import event
 from tapestry.core.message import audience_digest
 from tapestry.core.ports import Clock

@@ -26,15 +26,13 @@ import numpy as np
 import pyarrow as pa
 
 from tapestry.core.clock import BEGINNING
-from tapestry.core.files.checksummed_file import size_with_checksums
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.damage import mended
 from tapestry.core.files.file_lock import file_lock
-from tapestry.core.files.sorted_hashes import Hashes
-from tapestry.core.files.sorted_hashes import MappedHashes
-from tapestry.core.files.sorted_hashes import SortedHashes
-from tapestry.core.files.sorted_hashes import hash_texts
-from tapestry.core.files.sorted_hashes import run_bytes
+from tapestry.core.files.sorted_hashes import (
+    Hashes,
+    SortedHashes,
+    hash_texts,
+)
 from tapestry.core.schema import INDEXED, INDEXED_BY_AUDIENCE
 from tapestry.identity.content import message_id_of
 from tapestry.tables.delta.data_files import DataFile, DataFiles

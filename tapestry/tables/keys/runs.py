@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from tapestry.core.clock import BEGINNING
-from tapestry.core.damage import DamagedFileError, mended
 from tapestry.core.files.checksummed_file import size_with_checksums
+from tapestry.core.files.damage import DamagedFileError, mended
 from tapestry.core.files.mirror import mend, remove_mirrored, write_mirror
 from tapestry.core.files.sorted_hashes import MappedHashes, SortedHashes, run_bytes
 

@@ -14,19 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from tapestry.core.errors import TapestryError
-from tapestry.core.files.checksummed_file import ChecksummedFile
-from tapestry.core.files.checksummed_file import write_checksummed
-from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.damage import mended
-from tapestry.core.files.durable import make_directory
-from tapestry.core.files.durable import sync_directory
-from tapestry.core.files.durable import whole_file
-from tapestry.core.files.sorted_hashes import Hashes
-from tapestry.core.files.sorted_hashes import contains
-from tapestry.core.files.sorted_hashes import hash_texts
-from tapestry.core.files.mirror import is_mirror
-from tapestry.core.files.mirror import mirrors_of
-from tapestry.core.files.sorted_hashes import SortedHashes
+from tapestry.core.files.durable import make_directory, sync_directory
+from tapestry.core.files.mirror import is_mirror, mirrors_of
+from tapestry.core.files.sorted_hashes import SortedHashes, hash_texts
 from tapestry.core.message import audience_digest
 from tapestry.tables.keys.runs import SUFFIX, Runs, end_of
 

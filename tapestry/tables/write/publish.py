@@ -23,6 +23,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.ports import Clock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.identity.content import message_id_of
 from tapestry.tables.delta.commit import checkpoint_if_due, commit_draft, write_rows
 from tapestry.tables.delta.draft import Draft
 from tapestry.tables.delta.log import Tables, newest_instant

@@ -22,19 +22,13 @@ from tapestry.predicate_index.store import PredicateIndex
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute
 from tapestry.tables.delta.log import snapshot
-from tests.bench.support import footprint
-from tests.bench.support import mail
-from tests.bench.support.bulk_install import OWNERS
-from tests.bench.support.bulk_install import Population
-from tests.bench.support.population import FilterSpec
-from tests.bench.support.population import Round
-from tests.bench.support.population import Workload
-from tests.bench.support.population import filter_specs
+from tapestry.tables.keys.hash_runs import extend_index
+from tapestry.tables.write.append import append_annotations, append_messages
+from tests.bench.support import footprint, mail
+from tests.bench.support.bulk_install import OWNERS, Population
+from tests.bench.support.population import FilterSpec, Round, Workload, filter_specs
 from tests.bench.support.timing import timed
 from tests.bench.support.votes import append_dated
-from tapestry.tables.keys.hash_runs import extend_index
-from tapestry.tables.write.append import append_annotations
-from tapestry.tables.write.append import append_messages
 
 
 class Harness:

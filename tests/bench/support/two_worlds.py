@@ -27,10 +27,10 @@ from filters.sources.models import Source
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.delta.log import Tables
-from tests.bench.support import mail
-from tests.bench.support.votes import append_dated
 from tapestry.tables.keys.hash_runs import extend_index
 from tapestry.tables.write.compact import compact
+from tests.bench.support import mail
+from tests.bench.support.votes import append_dated
 
 OTHERS = 500
 """People whose mail is hidden; all share a group."""

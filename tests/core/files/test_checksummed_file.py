@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files import checksummed_file
 from tapestry.core.files.checksummed_file import BLOCK, ChecksummedFile, write_checksummed
+from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.sorted_hashes import MappedHashes, SortedHashes
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import pytest
 import trustme
-from support.servers.http_recorder import LOOPBACK, Reply, recording_server
 
 from tapestry.deliver.http.post import Answer, NoAnswerError, post
 from tapestry.servers.private_hosts import AddressRefusedError
+from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
 
 AUTHORITY = trustme.CA()
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from py_vapid import Vapid02
 from py_vapid.utils import b64urldecode
-from support.servers.push_service import Browser
 
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.http.push_keys import make_vapid_keys, read_subscription
+from tests.support.servers.push_service import Browser
 
 ENDPOINT = "https://push.example/send/1"
 

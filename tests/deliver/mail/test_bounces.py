@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 
 import pytest
-from support.paths import FIXTURES
 
 from tapestry.deliver.mail.bounces import LONGEST, LONGEST_DIAGNOSTIC, BounceReport, read_bounce
+from tests.support.paths import FIXTURES
 
 REPORTS = FIXTURES / "deliver" / "bounces"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from support.unusable_addresses import UNUSABLE
 
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.mail.recipient_address import recipient_address
+from tests.support.unusable_addresses import UNUSABLE
 
 
 @pytest.mark.parametrize("address", UNUSABLE)

@@ -13,13 +13,13 @@ from html.parser import HTMLParser
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from support.delivered_matches import ENVELOPE, KEY, SIGNER, batch, match
 
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, DeliveredMatch, Link
 from tapestry.deliver.mail.envelope import DELIVERY_HEADER
 from tapestry.deliver.one_line import one_line
 from tapestry.deliver.ways.digest import MOST, compose
+from tests.support.delivered_matches import ENVELOPE, KEY, SIGNER, batch, match
 
 NAMES = [
     "From", "To", "Subject", "Date", "Message-ID", "List-Id", "List-Unsubscribe",

@@ -9,7 +9,6 @@ from email.message import EmailMessage
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from support.delivered_matches import ENVELOPE, SIGNER, match
 
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Link
@@ -17,6 +16,7 @@ from tapestry.deliver.mail.envelope import DELIVERY_HEADER
 from tapestry.deliver.mail.mime_parts import crlf
 from tapestry.deliver.ways.forward import attached, can_be_resent, resent
 from tapestry.ingest.parse import parse
+from tests.support.delivered_matches import ENVELOPE, SIGNER, match
 
 KEY = "forward-7-12"
 ORIGINAL = (

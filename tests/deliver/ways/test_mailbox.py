@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 
 import pytest
-from support.servers.fake_servers import FakeImap, letter
 
 from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.deliver.batch import Batch, DeliveredMatch
 from tapestry.deliver.ways import mailbox
 from tapestry.deliver.ways.mailbox import MailboxSettings, deliver_to_mailbox, preview
 from tapestry.tables.read.originals import Original
+from tests.support.servers.fake_servers import FakeImap, letter
 
 
 class FakeMailbox(FakeImap):

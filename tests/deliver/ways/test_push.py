@@ -9,14 +9,14 @@ import pytest
 import trustme
 from hypothesis import given
 from hypothesis import strategies as st
-from support.delivered_matches import KEY, NOW, batch, match
-from support.servers.http_recorder import LOOPBACK, Reply, recording_server
-from support.servers.push_service import Browser, vapid_claims
 
 from tapestry.core.clock import HOUR, SECOND
 from tapestry.deliver.batch import Outcome
 from tapestry.deliver.http.push_keys import make_vapid_keys, read_subscription
 from tapestry.deliver.ways.push import LARGEST, payload, send, topic
+from tests.support.delivered_matches import KEY, NOW, batch, match
+from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
+from tests.support.servers.push_service import Browser, vapid_claims
 
 PAGE = "https://tapestry.example/inbox"
 KEYS = make_vapid_keys("mailto:operator@tapestry.example")

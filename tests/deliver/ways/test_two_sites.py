@@ -6,14 +6,14 @@ import re
 from dataclasses import replace
 
 import pytest
-from support.clocks import MemoryClock
-from support.delivered_matches import ENVELOPE
 
 from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
 from tapestry.deliver.ways.forward import resent
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
 from tapestry.ingest.stream import Item, MessageStream
 from tapestry.tables.delta.log import Tables
+from tests.support.clocks import MemoryClock
+from tests.support.delivered_matches import ENVELOPE
 
 ORIGINAL = b"Message-ID: <lunch@x.org>\r\nFrom: joe@x.org\r\nSubject: lunch\r\n\r\nNoon?\r\n"
 ROUNDS = 5

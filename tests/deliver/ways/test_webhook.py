@@ -8,12 +8,12 @@ import pytest
 import trustme
 from hypothesis import given
 from hypothesis import strategies as st
-from support.delivered_matches import KEY, NOW, batch, match
-from support.servers.http_recorder import LOOPBACK, Reply, recording_server
 
 from tapestry.deliver.batch import Outcome
 from tapestry.deliver.http.signature import make_secret, verify
 from tapestry.deliver.ways.webhook import body_of, send
+from tests.support.delivered_matches import KEY, NOW, batch, match
+from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
 
 SECRET = make_secret()
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.db import connection
-from support.set_asides import Planted
 
 from filters.authoring import ahead, dependents, lifecycle
 from filters.authoring.ahead import Outcome
@@ -20,6 +19,7 @@ from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.set_asides import Planted
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("tables")]
 

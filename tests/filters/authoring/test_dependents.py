@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-from support.set_asides import Planted
 
 from filters.authoring import ahead, lifecycle
 from filters.authoring.models import Filter, PendingWindow
@@ -27,6 +26,7 @@ from tapestry.run.limits import suspects
 from tapestry.run.windows import own as own_windows
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.set_asides import Planted
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.live_filters import arrive
 
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
@@ -16,6 +15,7 @@ from filters.people.models import User
 from filters.runs import rounds
 from tapestry.core.clock import BEGINNING, HOUR, wall_clock
 from tapestry.tables.delta.log import Tables
+from tests.support.live_filters import arrive
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -6,7 +6,6 @@ from typing import Literal
 
 import pytest
 from django.db import IntegrityError
-from support.live_filters import arrive, install, left, listed, match, run
 
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
@@ -18,6 +17,7 @@ from filters.runs.store.filter_store import DjangoFilterStore, latest_instant
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
 from tapestry.tables.delta.log import Tables
+from tests.support.live_filters import arrive, install, left, listed, match, run
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 from django.contrib.auth.models import Group
-from support.live_filters import SCORE, arrive, listed, run, vote
-from support.live_filters import install as install_live
 
 from filters.authoring import lifecycle
 from filters.inbox.models import Match
@@ -13,6 +11,8 @@ from filters.people.models import User
 from filters.runs.store.filter_store import latest_instant
 from filters.upkeep.forgetting import forget
 from tapestry.tables.delta.log import Tables
+from tests.support.live_filters import SCORE, arrive, listed, run, vote
+from tests.support.live_filters import install as install_live
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 import redis
 from django.test import Client
-from support.set_asides import Planted
 
 from filters.authoring import tasks
 from filters.people.models import User
@@ -22,6 +21,7 @@ from filters.runs.models import SetAside
 from filters.site.work.answers import Answers
 from tapestry.plan.engine import TooSlowError
 from tapestry.tables.delta.log import Tables
+from tests.support.set_asides import Planted
 
 SignIn = Callable[[User], Client]
 

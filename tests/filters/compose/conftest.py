@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 from django.test import Client
-from support.composed import LETTER, put
 
 from filters.delivery.models import Address
 from filters.people.models import User
 from tapestry.tables.delta.log import Tables
+from tests.support.composed import LETTER, put
 
 
 @pytest.fixture

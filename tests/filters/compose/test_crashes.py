@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.composed import rows_of, send_due, typed
-from support.servers.smtp import SmtpServer
 
 from filters.compose import outbox, storing
 from filters.compose.models import OutgoingMessage
 from tapestry.tables.delta.log import Tables
+from tests.support.composed import rows_of, send_due, typed
+from tests.support.servers.smtp import SmtpServer
 
 
 def test_a_crash_after_sending_sends_it_again_under_its_own_message_id(

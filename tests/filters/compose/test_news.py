@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.composed import MINE, answer, put, rows_of, send_due, typed
-from support.servers.smtp import SmtpServer
 
 from filters.compose import outbox, servers
 from filters.compose.models import OutgoingMessage
@@ -17,6 +15,8 @@ from tapestry.compose.transmission import Transmission
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import copies
 from tapestry.tables.read.thread import thread
+from tests.support.composed import MINE, answer, put, rows_of, send_due, typed
+from tests.support.servers.smtp import SmtpServer
 
 
 @pytest.fixture

@@ -7,10 +7,6 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from support.composed import MINE, answer, put, rows_of, send_due, typed
-from support.servers.smtp import SmtpServer
-from support.set_asides import Planted
-from support.set_clock import SetClock
 
 from filters.compose import limits, outbox, servers, storing, tasks
 from filters.compose.drafts import ChangedElsewhereError
@@ -24,6 +20,10 @@ from tapestry.servers.account import ConnectionLostError, RefusedError
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import copies
 from tapestry.tables.read.thread import thread
+from tests.support.composed import MINE, answer, put, rows_of, send_due, typed
+from tests.support.servers.smtp import SmtpServer
+from tests.support.set_asides import Planted
+from tests.support.set_clock import SetClock
 
 
 @pytest.fixture

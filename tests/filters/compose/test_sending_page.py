@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.composed import send_due, typed
-from support.servers.smtp import SmtpServer, running_smtp
-from support.unusable_addresses import UNUSABLE
 
 from filters.compose.models import OutgoingMessage, SmtpAccount
 from filters.delivery.models import Address, ConfirmationMail, KeptMail
@@ -20,6 +17,9 @@ from filters.sources import finding
 from filters.sources.models import Source
 from tapestry.servers.discovery.discover import Discovered
 from tapestry.servers.discovery.server_settings import ServerSettings
+from tests.support.composed import send_due, typed
+from tests.support.servers.smtp import SmtpServer, running_smtp
+from tests.support.unusable_addresses import UNUSABLE
 
 SignIn = Callable[[User], Client]
 

@@ -7,10 +7,10 @@ from email import message_from_bytes, policy
 from typing import Any
 
 import pytest
-from support.servers.smtp import SmtpServer, running_smtp
 
 from filters.compose import servers
 from filters.people.models import User
+from tests.support.servers.smtp import SmtpServer, running_smtp
 
 
 def test_smtp_names_those_it_refuses(smtp: SmtpServer, writer: User) -> None:

@@ -11,8 +11,6 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
-from support.composed import LETTER, fields, public, put, typed
-from support.unusable_addresses import UNUSABLE
 
 from filters.compose import drafts, letters
 from filters.compose.models import Attachment, OutgoingMessage
@@ -20,6 +18,8 @@ from filters.delivery.models import Address
 from filters.people.models import User
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
+from tests.support.composed import LETTER, fields, public, put, typed
+from tests.support.unusable_addresses import UNUSABLE
 
 SignIn = Callable[[User], Client]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from support.recorded_way import Recorder, Store
 
 from filters.authoring.models import Filter
 from filters.delivery.models import Destination
 from filters.inbox.models import Card, Match
 from filters.people.models import User
 from tapestry.core.clock import wall_clock
+from tests.support.recorded_way import Recorder, Store
 
 
 @pytest.fixture

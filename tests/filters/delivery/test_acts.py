@@ -10,7 +10,6 @@ from urllib.parse import quote, urlsplit
 import pytest
 from django.core import signing
 from django.test import Client
-from support.recorded_way import Store
 
 from filters.authoring.models import Filter
 from filters.delivery import links
@@ -19,6 +18,7 @@ from filters.inbox.models import Match, Mute
 from filters.people.models import User
 from filters.reading.models import OutboxAnnotation
 from filters.site.work import opaque_keys
+from tests.support.recorded_way import Store
 
 SignIn = Callable[[User], Client]
 

@@ -10,7 +10,6 @@ from urllib.parse import urlsplit
 import pytest
 from django.core import mail as outbox_of
 from django.test import Client
-from support.servers.smtp import SmtpServer
 
 from filters.delivery.mail import addresses
 from filters.delivery.models import Address, ConfirmationMail, Destination
@@ -18,6 +17,7 @@ from filters.people.models import User
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.errors import TapestryError
+from tests.support.servers.smtp import SmtpServer
 
 SignIn = Callable[[User], Client]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.delivery_turn import fresh, turn
-from support.recorded_way import Recorder, Store
 
 from filters.authoring.models import Filter
 from filters.delivery import claims, sequence
@@ -17,6 +15,8 @@ from filters.runs.models import ReleaseCounter
 from filters.runs.store.release import release
 from filters.runs.store.schedule import HELD
 from tapestry.core.clock import DAY, HOUR, wall_clock
+from tests.support.delivery_turn import fresh, turn
+from tests.support.recorded_way import Recorder, Store
 
 
 def test_every_match_is_delivered_once(

@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.paths import TESTS
-from support.recorded_way import Store
-from support.servers.smtp import SmtpServer
 
 from filters.authoring.models import Filter
 from filters.delivery import sending
@@ -23,6 +20,9 @@ from filters.runs.store.release import release
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.tables.delta.log import Tables
+from tests.support.paths import TESTS
+from tests.support.recorded_way import Store
+from tests.support.servers.smtp import SmtpServer
 
 FIXTURES = TESTS / "fixtures" / "deliver" / "bounces"
 OURS = b"tapestry@tapestry.example"

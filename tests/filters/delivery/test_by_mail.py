@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 from django.core.mail import EmailMessage
-from support.recorded_way import Store
-from support.servers.smtp import SmtpServer
-from support.set_asides import Planted
 
 from filters.authoring.models import Filter
 from filters.delivery import sending, throttle
@@ -28,6 +25,9 @@ from tapestry.deliver.batch import Outcome
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_annotations, append_messages
+from tests.support.recorded_way import Store
+from tests.support.servers.smtp import SmtpServer
+from tests.support.set_asides import Planted
 
 MakeDestination = Callable[..., Destination]
 

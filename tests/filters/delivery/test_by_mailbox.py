@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.recorded_way import Store
-from support.servers.dovecot import PASSWORD, USER, Dovecot
 
 from filters.authoring.models import Filter
 from filters.delivery import claims, holder, samples, sending
@@ -27,6 +25,8 @@ from tapestry.deliver.ways import mailbox as way
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
+from tests.support.recorded_way import Store
+from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 
 pytestmark = pytest.mark.live
 

@@ -10,10 +10,6 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 from django.test import Client
-from support.delivery_turn import turn
-from support.recorded_way import Store
-from support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
-from support.servers.push_service import Browser, vapid_claims
 
 from filters.authoring.models import Filter
 from filters.delivery import claims, holder
@@ -26,6 +22,10 @@ from filters.inbox.counts import sidebar
 from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.errors import TapestryError
+from tests.support.delivery_turn import turn
+from tests.support.recorded_way import Store
+from tests.support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
+from tests.support.servers.push_service import Browser, vapid_claims
 
 SignIn = Callable[[User], Client]
 

@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.delivery_turn import turn
-from support.recorded_way import Store
-from support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
 
 from filters.authoring.models import Filter
 from filters.delivery import claims, holder
@@ -26,6 +23,9 @@ from filters.site.work import encryption
 from tapestry import settings as own_settings
 from tapestry.core.clock import wall_clock
 from tapestry.deliver.http.signature import make_secret, verify
+from tests.support.delivery_turn import turn
+from tests.support.recorded_way import Store
+from tests.support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
 
 SECRET = make_secret()
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 import pytest
 from django.http import QueryDict
 from django.test import Client
-from support.delivery_turn import fresh
 
 from filters.delivery import mailbox_trial
 from filters.delivery.forms.mailbox import MailboxForm
@@ -18,6 +17,7 @@ from filters.site.work.encryption import encrypt
 from filters.site.work.services import data as data_directory
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.errors import TapestryError
+from tests.support.delivery_turn import fresh
 
 PLACE = {"host": "imap.example.org", "port": 993, "security": "tls", "user": "al"}
 

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 from django.db import OperationalError, connection
-from support.delivery_turn import fresh, turn
-from support.recorded_way import Recorder, Store
 
 from filters.authoring.models import Filter
 from filters.delivery import claims, holder, sending
@@ -22,6 +20,8 @@ from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.deliver.batch import Batch, Outcome
+from tests.support.delivery_turn import fresh, turn
+from tests.support.recorded_way import Recorder, Store
 
 ALL = {"webhook": 3}
 

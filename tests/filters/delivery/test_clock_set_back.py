@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from support.delivery_turn import fresh, turn
-from support.recorded_way import Recorder, Store
-from support.set_asides import Planted
-from support.set_clock import SetClock
 
 from filters.authoring.models import Filter
 from filters.delivery import claims
@@ -17,6 +13,10 @@ from filters.people.models import User
 from filters.runs.models import Clock, Heartbeat
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, parse_instant
 from tapestry.deliver.batch import Outcome
+from tests.support.delivery_turn import fresh, turn
+from tests.support.recorded_way import Recorder, Store
+from tests.support.set_asides import Planted
+from tests.support.set_clock import SetClock
 
 AHEAD = 5 * HOUR
 

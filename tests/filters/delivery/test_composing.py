@@ -6,10 +6,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.delivery_turn import fresh, turn
-from support.recorded_way import Recorder, Store
-from support.servers.http_recorder import LOOPBACK, Reply, recording_server
-from support.set_asides import Planted
 
 from filters.authoring.models import Filter
 from filters.delivery import batches
@@ -25,6 +21,10 @@ from filters.site.work import encryption, services
 from tapestry.deliver.batch import Batch, DeliveredMatch
 from tapestry.deliver.http.signature import make_secret
 from tapestry.deliver.ways import digest, feed, push, webhook
+from tests.support.delivery_turn import fresh, turn
+from tests.support.recorded_way import Recorder, Store
+from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
+from tests.support.set_asides import Planted
 
 FOUND = tuple(
     DeliveredMatch(n, "insert", 1, "jones", "", msgid, "public", f"About {msgid}", "", "", 0, 0)

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
-from support.unusable_addresses import UNUSABLE
 
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
@@ -20,6 +19,7 @@ from filters.people.models import User
 from filters.runs.models import ReleaseCounter
 from filters.runs.store import subscriptions
 from tapestry.core.clock import HOUR, wall_clock
+from tests.support.unusable_addresses import UNUSABLE
 
 SignIn = Callable[[User], Client]
 

@@ -7,8 +7,6 @@ from email.message import EmailMessage as Parsed
 
 import pytest
 from django.core.mail import EmailMessage
-from support.recorded_way import Store
-from support.servers.smtp import SmtpServer
 
 from filters.authoring.models import Filter
 from filters.delivery import sending
@@ -18,6 +16,8 @@ from filters.delivery.ways import forward
 from filters.people.models import User
 from filters.runs.store.release import release
 from filters.site.settings.email_url import email_settings
+from tests.support.recorded_way import Store
+from tests.support.servers.smtp import SmtpServer
 
 UTF8 = "Content-Type: text/plain; charset=utf-8\r\nContent-Transfer-Encoding: 8bit\r\n"
 HEAD = "Message-ID: <one@x.org>\r\nFrom: joe@x.org\r\nSubject: Hi\r\nMIME-Version: 1.0\r\n"

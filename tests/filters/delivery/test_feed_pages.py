@@ -7,7 +7,6 @@ from collections.abc import Callable
 import feedparser
 import pytest
 from django.test import Client
-from support.recorded_way import Store
 
 from filters.authoring.models import Filter
 from filters.delivery import feeds
@@ -20,6 +19,7 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.recorded_way import Store
 
 
 @pytest.fixture

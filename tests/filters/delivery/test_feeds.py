@@ -13,7 +13,6 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
-from support.recorded_way import Store
 
 from filters.authoring.models import Filter
 from filters.delivery import feeds
@@ -23,6 +22,7 @@ from filters.inbox.models import Card, Match, Mute
 from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.clock import MINUTE, wall_clock
+from tests.support.recorded_way import Store
 
 SignIn = Callable[[User], Client]
 

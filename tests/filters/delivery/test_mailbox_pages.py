@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.recorded_way import Recorder
-from support.servers.dovecot import PASSWORD, USER, Dovecot
 
 from filters.delivery.models import Destination
 from filters.delivery.ways import table as ways
 from filters.people.models import User
 from filters.site.work.encryption import decrypt
+from tests.support.recorded_way import Recorder
+from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 
 SignIn = Callable[[User], Client]
 

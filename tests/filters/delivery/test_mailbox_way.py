@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 from django.test import Client
 from django.urls import reverse
-from support.live_filters import SCORE
-from support.servers.dovecot import PASSWORD, USER, Dovecot, running_dovecot
 
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
@@ -31,6 +29,8 @@ from tapestry.core.message import Annotation
 from tapestry.ingest.ingest_batch import Tally
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations
+from tests.support.live_filters import SCORE
+from tests.support.servers.dovecot import PASSWORD, USER, Dovecot, running_dovecot
 
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 from django.core.management import call_command
-from support.recorded_way import Store
 
 from filters.authoring.models import Filter
 from filters.inbox.models import Match
@@ -15,6 +14,7 @@ from filters.people.models import User
 from filters.site.management.commands import matches
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
+from tests.support.recorded_way import Store
 
 Lines = Callable[..., list[dict[str, object]]]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from django.test import Client
-from support.recorded_way import Store
 
 from filters.authoring.models import Filter
 from filters.inbox.models import Mute
 from filters.people.models import User
+from tests.support.recorded_way import Store
 
 SignIn = Callable[[User], Client]
 

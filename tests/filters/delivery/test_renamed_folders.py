@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from support.delivery_turn import fresh
-from support.recorded_way import Store
-from support.servers.dovecot import PASSWORD, USER, Dovecot, running_dovecot
 
 from filters.authoring.models import Filter
 from filters.delivery import sending
@@ -21,6 +18,9 @@ from filters.site.work.encryption import encrypt
 from tapestry.core.clock import wall_clock
 from tapestry.servers.imap import UNREADABLE, listed_folders
 from tapestry.tables.read.originals import Original
+from tests.support.delivery_turn import fresh
+from tests.support.recorded_way import Store
+from tests.support.servers.dovecot import PASSWORD, USER, Dovecot, running_dovecot
 
 pytestmark = pytest.mark.live
 

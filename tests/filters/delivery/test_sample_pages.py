@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.db.models import QuerySet
 from django.test import Client
-from support.recorded_way import Recorder, Store
 
 from filters.authoring.models import Filter
 from filters.delivery import samples, tasks
@@ -22,6 +21,7 @@ from filters.runs.store.release import release
 from tapestry.core.clock import MINUTE
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
+from tests.support.recorded_way import Recorder, Store
 
 SignIn = Callable[[User], Client]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from support.delivery_turn import fresh, turn
-from support.recorded_way import Recorder, Store
 
 from filters.authoring.models import Filter
 from filters.delivery import claims, holder, sending
@@ -18,6 +16,8 @@ from filters.runs.store.release import release
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.batch import Outcome
 from tapestry.deliver.timing.backoff import GIVE_UP
+from tests.support.delivery_turn import fresh, turn
+from tests.support.recorded_way import Recorder, Store
 
 ALL = {"webhook": 3}
 

@@ -7,9 +7,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.delivery_turn import fresh, turn
-from support.recorded_way import Recorder, Store
-from support.set_asides import Planted
 
 from filters.authoring.models import Filter
 from filters.delivery import claims, excerpts, feeds, samples, sequence
@@ -29,6 +26,9 @@ from tapestry.deliver.batch import DeliveredMatch, Outcome
 from tapestry.deliver.imap.bounce_mailbox import Place
 from tapestry.deliver.timing.backoff import GIVE_UP
 from tapestry.tables.delta.log import Tables
+from tests.support.delivery_turn import fresh, turn
+from tests.support.recorded_way import Recorder, Store
+from tests.support.set_asides import Planted
 
 SignIn = Callable[[User], Client]
 

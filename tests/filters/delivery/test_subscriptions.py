@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from support.delivery_turn import turn
-from support.recorded_way import Recorder, Store
 
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
@@ -13,6 +11,8 @@ from filters.people.models import User
 from filters.runs.store import subscriptions
 from filters.runs.store.release import release
 from tapestry.deliver.batch import Outcome
+from tests.support.delivery_turn import turn
+from tests.support.recorded_way import Recorder, Store
 
 
 @pytest.fixture

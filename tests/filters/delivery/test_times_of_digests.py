@@ -9,8 +9,6 @@ from zoneinfo import ZoneInfo
 import pytest
 from django.test import Client
 from django.utils import timezone
-from support.delivery_turn import fresh, turn
-from support.recorded_way import Recorder, Store
 
 from filters.authoring.models import Filter
 from filters.delivery import throttle
@@ -21,6 +19,8 @@ from filters.inbox.models import Match
 from filters.people.models import User
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.deliver.timing.timeliness import parse_timeliness, shown_at
+from tests.support.delivery_turn import fresh, turn
+from tests.support.recorded_way import Recorder, Store
 
 SignIn = Callable[[User], Client]
 

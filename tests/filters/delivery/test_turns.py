@@ -7,9 +7,6 @@ from types import SimpleNamespace
 
 import pytest
 from django.core.mail import EmailMessage
-from support.delivery_turn import fresh
-from support.recorded_way import Recorder, Store
-from support.set_asides import Planted
 
 from filters.authoring.models import Filter
 from filters.delivery import claims, sending
@@ -21,6 +18,9 @@ from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.clock import wall_clock
 from tapestry.deliver.batch import DeliveredMatch, Outcome
+from tests.support.delivery_turn import fresh
+from tests.support.recorded_way import Recorder, Store
+from tests.support.set_asides import Planted
 
 SLOW = 0.35
 """Seconds that the mail server takes for a message, by the clock of these tests."""

@@ -8,8 +8,6 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.test import Client
-from support.races import race
-from support.recorded_way import Store
 
 from filters.authoring.models import Filter
 from filters.delivery import links
@@ -20,6 +18,8 @@ from filters.reading.annotations.changes import said_by
 from filters.reading.annotations.outbox import append_outbox
 from tapestry.core.annotations import standing
 from tapestry.tables.delta.log import Tables
+from tests.support.races import race
+from tests.support.recorded_way import Store
 
 SignIn = Callable[[User], Client]
 

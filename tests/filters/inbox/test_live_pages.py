@@ -8,7 +8,6 @@ import pytest
 from django.contrib.auth.models import Group
 from django.core.paginator import Paginator
 from django.test import Client
-from support.live_filters import SCORE, arrive, install, left, listed, run
 
 from filters.inbox.lists import listing
 from filters.inbox.lists.cards import refresh_cards
@@ -20,6 +19,7 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.live_filters import SCORE, arrive, install, left, listed, run
 
 pytestmark = pytest.mark.usefixtures("engine")
 

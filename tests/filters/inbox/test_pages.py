@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from support.listed_mail import installed
 
 from filters.inbox import counts, pages
 from filters.inbox.lists import listing
@@ -19,6 +18,7 @@ from filters.people.models import User
 from filters.runs.store.schedule import replan
 from filters.site.work import batching
 from tapestry.core.clock import DAY, HOUR, wall_clock
+from tests.support.listed_mail import installed
 
 
 def fill(user: User, chance: random.Random) -> None:

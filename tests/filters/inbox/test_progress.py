@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.live_filters import arrive
-from support.set_asides import Planted
 
 from filters.authoring import lifecycle, previews, tasks
 from filters.authoring.models import Filter
@@ -23,6 +21,8 @@ from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.ports import Match as Found
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import advance_watermark
+from tests.support.live_filters import arrive
+from tests.support.set_asides import Planted
 
 SignIn = Callable[[User], Client]
 

@@ -9,14 +9,14 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.db import connection
-from support.servers.fake_servers import FakeNews
-from support.servers.fake_servers import letter as letter_of
 
 from filters.people.models import User
 from filters.site.work import services
 from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
 from tapestry.tables.read.messages import copies
+from tests.support.servers.fake_servers import FakeNews
+from tests.support.servers.fake_servers import letter as letter_of
 
 
 @pytest.fixture

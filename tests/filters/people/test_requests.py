@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.second_factors import PASSWORD, code, give_app, give_password
 
 from filters.people.models import User
 from filters.people.requests import local_path
+from tests.support.second_factors import PASSWORD, code, give_app, give_password
 
 SignIn = Callable[[User], Client]
 

@@ -15,10 +15,6 @@ from typing import Any
 
 import pytest
 from django.db import transaction
-from support import oracle
-from support.planted_faults import PlantedError, Victim, calls_for, name_of, planted
-from support.planted_lane import MACHINERY
-from support.set_asides import Planted
 
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
@@ -36,6 +32,10 @@ from tapestry.run.unproven import Turns
 from tapestry.run.windows import own as own_windows
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support import oracle
+from tests.support.planted_faults import PlantedError, Victim, calls_for, name_of, planted
+from tests.support.planted_lane import MACHINERY
+from tests.support.set_asides import Planted
 
 WORD = "zyzzyva"
 TEXTS = {

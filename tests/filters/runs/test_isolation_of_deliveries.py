@@ -13,14 +13,6 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
-from support.planted_faults import Victim
-from support.planted_lane import PlantedLane
-from support.planted_people import KEYS, WORD, at_once, is_planted, key_for, two_people
-from support.recorded_way import Recorder
-from support.servers.http_recorder import LOOPBACK, Reply, recording_server
-from support.servers.push_service import Browser
-from support.servers.smtp import SmtpServer
-from support.set_asides import Planted
 
 from filters.authoring.models import Filter
 from filters.delivery import tasks
@@ -38,6 +30,14 @@ from tapestry.deliver.http.push_keys import read_subscription
 from tapestry.deliver.http.signature import make_secret
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
+from tests.support.planted_faults import Victim
+from tests.support.planted_lane import PlantedLane
+from tests.support.planted_people import KEYS, WORD, at_once, is_planted, key_for, two_people
+from tests.support.recorded_way import Recorder
+from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
+from tests.support.servers.push_service import Browser
+from tests.support.servers.smtp import SmtpServer
+from tests.support.set_asides import Planted
 
 MSGIDS = ("one", "two")
 

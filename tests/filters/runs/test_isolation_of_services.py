@@ -14,13 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.planted_faults import Victim
-from support.planted_lane import PlantedLane
-from support.planted_people import KEYS, WORD, at_once, is_planted, key_for, msgids_of, two_people
-from support.servers.fake_servers import FakeNews, letter
-from support.servers.http_recorder import LOOPBACK
-from support.servers.smtp import SmtpServer
-from support.set_asides import Planted
 
 from filters.authoring.models import Filter
 from filters.compose import outbox
@@ -48,6 +41,21 @@ from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
 from tapestry.ingest import unavailable
 from tapestry.tables.write.append import append_messages
+from tests.support.planted_faults import Victim
+from tests.support.planted_lane import PlantedLane
+from tests.support.planted_people import (
+    KEYS,
+    WORD,
+    at_once,
+    is_planted,
+    key_for,
+    msgids_of,
+    two_people,
+)
+from tests.support.servers.fake_servers import FakeNews, letter
+from tests.support.servers.http_recorder import LOOPBACK
+from tests.support.servers.smtp import SmtpServer
+from tests.support.set_asides import Planted
 
 pytestmark = pytest.mark.django_db
 

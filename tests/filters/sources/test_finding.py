@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.set_asides import Planted
 
 from filters.people.models import User
 from filters.sources import finding, tasks, trials
@@ -16,6 +15,7 @@ from filters.sources.models import Source, Trial
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.servers.discovery.discover import Discovered
 from tapestry.servers.discovery.server_settings import ServerSettings
+from tests.support.set_asides import Planted
 
 SignIn = Callable[[User], Client]
 

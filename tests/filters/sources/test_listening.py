@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test import Client
-from support.set_asides import Planted
 
 from filters.people.models import User
 from filters.runs.models import SetAside
@@ -16,6 +15,7 @@ from filters.site.work import set_aside
 from filters.sources import listening
 from filters.sources.credentials import keep_secret
 from filters.sources.models import Source
+from tests.support.set_asides import Planted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.publishers import let_publish
-from support.servers.inn import PASSWORD, USER, Inn
 
 from filters.people.models import User
 from filters.sources import tasks
 from filters.sources.models import Folder, Source
 from tapestry.tables.delta.log import Tables
+from tests.support.publishers import let_publish
+from tests.support.servers.inn import PASSWORD, USER, Inn
 
 SignIn = Callable[[User], Client]
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.servers.dovecot import USER, Dovecot, running_dovecot
-from support.servers.provider import Provider, running_provider
 
 from filters.people.models import User
 from filters.sources import credentials, tasks
@@ -19,6 +17,8 @@ from filters.sources.oauth import Grant, Token, refresh
 from filters.sources.schedule import token_lock
 from tapestry.core.errors import TapestryError
 from tapestry.servers.account import ConnectionLostError, RefusedError
+from tests.support.servers.dovecot import USER, Dovecot, running_dovecot
+from tests.support.servers.provider import Provider, running_provider
 
 SignIn = Callable[[User], Client]
 

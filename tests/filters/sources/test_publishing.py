@@ -12,14 +12,14 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.state import StateApps
 from django.test import Client
-from support.publishers import let_publish
-from support.servers.fake_servers import FakeNews, letter
 
 from filters.people import people
 from filters.people.models import User
 from filters.sources import tasks
 from filters.sources.models import Source
 from tapestry.tables.delta.log import Tables
+from tests.support.publishers import let_publish
+from tests.support.servers.fake_servers import FakeNews, letter
 
 SignIn = Callable[[User], Client]
 

@@ -12,9 +12,6 @@ import pytest
 from django.contrib.auth.models import Group
 from django.db import connection
 from django.test import Client
-from support.publishers import let_publish
-from support.servers.fake_servers import FakeImap, FakeNews, letter
-from support.set_asides import Planted
 
 from filters.people.models import User
 from filters.runs.models import SetAside
@@ -32,6 +29,9 @@ from tapestry.ingest import pull as pull_account
 from tapestry.ingest.pull import FolderReport
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import Receipt
+from tests.support.publishers import let_publish
+from tests.support.servers.fake_servers import FakeImap, FakeNews, letter
+from tests.support.set_asides import Planted
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

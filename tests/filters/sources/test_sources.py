@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from cryptography.fernet import Fernet
 from django.test import Client
-from support.publishers import let_publish
-from support.servers.dovecot import PASSWORD, USER, Dovecot
 
 from filters.people.models import User
 from filters.sources import pulling, tasks, writing
@@ -21,6 +19,8 @@ from filters.sources.writing import try_out
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.servers.account import Account
 from tapestry.tables.delta.log import Tables
+from tests.support.publishers import let_publish
+from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 
 SignIn = Callable[[User], Client]
 

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.publishers import let_publish
-from support.servers.fake_servers import FakeImap, FakeNews, letter
 
 from filters.people.models import User
 from filters.sources import tasks
@@ -17,6 +15,8 @@ from filters.sources.sync_state import StoredSyncStates
 from filters.upkeep.forgetting import forget
 from tapestry.ingest import unavailable
 from tapestry.tables.delta.log import Tables
+from tests.support.publishers import let_publish
+from tests.support.servers.fake_servers import FakeImap, FakeNews, letter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
-from support.publishers import let_publish
-from support.set_asides import Planted
 
 from filters.people.models import User
 from filters.runs.models import SetAside
 from filters.sources import tasks, trials, writing
 from filters.sources.models import Source, Trial
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
+from tests.support.publishers import let_publish
+from tests.support.set_asides import Planted
 
 SignIn = Callable[[User], Client]
 

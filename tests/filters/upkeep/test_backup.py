@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 
 import pytest
-from support import backed_up
-from support.stored_world import BATCH, ended, expected, run, told
 
 from filters.site.work.restoring import LATER
 from filters.upkeep.backup import DRAFT
 from tapestry.core.clock import HOUR, wall_clock
+from tests.support import backed_up
+from tests.support.stored_world import BATCH, ended, expected, run, told
 
 pytestmark = pytest.mark.sqlite
 

@@ -9,9 +9,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support.stored_world import ended, run
 
 from filters.upkeep.backup import DRAFT
+from tests.support.stored_world import ended, run
 
 pytestmark = pytest.mark.sqlite
 

@@ -11,8 +11,6 @@ from django.contrib.auth.models import Group
 from django.core.management import call_command
 from django.db import OperationalError
 from django.db.models import QuerySet
-from support.live_filters import arrive, vote
-from support.set_asides import Planted
 
 from filters.authoring.models import Filter
 from filters.compose.models import OutgoingMessage
@@ -43,6 +41,8 @@ from tapestry.tables.forget.forget import Forgotten
 from tapestry.tables.forget.forget import forget as forget_rows
 from tapestry.tables.read.messages import annotations_on, message
 from tapestry.tables.write.append import Receipt, append_annotations, append_messages
+from tests.support.live_filters import arrive, vote
+from tests.support.set_asides import Planted
 
 EVERYBODY = ("public", "user:alice", "group:parc")
 

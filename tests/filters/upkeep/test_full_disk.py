@@ -10,8 +10,6 @@ import pytest
 from django.contrib.sessions.models import Session
 from django.db import OperationalError, connection, transaction
 from django.test import Client
-from support.publishers import let_publish
-from support.servers.fake_servers import FakeNews
 
 from filters.authoring import lifecycle
 from filters.inbox.models import Match
@@ -30,6 +28,8 @@ from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
 from tapestry.tables.write.compact import compact
+from tests.support.publishers import let_publish
+from tests.support.servers.fake_servers import FakeNews
 
 FULL = "The disk of this site is full."
 MORE_THAN_THERE_IS = str(1 << 40)

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.power_loss import Disk, Record, read_records, recording
-from support.preloaded import build
-from support.stored_world import BATCH, ended, expected, run
+
+from tests.support.power_loss import Disk, Record, read_records, recording
+from tests.support.preloaded import build
+from tests.support.stored_world import BATCH, ended, expected, run
 
 pytestmark = pytest.mark.sqlite
 

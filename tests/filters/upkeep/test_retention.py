@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.set_asides import Planted
-from support.set_clock import SetClock
 
 from filters.delivery.models import KeptMail
 from filters.people.models import User
@@ -19,6 +17,8 @@ from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import message
 from tapestry.tables.write.append import append_messages
+from tests.support.set_asides import Planted
+from tests.support.set_clock import SetClock
 
 KEPT = DAY
 YEARS = 3650 * DAY

@@ -11,8 +11,9 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from support.stepped_clock import SteppedClock
-from support.stored_world import BATCH, ended, expected, run
+
+from tests.support.stepped_clock import SteppedClock
+from tests.support.stored_world import BATCH, ended, expected, run
 
 pytestmark = pytest.mark.sqlite
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from support import oracle
-from support.engines.sqlite_engine import SqliteEngine
 
 from tapestry.core.clock import BEGINNING
 from tapestry.plan.compile import compile_filter
@@ -12,6 +10,8 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute
+from tests.support import oracle
+from tests.support.engines.sqlite_engine import SqliteEngine
 
 SECOND = 1_000_000
 VOTES = "IN annotations: a.msgid = m.msgid"

@@ -10,9 +10,6 @@ from itertools import chain
 import pytest
 from hypothesis import HealthCheck, Phase, assume, given, settings
 from sqlglot import exp
-from support.datadriven import parse
-from support.generators import random_filters
-from support.paths import FIXTURES
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
@@ -21,6 +18,9 @@ from tapestry.plan.lowering.lower import lower, lower_at
 from tapestry.plan.lowering.top_k import can_sweep
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, signature_groups
+from tests.support.datadriven import parse
+from tests.support.generators import random_filters
+from tests.support.paths import FIXTURES
 
 TERRY = Context("terry", ("terry@parc.com",), lambda owner, name: "replies")
 

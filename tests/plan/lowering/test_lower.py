@@ -4,9 +4,6 @@ from itertools import pairwise
 
 import pytest
 from sqlglot import exp
-from support import datadriven
-from support.engines.sqlite_engine import SqliteEngine
-from support.paths import FIXTURES
 
 from tapestry.core.clock import DAY, WEEK
 from tapestry.core.message import Message
@@ -16,6 +13,9 @@ from tapestry.plan.relation import OUTPUT, KeyLookup, View
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, signature_groups
 from tapestry.tables.rows import to_arrow
+from tests.support import datadriven
+from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.paths import FIXTURES
 
 NOW = 1000 * WEEK
 RULES = FIXTURES / "rewrite"

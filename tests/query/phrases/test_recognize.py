@@ -3,14 +3,14 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import datadriven as fixtures
-from support.generators import random_filters
-from support.paths import FIXTURES
 
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.recognize import canonical_phrase, recognize
 from tapestry.query.tree.printer import print_sql, print_tql
+from tests.support import datadriven as fixtures
+from tests.support.generators import random_filters
+from tests.support.paths import FIXTURES
 
 PHRASES = FIXTURES / "query" / "phrases.test"
 

@@ -5,14 +5,14 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from support import datadriven as fixtures
-from support.paths import FIXTURES
 
 from tapestry.core.clock import to_instant
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.tree.printer import print_tql
+from tests.support import datadriven as fixtures
+from tests.support.paths import FIXTURES
 
 REQUESTS = FIXTURES / "query" / "phrases" / "requests.test"
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -4,13 +4,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import pytest
-from support.oracle import Oracle
 
 from tapestry.core.clock import DAY, HOUR, WEEK, to_instant
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.recognize import recognize
 from tapestry.query.tree.printer import print_tql
+from tests.support.oracle import Oracle
 
 NOW = 100 * WEEK
 TERRY = Context(owner="terry", addresses=("terry@parc.com", "terry@home.org"))

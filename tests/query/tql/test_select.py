@@ -2,12 +2,12 @@
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from support.generators.rows import AUDIENCES, LAST, data
-from support.oracle import Oracle
-from support.standing import stands
 
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
+from tests.support.generators.rows import AUDIENCES, LAST, data
+from tests.support.oracle import Oracle
+from tests.support.standing import stands
 
 VOTES = "FROM messages m JOIN annotations a ON a.msgid = m.msgid"
 SELECTS = [

@@ -3,8 +3,6 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support import oracle
-from support.generators import random_filters
 
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
@@ -12,6 +10,8 @@ from tapestry.query.phrases.recognize import recognize
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.canonical import canonicalize
 from tapestry.query.tree.ordering import alpha_normalize, order_as_phrase
+from tests.support import oracle
+from tests.support.generators import random_filters
 
 TERRY = Context(owner="terry", addresses=("terry@parc.com",))
 often = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))

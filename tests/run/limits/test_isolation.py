@@ -2,7 +2,6 @@
 
 import pytest
 from pyspark.errors import AnalysisException, SparkRuntimeException
-from support.clocks import MemoryClock
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
@@ -17,6 +16,7 @@ from tapestry.spark.engine import SparkEngine
 from tapestry.spark.session import LOCAL, connect
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.write.append import append_messages
+from tests.support.clocks import MemoryClock
 
 MANY = 400
 GIVEN_UP = []

@@ -6,12 +6,10 @@ from contextlib import nullcontext
 
 import pytest
 
-from tapestry.plan.engine import EngineStuckError
-from tapestry.plan.engine import TooSlowError
-from tapestry.plan.engine import require_running
-from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.surroundings import NobodysFaultError
+from tapestry.plan.engine import EngineStuckError, TooSlowError, require_running
 from tapestry.run.limits import suspects
 from tapestry.run.limits.suspects import require_blame
 

@@ -8,13 +8,6 @@ from unittest.mock import patch
 
 import pytest
 from hypothesis import strategies as st
-from laws import filter_laws
-from support.engines.memory_index import DictRows, NaiveLookup
-from support.engines.sqlite_engine import SqliteEngine
-from support.engines.stored_rows import StoredRows
-from support.generators import random_filters
-from support.generators.random_filters import World
-from support.work import counted
 
 from tapestry.core.clock import BEGINNING, DAY, SECOND
 from tapestry.core.ports import DueFilter
@@ -29,6 +22,13 @@ from tapestry.run.execute import Subscription, execute
 from tapestry.run.windows import shared as shared_window_module
 from tapestry.run.windows.own import explained
 from tapestry.run.windows.shared import run_shared_window
+from tests.laws import filter_laws
+from tests.support.engines.memory_index import DictRows, NaiveLookup
+from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.engines.stored_rows import StoredRows
+from tests.support.generators import random_filters
+from tests.support.generators.random_filters import World
+from tests.support.work import counted
 
 
 @dataclass

@@ -6,11 +6,11 @@ from functools import partial
 
 import pytest
 import trustme
-from support.paths import FIXTURES
-from support.servers.http_recorder import LOOPBACK, Reply, recording_server
 
 from tapestry.servers.discovery.autoconfig import MOST_BYTES, autoconfig, read_autoconfig
 from tapestry.servers.web_request import get_over_https
+from tests.support.paths import FIXTURES
+from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
 
 AUTHORITY = trustme.CA()
 HOST = "autoconfig.x.org"

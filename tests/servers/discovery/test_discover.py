@@ -6,15 +6,15 @@ from contextlib import contextmanager
 
 import pytest
 import trustme
-from support.servers.fake_servers import FakeImap
-from support.servers.http_recorder import Reply, recording_server
-from support.servers.name_server import running_name_server
 
 from tapestry.servers import connection, web_request
 from tapestry.servers.discovery import discover as module
 from tapestry.servers.discovery.discover import Network, discover
 from tapestry.servers.discovery.dns_records import Records
 from tapestry.servers.discovery.server_settings import ServerSettings
+from tests.support.servers.fake_servers import FakeImap
+from tests.support.servers.http_recorder import Reply, recording_server
+from tests.support.servers.name_server import running_name_server
 
 AUTHORITY = trustme.CA()
 LOOPBACK = ("127.0.0.0/8",)

@@ -5,10 +5,10 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 import pytest
-from support.paths import FIXTURES
 
 from tapestry.servers.discovery.providers import PROVIDERS, provider_by_mx, provider_of
 from tapestry.servers.discovery.server_settings import host_name
+from tests.support.paths import FIXTURES
 
 
 def test_addresses_of_each_provider(datadriven):

@@ -17,7 +17,7 @@ Where a history cannot tell what happened (an answer that was lost in a crash, o
 forgotten), both outcomes are allowed, and nothing else.
 """
 
-from simulation.auditor.audit import Auditor, judge
-from simulation.auditor.findings import Finding
+from tests.simulation.auditor.audit import Auditor, judge
+from tests.simulation.auditor.findings import Finding
 
 __all__ = ["Auditor", "Finding", "judge"]

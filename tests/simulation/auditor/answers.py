@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simulation.auditor import values
-from simulation.auditor.nodes import (
+from tests.simulation.auditor import values
+from tests.simulation.auditor.nodes import (
     MESSAGES,
     And,
     Arith,
@@ -37,7 +37,7 @@ from simulation.auditor.nodes import (
     free,
     has_now,
 )
-from simulation.auditor.parts import (
+from tests.simulation.auditor.parts import (
     Env,
     Test,
     Value,
@@ -49,8 +49,8 @@ from simulation.auditor.parts import (
     once,
     one_of,
 )
-from simulation.auditor.ranks import Counted, ranked, segments
-from simulation.auditor.spans import (
+from tests.simulation.auditor.ranks import Counted, ranked, segments
+from tests.simulation.auditor.spans import (
     ALL,
     COMPARE,
     FALSE,
@@ -66,7 +66,7 @@ from simulation.auditor.spans import (
     union_all,
     without,
 )
-from simulation.auditor.tables import Row, Tables
+from tests.simulation.auditor.tables import Row, Tables
 
 Resolve = Callable[[str, str], Node]
 """Gives the condition of another filter, by its owner ("" is the asker) and its name."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulation.auditor.findings import Finding
-from simulation.auditor.story import Point
+from tests.simulation.auditor.findings import Finding
+from tests.simulation.auditor.story import Point
 
 LAW = "set aside"
 PLANNED = "fired broken"

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from simulation.auditor.asides import Asides
-from simulation.auditor.borrowing import judge_borrowing
-from simulation.auditor.boxes import Boxes
-from simulation.auditor.came_in import Arrivals
-from simulation.auditor.deliveries import Deliveries
-from simulation.auditor.endings import judge_ending
-from simulation.auditor.findings import Finding
-from simulation.auditor.importance import Importance
-from simulation.auditor.lists import judge_lists
-from simulation.auditor.lives import Lives
-from simulation.auditor.matching import judge_matches
-from simulation.auditor.opinions import Opinions
-from simulation.auditor.phrases import judge_phrases
-from simulation.auditor.put_off import judge_put_off
-from simulation.auditor.releases import Releases
-from simulation.auditor.shelves import Desks
-from simulation.auditor.story import Entry, Known, Point, audiences_of, points
-from simulation.auditor.timelines import Timelines
-from simulation.auditor.views import judge_views
-from simulation.auditor.wishes import judge_wishes
+from tests.simulation.auditor.asides import Asides
+from tests.simulation.auditor.borrowing import judge_borrowing
+from tests.simulation.auditor.boxes import Boxes
+from tests.simulation.auditor.came_in import Arrivals
+from tests.simulation.auditor.deliveries import Deliveries
+from tests.simulation.auditor.endings import judge_ending
+from tests.simulation.auditor.findings import Finding
+from tests.simulation.auditor.importance import Importance
+from tests.simulation.auditor.lists import judge_lists
+from tests.simulation.auditor.lives import Lives
+from tests.simulation.auditor.matching import judge_matches
+from tests.simulation.auditor.opinions import Opinions
+from tests.simulation.auditor.phrases import judge_phrases
+from tests.simulation.auditor.put_off import judge_put_off
+from tests.simulation.auditor.releases import Releases
+from tests.simulation.auditor.shelves import Desks
+from tests.simulation.auditor.story import Entry, Known, Point, audiences_of, points
+from tests.simulation.auditor.timelines import Timelines
+from tests.simulation.auditor.views import judge_views
+from tests.simulation.auditor.wishes import judge_wishes
 
 
 class Auditor:

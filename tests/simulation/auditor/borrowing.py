@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from simulation.auditor.findings import Finding
-from simulation.auditor.lives import Life
-from simulation.auditor.story import Point
+from tests.simulation.auditor.findings import Finding
+from tests.simulation.auditor.lives import Life
+from tests.simulation.auditor.story import Point
 
 LAW = "borrowing"
 

@@ -15,13 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulation.auditor.came_in import message_id, says
-from simulation.auditor.findings import Finding, when
-from simulation.auditor.lives import Life
-from simulation.auditor.nodes import MESSAGES
-from simulation.auditor.shelves import Desks, root_of
-from simulation.auditor.story import Entry, Known, Point
-from simulation.auditor.timing import is_resting
+from tests.simulation.auditor.came_in import message_id, says
+from tests.simulation.auditor.findings import Finding, when
+from tests.simulation.auditor.lives import Life
+from tests.simulation.auditor.nodes import MESSAGES
+from tests.simulation.auditor.shelves import Desks, root_of
+from tests.simulation.auditor.story import Entry, Known, Point
+from tests.simulation.auditor.timing import is_resting
 
 LAW = "mailboxes"
 OURS = "$TapestryDelivered"

@@ -12,11 +12,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from simulation.auditor.findings import Finding, short, when
-from simulation.auditor.nodes import ANNOTATIONS, MESSAGES, SETS
-from simulation.auditor.story import Entry, Known, Point
-from simulation.auditor.tables import COLUMNS
-from simulation.auditor.values import words
+from tests.simulation.auditor.findings import Finding, short, when
+from tests.simulation.auditor.nodes import ANNOTATIONS, MESSAGES, SETS
+from tests.simulation.auditor.story import Entry, Known, Point
+from tests.simulation.auditor.tables import COLUMNS
+from tests.simulation.auditor.values import words
 
 LAW = "what came in"
 COPY = re.compile(r" copy:[0-9a-f]{32}\Z")

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulation.auditor.digests import is_in_flood, judge_digest
-from simulation.auditor.findings import Finding, when
-from simulation.auditor.lives import CLOSE, Life
-from simulation.auditor.plans import LAW, Plans
-from simulation.auditor.shelves import Desks, root_of
-from simulation.auditor.story import Entry, Known, Point
-from simulation.auditor.timing import HELD, is_resting
-from simulation.auditor.transmissions import Transmission, instant_told, read_transmission
+from tests.simulation.auditor.digests import is_in_flood, judge_digest
+from tests.simulation.auditor.findings import Finding, when
+from tests.simulation.auditor.lives import CLOSE, Life
+from tests.simulation.auditor.plans import LAW, Plans
+from tests.simulation.auditor.shelves import Desks, root_of
+from tests.simulation.auditor.story import Entry, Known, Point
+from tests.simulation.auditor.timing import HELD, is_resting
+from tests.simulation.auditor.transmissions import Transmission, instant_told, read_transmission
 
 RESTORED = 1 << 62
 """The position of what was sent, while nobody knows what a backup has brought back."""

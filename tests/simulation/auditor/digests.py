@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from simulation.auditor.findings import Finding
-from simulation.auditor.plans import LAW
-from simulation.auditor.transmissions import Transmission
+from tests.simulation.auditor.findings import Finding
+from tests.simulation.auditor.plans import LAW
+from tests.simulation.auditor.transmissions import Transmission
 
 MOST = 25
 """Messages that a digest has room for, those that have left a list among them."""

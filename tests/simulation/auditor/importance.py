@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from simulation.auditor.answers import truth_of
-from simulation.auditor.findings import Finding
-from simulation.auditor.lists import Key, compare, listed
-from simulation.auditor.lives import Life
-from simulation.auditor.nodes import ANNOTATIONS, MESSAGES
-from simulation.auditor.rules import meaning
-from simulation.auditor.shelves import Desks
-from simulation.auditor.spans import FOREVER, holds
-from simulation.auditor.story import Entry, Known, Point, Row
-from simulation.auditor.tables import Tables
-from simulation.auditor.timelines import Timelines
+from tests.simulation.auditor.answers import truth_of
+from tests.simulation.auditor.findings import Finding
+from tests.simulation.auditor.lists import Key, compare, listed
+from tests.simulation.auditor.lives import Life
+from tests.simulation.auditor.nodes import ANNOTATIONS, MESSAGES
+from tests.simulation.auditor.rules import meaning
+from tests.simulation.auditor.shelves import Desks
+from tests.simulation.auditor.spans import FOREVER, holds
+from tests.simulation.auditor.story import Entry, Known, Point, Row
+from tests.simulation.auditor.tables import Tables
+from tests.simulation.auditor.timelines import Timelines
 
 LAW = "importance"
 CARD = ("sender", "sender_name", "subject")

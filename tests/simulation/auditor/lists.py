@@ -14,12 +14,12 @@ from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from simulation.auditor.came_in import message_id
-from simulation.auditor.findings import EPOCH, Finding, when
-from simulation.auditor.lives import Life
-from simulation.auditor.nodes import MESSAGES
-from simulation.auditor.shelves import UNSURE, Desk, Desks, root_of
-from simulation.auditor.story import Entry, Known, Point
+from tests.simulation.auditor.came_in import message_id
+from tests.simulation.auditor.findings import EPOCH, Finding, when
+from tests.simulation.auditor.lives import Life
+from tests.simulation.auditor.nodes import MESSAGES
+from tests.simulation.auditor.shelves import UNSURE, Desk, Desks, root_of
+from tests.simulation.auditor.story import Entry, Known, Point
 
 LAW = "lists"
 PAGE = 50

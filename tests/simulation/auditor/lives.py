@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from simulation.auditor.story import Entry, Known, Point, audiences_of
+from tests.simulation.auditor.story import Entry, Known, Point, audiences_of
 
 Row = dict[str, Any]
 MEANING = ("tql", "t0", "live")

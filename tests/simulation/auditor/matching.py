@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from simulation.auditor.findings import Finding, instants, short, when
-from simulation.auditor.lives import Life
-from simulation.auditor.nodes import MESSAGES
-from simulation.auditor.spans import NONE, Spans, holds
-from simulation.auditor.story import Known, Point
-from simulation.auditor.timelines import Timelines, first_after, since_when
-from simulation.auditor.timing import HELD
+from tests.simulation.auditor.findings import Finding, instants, short, when
+from tests.simulation.auditor.lives import Life
+from tests.simulation.auditor.nodes import MESSAGES
+from tests.simulation.auditor.spans import NONE, Spans, holds
+from tests.simulation.auditor.story import Known, Point
+from tests.simulation.auditor.timelines import Timelines, first_after, since_when
+from tests.simulation.auditor.timing import HELD
 
 Row = dict[str, Any]
 LAW = "matches"

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from simulation.auditor.findings import Finding
-from simulation.auditor.nodes import ANNOTATIONS
-from simulation.auditor.story import Entry, Known, Point, Row
+from tests.simulation.auditor.findings import Finding
+from tests.simulation.auditor.nodes import ANNOTATIONS
+from tests.simulation.auditor.story import Entry, Known, Point, Row
 
 LAW = "opinions"
 ONE = ("vote", "priority")

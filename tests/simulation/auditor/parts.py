@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simulation.auditor.nodes import SETS, Column, Compare, Node, free, has_now
-from simulation.auditor.spans import ALL, NONE, UNKNOWN, Truth3, flip, meet, union
-from simulation.auditor.tables import Row
+from tests.simulation.auditor.nodes import SETS, Column, Compare, Node, free, has_now
+from tests.simulation.auditor.spans import ALL, NONE, UNKNOWN, Truth3, flip, meet, union
+from tests.simulation.auditor.tables import Row
 
 Env = dict[str, Row]
 """The rows that are bound, by their variables."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from simulation.auditor.findings import Finding
-from simulation.auditor.story import Entry, Point
+from tests.simulation.auditor.findings import Finding
+from tests.simulation.auditor.story import Entry, Point
 
 LAW = "phrases"
 

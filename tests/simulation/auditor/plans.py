@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-from simulation.auditor.findings import Finding, when
-from simulation.auditor.lives import Life
-from simulation.auditor.story import Entry, Known, Point
-from simulation.auditor.timing import HELD, shown_at
+from tests.simulation.auditor.findings import Finding, when
+from tests.simulation.auditor.lives import Life
+from tests.simulation.auditor.story import Entry, Known, Point
+from tests.simulation.auditor.timing import HELD, shown_at
 
 LAW = "deliveries"
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from simulation.auditor.findings import Finding, when
-from simulation.auditor.story import Entry, Known, Point
-from simulation.auditor.timing import MINUTE, is_resting, shown_at
+from tests.simulation.auditor.findings import Finding, when
+from tests.simulation.auditor.story import Entry, Known, Point
+from tests.simulation.auditor.timing import MINUTE, is_resting, shown_at
 
 LAW = "put off"
 

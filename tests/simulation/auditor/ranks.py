@@ -6,8 +6,8 @@ from collections import Counter
 from fractions import Fraction
 from typing import Any
 
-from simulation.auditor.nodes import Aggregate
-from simulation.auditor.spans import FOREVER, Spans, meet, union_all
+from tests.simulation.auditor.nodes import Aggregate
+from tests.simulation.auditor.spans import FOREVER, Spans, meet, union_all
 
 Counted = tuple[Any, Spans]
 """A value, and when it counts."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from simulation.auditor.nodes import (
+from tests.simulation.auditor.nodes import (
     ANNOTATIONS,
     MESSAGES,
     Aggregate,

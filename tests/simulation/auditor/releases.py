@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from simulation.auditor.deliveries import Deliveries
-from simulation.auditor.findings import Finding, when
-from simulation.auditor.lives import Life
-from simulation.auditor.story import Point, Row
+from tests.simulation.auditor.deliveries import Deliveries
+from tests.simulation.auditor.findings import Finding, when
+from tests.simulation.auditor.lives import Life
+from tests.simulation.auditor.story import Point, Row
 
 LAW = "releases"
 

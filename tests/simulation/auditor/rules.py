@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from simulation.auditor.nodes import And, Node, Not, Or
-from simulation.auditor.reader import read
+from tests.simulation.auditor.nodes import And, Node, Not, Or
+from tests.simulation.auditor.reader import read
 
 COUNTED = {
     **dict.fromkeys(("per vote", "for each vote"), "votes"),

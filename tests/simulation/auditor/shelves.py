@@ -11,8 +11,8 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from simulation.auditor.findings import EPOCH
-from simulation.auditor.story import Entry, Known, Point, audiences_of
+from tests.simulation.auditor.findings import EPOCH
+from tests.simulation.auditor.story import Entry, Known, Point, audiences_of
 
 
 class _Unsure:

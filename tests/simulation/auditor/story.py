@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulation.auditor.nodes import ANNOTATIONS, MESSAGES
+from tests.simulation.auditor.nodes import ANNOTATIONS, MESSAGES
 
 Entry = dict[str, Any]
 Row = dict[str, Any]

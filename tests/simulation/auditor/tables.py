@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import Any
 
-from simulation.auditor.nodes import ANNOTATIONS, MESSAGES, SETS
-from simulation.auditor.spans import FOREVER, Spans
+from tests.simulation.auditor.nodes import ANNOTATIONS, MESSAGES, SETS
+from tests.simulation.auditor.spans import FOREVER, Spans
 
 Row = dict[str, Any]
 COLUMNS = {

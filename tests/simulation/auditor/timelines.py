@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulation.auditor.answers import answer
-from simulation.auditor.nodes import (
+from tests.simulation.auditor.answers import answer
+from tests.simulation.auditor.nodes import (
     ANNOTATIONS,
     MESSAGES,
     Binding,
@@ -14,10 +14,10 @@ from simulation.auditor.nodes import (
     Top,
     walk,
 )
-from simulation.auditor.reader import read
-from simulation.auditor.spans import NONE, Spans, holds, union
-from simulation.auditor.story import Known
-from simulation.auditor.tables import Tables
+from tests.simulation.auditor.reader import read
+from tests.simulation.auditor.spans import NONE, Spans, holds, union
+from tests.simulation.auditor.story import Known
+from tests.simulation.auditor.tables import Tables
 
 Timeline = dict[str, Spans]
 Signature = tuple[int, int, int]

@@ -13,8 +13,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from simulation.auditor.findings import EPOCH
-from simulation.auditor.story import Entry
+from tests.simulation.auditor.findings import EPOCH
+from tests.simulation.auditor.story import Entry
 
 MINUTE = 60_000_000
 HELD = 1 << 62

@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from simulation.auditor.findings import EPOCH
-from simulation.auditor.story import Entry
+from tests.simulation.auditor.findings import EPOCH
+from tests.simulation.auditor.story import Entry
 
 _KEY = re.compile(r"<?([0-9a-f]{32})-(\d+)(?:-(\d+))?(-flood|-note)?(?:\.[0-9a-f]{32}@[^>]*>?)?\Z")
 _LINK = re.compile(r"^  (https?://\S*/message/\?\S*)", re.MULTILINE)

@@ -13,9 +13,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from simulation.auditor.findings import Finding, when
-from simulation.auditor.story import Entry, Point, points
-from simulation.auditor.transmissions import read_transmission
+from tests.simulation.auditor.findings import Finding, when
+from tests.simulation.auditor.story import Entry, Point, points
+from tests.simulation.auditor.transmissions import read_transmission
 
 LAW = "two worlds"
 CLOSE = 10_000

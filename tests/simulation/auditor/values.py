@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
-from simulation.auditor.spans import COMPARE
+from tests.simulation.auditor.spans import COMPARE
 
 
 @lru_cache(maxsize=1 << 14)

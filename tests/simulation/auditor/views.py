@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from simulation.auditor.findings import Finding
-from simulation.auditor.lists import PAGE, is_muted
-from simulation.auditor.lives import Life
-from simulation.auditor.nodes import MESSAGES
-from simulation.auditor.shelves import Desks
-from simulation.auditor.spans import holds
-from simulation.auditor.story import Entry, Known, Point
-from simulation.auditor.timelines import Timelines
+from tests.simulation.auditor.findings import Finding
+from tests.simulation.auditor.lists import PAGE, is_muted
+from tests.simulation.auditor.lives import Life
+from tests.simulation.auditor.nodes import MESSAGES
+from tests.simulation.auditor.shelves import Desks
+from tests.simulation.auditor.spans import holds
+from tests.simulation.auditor.story import Entry, Known, Point
+from tests.simulation.auditor.timelines import Timelines
 
 LAW = "searches and feeds"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from simulation.auditor.findings import Finding
-from simulation.auditor.story import Entry, Point
+from tests.simulation.auditor.findings import Finding
+from tests.simulation.auditor.story import Entry, Point
 
 LAW = "wishes"
 DONE = 302

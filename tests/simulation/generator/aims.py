@@ -10,7 +10,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
-from simulation.coverage import EVENTS, Scene, features
+from tests.simulation.coverage import EVENTS, Scene, features
 
 GOLDEN = 0.6180339887498949
 """Steps of this part of a circle divide it evenly, however many there are."""

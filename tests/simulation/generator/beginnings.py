@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulation import browsers
-from simulation.generator import people
-from simulation.generator.cast import Cast
-from simulation.generator.doings import TIMELINESS, filter_rows
+from tests.simulation import browsers
+from tests.simulation.generator import people
+from tests.simulation.generator.cast import Cast
+from tests.simulation.generator.doings import TIMELINESS, filter_rows
 
 KEPT = (
     "from joe or from mary or from bill",

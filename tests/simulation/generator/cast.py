@@ -6,9 +6,9 @@ import random
 from collections import Counter
 from typing import Any
 
-from simulation.generator.aims import Aims
-from simulation.generator.mail import Mail
-from simulation.world import CrashedError, OrderFailedError, World
+from tests.simulation.generator.aims import Aims
+from tests.simulation.generator.mail import Mail
+from tests.simulation.world import CrashedError, OrderFailedError, World
 
 PEOPLE = {"alice": "mary@x.org", "bob": "bill@y.org", "Joe": "joe@x.org"}
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Europe/Berlin")
@@ -164,7 +164,7 @@ class Cast:
 
     def note_filters(self, how: str, changed: set[int], **more: Any) -> None:
         """Write down what became of filters: of those changed, and of those that refer to them."""
-        from simulation.generator.doings import filter_rows
+        from tests.simulation.generator.doings import filter_rows
 
         rows = {row["key"]: row for row in filter_rows(self)}
         for key in sorted(self.filters.keys() - rows.keys()):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from simulation.generator import people
-from simulation.generator.cast import Cast
-from simulation.generator.doings import TIMELINESS, filter_rows
-from simulation.settling import run_task
-from simulation.tasks import Task
-from simulation.world import HOUR
+from tests.simulation.generator import people
+from tests.simulation.generator.cast import Cast
+from tests.simulation.generator.doings import TIMELINESS, filter_rows
+from tests.simulation.settling import run_task
+from tests.simulation.tasks import Task
+from tests.simulation.world import HOUR
 
 Row = dict[str, Any]
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from simulation.generator.cast import Cast
-from simulation.world import MINUTE, SECOND, World
+from tests.simulation.generator.cast import Cast
+from tests.simulation.world import MINUTE, SECOND, World
 
 ACTIONS = (
     "done",

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from simulation.generator import desk, texts
-from simulation.generator.aims import best
-from simulation.generator.cast import Cast
-from simulation.generator.rare import rarest
-
 from tapestry.query.phrases.catalogue import KINDS
+from tests.simulation.generator import desk, texts
+from tests.simulation.generator.aims import best
+from tests.simulation.generator.cast import Cast
+from tests.simulation.generator.rare import rarest
 
 TIMELINESS = (
     "",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from simulation.generator import texts
-from simulation.generator.cast import Cast
+from tests.simulation.generator import texts
+from tests.simulation.generator.cast import Cast
 
 WEIGHTS = (-10, -3, -2, -1, 1, 1, 2, 3, 5, 10)
 

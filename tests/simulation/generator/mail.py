@@ -8,10 +8,9 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 from typing import Any
 
-from simulation.world import DAY, HOUR, MINUTE
-from support.generators.rows import GROUPS, PEOPLE, SUBJECTS
-
 from tapestry.core.clock import to_datetime
+from tests.simulation.world import DAY, HOUR, MINUTE
+from tests.support.generators.rows import GROUPS, PEOPLE, SUBJECTS
 
 NAMES = {"joe@x.org": "Joe", "mary@x.org": "Mary Jones", "bill@y.org": "Bill"}
 BODIES = ("Spark", "the index, again", "x", "äpfel und birnen; spark index", "b a")

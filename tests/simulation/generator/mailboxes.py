@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from simulation import sources
-from simulation.generator import doings
-from simulation.generator.cast import Cast
-from simulation.mailboxes import Folder, Mailbox, Mailboxes, Stored, contents
-from simulation.settling import run_task
-from simulation.tasks import Task
+from tests.simulation import sources
+from tests.simulation.generator import doings
+from tests.simulation.generator.cast import Cast
+from tests.simulation.mailboxes import Folder, Mailbox, Mailboxes, Stored, contents
+from tests.simulation.settling import run_task
+from tests.simulation.tasks import Task
 
 FLAGS = ((), (), (), ("\\Seen",), ("\\Flagged",), ("\\Answered", "$todo"), ("\\Seen", "later"))
 EVERY = ("60", "300")

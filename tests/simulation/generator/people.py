@@ -6,11 +6,10 @@ from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from simulation.generator import pieces
-from simulation.generator.cast import ZONES, Cast
-from simulation.generator.doings import TIMELINESS, filter_rows
-
 from tapestry.core.clock import to_datetime
+from tests.simulation.generator import pieces
+from tests.simulation.generator.cast import ZONES, Cast
+from tests.simulation.generator.doings import TIMELINESS, filter_rows
 
 
 def regroup(cast: Cast) -> None:

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from simulation.generator.cast import Cast
-from simulation.generator.changes import edit
-from simulation.generator.doings import annotate, filter_rows
-from simulation.generator.rare import rarest
-from simulation.settling import run_task
-from simulation.tasks import Task
-from simulation.world import DAY, HOUR, SECOND
+from tests.simulation.generator.cast import Cast
+from tests.simulation.generator.changes import edit
+from tests.simulation.generator.doings import annotate, filter_rows
+from tests.simulation.generator.rare import rarest
+from tests.simulation.settling import run_task
+from tests.simulation.tasks import Task
+from tests.simulation.world import DAY, HOUR, SECOND
 
 _LATER = "a.msgid = m.msgid AND a.kind = 'tag' AND a.value = 'later'"
 _VOTE = "a.msgid = m.msgid AND a.kind = 'vote'"
@@ -290,7 +290,7 @@ def stumble(cast: Cast) -> None:
 
 
 def bring(cast: Cast, size: int = 0) -> None:
-    from simulation.generator.schedule import bring_mail
+    from tests.simulation.generator.schedule import bring_mail
 
     bring_mail(cast, size)
 

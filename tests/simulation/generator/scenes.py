@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simulation.generator import beginnings, changes, people
-from simulation.generator.cast import Cast
-from simulation.generator.desk import act
-from simulation.generator.trouble import AT
-from simulation.settling import run_task
-from simulation.tasks import Task
-from simulation.world import HOUR, MINUTE, SECOND
+from tests.simulation.generator import beginnings, changes, people
+from tests.simulation.generator.cast import Cast
+from tests.simulation.generator.desk import act
+from tests.simulation.generator.trouble import AT
+from tests.simulation.settling import run_task
+from tests.simulation.tasks import Task
+from tests.simulation.world import HOUR, MINUTE, SECOND
 
 LANES = ("filters.tick", "filters.own_windows", "filters.unproven_windows")
 QUEUES = ("mail", "outbound")

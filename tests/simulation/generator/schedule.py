@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
-from simulation import looking, observations
-from simulation.generator import (
+from tests.simulation import looking, observations
+from tests.simulation.generator import (
     beginnings,
     changes,
     desk,
@@ -20,11 +20,11 @@ from simulation.generator import (
     trouble,
     upkeep,
 )
-from simulation.generator.aims import best
-from simulation.generator.cast import Cast
-from simulation.settling import run_task, settle
-from simulation.tasks import BEATS, Task
-from simulation.world import DAY, HOUR, MINUTE, NO_FAULT, SECOND, World
+from tests.simulation.generator.aims import best
+from tests.simulation.generator.cast import Cast
+from tests.simulation.settling import run_task, settle
+from tests.simulation.tasks import BEATS, Task
+from tests.simulation.world import DAY, HOUR, MINUTE, NO_FAULT, SECOND, World
 
 SETTLED = 25
 """Steps between two settled points, about."""

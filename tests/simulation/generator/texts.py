@@ -12,15 +12,14 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from simulation.world import BEGIN, DAY, HOUR, MINUTE
-from support.generators.random_filters import _Limits, _Writer
-
 from tapestry.core.clock import to_datetime
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.printer import print_tql
+from tests.simulation.world import BEGIN, DAY, HOUR, MINUTE
+from tests.support.generators.random_filters import _Limits, _Writer
 
 _SLOT = re.compile(r"{(\w+)(?::([^}]*))?}")
 _NAMES = (

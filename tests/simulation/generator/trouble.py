@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from simulation.generator.cast import Cast
-from simulation.settling import run_task
-from simulation.tasks import Task
-from simulation.world import DAY, HOUR, MINUTE, SECOND
+from tests.simulation.generator.cast import Cast
+from tests.simulation.settling import run_task
+from tests.simulation.tasks import Task
+from tests.simulation.world import DAY, HOUR, MINUTE, SECOND
 
 AT = (1, 2, 3, 4, 5, 7, 9, 12, 16, 22)
 """At which write, or statement, of the next order something goes wrong."""

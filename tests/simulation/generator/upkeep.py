@@ -6,11 +6,11 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from simulation.generator import pieces
-from simulation.generator.cast import Cast
-from simulation.settling import run_task
-from simulation.tasks import Task
-from simulation.world import DAY, NO_FAULT, CrashedError, OrderFailedError
+from tests.simulation.generator import pieces
+from tests.simulation.generator.cast import Cast
+from tests.simulation.settling import run_task
+from tests.simulation.tasks import Task
+from tests.simulation.world import DAY, NO_FAULT, CrashedError, OrderFailedError
 
 EARLY = 100
 """Steps in which nothing is forgotten: much cannot be judged any more after that."""

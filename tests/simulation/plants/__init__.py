@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulation.plants import listing, mailing, running, sending, showing, storing
-from simulation.plants.plant import Plant
+from tests.simulation.plants import listing, mailing, running, sending, showing, storing
+from tests.simulation.plants.plant import Plant
 
 PLANTS: dict[str, Plant] = {
     planted.name: planted

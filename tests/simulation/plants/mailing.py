@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulation.plants.plant import Plant
+from tests.simulation.plants.plant import Plant
 
 FOLDER, SESSION = "tapestry.ingest.imap.folder", "tapestry.ingest.imap.session"
 PUT, FOLDERS = "tapestry.deliver.ways.mailbox", "tapestry.deliver.imap.folders"

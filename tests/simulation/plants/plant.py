@@ -56,7 +56,7 @@ def planting(planted: Plant) -> Callable[[], None]:
     """Return what is called in each process of a site."""
 
     def planting() -> None:
-        from simulation import site_process
+        from tests.simulation import site_process
 
         site_process.MOST_SECONDS = SECONDS
         plant(planted)

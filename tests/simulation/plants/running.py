@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulation.plants.plant import Plant
+from tests.simulation.plants.plant import Plant
 
 PLANTS = (
     Plant(

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from support.oracle_values import cell
-from support.standing import retracted
 
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_audiences
 from tapestry.tables.rows import arrow_schema
+from tests.support.oracle_values import cell
+from tests.support.standing import retracted
 
 
 class NaiveLookup:

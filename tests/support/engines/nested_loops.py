@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import product
 
-from support.oracle import Data
-from support.oracle_values import Row, cell, compare, has, like, some
-from support.standing import stands
-
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.query.tree import nodes as n
+from tests.support.oracle import Data
+from tests.support.oracle_values import Row, cell, compare, has, like, some
+from tests.support.standing import stands
 
 
 def answer(query: n.CheckedQuery, data: Data, audiences: Collection[str], t: int) -> set[str]:

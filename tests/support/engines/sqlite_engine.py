@@ -10,10 +10,10 @@ from itertools import groupby
 import pyarrow.parquet as pq
 from sqlglot import exp
 from sqlglot.dialects.sqlite import SQLite
-from support.oracle_values import cell
-from support.standing import retracted
 
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
+from tests.support.oracle_values import cell
+from tests.support.standing import retracted
 
 
 def matches(value, regex):

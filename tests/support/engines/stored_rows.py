@@ -1,12 +1,11 @@
 """Rows given as dicts, in real tables: a window reads them as the product does."""
 
-from support.engines.memory_index import DictRows
-
 from tapestry.core.schema import COLUMNS
 from tapestry.predicate_index.probe import SnapshotRows
 from tapestry.tables.delta.commit import commit
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.rows import ordered
+from tests.support.engines.memory_index import DictRows
 
 
 class StoredRows:

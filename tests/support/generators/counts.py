@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from support.generators.rows import LAST, TEXTS
-from support.generators.terms import TRUE, column, conjoin, disjoin, integer, number, text
 
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
 from tapestry.query.tree import nodes as n
+from tests.support.generators.rows import LAST, TEXTS
+from tests.support.generators.terms import TRUE, column, conjoin, disjoin, integer, number, text
 
 
 class Counts:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 
 from hypothesis import strategies as st
-from support import oracle
-from support.generators.counts import Counts
-from support.generators.rows import (
+
+from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES, Type
+from tapestry.query.tree import nodes as n
+from tests.support import oracle
+from tests.support.generators.counts import Counts
+from tests.support.generators.rows import (
     DELAYS,
     LAST,
     PATTERNS,
@@ -22,11 +25,8 @@ from support.generators.rows import (
     data,
     schedules,
 )
-from support.generators.terms import NULL, column, conjoin, disjoin, integer, number, text
-from support.oracle import Data
-
-from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES, Type
-from tapestry.query.tree import nodes as n
+from tests.support.generators.terms import NULL, column, conjoin, disjoin, integer, number, text
+from tests.support.oracle import Data
 
 
 @dataclass(frozen=True)

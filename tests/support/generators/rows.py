@@ -9,10 +9,10 @@ later" meets another event as often as not.
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from support.oracle import Data
-from support.oracle_values import Row
 
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, RETRACTION
+from tests.support.oracle import Data
+from tests.support.oracle_values import Row
 
 LAST = 12  # the newest ts of a table
 MSGIDS = tuple(f"m{i}" for i in range(8))

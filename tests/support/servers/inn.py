@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from support.paths import ROOT
 
 from tapestry.core.processes.child_process import free_port
+from tests.support.paths import ROOT
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)

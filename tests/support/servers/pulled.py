@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from support.kept_memory import KeptMemory
-
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.pull import pull_account
+from tests.support.kept_memory import KeptMemory
 
 
 def pulled(account, places, target, memory=None):

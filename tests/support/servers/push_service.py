@@ -12,7 +12,8 @@ import http_ece
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from py_vapid import jwt
-from support.servers.http_recorder import Request
+
+from tests.support.servers.http_recorder import Request
 
 
 def _text(data: bytes) -> str:

@@ -12,9 +12,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from support.paths import ROOT
 
 from tapestry.core.processes.child_process import free_port
+from tests.support.paths import ROOT
 
 
 @dataclass

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from support.paths import ROOT
-
 from tapestry.core.processes.child_process import free_port
+from tests.support.paths import ROOT
 
 LARGE = 8 * 1024 * 1024
 """Bytes: more than the sockets of both sides buffer."""
@@ -41,7 +40,7 @@ def main(port: int) -> None:
 def running_web() -> Iterator[Callable[..., socket.socket]]:
     """Run it; yield what connects and sends bytes."""
     port = free_port()
-    code = "import sys; sys.path[:0] = ['tests', '.']; from support.servers import web; "
+    code = "import sys; sys.path.insert(0, '.'); from tests.support.servers import web; "
     code += "web.main(int(sys.argv[1]))"
     argv = [sys.executable, "-c", code, str(port)]
     with _running(argv, port) as connect:

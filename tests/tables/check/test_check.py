@@ -9,8 +9,6 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from support.clocks import FileClock
-from support.damaged_data import MESSAGES, append, build, files, forget_what_is_known, strike
 
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.mirror import is_mirror, mirror_of
@@ -27,6 +25,8 @@ from tapestry.tables.read.messages import message
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import Cursor, append_messages, cursor_of
 from tapestry.tables.write.compact import compact
+from tests.support.clocks import FileClock
+from tests.support.damaged_data import MESSAGES, append, build, files, forget_what_is_known, strike
 
 
 @pytest.fixture(scope="module")

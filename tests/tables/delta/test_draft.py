@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
-from support.clocks import MemoryClock
 
 from tapestry.core.message import Message
 from tapestry.core.schema import MESSAGES
@@ -33,6 +32,7 @@ from tapestry.tables.write.append import Cursor, append_messages
 from tapestry.tables.write.compact import compact
 from tapestry.tables.write.publish import publish
 from tapestry.tables.write.staging import Staging
+from tests.support.clocks import MemoryClock
 
 PARTS = ("delta/draft", "delta/commit")
 """What runs from the link on, beside the file of who commits."""

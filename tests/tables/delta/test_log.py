@@ -9,7 +9,6 @@ import deltalake
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.clocks import MemoryClock
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
@@ -19,6 +18,7 @@ from tapestry.tables.delta.data_files import DataFile
 from tapestry.tables.delta.log import Tables, newest_instant, snapshot
 from tapestry.tables.rows import arrow_schema
 from tapestry.tables.write.append import append_messages
+from tests.support.clocks import MemoryClock
 
 
 @pytest.fixture

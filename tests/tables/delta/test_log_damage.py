@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from deltalake import DeltaTable
-from support.clocks import MemoryClock
 
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.mirror import mirrors_of
@@ -17,6 +16,7 @@ from tapestry.tables.delta import log_check, log_entry, log_state
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import Cursor, append_messages, cursor_of
 from tapestry.tables.write.compact import compact
+from tests.support.clocks import MemoryClock
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import shutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.clocks import MemoryClock
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
@@ -20,6 +19,7 @@ from tapestry.tables.forget.forget import forget
 from tapestry.tables.rows import stamped, to_arrow
 from tapestry.tables.write.append import Cursor, append_messages, cursor_of
 from tapestry.tables.write.compact import compact
+from tests.support.clocks import MemoryClock
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.clocks import MemoryClock
 
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
@@ -24,6 +23,7 @@ from tapestry.tables.read.find import by_key
 from tapestry.tables.read.messages import message
 from tapestry.tables.write.append import append_messages
 from tapestry.tables.write.compact import compact
+from tests.support.clocks import MemoryClock
 
 
 def forget_what_is_known():

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from support.clocks import MemoryClock
-
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.forget.belongings import annotations_by, messages_of
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_annotations, append_messages
+from tests.support.clocks import MemoryClock
 
 OURS, OTHERS = "user:terry", ("public", "group:parc", "user:terryx")
 

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 
 import pyarrow.parquet as pq
 import pytest
-from support.clocks import MemoryClock
 
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.delta.log import Tables, snapshot
@@ -17,6 +16,7 @@ from tapestry.tables.read.messages import copies, message
 from tapestry.tables.read.originals import Original, original
 from tapestry.tables.write.append import Cursor, append_annotations, append_messages, cursor_of
 from tapestry.tables.write.compact import compact
+from tests.support.clocks import MemoryClock
 
 MINE, THEIRS = "user:joe", "public"
 EVERYBODY = (MINE, THEIRS)

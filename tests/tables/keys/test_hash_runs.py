@@ -9,7 +9,6 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.clocks import FileClock, MemoryClock
 
 from tapestry.core.files.file_lock import file_lock
 from tapestry.core.message import Message
@@ -18,6 +17,7 @@ from tapestry.tables.keys import hash_runs
 from tapestry.tables.read.find import ReadLimit, by_key, by_time
 from tapestry.tables.write.append import append_messages
 from tapestry.tables.write.compact import compact
+from tests.support.clocks import FileClock, MemoryClock
 
 COLUMNS = ["msgid", "inreplyto", "ts", "audience"]
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tapestry.core import sorted_hashes
 from tapestry.core.errors import TapestryError
+from tapestry.core.files import sorted_hashes
 from tapestry.core.files.checksummed_file import ChecksummedFile
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.sorted_hashes import hash_texts
-from tapestry.core.files import sorted_hashes
 from tapestry.core.files.mirror import mirror_of
 from tapestry.tables.keys.runs import Runs
-from tapestry.tables.keys.tombstones import add_tombstones
-from tapestry.tables.keys.tombstones import find_tombstones
-from tapestry.tables.keys.tombstones import tombstone_directories
+from tapestry.tables.keys.tombstones import add_tombstones, find_tombstones, tombstone_directories
 
 AUDIENCE = "user:joe"
 

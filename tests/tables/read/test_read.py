@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from support.clocks import MemoryClock
 
 from tapestry.core.clock import MINUTE
 from tapestry.core.message import Annotation, Message
@@ -22,6 +21,7 @@ from tapestry.tables.read.find import by_key
 from tapestry.tables.read.messages import Card, annotations_on, cards, copies, lookup, message
 from tapestry.tables.read.originals import Original, original
 from tapestry.tables.write.append import append_annotations, append_messages
+from tests.support.clocks import MemoryClock
 
 PUBLIC = ("public",)
 JOE = ("public", "user:joe")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from support.clocks import MemoryClock
-
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.recent_names import Names, recent_names
 from tapestry.tables.write.append import append_annotations, append_messages
 from tapestry.tables.write.compact import compact
+from tests.support.clocks import MemoryClock
 
 PUBLIC = ("public",)
 

@@ -1,9 +1,6 @@
 """The rows of annotations with when they were taken back, read from the tables without a scan."""
 
 import pytest
-from support.clocks import MemoryClock
-from support.standing import retracted
-from support.work import counted
 
 from tapestry.core.clock import BEGINNING, NEVER
 from tapestry.core.message import Annotation
@@ -16,6 +13,9 @@ from tapestry.tables.keys.hash_runs import extend_index
 from tapestry.tables.read import retractions
 from tapestry.tables.write.append import append_annotations
 from tapestry.tables.write.compact import compact_small_files
+from tests.support.clocks import MemoryClock
+from tests.support.standing import retracted
+from tests.support.work import counted
 
 COLUMNS = {"annid", "audience", "kind", RETRACTED}
 

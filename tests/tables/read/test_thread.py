@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.clocks import MemoryClock
-from support.engines.sqlite_engine import SqliteEngine
 
 from tapestry.core.message import Message
 from tapestry.query.context import Context
-from tapestry.run.ask import ask
-from tapestry.run.ask import Question
+from tapestry.run.ask import Question, ask
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import lookup
 from tapestry.tables.read.thread import DEEPEST, HIGHEST, LARGEST, thread
 from tapestry.tables.write.append import append_messages
+from tests.support.clocks import MemoryClock
+from tests.support.engines.sqlite_engine import SqliteEngine
 
 PUBLIC = ("public",)
 NAMES = [f"m{n}" for n in range(6)]

@@ -8,8 +8,6 @@ from contextlib import contextmanager
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.append_steps import acting_after
-from support.clocks import MemoryClock
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Annotation, Message
@@ -23,6 +21,8 @@ from tapestry.tables.write.append import (
     append_messages,
     cursor_of,
 )
+from tests.support.append_steps import acting_after
+from tests.support.clocks import MemoryClock
 
 PUBLIC = ("public",)
 

@@ -7,13 +7,13 @@ import multiprocessing
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from support.clocks import FileClock, MemoryClock
 
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables, newest_instant, snapshot
 from tapestry.tables.write import compact as compaction
 from tapestry.tables.write.append import Cursor, advance_watermark, append_messages, cursor_of
 from tapestry.tables.write.compact import Compaction, compact, compact_small_files, drop_old_files
+from tests.support.clocks import FileClock, MemoryClock
 
 ROUNDS = 20
 

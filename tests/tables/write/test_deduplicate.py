@@ -7,14 +7,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.append_steps import STEPS, acting_after
-from support.clocks import MemoryClock
 
 from tapestry.core.message import Message
-from tapestry.identity.content import content_hash
-from tapestry.identity.content import copy_key
-from tapestry.identity.content import is_copy
-from tapestry.identity.content import message_id_of
+from tapestry.identity.content import content_hash, copy_key, is_copy, message_id_of
 from tapestry.ingest.parse import parse
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.forget.forget import forget
@@ -26,6 +21,8 @@ from tapestry.tables.read.thread import thread
 from tapestry.tables.write.append import Cursor, append_messages, cursor_of
 from tapestry.tables.write.publish import publish
 from tapestry.tables.write.staging import Staging
+from tests.support.append_steps import STEPS, acting_after
+from tests.support.clocks import MemoryClock
 
 PUBLIC = ("public",)
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from support.clocks import MemoryClock
-
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import copies
 from tapestry.tables.read.originals import Original, original
 from tapestry.tables.write.append import append_messages
+from tests.support.clocks import MemoryClock
 
 FLAGGED = Original(b"Subject: new", ("no date",), ("\\Flagged", "todo"))
 OLD = Original(b"Subject: old", ("no date",))

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from support.clocks import MemoryClock
 
 from tapestry.identity.list_footers import without_footers
 from tapestry.identity.other_parts import other_parts
 from tapestry.ingest.parse import parse
-from tapestry.mime.sections import MOST_DELIMITERS
-from tapestry.mime.sections import MOST_PARTS
+from tapestry.mime.sections import MOST_DELIMITERS, MOST_PARTS
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
 from tapestry.tables.write.publish import publish
 from tapestry.tables.write.staging import Staging
+from tests.support.clocks import MemoryClock
 
 HEAD = "Message-ID: <a@x.org>\nFrom: Joe <joe@x.org>\nSubject: Invoice\nMIME-Version: 1.0\n"
 TEXT = "Please pay at noon.\nSee https://x.org/pay for more.\n"

@@ -9,7 +9,6 @@ import signal
 
 import pyarrow.parquet as pq
 import pytest
-from support.clocks import FileClock, MemoryClock
 
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.errors import TapestryError
@@ -31,6 +30,7 @@ from tapestry.tables.write.append import (
 from tapestry.tables.write.compact import compact
 from tapestry.tables.write.publish import publish
 from tapestry.tables.write.staging import Staging, drop_abandoned
+from tests.support.clocks import FileClock, MemoryClock
 
 processes = multiprocessing.get_context("forkserver")
 

@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from support.clocks import MemoryClock
 
 from tapestry.core.message import Message
 from tapestry.core.schema import MESSAGES
-from tapestry.ingest.parse import received_of
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.find import by_time
 from tapestry.tables.write.append import append_messages
 from tapestry.tables.write.compact import compact
+from tests.support.clocks import MemoryClock
 
 
 @pytest.fixture

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.import_worker import Worker
 
 from filters.authoring import tasks
+from tests.support.import_worker import Worker
 
 
 @pytest.fixture

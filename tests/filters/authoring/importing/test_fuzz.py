@@ -6,7 +6,6 @@ from contextlib import suppress
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.gmail_file import gmail
 
 from filters.authoring.importing.entries import UnreadableFileError
 from filters.authoring.importing.files import read_file
@@ -14,6 +13,7 @@ from filters.authoring.importing.gmail import translated
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
+from tests.support.gmail_file import gmail
 
 CONTEXT = Context("me", ("me@x.org",), now=1_700_000_000_000_000)
 

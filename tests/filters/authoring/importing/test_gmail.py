@@ -7,15 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.datadriven import Case
-from support.gmail_file import gmail
-from support.paths import FIXTURES
 
 from filters.authoring.importing.entries import Entry, UnreadableFileError
 from filters.authoring.importing.files import read_file
 from filters.authoring.importing.gmail import translated
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
+from tests.support.datadriven import Case
+from tests.support.gmail_file import gmail
+from tests.support.paths import FIXTURES
 
 CONTEXT = Context("me", ("me@x.org",), now=1_700_000_000_000_000)
 

@@ -9,7 +9,6 @@ from html import unescape
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from support.gmail_file import gmail
 
 from filters.authoring import lifecycle
 from filters.authoring.importing.entries import UnreadableFileError
@@ -17,6 +16,7 @@ from filters.authoring.importing.files import LARGEST, read_file
 from filters.authoring.models import Filter
 from filters.people.models import User
 from tapestry.core.clock import DAY, wall_clock
+from tests.support.gmail_file import gmail
 
 SignIn = Callable[[User], Client]
 

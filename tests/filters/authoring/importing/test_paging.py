@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
-from support.gmail_file import FEED
 
 from filters.authoring import lifecycle
 from filters.authoring.importing import imports
@@ -29,6 +28,7 @@ from filters.authoring.importing.paging import (
 from filters.authoring.models import Filter
 from filters.people.models import User
 from tapestry.query.context import Context
+from tests.support.gmail_file import FEED
 
 SignIn = Callable[[User], Client]
 

@@ -8,8 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.datadriven import Case
-from support.paths import FIXTURES
 
 from filters.authoring.importing import sieve
 from filters.authoring.importing.entries import Entry, UnreadableFileError
@@ -18,6 +16,8 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.limits import MAX_BYTES
 from tapestry.query.tree.printer import print_tql
+from tests.support.datadriven import Case
+from tests.support.paths import FIXTURES
 
 SIEVE = """require ["fileinto", "vnd.strange"];  # of 2019
 if anyof (header :contains "Subject" ["[plans]", "50%"],

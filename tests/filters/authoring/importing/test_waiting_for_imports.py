@@ -10,15 +10,15 @@ from html import unescape
 import pytest
 import redis
 from django.test import Client
-from support.gmail_file import gmail
-from support.import_worker import Worker
-from support.set_asides import Planted
 
 from filters.authoring.importing import imports
 from filters.authoring.models import Filter
 from filters.authoring.views.waiting import PATIENCE
 from filters.people.models import User
 from filters.runs.models import SetAside
+from tests.support.gmail_file import gmail
+from tests.support.import_worker import Worker
+from tests.support.set_asides import Planted
 
 SignIn = Callable[[User], Client]
 

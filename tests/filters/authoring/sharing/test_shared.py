@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.live_filters import arrive
 
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
@@ -17,6 +16,7 @@ from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs import rounds
 from tapestry.tables.delta.log import Tables
+from tests.support.live_filters import arrive
 
 SignIn = Callable[[User], Client]
 

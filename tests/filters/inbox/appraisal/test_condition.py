@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from support.engines.nested_loops import holds as judged
 
 from filters.inbox.appraisal.condition import holds
 from filters.inbox.models import Card
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
+from tests.support.engines.nested_loops import holds as judged
 
 CARDS = [
     Card(sender=sender, sender_name=name, subject=subject, received=at, ts=at, date=at, msgid="m")

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
-from support.live_filters import arrive, vote
-from support.set_asides import Planted
 
 from filters.authoring.models import Filter
 from filters.inbox.appraisal import order, upkeep
@@ -27,6 +25,8 @@ from tapestry.core.clock import DAY, WEEK, wall_clock
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.tables.delta.log import Tables
+from tests.support.live_filters import arrive, vote
+from tests.support.set_asides import Planted
 
 SignIn = Callable[[User], Client]
 

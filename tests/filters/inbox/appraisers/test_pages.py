@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.db import OperationalError
 from django.test import Client
-from support.live_filters import vote
 
 from filters.authoring import lifecycle
 from filters.inbox.appraisal import upkeep
@@ -20,6 +19,7 @@ from filters.people.models import User
 from filters.people.requests import PersonRequest
 from filters.runs import rounds
 from tapestry.tables.delta.log import Tables
+from tests.support.live_filters import vote
 
 SignIn = Callable[[User], Client]
 

@@ -7,13 +7,13 @@ from collections import Counter
 from django.core.paginator import Paginator
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from support.listed_mail import installed
 
 from filters.inbox.lists import listing
 from filters.inbox.models import Card, Match
 from filters.people.models import User
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.tables.delta.log import Tables
+from tests.support.listed_mail import installed
 
 
 def imported(alice: User, blocks: int) -> None:

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from support.listed_mail import find, installed, letters
 
 from filters.inbox.lists import cards
 from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.people.people import Owner
 from tapestry.tables.delta.log import Tables
+from tests.support.listed_mail import find, installed, letters
 
 
 def test_evidence_that_changes_as_a_card_is_made_is_what_is_shown(

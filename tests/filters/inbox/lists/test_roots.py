@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.listed_mail import find, installed
 
 from filters.inbox.lists import roots
 from filters.inbox.lists.roots import STEPS, roots_of
@@ -18,6 +17,7 @@ from tapestry.core.schema import MESSAGES
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import lookup
 from tapestry.tables.write.append import append_messages
+from tests.support.listed_mail import find, installed
 
 
 def append(tables: Tables, *messages: Message) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from support.live_filters import arrive, vote
 
 from filters.authoring import lifecycle
 from filters.inbox.lists import listing
@@ -20,6 +19,7 @@ from tapestry.core.clock import DAY, HOUR, to_instant, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.live_filters import arrive, vote
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from django.test import Client
-from support.listed_mail import find, installed, letters
 
 from filters.authoring.models import Filter
 from filters.inbox.models import MessageState, Selection, TriageStep
@@ -18,6 +17,7 @@ from filters.people import people
 from filters.people.models import User
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
+from tests.support.listed_mail import find, installed, letters
 
 HTMX = {"HX-Request": "true"}
 TEXT = "about letters"

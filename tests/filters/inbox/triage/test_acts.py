@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.db.models import QuerySet
 from django.test import Client
-from support.listed_mail import find, installed, letters
 
 from filters.inbox.lists import listing
 from filters.inbox.models import Card, Match, MessageState, Mute, TriageStep, TriageStepPart
@@ -19,6 +18,7 @@ from filters.site.work.batching import KEYS
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.deliver.timing.schedule import HELD
 from tapestry.tables.delta.log import Tables
+from tests.support.listed_mail import find, installed, letters
 
 SignIn = Callable[[User], Client]
 HTMX = {"HX-Request": "true"}

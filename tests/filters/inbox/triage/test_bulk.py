@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.db.models import QuerySet
 from django.test import Client
-from support.listed_mail import find, installed, letters
 
 from filters.inbox.models import Match, MessageState, Selection, TriageStep, TriageStepPart
 from filters.inbox.triage import lists, steps
@@ -18,6 +17,7 @@ from filters.inbox.triage.steps import Target
 from filters.people.models import User
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.tables.delta.log import Tables
+from tests.support.listed_mail import find, installed, letters
 
 HTMX = {"HX-Request": "true"}
 MANY = [f"m{number:03}" for number in range(120)]

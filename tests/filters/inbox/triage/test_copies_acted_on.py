@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.listed_mail import find, installed, letters
 
 from filters.inbox.models import Card, MessageState, Mute, Selection, TriageStep
 from filters.inbox.search import selecting
@@ -18,6 +17,7 @@ from filters.inbox.triage import lists
 from filters.people.models import User
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
+from tests.support.listed_mail import find, installed, letters
 
 SignIn = Callable[[User], Client]
 HTMX = {"HX-Request": "true"}

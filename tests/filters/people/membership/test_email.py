@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from django.core import mail as sent_mail
 from django.test import Client
-from support.second_factors import confirm
 
 from filters.delivery.mail.addresses import address_of_person, send_link
 from filters.delivery.mail.addresses import confirm as confirm_address
@@ -17,6 +16,7 @@ from filters.people import people
 from filters.people.emails import accounts_of, change, is_unconfirmed, trust
 from filters.people.forms import ProfileForm
 from filters.people.models import User
+from tests.support.second_factors import confirm
 
 SignIn = Callable[[User], Client]
 

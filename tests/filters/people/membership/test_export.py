@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.second_factors import confirm
 
 from filters.authoring.models import Filter
 from filters.people.membership.export import exports
@@ -27,6 +26,7 @@ from tapestry.core.message import Annotation, Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_annotations, append_messages
+from tests.support.second_factors import confirm
 
 SignIn = Callable[[User], Client]
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.second_factors import SECRET, give_app
 
 from filters.authoring import lifecycle
 from filters.authoring.importing.creation import create_all
@@ -26,6 +25,7 @@ from filters.people.models import Passkey, User
 from filters.sources.models import Source
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.tables.delta.log import Tables
+from tests.support.second_factors import SECRET, give_app
 
 State = OutgoingMessage.State
 

@@ -9,7 +9,6 @@ import pytest
 from django.core import mail as sent_mail
 from django.core.management import CommandError, call_command
 from django.test import Client
-from support.second_factors import PASSWORD, code, confirm, give_app
 
 from filters.delivery.mail.addresses import confirm as confirm_address
 from filters.delivery.models import Address
@@ -18,6 +17,7 @@ from filters.people.membership.resets import send_links
 from filters.people.models import Passkey, User
 from filters.people.second_factor import passkeys
 from filters.site.work.opaque_keys import encrypt
+from tests.support.second_factors import PASSWORD, code, confirm, give_app
 
 SignIn = Callable[[User], Client]
 Capture = Callable[..., Any]

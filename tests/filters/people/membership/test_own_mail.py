@@ -7,7 +7,6 @@ from typing import Any
 
 from django.core import mail as sent_mail
 from django.core.management import call_command
-from support.clocks import MemoryClock
 
 from filters.delivery.mail.signed import owner_of
 from filters.people.membership import invitations, mails, resets
@@ -16,6 +15,7 @@ from filters.site.work.delivery_signer import delivery_signer
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.ingest.command import ingest
 from tapestry.tables.delta.log import Tables
+from tests.support.clocks import MemoryClock
 
 
 def test_none_of_it_is_taken_in(alice: User, settings: Any, tmp_path: Path) -> None:

@@ -14,8 +14,6 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
-from support.second_factors import PASSWORD, code, give_app
-from support.set_asides import Planted
 
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter, Reference
@@ -36,6 +34,8 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import annotations_on, copies
 from tapestry.tables.write.append import append_annotations
 from tapestry.tables.write.audience_markers import has_rows
+from tests.support.second_factors import PASSWORD, code, give_app
+from tests.support.set_asides import Planted
 
 SignIn = Callable[[User], Client]
 

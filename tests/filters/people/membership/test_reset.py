@@ -12,7 +12,6 @@ from django.contrib.auth.tokens import PasswordResetTokenGenerator
 from django.core import mail as sent_mail
 from django.db import OperationalError
 from django.test import Client
-from support.second_factors import give_app, give_password
 
 from filters.delivery.models import Address, Destination
 from filters.delivery.ways import push
@@ -20,6 +19,7 @@ from filters.people import tasks
 from filters.people.membership import mails, resets
 from filters.people.models import User
 from tapestry.core.clock import wall_clock
+from tests.support.second_factors import give_app, give_password
 
 Link = Callable[[], str]
 SignIn = Callable[[User], Client]

@@ -11,15 +11,6 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 from fido2.utils import websafe_encode
-from support.second_factors import (
-    PASSWORD,
-    code,
-    confirm,
-    give_app,
-    give_password,
-    wrong_code,
-)
-from support.servers.push_service import Browser
 
 from filters.delivery.models import Destination
 from filters.people.factors import has_second_factor
@@ -28,6 +19,15 @@ from filters.people.second_factor import passkeys, recovery, totp, views
 from filters.people.sessions.record import sign_out
 from filters.site.work.opaque_keys import encrypt
 from tapestry.core.clock import MINUTE, wall_clock
+from tests.support.second_factors import (
+    PASSWORD,
+    code,
+    confirm,
+    give_app,
+    give_password,
+    wrong_code,
+)
+from tests.support.servers.push_service import Browser
 
 SignIn = Callable[[User], Client]
 

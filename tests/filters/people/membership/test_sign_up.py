@@ -12,7 +12,6 @@ from django.core import mail as sent_mail
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.test import Client
-from support.unusable_addresses import UNUSABLE
 
 from filters.delivery.models import Address
 from filters.people.membership import invitations
@@ -21,6 +20,7 @@ from filters.site.settings.sign_up import read_mode
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.tables.delta.log import Tables
+from tests.support.unusable_addresses import UNUSABLE
 
 Link = Callable[[], str]
 

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 from celery.exceptions import Retry
 from django.test import Client
-from support.second_factors import confirm
-from support.set_asides import Planted
 
 from filters.people import tasks
 from filters.people.membership import invitations, mails, resets
@@ -21,6 +19,8 @@ from filters.runs.models import SetAside
 from filters.site.work import services, set_aside
 from tapestry.core.files.file_lock import file_lock
 from tapestry.tables.delta.log import Tables
+from tests.support.second_factors import confirm
+from tests.support.set_asides import Planted
 
 
 def test_it_makes_exports_and_deletes_accounts(mail: Tables, alice: User, bob: User) -> None:

@@ -10,13 +10,13 @@ from django.contrib.sessions.models import Session
 from django.core.management import call_command
 from django.test import Client
 from limits import RateLimitItemPerMinute
-from support.second_factors import code, give_app, give_password, wrong_code
 
 from filters.people.models import User
 from filters.people.second_factor import recovery, stage, totp, verification
 from filters.people.second_factor.forms import WRONG_CODE
 from filters.people.signing_in import counts
 from tapestry.core.clock import MINUTE, wall_clock
+from tests.support.second_factors import code, give_app, give_password, wrong_code
 
 
 @pytest.fixture

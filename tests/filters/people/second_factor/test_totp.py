@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from support.second_factors import SECRET, code, give_app
 
 from filters.people.models import AuthenticatorApp, User
 from filters.people.second_factor import totp
 from filters.site.work import services
 from filters.site.work.encryption import decrypt
 from tapestry.core.clock import SECOND
+from tests.support.second_factors import SECRET, code, give_app
 
 
 @pytest.fixture

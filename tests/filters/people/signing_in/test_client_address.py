@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from django.core import checks
 from django.test import RequestFactory
-from support.paths import ROOT
 
 from filters.people.signing_in.client_address import client_address, counted_as
 from filters.site.management.commands import up
+from tests.support.paths import ROOT
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from support.races import race
-from support.servers.redis_process import Redis
 
 from filters.people.signing_in import counts
 from filters.people.signing_in.counts import ACCOUNT, ACCOUNT_AND_ADDRESS, Count
+from tests.support.races import race
+from tests.support.servers.redis_process import Redis
 
 PLACES = ["Redis", "the process"]
 

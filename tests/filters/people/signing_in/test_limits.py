@@ -12,11 +12,11 @@ from asgiref.sync import async_to_sync
 from django.contrib.auth import aauthenticate
 from django.http import HttpResponse
 from django.test import Client, RequestFactory
-from support.counted_hasher import CountedHasher
-from support.races import race
 
 from filters.people.models import User
 from filters.people.signing_in import counts
+from tests.support.counted_hasher import CountedHasher
+from tests.support.races import race
 
 SENTENCE = "Too many wrong passwords: please try again in 5 minutes."
 
@@ -24,7 +24,7 @@ SENTENCE = "Too many wrong passwords: please try again in 5 minutes."
 @pytest.fixture(autouse=True)
 def hashed(settings: Any) -> list[str]:
     """The passwords that were hashed, beside those of the accounts."""
-    settings.PASSWORD_HASHERS = ["support.counted_hasher.CountedHasher"]
+    settings.PASSWORD_HASHERS = ["tests.support.counted_hasher.CountedHasher"]
     settings.PROXIES = 1
     CountedHasher.hashed.clear()
     return CountedHasher.hashed

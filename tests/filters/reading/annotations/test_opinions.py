@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 from django.test import Client
-from support.live_filters import install, left, listed, run
 
 from filters.authoring import lifecycle
 from filters.delivery.votes import balance, votes_on
@@ -16,6 +15,7 @@ from filters.reading.annotations.outbox import append_outbox
 from filters.reading.models import OutboxAnnotation
 from filters.reading.reading import read
 from tapestry.tables.delta.log import Tables
+from tests.support.live_filters import install, left, listed, run
 
 SignIn = Callable[[User], Client]
 

@@ -7,12 +7,18 @@ from collections.abc import Callable
 import pytest
 from django.db import connection
 from django.test import Client
-from support.set_asides import Planted
 
 from filters.people.models import User
 from filters.reading.annotations import outbox
 from filters.reading.annotations.changes import said_by
-from filters.reading.annotations.outbox import KEPT, annotate, append_outbox, prune, said_of, take_back
+from filters.reading.annotations.outbox import (
+    KEPT,
+    annotate,
+    append_outbox,
+    prune,
+    said_of,
+    take_back,
+)
 from filters.reading.models import OutboxAnnotation
 from filters.runs.models import SetAside
 from filters.site.work import set_aside
@@ -20,6 +26,7 @@ from tapestry.core.annotations import standing
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Annotation
 from tapestry.tables.delta.log import Tables
+from tests.support.set_asides import Planted
 
 PLAN = "plan@example.org"
 

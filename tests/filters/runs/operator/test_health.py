@@ -22,7 +22,7 @@ from filters.site.work import endings
 from filters.sources.listening import Listener
 from filters.sources.models import Source
 from tapestry.core.clock import MINUTE, wall_clock
-from tapestry.core.damage import DamagedFileError
+from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
 from tapestry.plan.engine import EngineStuckError
 from tapestry.tables.delta.log import Tables

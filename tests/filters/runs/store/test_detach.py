@@ -8,7 +8,6 @@ import pytest
 from django.contrib.auth.models import Group
 from django.test import Client
 from django.urls import reverse
-from support.enrolled_filters import STORE, enrolled, match_of, run_and_enroll, with_own_window
 
 from filters.authoring import lifecycle
 from filters.authoring.dependents import recompile_all_of
@@ -18,6 +17,13 @@ from filters.people.models import User
 from filters.runs.store.filter_store import latest_instant
 from filters.runs.store.shared_window import detach
 from tapestry.core.clock import BEGINNING, wall_clock
+from tests.support.enrolled_filters import (
+    STORE,
+    enrolled,
+    match_of,
+    run_and_enroll,
+    with_own_window,
+)
 
 Sign = Callable[[User], Client]
 

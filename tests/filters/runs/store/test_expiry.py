@@ -10,7 +10,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
-from support.set_asides import Planted
 
 from filters.authoring import lifecycle
 from filters.authoring.dependents import present
@@ -27,6 +26,7 @@ from tapestry.core.message import Message
 from tapestry.core.ports import Change, Match
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.set_asides import Planted
 
 STORE = DjangoFilterStore()
 END = 100

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 from django.contrib.auth.models import Group
-from support.races import race
 
 from filters.authoring.models import Filter, PendingWindow
 from filters.inbox.models import Match as StoredMatch
@@ -16,6 +15,7 @@ from filters.runs.models import Clock
 from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore
 from tapestry.core.clock import BEGINNING, HOUR, wall_clock
 from tapestry.core.ports import Match
+from tests.support.races import race
 
 
 def install(owner: User, name: str = "jones", **fields: object) -> Filter:

@@ -6,7 +6,6 @@ import random
 
 import pytest
 from django.core.paginator import Paginator
-from support.live_filters import SCORE, arrive, install, left, listed, match, run, vote
 
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
@@ -21,6 +20,7 @@ from filters.site.work import services
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.run.ask import Question, ask
 from tapestry.tables.delta.log import Tables
+from tests.support.live_filters import SCORE, arrive, install, left, listed, match, run, vote
 
 pytestmark = pytest.mark.usefixtures("engine")
 

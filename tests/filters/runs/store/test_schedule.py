@@ -10,11 +10,6 @@ from zoneinfo import ZoneInfo
 
 import pytest
 from django.core.exceptions import ValidationError
-from support.live_filters import arrive, listed, run
-from support.live_filters import install as install_live
-from support.races import race
-from support.set_asides import Planted
-from support.set_clock import SetClock
 
 from filters.authoring.models import Filter
 from filters.inbox.lists import listing
@@ -34,6 +29,11 @@ from filters.site.work import set_aside
 from tapestry.core.clock import DAY, HOUR, MINUTE, format_instant, parse_instant, to_datetime
 from tapestry.core.ports import Match
 from tapestry.tables.delta.log import Tables
+from tests.support.live_filters import arrive, listed, run
+from tests.support.live_filters import install as install_live
+from tests.support.races import race
+from tests.support.set_asides import Planted
+from tests.support.set_clock import SetClock
 
 BERLIN = ZoneInfo("Europe/Berlin")
 Capture = Callable[..., Any]

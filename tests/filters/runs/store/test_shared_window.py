@@ -9,9 +9,6 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
-from support.enrolled_filters import STORE, enrolled, match_of, with_own_window
-from support.races import race
-from support.set_asides import Planted
 
 from filters.authoring.models import Filter, PendingWindow
 from filters.inbox.models import Match as StoredMatch
@@ -21,6 +18,9 @@ from filters.runs.store.shared_window import detach
 from filters.site.work import set_aside
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.ports import DueFilter, Match
+from tests.support.enrolled_filters import STORE, enrolled, match_of, with_own_window
+from tests.support.races import race
+from tests.support.set_asides import Planted
 
 Sign = Callable[[User], Client]
 

@@ -20,8 +20,7 @@ from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore, late
 from filters.site.work import services
 from tapestry.core.message import Annotation, Message
 from tapestry.predicate_index import store
-from tapestry.run.ask import ask
-from tapestry.run.ask import Question
+from tapestry.run.ask import Question, ask
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations, append_messages
 

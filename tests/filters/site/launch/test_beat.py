@@ -10,10 +10,10 @@ import time
 
 import pytest
 import redis
-from support.paths import ROOT
-from support.stepped_clock import SteppedClock
 
 from tapestry.core.clock import DAY
+from tests.support.paths import ROOT
+from tests.support.stepped_clock import SteppedClock
 
 pytestmark = pytest.mark.live
 

@@ -11,8 +11,9 @@ from email.message import Message
 from pathlib import Path
 
 import pytest
-from support.paths import ROOT
-from support.servers.web import running_site
+
+from tests.support.paths import ROOT
+from tests.support.servers.web import running_site
 
 Connect = Callable[..., socket.socket]
 

@@ -4,9 +4,9 @@ import socket
 from contextlib import suppress
 
 import pytest
-from support.servers.web import running_web
 
 from filters.site.launch import web_server
+from tests.support.servers.web import running_web
 
 PAGE = b"GET /page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 HALF = b"GET /page HTTP/1.1\r\nHost: x\r\n"

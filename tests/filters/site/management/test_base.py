@@ -5,9 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from support.paths import ROOT
 
 from filters.site.management.base import TapestryCommand
+from tests.support.paths import ROOT
 
 LETTER = b"From: joe@x.org\nMessage-ID: <1@x>\nSubject: hello\n\nHello.\n"
 

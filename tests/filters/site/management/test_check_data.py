@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.paths import ROOT
+
+from tests.support.paths import ROOT
 
 LETTERS = [f"From: joe@x.org\nMessage-ID: <{n}@x>\nSubject: n{n}\n\nHello.\n" for n in range(6)]
 

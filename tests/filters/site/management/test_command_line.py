@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.paths import ROOT
 
 from filters.site.management.command_line import WITHOUT_DATA, choose_data_directory, ours
 from filters.site.work.addresses import LOCK, UNPROVEN, spark_remote
 from tapestry.core.files.file_lock import file_lock
+from tests.support.paths import ROOT
 
 
 def manage(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 from django.test import Client
-from support.every_address import every_address
 
 from filters.authoring.models import Filter
 from filters.compose.models import OutgoingMessage
@@ -21,6 +20,7 @@ from filters.runs.models import SetAside
 from filters.sources.models import Source, Trial
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
+from tests.support.every_address import every_address
 
 MAIL = b"Message-ID: <d@x>\r\nSubject: 3 new\r\nContent-Type: text/html\r\n\r\n<p>Three</p>"
 

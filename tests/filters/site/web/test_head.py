@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 from django.test import Client
-from support.paths import ROOT
-from support.servers.site import environment_for
 
 from filters.inbox.models import Match
 from filters.people.models import User
 from tapestry.core.processes.child_process import free_port
+from tests.support.paths import ROOT
+from tests.support.servers.site import environment_for
 
 SignIn = Callable[[User], Client]
 

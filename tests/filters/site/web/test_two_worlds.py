@@ -19,10 +19,6 @@ import pytest
 import redis
 from django.db import transaction
 from django.test import Client
-from support.answers_of_site import answers, commands, get_addresses, posted, searched, settled
-from support.servers.http_recorder import LOOPBACK, Recorder, recording_server
-from support.set_clock import SetClock
-from support.two_worlds import BEGIN, SECRET, Site, build
 
 from filters.authoring import known_names, vocabulary
 from filters.authoring.models import Filter
@@ -33,10 +29,20 @@ from filters.reading.models import OutboxAnnotation
 from filters.runs.models import Heartbeat
 from filters.site.work import services
 from tapestry.run import ask
-from tapestry.tables.read import messages as read
-from tapestry.tables.read import recent_names
-from tapestry.tables.read import thread
 from tapestry.run.ask import Question
+from tapestry.tables.read import messages as read
+from tapestry.tables.read import recent_names, thread
+from tests.support.answers_of_site import (
+    answers,
+    commands,
+    get_addresses,
+    posted,
+    searched,
+    settled,
+)
+from tests.support.servers.http_recorder import LOOPBACK, Recorder, recording_server
+from tests.support.set_clock import SetClock
+from tests.support.two_worlds import BEGIN, SECRET, Site, build
 
 World = dict[str, str]
 
@@ -112,7 +118,7 @@ def worlds(
 
 @pytest.fixture
 def sqlite(monkeypatch: pytest.MonkeyPatch) -> None:
-    from support.engines.sqlite_engine import SqliteEngine
+    from tests.support.engines.sqlite_engine import SqliteEngine
 
     def engine_on(_snapshot: object, **_: object) -> SqliteEngine:
         names = ("messages", "annotations")

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.paths import ROOT
+from tests.support.paths import ROOT
 
 MANAGE = ROOT / "manage.py"
 

@@ -6,10 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from support.paths import ROOT
 
 from filters.site.settings.email_url import email_settings
 from tapestry.core.errors import TapestryError
+from tests.support.paths import ROOT
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from support.paths import ROOT
 
 from filters.site.settings.numbers import read_retention, seconds, whole_number
 from tapestry.core.errors import TapestryError
+from tests.support.paths import ROOT
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 from django.test import Client
-from support.set_asides import Planted
 
 from filters.authoring.models import Filter, PendingWindow
 from filters.people.models import User
@@ -19,6 +18,7 @@ from filters.site.work import set_aside
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.damage import DamagedFileError
+from tests.support.set_asides import Planted
 
 KIND = SetAside.Kind.STEP
 

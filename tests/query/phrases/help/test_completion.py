@@ -3,9 +3,6 @@
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from support import datadriven as fixtures
-from support.paths import FIXTURES
-from support.work import SECOND, counted
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
@@ -16,6 +13,9 @@ from tapestry.query.phrases.help.completion import DESCRIPTIONS, LONGEST, MOST, 
 from tapestry.query.phrases.help.phrasebook import phrasebook
 from tapestry.query.phrases.help.vocabulary import Vocabulary
 from tapestry.query.phrases.parser import parse_phrase
+from tests.support import datadriven as fixtures
+from tests.support.paths import FIXTURES
+from tests.support.work import SECOND, counted
 
 PHRASES = FIXTURES / "query" / "phrases.test"
 KNOWN = Vocabulary(
