@@ -10,3 +10,6 @@ Rooms import only those to their right: ``deliver | ingest`` > ``run`` >
 imports Django, Celery or ``filters``; what a room needs of the application comes in through
 a Protocol of ``tapestry.core.ports``.
 """
+
+VERSION = "1.0.0"
+"""The version of the program, as pyproject.toml has it."""

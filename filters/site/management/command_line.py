@@ -14,6 +14,7 @@ from pathlib import Path
 
 from django.core.management import ManagementUtility
 
+from tapestry import VERSION
 from tapestry.core.errors import TapestryError
 
 COMMANDS = Path(__file__).parent / "commands"
@@ -24,6 +25,9 @@ WITHOUT_DATA = frozenset({"bench", "replay"})
 
 def run(argv: Sequence[str]) -> None:
     """Run the command that the arguments name."""
+    if argv[1:] in (["--version"], ["version"]):
+        print(f"Tapestry {VERSION}")
+        return
     arguments = choose_data_directory(_with_module_name(argv), os.environ)
     try:
         import_module("tapestry.settings")  # what is malformed is said there, in one sentence
@@ -100,5 +104,5 @@ class Utility(ManagementUtility):
             return theirs
         described = [line.removeprefix("`manage.py ").split("`: ", 1) for line in ours().values()]
         lines = [f"    {command:26} {what}" for command, what in described]
-        sections = [part for part in theirs.split("\n\n") if "[filters]" not in part]
+        sections = [part for part in theirs.split("\n\n") if "[site]" not in part]
         return "\n\n".join(["\nTapestry's commands:", "\n".join(lines), *sections])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def manage(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
 
 def test_help_names_our_commands_first() -> None:
     shown = manage("--help").stdout
-    assert shown.index("    up ") < shown.index("[auth]") and "[filters]" not in shown
+    assert shown.index("    up ") < shown.index("[auth]") and "[site]" not in shown
     for name in (module.replace("_", "-") for module in ours()):
         assert f"\n    {name} " in shown
     assert "ask FILTER" in shown and "what matches now, the newest first." in shown
@@ -35,7 +36,7 @@ def test_help_names_our_commands_first() -> None:
 def test_every_command_takes_a_data_directory(name: str) -> None:
     from django.core.management import load_command_class
 
-    parser = load_command_class("filters", name).create_parser("manage.py", name)
+    parser = load_command_class("filters.site", name).create_parser("manage.py", name)
     assert "--data DIR" in parser.format_help()
 
 
@@ -121,3 +122,8 @@ class TestAsking:
             assert held and spark_remote(tmp_path / "run", UNPROVEN) == "sc://127.0.0.1:1"
             done = manage("ask", "replies bye", "--data", str(tmp_path))
             assert done.stderr.startswith("Asking the Spark that runs…\n")
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert manage("--version").stdout == f"Tapestry {project['version']}\n"
