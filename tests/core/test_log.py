@@ -1,6 +1,7 @@
 """Events of the log are one line each."""
 
 import logging
+from typing import Any
 
 from django.conf import settings
 
@@ -17,5 +18,6 @@ def test_it_logs_one_line_at_level_info(caplog):
 
 def test_events_of_the_product_are_let_through_and_nobody_elses():
     assert settings.LOGGING["root"]["level"] == "WARNING"
-    levels = {name: given.get("level") for name, given in settings.LOGGING["loggers"].items()}
+    loggers: Any = settings.LOGGING["loggers"]
+    levels = {name: given.get("level") for name, given in loggers.items()}
     assert {name for name, level in levels.items() if level == "INFO"} == {"tapestry", "filters"}

@@ -12,6 +12,7 @@ from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import ConnectionLostError
+from tapestry.tables.append import append_messages
 from tapestry.tables.delta.log import Tables
 from tests.support.clocks import MemoryClock
 from tests.support.kept_memory import KeptMemory
@@ -99,12 +100,11 @@ def test_what_the_surroundings_do_ends_a_pull(tmp_path, monkeypatch):
 @pytest.fixture
 def broken(monkeypatch):
     """Have appends of the third message raise what nobody foresaw, until it is undone."""
-    append = ingest_batch.append_messages
 
     def fails(tables, clock, messages, *arguments, **named):
         if any(message.msgid == "3@x.org" for message in messages):
             raise KeyError("nobody foresaw this")
-        return append(tables, clock, messages, *arguments, **named)
+        return append_messages(tables, clock, messages, *arguments, **named)
 
     with monkeypatch.context() as patched:
         patched.setattr(ingest_batch, "append_messages", fails)

@@ -13,6 +13,7 @@ import pytest
 from sqlglot import exp
 
 from tapestry.core.schema import Type
+from tapestry.plan.group import slices
 from tapestry.plan.lowering import candidates, nested
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree import walk
@@ -27,6 +28,7 @@ from tapestry.rewrite.incremental import (
     positive_join,
 )
 from tapestry.rewrite.monotone import bound_in_time
+from tapestry.rewrite.normal.distribute import distribute
 from tapestry.rewrite.stages import Conjunction, DeltaQuery, EventPoint
 from tapestry.run import execute
 from tests.laws import filter_laws, planting
@@ -103,7 +105,7 @@ def not_of_an_and_stays_an_and(patch):
 
 @caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does, hidden=True)
 def not_exists_over_an_or_keeps_one_part(patch):
-    real = pipeline.distribute
+    real = distribute
 
     def wrong(tree):
         return tuple(replace(part, not_exists=part.not_exists[:1]) for part in real(tree))
@@ -223,7 +225,7 @@ def not_exists_looks_at_all_audiences(patch):
 
 @caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does)
 def a_slice_forgets_how_far_its_event_is(patch):
-    real = candidates.slices
+    real = slices
     patch.setattr(
         candidates, "slices", lambda ms, event, *a: real(ms, EventPoint(_column(event)), *a)
     )

@@ -21,6 +21,11 @@ from tests.support.engines.sqlite_engine import SqliteEngine, engine_of
 from tests.support.memory_store import MemoryStore
 
 
+def append(mail, messages):
+    tables, clock = mail
+    append_messages(tables, clock, messages)
+
+
 @pytest.fixture
 def mail(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
@@ -60,7 +65,7 @@ def test_filters_are_entered_again_whichever_file_of_the_index_is_damaged(mail, 
         path.write_bytes(content)
         forget_what_is_known()
         caplog.clear()
-        append_messages(*mail, [Message(f"c{number}@x", subject="lunch")])
+        append(mail, [Message(f"c{number}@x", subject="lunch")])
         assert [m.msgid for m in run(mail, store).matches] == [f"c{number}@x"]
         assert store.enrolled_ids == {0} and store.failed == {}
         assert path.name in caplog.text and "damaged" in caplog.text
@@ -69,7 +74,7 @@ def test_filters_are_entered_again_whichever_file_of_the_index_is_damaged(mail, 
 def test_no_filter_is_blamed_for_a_damaged_file_of_mail_and_the_window_stays(mail):
     store = MemoryStore(lunch="about lunch", join="replies to mary", dinner="about dinner")
     run(mail, store)
-    append_messages(*mail, [Message("c@x", subject="lunch")])
+    append(mail, [Message("c@x", subject="lunch")])
     newest = Path(mail[0].data_files("messages")[-1].path)
     whole = newest.read_bytes()
     newest.write_bytes(whole[:100])

@@ -47,6 +47,11 @@ class LaneStore(MemoryStore):
         return [replace(d, proven=d.proven) for d in due]
 
 
+def append(mail, messages):
+    tables, clock = mail
+    append_messages(tables, clock, messages)
+
+
 @pytest.fixture
 def mail(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
@@ -77,7 +82,7 @@ def enroll_both(mail, store, message):
     shared(mail, store)
     unproven(mail, store)
     own(mail, store)
-    append_messages(*mail, [message])
+    append(mail, [message])
     shared(mail, store)
     own(mail, store)
     assert store.enrolled_ids == {0, 1}
@@ -93,10 +98,10 @@ def test_a_new_filter_is_run_apart_then_joins_and_loses_nothing(mail):
     assert own(mail, store).filters == ()  # it is not proven
     unproven(mail, store)
     assert store.filters[0].proven
-    append_messages(*mail, [Message("b@x", subject="lunch")])
+    append(mail, [Message("b@x", subject="lunch")])
     shared(mail, store)  # it has not joined yet: its own window is open
     assert found(store) == [(0, "a@x")]
-    append_messages(*mail, [Message("c@x", subject="lunch")])
+    append(mail, [Message("c@x", subject="lunch")])
 
     @contextmanager
     def behind():  # the shared window goes on while the filter waits for it
@@ -105,7 +110,7 @@ def test_a_new_filter_is_run_apart_then_joins_and_loses_nothing(mail):
 
     own(mail, store, hold=behind)
     assert store.enrolled_ids == {0}
-    append_messages(*mail, [Message("d@x", subject="lunch")])
+    append(mail, [Message("d@x", subject="lunch")])
     shared(mail, store)
     assert found(store) == [(0, f"{name}@x") for name in "abcd"]
 
@@ -114,11 +119,11 @@ def test_a_filter_that_cannot_hold_the_shared_lane_joins_later(mail):
     store = LaneStore(lunch="about lunch")
     shared(mail, store)
     unproven(mail, store)
-    append_messages(*mail, [Message("b@x", subject="lunch")])
+    append(mail, [Message("b@x", subject="lunch")])
     shared(mail, store)
     own(mail, store, hold=lambda: nullcontext(False))
     assert store.enrolled_ids == set()
-    append_messages(*mail, [Message("c@x", subject="lunch")])
+    append(mail, [Message("c@x", subject="lunch")])
     shared(mail, store)
     own(mail, store)
     assert store.enrolled_ids == {0}
@@ -135,7 +140,7 @@ def test_one_that_fails_as_it_asks_whether_it_may_join_keeps_no_other_from_it(ma
     store = Failing(lunch="about lunch", tea="about tea")
     shared(mail, store)
     unproven(mail, store)
-    append_messages(*mail, [Message("b@x", subject="tea")])
+    append(mail, [Message("b@x", subject="tea")])
     shared(mail, store)
     own(mail, store)
     assert store.enrolled_ids == {1} and set(store.expelled) == {0}
@@ -147,11 +152,11 @@ def test_all_are_entered_again_where_a_filter_is_the_first_to_join_a_lost_index(
     store = LaneStore(lunch="about lunch", tea="about tea")
     enroll_both(mail, store, Message("b@x", subject="lunch"))
     store.detach([1])
-    append_messages(*mail, [Message("c@x", subject="lunch")])
+    append(mail, [Message("c@x", subject="lunch")])
     shared(mail, store)
     shutil.rmtree(mail[0].root / "predicate_index")  # as in a backup that was restored
     own(mail, store)
-    append_messages(*mail, [Message("d@x", subject="lunch")])
+    append(mail, [Message("d@x", subject="lunch")])
     for _ in range(2):
         shared(mail, store)
         own(mail, store)
@@ -163,7 +168,7 @@ def test_a_slow_shared_window_gives_the_slow_filter_back_and_keeps_the_others(ma
     store = LaneStore(slow=SLOW, lunch="from joe")
     enroll_both(mail, store, Message("b@x"))
     for name in "cdef":
-        append_messages(*mail, [Message(f"{name}@x", subject="slow", sender="joe@x")])
+        append(mail, [Message(f"{name}@x", subject="slow", sender="joe@x")])
     shared(mail, store, Slow)
     assert store.enrolled_ids == {1}
     assert not store.filters[0].proven
@@ -172,7 +177,7 @@ def test_a_slow_shared_window_gives_the_slow_filter_back_and_keeps_the_others(ma
 
 def test_a_slow_proven_filter_holds_up_those_of_its_owner_alone(mail):
     for name in "bcd":
-        append_messages(*mail, [Message(f"{name}@x", subject="slow")])
+        append(mail, [Message(f"{name}@x", subject="slow")])
     store = LaneStore(slow=SLOW, same="about lunch", other="about lunch")
     shared(mail, store)
     store.prove(range(3), proven=True)
@@ -185,7 +190,7 @@ def test_a_slow_proven_filter_holds_up_those_of_its_owner_alone(mail):
 
 def test_a_filter_too_slow_over_its_window_is_run_over_parts_of_it(mail):
     for name in "bcdef":
-        append_messages(*mail, [Message(f"{name}@x", subject="slow")])
+        append(mail, [Message(f"{name}@x", subject="slow")])
     store = LaneStore(slow=SLOW, quick="about lunch")
     shared(mail, store)
     unproven(mail, store, Slow)
@@ -194,8 +199,8 @@ def test_a_filter_too_slow_over_its_window_is_run_over_parts_of_it(mail):
 
 
 def test_a_filter_too_slow_over_any_part_is_set_aside_and_no_other(mail):
-    append_messages(*mail, [Message(f"{n}@x", subject="slow") for n in range(3)])
-    append_messages(*mail, [Message("lunch@x", subject="lunch")])
+    append(mail, [Message(f"{n}@x", subject="slow") for n in range(3)])
+    append(mail, [Message("lunch@x", subject="lunch")])
     store = LaneStore(slow=SLOW, quick="about lunch")
     shared(mail, store)
     unproven(mail, store, Slow)
@@ -205,7 +210,7 @@ def test_a_filter_too_slow_over_any_part_is_set_aside_and_no_other(mail):
 
 def test_a_slow_live_filter_begins_with_its_whole_answer_or_not_at_all(mail):
     for name in "bcdef":
-        append_messages(*mail, [Message(f"{name}@x", subject="slow")])
+        append(mail, [Message(f"{name}@x", subject="slow")])
     store = LaneStore(live=True, slow=SLOW)
     shared(mail, store)
     assert not any(run.filters for run in unproven(mail, store, Slow))
@@ -218,7 +223,7 @@ def test_a_live_filter_that_has_begun_is_run_over_parts_of_its_window(mail):
     shared(mail, store)
     unproven(mail, store)
     for name in "bcdef":
-        append_messages(*mail, [Message(f"{name}@x", subject="slow")])
+        append(mail, [Message(f"{name}@x", subject="slow")])
     shared(mail, store)
     store.prove([0], proven=False)
     unproven(mail, store, Slow)
@@ -284,7 +289,7 @@ def test_an_engine_that_comes_up_meanwhile_fails_no_filter(mail):
     texts = {word: f"m.subject HAS '{word}' AND {by_engine}" for word in ("lunch", "tea")}
     store = LaneStore(**texts)
     enroll_both(mail, store, Message("b@x", subject="lunch and tea"))
-    append_messages(*mail, [Message("c@x", subject="lunch and tea")])
+    append(mail, [Message("c@x", subject="lunch and tea")])
     refusals = iter(range(2))
 
     def engine_on(seen):

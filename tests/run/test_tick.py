@@ -49,6 +49,11 @@ class Narrow(SqliteEngine):
         return rows
 
 
+def append(mail, messages):
+    tables, clock = mail
+    append_messages(tables, clock, messages)
+
+
 @pytest.fixture
 def mail(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
@@ -64,7 +69,7 @@ def run(mail, store, kind=SqliteEngine):
 def test_it_delivers_each_message_once(mail):
     store = MemoryStore(lunch="about lunch", nothing="NOT m.sender = 'joe'")
     assert {(m.filter_id, m.msgid) for m in run(mail, store).matches} == {(0, "a@x")}
-    append_messages(*mail, [Message("c@x", subject="lunch", inreplyto="a@x")])
+    append(mail, [Message("c@x", subject="lunch", inreplyto="a@x")])
     assert [(m.filter_id, m.msgid) for m in run(mail, store).matches] == [(0, "c@x")]
     assert run(mail, store).matches == ()
 
@@ -72,7 +77,7 @@ def test_it_delivers_each_message_once(mail):
 def test_a_live_filter_tells_what_its_answer_gains_and_loses(mail):
     store = MemoryStore(live=True, open="with no reply", answered="replied to")
     run(mail, store)
-    append_messages(*mail, [Message("c@x", inreplyto="a@x")])
+    append(mail, [Message("c@x", inreplyto="a@x")])
     report = run(mail, store)
     assert [(c.filter_id, c.op, c.msgid) for c in report.changes] == [
         (0, "delete", "a@x"),
@@ -120,7 +125,7 @@ def test_where_nothing_can_be_run_the_run_fails(mail):
 def test_where_nothing_can_be_run_no_enrolled_filter_is_to_blame(mail):
     store = MemoryStore(good=f"m.subject HAS 'lunch' AND {BY_ENGINE}")
     since = run(mail, store).until
-    append_messages(*mail, [Message("c@x", subject="lunch")])
+    append(mail, [Message("c@x", subject="lunch")])
     with pytest.raises(TapestryError, match="did not answer"):
         run(mail, store, Dead)
     assert (store.since, store.failed) == (since, {})
@@ -130,7 +135,7 @@ def test_where_nothing_can_be_run_no_enrolled_filter_is_to_blame(mail):
 def test_enrolled_filters_of_a_messages_own_words_need_no_engine(mail):
     store = MemoryStore(good="about lunch", other="from joe@x.org")
     run(mail, store)
-    append_messages(*mail, [Message("c@x", sender="joe@x.org"), Message("d@x", subject="lunch")])
+    append(mail, [Message("c@x", sender="joe@x.org"), Message("d@x", subject="lunch")])
     matches = {(m.filter_id, m.msgid) for m in run(mail, store, Dead).matches}
     assert matches == {(0, "d@x"), (1, "c@x")}
 
@@ -139,7 +144,7 @@ def test_of_a_filter_from_now_on_no_engine_is_asked_what_new_mail_matched_before
     store = MemoryStore(lunch="about lunch")
     store.filters[0] = replace(store.filters[0], since=HOUR, start=HOUR)
     run(mail, store)
-    append_messages(*mail, [Message("c@x", subject="lunch")])
+    append(mail, [Message("c@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store, Dead).matches] == ["c@x"]
 
 
@@ -149,7 +154,7 @@ def test_a_filter_that_fails_alone_does_not_stop_those_that_are_enrolled(mail):
     store.filters[1] = DueFilter(
         1, "m.subject = 'poison'", "alice", (), ("public",), BEGINNING, None
     )
-    append_messages(*mail, [Message("c@x", subject="lunch")])
+    append(mail, [Message("c@x", subject="lunch")])
     report = run(mail, store, Poisoned)
     assert [(m.filter_id, m.msgid) for m in report.matches] == [(0, "c@x")]
     assert store.failed == {1: "Spark did not answer."}
@@ -158,7 +163,7 @@ def test_a_filter_that_fails_alone_does_not_stop_those_that_are_enrolled(mail):
 def test_an_enrolled_filter_that_cannot_be_run_does_not_stop_the_others(mail):
     store = MemoryStore(bad=f"m.subject = 'poison' AND {BY_ENGINE}", good="about lunch")
     run(mail, store)
-    append_messages(*mail, [Message("d@x", subject="poison"), Message("e@x", subject="lunch")])
+    append(mail, [Message("d@x", subject="poison"), Message("e@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store, Poisoned).matches] == ["e@x"]
     assert store.failed == {0: "Spark did not answer."}
 
@@ -179,12 +184,12 @@ def test_an_index_of_another_version_counts_as_missing_and_is_made_anew(mail):
     run(mail, store)
     root = mail[0].root
     enrolled_by_version_1(root)
-    append_messages(*mail, [Message("c@x", subject="lunch")])
+    append(mail, [Message("c@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
     assert store.enrolled_ids == {0}
     assert not list((root / "predicate_index").glob("*-1"))
     assert PredicateIndex(root).files()
-    append_messages(*mail, [Message("d@x", subject="lunch")])
+    append(mail, [Message("d@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store).matches] == ["d@x"]
 
 
@@ -195,7 +200,7 @@ def test_filters_for_which_the_index_has_no_room_run_by_themselves(mail, monkeyp
     run(mail, store)
     assert len(store.enrolled_ids) == 1
     for n in range(3):
-        append_messages(*mail, [Message(f"{word}{n}@x", subject=word) for word in MEALS])
+        append(mail, [Message(f"{word}{n}@x", subject=word) for word in MEALS])
         matches = {(m.filter_id, m.msgid) for m in run(mail, store).matches}
         assert matches == {(0, f"lunch{n}@x"), (1, f"dinner{n}@x")}
     assert store.failed == {}
@@ -216,7 +221,7 @@ def test_there_is_room_again_when_filters_are_gone(mail, monkeypatch):
     store.enrolled_ids.clear()
     del store.filters[gone]
     for _ in range(2):
-        append_messages(*mail, [Message(f"{len(store.matches)}@x")])
+        append(mail, [Message(f"{len(store.matches)}@x")])
         run(mail, store)
     assert store.enrolled_ids == {0, 1} - {gone}
 
@@ -232,7 +237,7 @@ def test_each_run_is_one_line_in_the_log(mail, caplog):
     assert [line for line in caplog.messages if line.startswith("refused ")] == [
         'refused filter_id=2 error="Its text does not compile."'
     ]
-    append_messages(*mail, [Message("c@x", subject="secret lunch")])
+    append(mail, [Message("c@x", subject="secret lunch")])
     run(mail, store)
     assert " own=0 shared=1 matches=1 " in caplog.messages[-1]
     assert "secret" not in caplog.text and "lunch" not in caplog.text
@@ -250,10 +255,10 @@ def test_filters_are_entered_again_where_the_index_is_lost(mail):
     store = MemoryStore(lunch="about lunch")
     run(mail, store)
     shutil.rmtree(mail[0].root / "predicate_index")
-    append_messages(*mail, [Message("c@x", subject="lunch")])
+    append(mail, [Message("c@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
     assert store.enrolled_ids == {0}
-    append_messages(*mail, [Message("d@x", subject="lunch")])
+    append(mail, [Message("d@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store).matches] == ["d@x"]
 
 
@@ -261,8 +266,8 @@ def test_what_a_filter_may_see_now_counts_even_if_nobody_told_the_index(mail):
     store = MemoryStore(lunch="about lunch")
     run(mail, store)
     store.filters[0] = replace(store.filters[0], audiences=("public", "user:alice"))
-    append_messages(
-        *mail,
+    append(
+        mail,
         [Message("c@x", subject="lunch"), Message("d@x", subject="lunch", audience="user:alice")],
     )
     assert {m.msgid for m in run(mail, store).matches} == {"c@x", "d@x"}
@@ -276,7 +281,7 @@ def test_filters_whose_signature_has_changed_run_by_themselves_again(mail, monke
     monkeypatch.setattr(
         "tapestry.plan.signature.Signature.name", property(lambda signature: "other")
     )
-    append_messages(*mail, [Message("c@x", subject="lunch")])
+    append(mail, [Message("c@x", subject="lunch")])
     assert [m.msgid for m in run(mail, store).matches] == ["c@x"]
     assert run(mail, store).matches == ()
 
@@ -293,10 +298,10 @@ def test_filters_that_no_new_row_concerns_are_not_run(mail):
             return super().fetch(statement)
 
     run(mail, store, Counting)
-    append_messages(*mail, [Message("c@x", subject="tea")])
+    append(mail, [Message("c@x", subject="tea")])
     run(mail, store, Counting)
     assert asked == []
-    append_messages(*mail, [Message("d@x", subject="dinner")])
+    append(mail, [Message("d@x", subject="dinner")])
     assert [m.filter_id for m in run(mail, store, Counting).matches] == [1]
     rows = [row for s in asked for relation in s.relations for row in relation.rows]
     assert all("lunch" not in str(row) for row in rows)
@@ -327,7 +332,7 @@ def until_done(mail, store):
 
 def test_what_finds_too_much_at_once_is_run_in_parts(mail):
     for n in range(9):
-        append_messages(*mail, many([n]))
+        append(mail, many([n]))
     store = MemoryStore(all="m.size >= 0", lunch="about lunch", third="m.msgid = '3@x'")
     counts = until_done(mail, store)
     assert len(counts) >= 4
@@ -345,7 +350,7 @@ def test_an_enrolled_filter_that_finds_too_much_goes_on_alone_and_comes_back(mai
     store = MemoryStore(all="m.size >= 0", third="m.msgid = '3@x'")
     run(mail, store, Narrow)
     for n in range(9):
-        append_messages(*mail, many([n]))
+        append(mail, many([n]))
     found = {m.filter_id for m in run(mail, store, Narrow).matches}
     assert found == {0, 1}  # of the first as many as it may find at once
     assert store.enrolled_ids == {1}
@@ -357,7 +362,7 @@ def test_an_enrolled_filter_that_finds_too_much_goes_on_alone_and_comes_back(mai
 
 
 def test_too_much_in_one_instant_is_said(mail):
-    append_messages(*mail, many(range(9)))
+    append(mail, many(range(9)))
     store = MemoryStore(all="m.size >= 0", third="m.msgid = '3@x'")
     while not store.failed:
         run(mail, store, Narrow)

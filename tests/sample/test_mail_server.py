@@ -60,7 +60,7 @@ def test_it_keeps_mail_for_the_people_it_knows(alice: User) -> None:
 
 
 def test_a_digest_is_ordered_once(tmp_path: object, db: None, data: object) -> None:
-    settle(tmp_path / "sample" / "people.json")  # type: ignore[operator]
+    settle(tmp_path / "sample" / "people.json")
     terry = User.objects.get(username="terry")
     for name in DIGESTED:
         terry.filters.create(name=name, text=name)

@@ -5,12 +5,12 @@ import re
 
 import pytest
 
+from tapestry.core.errors import OwnFaultError
 from tapestry.ingest.imap.session import open_imap
 from tapestry.servers import imap
 from tapestry.servers.account import (
     Account,
     ConnectionLostError,
-    OwnFaultError,
     RefusedError,
     is_this_machine,
     protocol_explained,

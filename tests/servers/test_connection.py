@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 import pytest
 
 from tapestry.core.processes.child_process import free_port
+from tapestry.core.errors import TapestryError
 from tapestry.ingest.session import open_session
 from tapestry.servers import connection
 from tapestry.servers.account import ANYWHERE, Account, ConnectionLostError
@@ -137,7 +138,7 @@ def test_the_connection_is_to_the_address_that_was_checked():
 
 
 def test_one_address_that_is_not_public_is_enough_to_refuse():
-    with pytest.raises(connection.TapestryError, match="not a public host"):
+    with pytest.raises(TapestryError, match="not a public host"):
         open_socket("x.org", 1, (), time.monotonic() + 60, lambda *_: ["9.9.9.9", "10.0.0.1"])
 
 

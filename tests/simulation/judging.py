@@ -76,7 +76,7 @@ def shortened(text: str) -> str:
     """Return the error of a traceback, and where in the product it was raised."""
     lines = [line.strip() for line in text.strip().splitlines()]
     places = [line for line in lines if line.startswith("File ") and _OURS.search(line)]
-    where = f" ({_OURS.search(places[-1])[0]})" if places else ""  # type: ignore[index]
+    where = f" ({_OURS.search(places[-1])[0]})" if places else ""
     return f"{lines[-1] if lines else ''}{where}"[:400]
 
 

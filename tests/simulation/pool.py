@@ -25,12 +25,12 @@ def in_turn(calls: Sequence[Call], jobs: int) -> Iterator[Any]:
                 running[pipe] = (begun, process)
                 begun += 1
             for pipe in wait(list(running)):
-                ended, process = running.pop(pipe)  # type: ignore[index]
+                ended, process = running.pop(pipe)
                 try:
-                    done[ended] = pipe.recv()  # type: ignore[union-attr]
+                    done[ended] = pipe.recv()
                 except EOFError:
                     done[ended] = None
-                pipe.close()  # type: ignore[union-attr]
+                pipe.close()
                 os.waitpid(process, 0)
         yield done.pop(number)
 

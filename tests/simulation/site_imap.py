@@ -32,7 +32,7 @@ def give_mailboxes(ask: Ask) -> None:
             client.authenticate(account)
         yield client
 
-    imap.opened = opened  # type: ignore[assignment]
+    imap.opened = opened
 
 
 class Client:

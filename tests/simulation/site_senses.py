@@ -66,7 +66,7 @@ def give_chance(seed: str) -> None:
     random.seed(seed)
     lots = random.Random(f"{seed} secrets")
     os.urandom = lambda size: lots.randbytes(size)
-    random._urandom = os.urandom  # type: ignore[attr-defined]
+    random._urandom = os.urandom
 
 
 def give_queue(tell: Callable[[str, Any], None]) -> None:
@@ -89,7 +89,7 @@ def give_queue(tell: Callable[[str, Any], None]) -> None:
         tell("task", {"name": name, "args": list(args or ()), "kwargs": kwargs or {}, **kept})
 
     app.send_task = send_task
-    redis.Redis.from_url = classmethod(  # type: ignore[assignment,method-assign]
+    redis.Redis.from_url = classmethod(
         lambda cls, url, **options: fakeredis.FakeRedis(
             server=server, decode_responses=options.get("decode_responses", False)
         )
@@ -149,4 +149,4 @@ def give_no_threads() -> None:
         print("a thread was started:", target, file=sys.stderr)
         real(thread)
 
-    threading.Thread.start = start  # type: ignore[method-assign]
+    threading.Thread.start = start

@@ -93,7 +93,7 @@ def watch_writes(data: Path, seed: str) -> None:
 
     BaseDatabaseWrapper._commit = counted_commit
     SQLiteCursorWrapper.execute = counted_execute
-    SQLiteCursorWrapper.db = property(lambda self: _connection())  # type: ignore[attr-defined]
+    SQLiteCursorWrapper.db = property(lambda self: _connection())
 
 
 def _connection() -> Any:

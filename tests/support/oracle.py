@@ -161,11 +161,11 @@ def _open(data: Data) -> sqlite3.Connection:
             [[_stored(row, name, kind) for name, kind in columns.items()] for row in data[table]],
         )
 
-    def elementwise(test):  # type: ignore[no-untyped-def]
+    def elementwise(test):
         return lambda elements, *rest: some(test(e, *rest) for e in json.loads(elements))
 
     def function(name: str, arity: int, call: object) -> None:
-        db.create_function(name, arity, call, deterministic=True)  # type: ignore[arg-type]
+        db.create_function(name, arity, call, deterministic=True)
 
     function("like_", 2, like)
     function("has", 2, has)
@@ -271,7 +271,7 @@ def instants(data: Data, query: n.CheckedQuery) -> list[int]:
     Every ``ts`` of every row; and for every comparison with ``now()``, for every way to bind
     its variables to rows, the instant at which it flips, and the next microsecond.
     """
-    found = {int(row["ts"]) for rows in data.values() for row in rows}  # type: ignore[call-overload]
+    found = {int(row["ts"]) for rows in data.values() for row in rows}
     table_of = {query.var: "messages"}
     table_of |= {b.var: b.table for b in walk(query.condition) if isinstance(b, n.Binding)}
     for node in walk(query.condition):
@@ -290,8 +290,8 @@ def _flips(comparison: n.Compare, rows: dict[str, Row]) -> list[int]:
     if any(left is None or right is None for left, right in at):
         return []
     (left0, right0), (left1, right1) = at
-    height = left0 - right0  # type: ignore[operator]
-    slope = left1 - right1 - height  # type: ignore[operator]
+    height = left0 - right0
+    slope = left1 - right1 - height
     if slope == 0:
         return []
     root = -height // slope

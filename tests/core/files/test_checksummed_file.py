@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 import numpy as np
 import pytest
 
@@ -63,7 +65,6 @@ def test_a_lookup_in_a_file_finds_what_one_in_memory_finds_and_reads_few_blocks(
         sought = np.array(wanted, "<u8")
         assert (mapped.find(sought) == run.find(sought)).all()
     verified = []
-    crc32 = checksummed_file.crc32
     monkeypatch.setattr(
         checksummed_file, "crc32", lambda *args: verified.append(len(args[0])) or crc32(*args)
     )

@@ -8,6 +8,7 @@ import pytest
 
 from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.deliver.batch import Batch, DeliveredMatch
+from tapestry.deliver.imap.folders import MailFolders
 from tapestry.deliver.ways import mailbox
 from tapestry.deliver.ways.mailbox import MailboxSettings, deliver_to_mailbox, preview
 from tapestry.tables.read.originals import Original
@@ -262,6 +263,6 @@ def test_a_message_that_cannot_be_read_costs_no_other():
 
 
 def test_a_fault_of_our_own_code_is_none_of_the_server(monkeypatch):
-    monkeypatch.setattr(mailbox.MailFolders, "below", lambda *_: {}["nobody foresaw this"])
+    monkeypatch.setattr(MailFolders, "below", lambda *_: {}["nobody foresaw this"])
     with FakeMailbox() as server, pytest.raises(OwnFaultError):
         deliver(server, 1)

@@ -181,7 +181,7 @@ def test_a_refused_digest_is_replaced_by_a_note(
 
     def refuse_once(*arguments: object) -> object:
         smtp.data = refusals.pop() if refusals else ""
-        return real_send(*arguments)  # type: ignore[arg-type]
+        return real_send(*arguments)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(outgoing, "send", refuse_once)
@@ -286,7 +286,7 @@ def test_digests_sent_before_the_clock_was_set_back_hold_up_none(
 def test_without_a_mail_server_mail_is_kept_for_its_reader(
     jones: Filter, store: Store, settings: object, to_alice: MakeDestination
 ) -> None:
-    settings.EMAIL_BACKEND = "filters.delivery.mail.kept.KeptMailBackend"  # type: ignore[attr-defined]
+    settings.EMAIL_BACKEND = "filters.delivery.mail.kept.KeptMailBackend"
     to_alice("digest")
     store(jones, "m")
     turn()

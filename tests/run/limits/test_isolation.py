@@ -8,7 +8,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.plan.compile import compile_filter
-from tapestry.plan.engine import PlanFailedError, StatementFailedError, TooSlowError
+from tapestry.plan.engine import PlanFailedError, StatementFailedError, TooManyError, TooSlowError
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.limits.isolation import MOST_SLOW, isolate, run_alike, run_isolated
@@ -45,8 +45,9 @@ def test_a_filter_that_finds_too_much_is_set_aside_from_those_alike(engine, monk
     assert {match.filter_id for match in matches} == {0, 2, 3}
     assert len(matches) == 10 + 5 + 20
     assert [subscription.filter_id for subscription, _ in over] == [1]
-    assert "more than 100 messages" in over[0][1].message
-    assert over[0][1].half == engine.snapshot.messages[0].max_ts
+    ((_, error),) = over
+    assert isinstance(error, TooManyError) and "more than 100 messages" in error.message
+    assert error.half == engine.snapshot.messages[0].max_ts
 
 
 def test_what_takes_too_long_is_given_up(engine, monkeypatch):

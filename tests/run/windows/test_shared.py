@@ -13,12 +13,14 @@ from tapestry.core.clock import BEGINNING, DAY, SECOND
 from tapestry.core.ports import DueFilter
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.engine import TooSlowError
+from tapestry.plan.predicate_keys import predicate_keys
 from tapestry.predicate_index import store
 from tapestry.predicate_index.store import index_entries
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.tree.printer import print_tql
 from tapestry.run.execute import Subscription, execute
+from tapestry.run.execute import matched_at_start as matched_at_start_of
 from tapestry.run.windows import shared as shared_window_module
 from tapestry.run.windows.own import explained
 from tapestry.run.windows.shared import run_shared_window
@@ -285,13 +287,12 @@ def test_a_slow_question_about_t0_costs_the_filters_of_its_plan_alone(monkeypatc
         due = DueFilter(number, text, "terry", (), ("public",), 3, 2)
         lookup.add(*index_entries(due, compile_filter(text, Context("terry"))))
         store.due[number] = due
-    asked_of = shared_window_module.matched_at_start
 
     def matched_at_start(within, subscription, pairs):
         assert engine.seconds == 20
         if 0 in {filter_id for filter_id, _ in pairs}:
             raise TooSlowError("It takes more than 20 seconds.")
-        return asked_of(within, subscription, pairs)
+        return matched_at_start_of(within, subscription, pairs)
 
     monkeypatch.setattr(shared_window_module, "matched_at_start", matched_at_start)
     result = run_shared_window(
@@ -317,10 +318,9 @@ def test_a_key_that_is_forgotten_is_noticed(forgotten, monkeypatch):
     true = [[filter_laws.expected(world) for world in run] for run in runs]
     assert true == [[[{}, {}, {"m0": 4}]]] * 2
     assert [delivered(run) for run in runs] == true
-    real = store.predicate_keys
 
     def forgetful(disjunct, constants):
-        keys = sorted(real(disjunct, constants), key=str)
+        keys = sorted(predicate_keys(disjunct, constants), key=str)
         return frozenset(keys[:forgotten] + keys[forgotten + 1 :])
 
     monkeypatch.setattr(store, "predicate_keys", forgetful)

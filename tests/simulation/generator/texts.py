@@ -141,7 +141,7 @@ class _Drawn(_Writer):
     """The writer of random filters of the laws, drawing from a seed, in this world's time."""
 
     def __init__(self, lots: random.Random, unit: int) -> None:
-        super().__init__(None, _Limits(unit, in_query=True, aggregates=True))  # type: ignore[arg-type]
+        super().__init__(None, _Limits(unit, in_query=True, aggregates=True))
         self.lots = lots
 
     def pick(self, *options: Any) -> Any:

@@ -160,7 +160,7 @@ def _node(tree: ast.AST, planted: Plant) -> ast.FunctionDef:
         )
         if found is None:
             raise CannotBePlantedError(f"{planted.name}: there is no {planted.function}")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def _marked_code(module: ModuleType, same: Sequence[Plant]) -> CodeType:

@@ -22,7 +22,7 @@ def answer(query: n.CheckedQuery, data: Data, audiences: Collection[str], t: int
         table: [
             row
             for row in rows
-            if row["ts"] <= t  # type: ignore[operator]
+            if row["ts"] <= t
             and row.get("audience", "public") in audiences
             and (table == "messages" or stands(row, rows, t))
         ]
@@ -120,7 +120,7 @@ def _leaders(top: n.Top, rows: dict[str, Row], visible: Data, t: int) -> list[st
                 best.setdefault(str(bound[top.binding.var]["msgid"]), []).append(score)
     ranked = sorted(best)
     ranked.sort(key=lambda msgid: max(best[msgid]), reverse=True)
-    return ranked[: top.limit.value]  # type: ignore[misc]
+    return ranked[: top.limit.value]
 
 
 def _negated(truth: bool | None) -> bool | None:

@@ -160,7 +160,7 @@ def _limits(view, statement):
     )
 
 
-class _Plain(SQLite.Generator):
+class _Plain(SQLite.Generator):  # type: ignore[valid-type]
     """SQL in which all joins are plain: sqlite does not reorder CROSS JOIN."""
 
     def join_sql(self, expression, join_op=None):

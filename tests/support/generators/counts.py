@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 from hypothesis import strategies as st
 
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
@@ -12,6 +15,16 @@ from tests.support.generators.terms import TRUE, column, conjoin, disjoin, integ
 
 class Counts:
     """What a writer of filters has to draw where aggregates are allowed."""
+
+    made: int
+    limits: Any
+    pick: Callable[..., Any]
+    draw: Callable[..., Any]
+    bind: Callable[..., Any]
+    condition: Callable[..., Any]
+    correlation: Callable[..., Any]
+    duration: Callable[..., Any]
+    time: Callable[..., Any]
 
     def counts(self, scope: tuple[n.Binding, ...], depth: int, form: str) -> n.Condition:
         """Draw a condition in which what is counted decides: alone, or beside one thing more."""
@@ -72,7 +85,7 @@ class Counts:
         term = column(one, self.pick(*extremes))
         if term.name == "ts" and self.pick(True, False):
             outer = column(self.pick(*scope), "ts")
-            term = n.Arith("-", term, outer, Type.DURATION)  # type: ignore[assignment]
+            term = n.Arith("-", term, outer, Type.DURATION)
         return term, False
 
     def rows(

@@ -14,8 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+import trustme
 from imapclient import IMAPClient
 
 from tapestry.core.processes.child_process import free_port
@@ -150,7 +152,11 @@ class Dovecot:
 
 @contextmanager
 def running_dovecot(
-    authority: object = None, tokens: str = "", quota: str = "", prefix: str = "", sent: str = ""
+    authority: trustme.CA | None = None,
+    tokens: str = "",
+    quota: str = "",
+    prefix: str = "",
+    sent: str = "",
 ) -> Iterator[Dovecot]:
     """Start a server, and stop it at the end; skip the test where it is not installed.
 
@@ -201,7 +207,7 @@ def running_dovecot(
     (home / "users").write_text("".join(lines))
     for name in ("run", "state", "mail"):
         (home / name).mkdir()
-    drop: dict[str, object] = {}
+    drop: dict[str, Any] = {}
     if os.geteuid() == 0:
         for path in (home, *home.iterdir()):
             os.chown(path, account.pw_uid, account.pw_gid)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable
 
 from tapestry.servers.account import ANYWHERE, Account
 
@@ -20,6 +21,9 @@ def letter(n):
 
 class _Server:
     """One that talks line for line with whoever calls; ``log`` holds what it was told."""
+
+    greeting: str
+    answer: Callable[..., bool | None]
 
     def __init__(self):
         self.log = []

@@ -15,8 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
+import trustme
 
 from tapestry.core.processes.child_process import free_port
 from tests.support.paths import ROOT
@@ -193,7 +195,7 @@ class Inn:
 
 
 @contextmanager
-def running_inn(authority: object = None) -> Iterator[Inn]:
+def running_inn(authority: trustme.CA | None = None) -> Iterator[Inn]:
     """Start a server, and stop it at the end; skip the test where there is none.
 
     ``authority`` (of trustme) gives it a certificate for 127.0.0.1.
@@ -214,7 +216,7 @@ def running_inn(authority: object = None) -> Iterator[Inn]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _prepare(server: Inn, authority: object) -> None:
+def _prepare(server: Inn, authority: trustme.CA | None) -> None:
     home = server.home
     shutil.copytree(BUNDLE / "usr", home / "inn" / "usr", symlinks=True)
     for name in DIRECTORIES:
@@ -278,7 +280,7 @@ def _hashed(password: str) -> str:
     return subprocess.check_output(["perl", "-e", script, password], text=True)
 
 
-def _drop() -> dict[str, object]:
+def _drop() -> dict[str, Any]:
     if os.geteuid() != 0:
         return {}
     news = pwd.getpwnam("news")

@@ -38,7 +38,7 @@ def running_postgres(authority: trustme.CA | None = None) -> Iterator[str]:
     if user is not None:
         account = pwd.getpwnam(user)
         os.chown(home, account.pw_uid, account.pw_gid)
-    made = ["-D", home / "data", "-U", "tapestry", "-A", "trust", "-E", "UTF8", "--no-locale"]
+    made = ["-D", str(home / "data"), "-U", "tapestry", "-A", "trust", "-E", "UTF8", "--no-locale"]
     subprocess.run(
         [programs() / "initdb", *made, "--no-sync"],
         user=user, cwd=home, check=True, capture_output=True,
@@ -51,7 +51,7 @@ def running_postgres(authority: trustme.CA | None = None) -> Iterator[str]:
     )
     if authority is not None:
         settings += _requires_certificates(authority, home, user)
-    server = [programs() / "postgres", "-D", home / "data", "-p", str(port)]
+    server = [str(programs() / "postgres"), "-D", str(home / "data"), "-p", str(port)]
     with (home / "log").open("wb") as log:
         started = subprocess.Popen(
             [*server, *(word for each in settings for word in ("-c", each))],

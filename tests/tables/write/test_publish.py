@@ -25,11 +25,14 @@ from tapestry.tables.write.append import (
     Cursor,
     advance_watermark,
     append_messages,
+    append_rows,
     cursor_of,
 )
 from tapestry.tables.write.compact import compact
 from tapestry.tables.write.publish import publish
-from tapestry.tables.write.staging import Staging, drop_abandoned
+from tapestry.tables.write.staging import Staging
+from tapestry.tables.write.staging import drop_abandoned
+from tapestry.tables.delta.commit import write_rows
 from tests.support.clocks import FileClock, MemoryClock
 
 processes = multiprocessing.get_context("forkserver")
@@ -181,12 +184,11 @@ def test_files_that_a_forgetting_has_deleted_are_written_again(tables):
 
 @pytest.mark.parametrize("table", ["messages", "originals"])
 def test_if_one_of_the_files_cannot_be_written_none_is_left(tables, monkeypatch, table):
-    write = publishing.write_rows
 
     def fail_for_one(tables, name, rows, draft):
         if name == table:
             raise TapestryError("The disk says no.")
-        write(tables, name, rows, draft)
+        write_rows(tables, name, rows, draft)
 
     with staged(tables) as staging:
         stage(staging, 0, 3)
@@ -257,7 +259,7 @@ def test_what_is_staged_for_an_audience_goes_as_it_is_forgotten(tables):
 
 @pytest.mark.parametrize("batches", [1, 2])
 def test_an_import_publishes_nothing_once_its_audience_is_forgotten(tables, monkeypatch, batches):
-    clock, append_rows = MemoryClock(), publishing.append_rows
+    clock = MemoryClock()
 
     def append_late(*arguments):
         forget(tables, clock, "public")

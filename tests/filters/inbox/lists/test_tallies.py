@@ -118,7 +118,7 @@ def test_no_reply_says_in_which_days(tables: Tables, carol: User, text: str) -> 
     ],
 )
 def test_two_days_in_words(first: tuple[int, ...], last: tuple[int, ...], words: str) -> None:
-    instants = [to_instant(datetime(*when, tzinfo=UTC)) for when in (first, last)]  # type: ignore[misc,arg-type]
+    instants = [to_instant(datetime(*when, tzinfo=UTC)) for when in (first, last)]
     row = {"what": "no reply", "from": instants[0], "at": instants[1], "audience": "public"}
     assert sentences([row], ["public"]) == [words]
 

@@ -90,7 +90,7 @@ class TestDue:
         Filter.objects.bulk_create(
             Filter(owner=alice, name=f"f{i}", text="from jones") for i in range(1000)
         )
-        with django_assert_num_queries(6):  # type: ignore[attr-defined]
+        with django_assert_num_queries(6):
             assert len(DjangoFilterStore().due(wall_clock())) == 1000
 
 

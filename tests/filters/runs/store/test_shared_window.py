@@ -115,11 +115,11 @@ class TestEnrolling:
         )
         SharedWindow.objects.update_or_create(pk=1, defaults={"since": 5})
         ids = list(Filter.objects.values_list("pk", flat=True))
-        with django_assert_max_num_queries(25):  # type: ignore[attr-defined]
+        with django_assert_max_num_queries(25):
             enrolled = STORE.enrolled(ids)
         assert len(enrolled) == 10_000
         matches = [Match(due.filter_id, "a@x", "public", 6, 0, ()) for due in enrolled]
-        with django_assert_max_num_queries(300):  # type: ignore[attr-defined]
+        with django_assert_max_num_queries(300):
             assert STORE.commit_shared(5, 9, enrolled, matches)
         assert StoredMatch.objects.count() == 10_000
 
