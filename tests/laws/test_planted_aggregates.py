@@ -22,7 +22,7 @@ from tapestry.plan.lowering import (
     sweep_line,
     top_k,
 )
-from tapestry.plan.lowering.scope import COMPARISONS
+from tapestry.plan.sql import COMPARISONS
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.incremental import general

@@ -7,8 +7,8 @@ from contextlib import contextmanager, suppress
 
 import pytest
 
-from tapestry.core.processes.child_process import free_port
 from tapestry.core.errors import TapestryError
+from tapestry.core.processes.child_process import free_port
 from tapestry.ingest.session import open_session
 from tapestry.servers import connection
 from tapestry.servers.account import ANYWHERE, Account, ConnectionLostError

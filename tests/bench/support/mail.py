@@ -56,13 +56,13 @@ def arrival(number: int) -> int:
 
 def msgid(number: int) -> str:
     """Return the Message-ID of a message."""
-    return _msgids(np.array([number]))[0].as_py()  # type: ignore[no-any-return]
+    return _msgids(np.array([number]))[0].as_py()
 
 
 def parents(low: int, high: int, count: int) -> list[str]:
     """Return ``count`` random Message-IDs between two messages."""
     chosen = np.random.default_rng(11).integers(low, high, count)
-    return _msgids(chosen).to_pylist()  # type: ignore[no-any-return]
+    return _msgids(chosen).to_pylist()
 
 
 def _msgids(numbers: np.ndarray[Any, Any]) -> Any:

@@ -15,6 +15,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.durable import sync_file
 from tapestry.core.message import Message
+from tapestry.tables.delta.commit import write_rows
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.forget.forget import forget
 from tapestry.tables.read.messages import copies
@@ -30,9 +31,7 @@ from tapestry.tables.write.append import (
 )
 from tapestry.tables.write.compact import compact
 from tapestry.tables.write.publish import publish
-from tapestry.tables.write.staging import Staging
-from tapestry.tables.write.staging import drop_abandoned
-from tapestry.tables.delta.commit import write_rows
+from tapestry.tables.write.staging import Staging, drop_abandoned
 from tests.support.clocks import FileClock, MemoryClock
 
 processes = multiprocessing.get_context("forkserver")
