@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.log import event
@@ -69,7 +69,16 @@ def tick(resources: Resources, clock: Clock, at: int | None = None) -> TickRepor
     if shared.committed:
         done = [due_filter for run in own_runs if run.committed for due_filter in run.filters]
         enroll(resources.index, store, done, until)
-    report = _report(until, [shared, *own_runs], time.perf_counter() - started)
+    run = reduce(Run.followed_by, own_runs, shared)
+    report = TickReport(
+        until,
+        len(run.filters),
+        run.matches,
+        run.changes,
+        run.failed,
+        time.perf_counter() - started,
+        run.committed,
+    )
     event(
         log,
         "tick",
@@ -83,15 +92,3 @@ def tick(resources: Resources, clock: Clock, at: int | None = None) -> TickRepor
         seconds=report.seconds,
     )
     return report
-
-
-def _report(until: int, runs: Sequence[Run], seconds: float) -> TickReport:
-    return TickReport(
-        until,
-        sum(len(run.filters) for run in runs),
-        tuple(match for run in runs for match in run.matches),
-        tuple(change for run in runs for change in run.changes),
-        sum(run.failed for run in runs),
-        seconds,
-        all(run.committed for run in runs),
-    )

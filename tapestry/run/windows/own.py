@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from operator import attrgetter
 from typing import TypeVar
 
@@ -72,10 +73,7 @@ def run_each(
     runs, failures = isolate(lambda some: [run(some)], due_filters)
     for due_filter, error in failures:
         refuse(store, due_filter, error)
-    done = Run(failed=len(failures))
-    for part in runs:
-        done = done.followed_by(part)
-    return done
+    return reduce(Run.followed_by, runs, Run(failed=len(failures)))
 
 
 def run_own_windows(
@@ -154,9 +152,7 @@ def run_own_windows(
     runs, uncommitted = isolate(commit, done)
     more, uncommitted_parts = isolate(commit_part, partial)
     refused += uncommitted + [(part[0], error) for part, error in uncommitted_parts]
-    run = Run(slow=tuple(slow))
-    for part_run in (*runs, *more):
-        run = run.followed_by(part_run)
+    run = reduce(Run.followed_by, (*runs, *more), Run(slow=tuple(slow)))
 
     def attempt(due_filter: DueFilter) -> None:
         end = until if due_filter.until is None else due_filter.until
