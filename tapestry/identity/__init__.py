@@ -1,1 +1,1 @@
-"""When two messages are the same: by their Message-ID, and by what they say."""
+"""Identity of messages: by their Message-ID, and by what they say."""

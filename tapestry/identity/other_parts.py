@@ -1,4 +1,4 @@
-"""What a message has beside the plain text that is kept of it: HTML, attachments, links.
+"""Parts of a message beside the plain text that is kept of it: HTML, attachments, links.
 
 Copies of one message are compared by it (tapestry.identity.content).  Everything counts that is
 not plain text for certain, so what is not understood makes messages different, never the same.

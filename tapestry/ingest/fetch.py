@@ -1,4 +1,4 @@
-"""What a server answers to the fetch of messages, and the items that come of it.
+"""Results of the fetch of messages from a server, and the items that come of it.
 
 listed numbers ─ fetch ─> FetchResult ─> items
                               └─> state (tapestry.ingest.unavailable) ─ due ─> fetched again
@@ -154,7 +154,7 @@ class UnavailableMessages:
 
     @property
     def putting_aside(self) -> Callable[[int], None] | None:
-        """What puts a message aside that came in vain; None if it would not be fetched again."""
+        """Return what puts aside a message that came in vain; None if it would not be fetched again."""
         return self._came_in_vain if self.sync_states.durable else None
 
     def _came_in_vain(self, number: int) -> None:

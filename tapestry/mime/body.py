@@ -23,7 +23,7 @@ _NOT_ATTACHMENTS = {
 
 @dataclass(slots=True)
 class Reading:
-    """What was read of a message's parts; ``problems`` says what could not be."""
+    """Text that was read of a message's parts; ``problems`` says what could not be."""
 
     plain: list[str] = field(default_factory=list)
     html: list[str] = field(default_factory=list)

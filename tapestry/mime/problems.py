@@ -1,4 +1,4 @@
-"""What is wrong with a message, in words."""
+"""Problems of a message, in words."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class Section:
 
     @property
     def is_mail(self) -> bool:
-        """Whether its content is a message, whose own sections follow."""
+        """Tell whether its content is a message, whose own sections follow."""
         return self.kind in MAIL and not is_encoded(self.encoding)
 
     @property
@@ -124,7 +124,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a part is, its number if it has one, and the part around it."""
+    """Place of a part, its number if it has one, and the part around it."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""What runs work with: an engine over the tables, the store of filters, and budgets."""
+"""Resources of runs: an engine over the tables, the store of filters, and budgets."""
 
 from __future__ import annotations
 

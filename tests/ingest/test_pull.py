@@ -6,7 +6,6 @@ import errno
 import time
 
 import pytest
-from tapestry.tables.write.append import append_messages
 
 from tapestry.ingest import ingest_batch
 from tapestry.ingest.ingest_batch import IngestTarget
@@ -14,6 +13,7 @@ from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import ConnectionLostError
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 from tests.support.clocks import MemoryClock
 from tests.support.kept_memory import KeptMemory
 from tests.support.servers.fake_servers import FakeImap, FakeNews, letter

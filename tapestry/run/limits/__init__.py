@@ -1,1 +1,1 @@
-"""What bounds a run: whose fault a failure is, and how much of a window is run at once."""
+"""Bounds of a run: whose fault a failure is, and how much of a window is run at once."""

@@ -1,1 +1,1 @@
-"""What a person or an audience has in the tables: export it, remove it."""
+"""Belongings of a person or an audience in the tables: export it, remove it."""

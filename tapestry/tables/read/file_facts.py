@@ -1,4 +1,4 @@
-"""What a process knows of each data file: files never change, so each fact is read once.
+"""Facts of data files, known to a process: files never change, so each fact is read once.
 
 path ─ footer, small columns ─> bounds, audiences, retractions ─> what need not be read
 """

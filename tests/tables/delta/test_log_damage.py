@@ -12,7 +12,6 @@ from deltalake import DeltaTable
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.mirror import mirrors_of
 from tapestry.core.message import Message
-from tapestry.core.files import mirror
 from tapestry.tables.delta import log_check, log_entry, log_state
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import Cursor, append_messages, cursor_of
