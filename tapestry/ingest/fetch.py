@@ -154,7 +154,7 @@ class UnavailableMessages:
 
     @property
     def putting_aside(self) -> Callable[[int], None] | None:
-        """Return what puts aside a message that came in vain; None if it would not be fetched again."""
+        """Return what puts aside a message that came in vain; None if none is fetched again."""
         return self._came_in_vain if self.sync_states.durable else None
 
     def _came_in_vain(self, number: int) -> None:

@@ -111,7 +111,7 @@ def test_a_checkpoint_that_is_made_while_the_log_is_checked_is_no_damage(
 ):
     """Another process makes two, and deletes the one that is being read, between two steps."""
     compact(tables)
-    root, read, calls = tables.root / "messages", log_check.read_mirror, iter(range(100))
+    root, read, calls = tables.root / "messages", mirror.read_mirror, iter(range(100))
 
     def read_before(path):
         content = read(path)
