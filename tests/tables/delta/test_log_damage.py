@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
+from tapestry.core.files import mirror
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.mirror import mirrors_of
 from tapestry.core.message import Message
