@@ -11,7 +11,7 @@ from pathlib import Path
 from tapestry.celery import PROCESSES, THREADS
 from tapestry.core.processes.child_process import Child, spawn
 
-BASE = Path(__file__).resolve().parents[2]
+BASE = Path(__file__).resolve().parents[3]
 
 MALLOC = {
     "MALLOC_ARENA_MAX": "2",
