@@ -5,8 +5,8 @@ from __future__ import annotations
 from limits import RateLimitItemPerDay, RateLimitItemPerHour
 
 from filters.people.models import User
-from filters.people.signing_in.counts import Count, TooManyTriesError, digest, reserve
 from filters.site.templatetags.mail import time_words
+from filters.site.work.rate_limits import Count, TooManyTriesError, digest, reserve
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 

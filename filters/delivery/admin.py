@@ -11,7 +11,6 @@ from filters.delivery.mail import bounces
 from filters.delivery.models import (
     Address,
     BounceMailbox,
-    ConfirmationMail,
     Delivery,
     Destination,
     Feed,
@@ -104,5 +103,4 @@ class FeedAdmin(WrittenByRuns):
     fields = ["owner", "filter", "uid"]
 
 
-admin.site.register(ConfirmationMail, WrittenByRuns)
 admin.site.register(BounceMailbox, OnlyShown)

@@ -46,20 +46,6 @@ class Address(models.Model):
         return self.email
 
 
-class ConfirmationMail(models.Model):
-    """A link to confirm an address that was sent lately: how many may be sent is limited."""
-
-    owner = models.ForeignKey(User, models.CASCADE, related_name="confirmation_mails")
-    email = models.EmailField(max_length=254)
-    at = models.BigIntegerField()
-
-    class Meta:
-        indexes = [models.Index(fields=["at"], name="confirmation_mail_at")]
-
-    def __str__(self) -> str:
-        return self.email
-
-
 class Destination(models.Model):
     """A place that a person's matches are delivered to, and how far that has come.
 

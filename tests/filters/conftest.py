@@ -15,8 +15,8 @@ from django.test import Client
 from filters.authoring import known_names
 from filters.inbox import counts as inbox_counts
 from filters.people.models import User
-from filters.people.signing_in import counts
 from filters.runs.store.filter_store import DjangoClock
+from filters.site.work import rate_limits
 from filters.sources import oauth, trials
 from tapestry.core.message import Annotation, Message
 from tapestry.servers import connection
@@ -34,7 +34,7 @@ def data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     settings.SECRET_KEY = "of the tests"
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
-    counts.forget_all()
+    rate_limits.forget_all()
     monkeypatch.setattr(inbox_counts, "_kept", OrderedDict())
     return tmp_path
 

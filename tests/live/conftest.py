@@ -9,7 +9,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from filters.authoring.models import Filter
 from filters.people.models import User
-from filters.people.signing_in import counts
+from filters.site.work import rate_limits
 from tapestry.celery import app
 from tests.support.browser_watch import BrowserWatch
 
@@ -35,7 +35,7 @@ def pytest_runtest_call(item):
 @pytest.fixture(autouse=True)
 def no_attempts():
     """Nobody has tried to sign in yet: the sites of this process count together."""
-    counts.forget_all()
+    rate_limits.forget_all()
 
 
 @pytest.fixture(scope="session")

@@ -74,8 +74,7 @@ def give_queue(tell: Callable[[str, Any], None]) -> None:
     import fakeredis
     import redis
 
-    from filters.people.signing_in import counts
-    from filters.site.work import answers
+    from filters.site.work import answers, rate_limits
     from tapestry.celery import app
 
     server = fakeredis.FakeServer()
@@ -95,7 +94,7 @@ def give_queue(tell: Callable[[str, Any], None]) -> None:
         )
     )
     answers._server = lambda: fakeredis.FakeRedis(server=server, decode_responses=True)
-    counts._redis_storage = lambda: None
+    rate_limits._redis_storage = lambda: None
 
 
 def give_http(ask: Ask) -> None:

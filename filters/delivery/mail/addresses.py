@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.template.loader import render_to_string
+from limits import RateLimitItemPerMinute
 
 from filters.delivery import links
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.outgoing import RecipientRefusedError
 from filters.delivery.mail.signed import address_key
-from filters.delivery.models import Address, ConfirmationMail
+from filters.delivery.models import Address
 from filters.people.models import User
 from filters.site.settings.email_url import is_kept_only
 from filters.site.templatetags.mail import time_words
 from filters.site.work.delivery_signer import delivery_signer
-from tapestry.core.clock import HOUR, MINUTE, wall_clock
+from filters.site.work.rate_limits import Count, TooManyTriesError, digest, is_used, reserve
+from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
@@ -27,17 +30,16 @@ from tapestry.deliver.batch import Outcome
 
 log = logging.getLogger(__name__)
 
-MOST_AN_HOUR = 3
-"""Confirmation mails that a person may have sent to an address in an hour."""
+PREFIX = "confirmation"
 
-MOST_STRANGE = 10
-"""Addresses not confirmed yet that a person may have such mail sent to in an hour."""
+AGAIN = RateLimitItemPerMinute(1, 10, PREFIX)
+OWN = RateLimitItemPerMinute(3, 60, PREFIX)
+STRANGE = RateLimitItemPerMinute(10, 60, PREFIX)
+"""Links to an address, by whomever; of a person to an address; of a person to addresses that are
+not confirmed, each counted once an hour; and in how many minutes."""
 
 MOST_BOUNCES = 3
 """Deliveries that come back before nothing more is sent to their address."""
-
-EVERY = 10 * MINUTE
-"""How long after a confirmation mail another may be sent to the same address, by whomever."""
 
 
 def set_problem(address: Address, problem: str) -> None:
@@ -110,9 +112,7 @@ def confirm(address: Address, *, is_proof: bool) -> None:
 
 def was_asked(address: Address) -> bool:
     """Tell whether a link was sent to an address so lately that another may not be."""
-    now = wall_clock()
-    recent = ConfirmationMail.objects.filter(owner=address.owner, at__gt=now - EVERY, at__lte=now)
-    return recent.filter(email__iexact=address.email).exists()
+    return 0 <= wall_clock() - address.asked_at < AGAIN.get_expiry() * SECOND
 
 
 def send_link(address: Address) -> None:
@@ -120,7 +120,7 @@ def send_link(address: Address) -> None:
 
     Raise TapestryError if there was too much such mail lately, or if it cannot be sent.
     """
-    counted, is_sent = _count_mail(address), False
+    give_back, is_sent = _count_mail(address), False
     try:
         outcome = outgoing.send(_message(address), address.email)
         is_sent = outcome.state == "delivered"
@@ -128,56 +128,52 @@ def send_link(address: Address) -> None:
         outcome = Outcome("refused", error.message)
     finally:
         if not is_sent:
-            counted.delete()
+            give_back()
     if not is_sent:
         raise TapestryError(
             f"The mail to {address.email} could not be sent. {outcome.answer}",
             hint="Check the address, and ask for the link again.",
         )
+    Address.objects.filter(pk=address.pk).update(asked_at=wall_clock())
     event(log, "confirmation_sent", address=address.pk)
 
 
-@transaction.atomic
-def _count_mail(address: Address) -> ConfirmationMail:
-    """Store that a link is sent now; raise TapestryError if there were too many lately."""
-    now = wall_clock()
-    owner = User.objects.select_for_update().get(pk=address.owner_id)  # one mail at a time
-    ConfirmationMail.objects.filter(at__lt=now - HOUR).delete()
-    recent = ConfirmationMail.objects.filter(at__lte=now)
-    to_address = recent.filter(email__iexact=address.email).order_by("at").last()
-    if to_address is not None and to_address.at > now - EVERY:
-        raise TapestryError(
-            f"A link was sent to {address.email} a moment ago; it may be among the spam.",
-            hint=f"Another can be sent at {time_words(to_address.at + EVERY)}.",
-        )
-    _check_counts(address, recent.filter(owner=owner).order_by("-at"))
-    Address.objects.filter(pk=address.pk).update(asked_at=now)
-    return ConfirmationMail.objects.create(owner=owner, email=address.email, at=now)
+def _count_mail(address: Address) -> Callable[[], None]:
+    """Count a link that is sent now, and return what gives it back.
 
-
-def _check_counts(address: Address, of_owner: QuerySet[ConfirmationMail]) -> None:
-    """Raise TapestryError if too many links were sent for a person lately, the newest first.
-
-    Those of one address count for that address; all together, only to addresses that may be those
-    of strangers.  So no way of a person's is silenced by another.
+    Raise TapestryError if there were too many lately.
     """
-    same = list(of_owner.filter(email__iexact=address.email)[:MOST_AN_HOUR])
-    if len(same) == MOST_AN_HOUR:
-        raise TapestryError(
-            f"{MOST_AN_HOUR} links were sent to {address.email} within an hour, as many as may be.",
-            hint=f"Ask for the next one at {time_words(same[-1].at + HOUR)}.",
-        )
+    owner, email = str(address.owner_id), address.email.lower()
+    own = Count("own", OWN, digest("confirmation", owner, email))
+    counts = [Count("again", AGAIN, digest("confirmation", email)), own]
     confirmed = address.owner.mail_addresses.exclude(confirmed_at=None)
-    known = {email.lower() for email in confirmed.values_list("email", flat=True)}
-    asked: dict[str, int] = {}
-    for sent in of_owner:
-        if sent.email.lower() not in known:
-            asked.setdefault(sent.email.lower(), sent.at)
-    if len(asked) >= MOST_STRANGE and address.email.lower() not in asked.keys() | known:
+    if not confirmed.filter(email__iexact=email).exists() and not is_used(own):
+        counts.append(Count("strange", STRANGE, digest("confirmation", owner)))
+    try:
+        return reserve(counts)
+    except TooManyTriesError as refusal:
+        sentence, hint = REFUSALS[refusal.reason]
+        at = time_words(wall_clock() + refusal.seconds * SECOND)
         raise TapestryError(
-            f"Links were sent to {MOST_STRANGE} addresses within an hour that are not confirmed.",
-            hint=f"Confirm one, or ask for the next at {time_words(min(asked.values()) + HOUR)}.",
-        )
+            sentence.format(email=address.email), hint=hint.format(at=at)
+        ) from refusal
+
+
+REFUSALS = {
+    "again": (
+        "A link was sent to {email} a moment ago; it may be among the spam.",
+        "Another can be sent at {at}.",
+    ),
+    "own": (
+        f"{OWN.amount} links were sent to {{email}} within an hour, as many as may be.",
+        "Ask for the next one at {at}.",
+    ),
+    "strange": (
+        f"Links were sent to {STRANGE.amount} addresses within an hour that are not confirmed.",
+        "Ask for the next at {at}.",
+    ),
+}
+"""What is said where there were too many links, and what to do instead, by the count."""
 
 
 def _message(address: Address) -> EmailMessage:

@@ -10,10 +10,10 @@ from django.shortcuts import render
 from limits import RateLimitItemPerMinute
 
 from filters.people.folded_names import folded
-from filters.people.signing_in import counts
 from filters.people.signing_in.client_address import client_address, counted_as
-from filters.people.signing_in.counts import Count, TooManyTriesError, digest
 from filters.people.signing_in.outcome import Refused, note
+from filters.site.work import rate_limits
+from filters.site.work.rate_limits import Count, TooManyTriesError, digest
 from tapestry.core.log import event
 
 log = logging.getLogger(__name__)
@@ -30,7 +30,7 @@ def refusal(request: HttpRequest, kind: str) -> Refused | None:
     """Count a request for mail; return the refusal if there were too many from there."""
     count = Count("address", REQUESTS, digest(kind, counted_as(client_address(request))))
     try:
-        counts.reserve([count])
+        rate_limits.reserve([count])
     except TooManyTriesError as error:
         return _refused(request, kind, error, "requests")
     return None
@@ -40,7 +40,7 @@ def link_refusal(request: HttpRequest) -> tuple[Refused | None, Callable[[], Non
     """Count a link before it is looked at; return the refusal, and what gives the try back."""
     count = Count("address", LINKS, digest("link", counted_as(client_address(request))))
     try:
-        return None, counts.reserve([count])
+        return None, rate_limits.reserve([count])
     except TooManyTriesError as error:
         return _refused(request, "link", error, "links that do not work"), lambda: None
 
@@ -51,7 +51,7 @@ def send_limited(kind: str, email: str, send: Callable[[], bool]) -> bool:
     Return False to have it tried again: what was not sent does not count.
     """
     try:
-        give_back = counts.reserve([Count("mail", MAILS, digest(kind, folded(email)))])
+        give_back = rate_limits.reserve([Count("mail", MAILS, digest(kind, folded(email)))])
     except TooManyTriesError as error:
         event(log, "account_mail_refused", kind=kind, reason=error.reason)
         return True

@@ -10,12 +10,12 @@ from limits import RateLimitItemPerMinute
 
 from filters.people.models import User
 from filters.people.second_factor import passkeys, recovery, totp
-from filters.people.signing_in import counts
 from filters.people.signing_in.backend import account_digest, name_digest
 from filters.people.signing_in.client_address import client_address, counted_as
-from filters.people.signing_in.counts import Count, TooManyTriesError, digest
 from filters.people.signing_in.known_browser import known_browser
 from filters.people.signing_in.outcome import Refused, note
+from filters.site.work import rate_limits
+from filters.site.work.rate_limits import Count, TooManyTriesError, digest
 from tapestry.core.log import event
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ def is_proven(request: HttpRequest, user: User, code: str, answer: str) -> bool:
     """
     log_fields = {"account": user.get_username(), "address": client_address(request)}
     try:
-        give_back = counts.reserve(_counts(request, user))
+        give_back = rate_limits.reserve(_counts(request, user))
     except TooManyTriesError as refusal:
         event(log, "second_factor_refused", **log_fields, reason=refusal.reason)
         note(request, Refused(refusal.seconds, WRONG))

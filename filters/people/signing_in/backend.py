@@ -10,18 +10,27 @@ from django.contrib.auth.backends import ModelBackend
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.views.decorators.debug import sensitive_variables
+from limits import RateLimitItemPerMinute
 
 from filters.people.factors import has_second_factor
 from filters.people.folded_names import folded
 from filters.people.models import User
-from filters.people.signing_in import counts
 from filters.people.signing_in.client_address import client_address, counted_as
-from filters.people.signing_in.counts import Count, TooManyTriesError, digest
 from filters.people.signing_in.known_browser import known_browser
 from filters.people.signing_in.outcome import Proven, Refused, note
+from filters.site.work import rate_limits
+from filters.site.work.rate_limits import Count, TooManyTriesError, digest
 from tapestry.core.log import event
 
 log = logging.getLogger(__name__)
+
+PREFIX = "sign-in"
+
+ACCOUNT_AND_ADDRESS = RateLimitItemPerMinute(5, 5, PREFIX)
+ADDRESS = RateLimitItemPerMinute(30, 15, PREFIX)
+ACCOUNT = RateLimitItemPerMinute(50, 15, PREFIX)
+KNOWN_BROWSER = RateLimitItemPerMinute(5, 5, PREFIX)
+"""Failures that are allowed, and in how many minutes."""
 
 LONGEST = 150
 """Characters of a name that are logged; no account has a longer one."""
@@ -51,7 +60,7 @@ class LimitedBackend(ModelBackend):
         address, name = client_address(request), name_digest(username)
         told = {"account": username[:LONGEST], "address": address}
         try:
-            give_back = counts.reserve(_counts(request, username, counted_as(address)))
+            give_back = rate_limits.reserve(_counts(request, username, counted_as(address)))
         except TooManyTriesError as refusal:
             event(log, "sign_in_refused", **told, reason=refusal.reason)
             note(request, Refused(refusal.seconds))
@@ -90,10 +99,10 @@ def _counts(request: HttpRequest, username: str, address: str) -> list[Count]:
     account, browser = account_digest(username), known_browser(request, name_digest(username))
     if browser is not None:
         key = digest("browser", account, browser)
-        return [Count("known browser", counts.KNOWN_BROWSER, key)]
+        return [Count("known browser", KNOWN_BROWSER, key)]
     both = digest("account and address", account, address)
     return [
-        Count("account and address", counts.ACCOUNT_AND_ADDRESS, both),
-        Count("address", counts.ADDRESS, digest("address", address)),
-        Count("account", counts.ACCOUNT, account),
+        Count("account and address", ACCOUNT_AND_ADDRESS, both),
+        Count("address", ADDRESS, digest("address", address)),
+        Count("account", ACCOUNT, account),
     ]

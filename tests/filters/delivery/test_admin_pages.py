@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from filters.delivery.admin import AddressAdmin, DestinationAdmin
-from filters.delivery.models import Address, ConfirmationMail, Delivery, Destination, Feed, KeptMail
+from filters.delivery.models import Address, Delivery, Destination, Feed, KeptMail
 from filters.inbox.models import Mute
 from filters.people.models import User
 from filters.runs.models import ReleaseCounter
@@ -36,7 +36,6 @@ def shown(alice: User, hook: Destination) -> list[Model]:
         KeptMail.objects.create(owner=alice, message_id="<m@x>", raw=b"a-secret-mail", at=1),
         Mute.objects.create(owner=alice, root="r"),
         ReleaseCounter.objects.create(pk=1),
-        ConfirmationMail.objects.create(owner=alice, email="al@example.org", at=1),
     ]
 
 

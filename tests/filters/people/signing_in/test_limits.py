@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
 from filters.people.models import User
-from filters.people.signing_in import counts
+from filters.site.work import rate_limits
 from tests.support.counted_hasher import CountedHasher
 from tests.support.races import race
 
@@ -218,5 +218,5 @@ def test_processes_count_together_in_redis(
     monkeypatch.setenv("REDIS_URL", redis_url)
     address = f"2001:db8:{secrets.randbelow(1 << 16):x}:{secrets.randbelow(1 << 16):x}::1"
     for expected in [200] * 5 + [429]:
-        counts.forget_all()  # as in another process
+        rate_limits.forget_all()  # as in another process
         assert attempt("root", address=address).status_code == expected

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from filters.people.signing_in import counts
-from filters.people.signing_in.counts import ACCOUNT, ACCOUNT_AND_ADDRESS, Count
+from filters.people.signing_in.backend import ACCOUNT, ACCOUNT_AND_ADDRESS
+from filters.site.work import rate_limits
+from filters.site.work.rate_limits import Count
 from tests.support.races import race
 from tests.support.servers.redis_process import Redis
 
@@ -48,8 +49,8 @@ def later(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 def refused(*tried: Count) -> int:
     """Return the seconds of a refusal; 0 if the try is counted."""
     try:
-        counts.reserve(tried)
-    except counts.TooManyTriesError as error:
+        rate_limits.reserve(tried)
+    except rate_limits.TooManyTriesError as error:
         return error.seconds
     return 0
 
@@ -67,14 +68,14 @@ def test_the_window_moves(place: str, count: Count, later: Callable[[float], Non
 
 def test_what_is_given_back_does_not_count(place: str, count: Count) -> None:
     for _ in range(20):
-        counts.reserve([count])()
+        rate_limits.reserve([count])()
     assert [bool(refused(count)) for _ in range(6)] == [False] * 5 + [True]
 
 
 def test_a_try_that_one_count_refuses_is_in_none(place: str, count: Count) -> None:
     other = Count("account", ACCOUNT, secrets.token_hex(8))
     for _ in range(5):
-        counts.reserve([count])
+        rate_limits.reserve([count])
     assert all(refused(other, count) for _ in range(60))
     assert not refused(other)
 
@@ -84,10 +85,10 @@ def test_one_waits_for_all_that_are_full(
 ) -> None:
     other = Count("account", ACCOUNT, secrets.token_hex(8))
     for _ in range(50):
-        counts.reserve([other])
+        rate_limits.reserve([other])
     later(120)
     for _ in range(5):
-        counts.reserve([count])
+        rate_limits.reserve([count])
     assert 778 <= refused(count, other) <= 780
 
 
@@ -111,29 +112,29 @@ def test_without_redis_the_process_counts_and_with_it_redis_again(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(counts, "AGAIN", 0.0)
-    give_back = counts.reserve([count])
+    monkeypatch.setattr(rate_limits, "AGAIN", 0.0)
+    give_back = rate_limits.reserve([count])
     redis.kill()
-    with caplog.at_level(logging.WARNING, counts.__name__):
+    with caplog.at_level(logging.WARNING, rate_limits.__name__):
         give_back()
         assert [bool(refused(count)) for _ in range(6)] == [False] * 5 + [True]
-    assert "sign-ins are counted in this process alone" in caplog.text
+    assert "counted in this process alone" in caplog.text
     redis.start()
     assert [bool(refused(count)) for _ in range(6)] == [False] * 5 + [True]
-    counts.forget_all()
+    rate_limits.forget_all()
     assert refused(count), "it is Redis that knows"
 
 
 def test_a_redis_that_was_away_is_not_asked_at_every_try(
     redis: Redis, count: Count, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counts, "AGAIN", 3600.0)
+    monkeypatch.setattr(rate_limits, "AGAIN", 3600.0)
     redis.kill()
-    counts.reserve([count])
+    rate_limits.reserve([count])
     redis.start()
     for _ in range(4):
-        counts.reserve([count])
-    counts.forget_all()
+        rate_limits.reserve([count])
+    rate_limits.forget_all()
     assert not refused(count), "Redis knows nothing of it"
 
 

@@ -1,9 +1,9 @@
-"""Failed sign-ins, counted against brute force: in Redis, else in this process.
+"""Rate limits of what people do: wrong passwords, links by mail; in Redis, else in this process.
 
 Each limit holds in a moving window: not only from one full five minutes to the next.
 
-A try is counted before its password is hashed, in one atomic step for each count.  So tries at
-the same moment never exceed a limit together.  A try that succeeds is given back.
+A try is counted before it is made, in one atomic step for each count.  So tries at the same moment
+never exceed a limit together.  A try that does not count after all is given back.
 
 While Redis cannot be reached, each process counts for itself; Redis is asked again soon.  The keys
 are keyed hashes: Redis has neither names nor addresses.
@@ -21,7 +21,7 @@ from functools import cache, lru_cache
 
 import redis
 from django.utils.crypto import salted_hmac
-from limits import RateLimitItem, RateLimitItemPerMinute
+from limits import RateLimitItem
 from limits.storage import MemoryStorage, RedisStorage
 from limits.strategies import MovingWindowRateLimiter
 from redis.backoff import NoBackoff
@@ -30,14 +30,6 @@ from redis.retry import Retry
 from filters.site.work import services
 
 log = logging.getLogger(__name__)
-
-PREFIX = "sign-in"
-
-ACCOUNT_AND_ADDRESS = RateLimitItemPerMinute(5, 5, PREFIX)
-ADDRESS = RateLimitItemPerMinute(30, 15, PREFIX)
-ACCOUNT = RateLimitItemPerMinute(50, 15, PREFIX)
-KNOWN_BROWSER = RateLimitItemPerMinute(5, 5, PREFIX)
-"""Failures that are allowed, and in how many minutes."""
 
 PATIENCE = 0.5
 """Seconds that Redis has to answer."""
@@ -53,7 +45,7 @@ def digest(*parts: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """One count of failures: why it refuses, its limit, and the digest of what it counts."""
+    """One count: why it refuses, its limit, and the digest of what it counts."""
 
     reason: str
     limit: RateLimitItem
@@ -81,6 +73,17 @@ def reserve(counts: Sequence[Count]) -> Callable[[], None]:
         except (redis.RedisError, OSError) as error:
             _away(error)
     return _reserve(_memory(), counts)
+
+
+def is_used(count: Count) -> bool:
+    """Tell whether anything stands in a count now."""
+    storage = _redis_storage()
+    if storage is not None:
+        try:
+            return _is_used(storage, count)
+        except (redis.RedisError, OSError) as error:
+            _away(error)
+    return _is_used(_memory(), count)
 
 
 def forget_all() -> None:
@@ -148,6 +151,11 @@ def _reserve(storage: _RedisCounts | _ProcessCounts, counts: Sequence[Count]) ->
     return give_back
 
 
+def _is_used(storage: _RedisCounts | _ProcessCounts, count: Count) -> bool:
+    _, left = MovingWindowRateLimiter(storage).get_window_stats(count.limit, count.key)
+    return left < count.limit.amount
+
+
 def _seconds(windows: MovingWindowRateLimiter, count: Count) -> int:
     """Return the seconds until a full count has room again."""
     free_at, _ = windows.get_window_stats(count.limit, count.key)
@@ -165,7 +173,7 @@ _availability = _Availability()
 
 def _away(error: Exception) -> None:
     _availability.ask_at = time.monotonic() + AGAIN
-    log.warning("sign-ins are counted in this process alone: %s", error)
+    log.warning("what is limited is counted in this process alone: %s", error)
 
 
 def _redis_storage() -> _RedisCounts | None:
