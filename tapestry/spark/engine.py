@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -23,6 +24,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from sqlglot import exp
 
 from tapestry.core.clock import NEVER
+from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.log import event
 from tapestry.core.schema import ANNOTATIONS, RETRACTED, RETRACTION, RETRACTION_KEY
 from tapestry.plan.engine import (
@@ -226,9 +228,12 @@ class SparkEngine:
         """Return a view as a DataFrame: few rows are sent along, many are scanned by Spark."""
         rows = self.local_rows.rows(view, statement, columns)
         if rows is None:
-            paths = [data_file.path for data_file in self.local_rows.files(view)]
-            for path in paths:
-                parquet_footer(path)  # Spark verifies pages, and no footers
+            data_files = self.local_rows.files(view)
+            for data_file in data_files:  # Spark verifies pages alone, and an empty file has none
+                if Path(data_file.path).stat().st_size != data_file.bytes:
+                    raise DamagedFileError(data_file.path, "it has another size than its log says")
+                parquet_footer(data_file.path)
+            paths = [data_file.path for data_file in data_files]
             names = selected_columns(view.table, columns)
             if RETRACTED not in names:
                 return self._scanned(view.table, paths).select(names)
