@@ -5,6 +5,9 @@ signed in, or a new key ─> a row ─ every five minutes of use ─> seen_at, a
 
 from __future__ import annotations
 
+from typing import Any
+
+from django.contrib.auth.signals import user_logged_in
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -19,6 +22,16 @@ EVERY = 5 * MINUTE
 
 _SEEN = "seen"
 """Where a session keeps the key and the instant with which it was recorded."""
+
+
+def connect_signals() -> None:
+    """Record the browser in which somebody signs in."""
+    user_logged_in.connect(_signed_in, dispatch_uid="browser of who signs in")
+
+
+def _signed_in(request: HttpRequest | None, user: User, **_: Any) -> None:
+    if request is not None:
+        record(request, user)
 
 
 def record(request: HttpRequest, user: User) -> None:
