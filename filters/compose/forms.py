@@ -12,7 +12,7 @@ from filters.compose import servers
 from filters.compose.models import OutgoingMessage, SmtpAccount
 from filters.site.work import services
 from filters.site.work.encryption import encrypt
-from filters.sources.forms import ServerForm
+from filters.sources.forms import APP_PASSWORD, ServerForm
 from filters.sources.trials import LIMIT, PATIENCE
 from tapestry.compose.letter import LONGEST_TEXT
 from tapestry.compose.recipients import LONGEST
@@ -112,6 +112,8 @@ class SmtpForm(ServerForm):
         initial = dict(suggested) if known is None else known
         super().__init__(data, initial=initial)
         self.stored = stored
+        host = "Such as smtp.example.org: your provider calls it the server for outgoing mail."
+        self.set_help(has_secret=bool(stored.secret), host=host, secret=APP_PASSWORD)
 
     def clean(self) -> dict[str, Any]:
         security = self.cleaned_data.get("security") or "tls"

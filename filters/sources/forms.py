@@ -33,6 +33,22 @@ FIELDS = (*WHERE, "client_id", "audience", "every")
 PUBLISHING = "To bring mail for everybody or for a group, ask an administrator for permission."
 """What a person is told who may bring mail for themselves alone."""
 
+AUDIENCE_CHANGED = (
+    "If you change this, mail that has come stays with those who may see it now, and everything "
+    "there is read again for the others."
+)
+
+APP_PASSWORD = "Many providers require an app password: one made for this program alone."
+
+OF_MAIL = {
+    "host": "Such as imap.example.org: your provider’s help calls it the IMAP server, or the "
+    "server for incoming mail.",
+    "user": "Often your whole address.",
+    "secret": APP_PASSWORD,
+}
+OF_NEWS = {"host": "Such as news.example.org.", "user": "Leave empty if everybody may read."}
+"""Help texts of a mailbox and of a news server, by field."""
+
 MOST_SOURCES = 50
 """Sources that a person may have."""
 
@@ -51,11 +67,25 @@ class ServerForm(forms.Form):
     security = forms.ChoiceField(
         label="Connection security", choices=Source.Security.choices, initial="tls"
     )
-    port = forms.IntegerField(label="Port", min_value=1, max_value=65535, required=False)
+    port = forms.IntegerField(
+        label="Port",
+        min_value=1,
+        max_value=65535,
+        required=False,
+        help_text="Leave empty for the usual one.",
+    )
     user = forms.CharField(label="User name", max_length=254, required=False)
     secret = forms.CharField(
         label="Password", max_length=8192, required=False, strip=False, widget=_UNSEEN_INPUT
     )
+
+    def set_help(self, *, has_secret: bool, **texts: str) -> None:
+        """Set help texts by field; that of the secret says whether one is stored."""
+        kept = "One is stored; leave this empty to keep it. " if has_secret else ""
+        secret = f"{kept}It is stored encrypted and never shown to anybody. "
+        texts["secret"] = (secret + texts.get("secret", "")).strip()
+        for name, text in texts.items():
+            self.fields[name].help_text = text
 
     def clean_host(self) -> str:
         host = str(self.cleaned_data["host"]).strip().strip("[]")
@@ -108,9 +138,16 @@ class SourceForm(ServerForm):
         self.fields["audience"] = forms.ChoiceField(
             label="Who may see the mail",
             choices=[(name, audience_in_words(name)) for name in audiences],
-            help_text=PUBLISHING if audiences == (private,) else "",
+            help_text=" ".join(
+                [PUBLISHING] * (audiences == (private,)) + [AUDIENCE_CHANGED] * bool(source.pk)
+            ),
             initial=PUBLIC if source.is_news and PUBLIC in audiences else private,
             error_messages={"invalid_choice": f"%(value)s is not one of yours. {PUBLISHING}"},
+        )
+        if not source.pk:
+            self.fields["security"].help_text = "TLS is right for nearly all servers."
+        self.set_help(
+            has_secret=bool(source.pk and source.secret), **(OF_NEWS if source.is_news else OF_MAIL)
         )
         if source.is_news:
             for name in ("method", "token_url", "client_id", "client_secret"):

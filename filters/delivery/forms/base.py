@@ -44,7 +44,12 @@ class DestinationForm(forms.Form):
     about: ClassVar[str] = ""
     is_tried: ClassVar[bool] = False
 
-    name = forms.CharField(label="Name", max_length=100, required=False)
+    name = forms.CharField(
+        label="Name",
+        max_length=100,
+        required=False,
+        help_text="Leave empty to name it after its kind and where it goes.",
+    )
     which = forms.ChoiceField(
         label="Filters",
         choices=[(ALL, "all my filters, new ones too"), (CHOSEN, "only these")],

@@ -42,6 +42,10 @@ class MailboxForm(ServerForm, DestinationForm):
         ),
     )
 
+    def __init__(self, *args: Any, **named: Any) -> None:
+        super().__init__(*args, **named)
+        self.set_help(has_secret=bool(self.destination.secret))
+
     def stored(self) -> dict[str, Any]:
         kept = {name: self.destination.settings.get(name) for name in self.SETTINGS}
         return super().stored() | kept

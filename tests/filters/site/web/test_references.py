@@ -1,7 +1,11 @@
-"""What a page refers to by an id is on the page: labels, descriptions, and what is controlled."""
+"""What a page refers to by an id is on the page: labels, descriptions, and what is controlled.
+
+And each error and help text of a form is referred to: who hears a field hears them with it.
+"""
 
 from __future__ import annotations
 
+from copy import deepcopy
 from html.parser import HTMLParser
 
 import pytest
@@ -14,6 +18,9 @@ from filters.sources.models import Trial
 
 ASKING_THE_CLOCK = {"filter/<slug:name>/resume/", "filter/<slug:name>/delete/"}
 """Nothing else may surround what these do, and here each request is taken back."""
+
+NOTES = ("_error", "_helptext")
+"""Ends of the ids of what a form says of a field."""
 
 REFERENCES = ("aria-describedby", "aria-labelledby", "aria-controls", "aria-owns", "for", "list")
 
@@ -60,9 +67,12 @@ class Ids(HTMLParser):
                 self.named |= {(name, part) for part in (value or "").split()}
 
     def faults(self) -> set[str]:
-        """Return what is referred to and is not there, and ids that are there twice."""
+        """Return what is referred to and is not there, what is there twice, or for no field."""
         missing = {f"{name}={value}" for name, value in self.named if value not in self.known}
-        return missing | {f"twice: {key}" for key in self.known if self.known.count(key) > 1}
+        described = {value for name, value in self.named if name == "aria-describedby"}
+        loose = {key for key in self.known if key.endswith(NOTES) and key not in described}
+        twice = {f"twice: {key}" for key in self.known if self.known.count(key) > 1}
+        return missing | twice | {f"of no field: {key}" for key in loose}
 
 
 def _pages(addresses: dict[str, str]) -> dict[str, str]:
@@ -88,12 +98,14 @@ def test_what_a_page_refers_to_is_on_it(
         is_open = getattr(resolve(address.partition("?")[0]).func, "login_required", True) is False
         people = ["staff" if route.startswith("operator/") else "alice"]
         for who in people + ["stranger"] * is_open:
+            cookies = deepcopy(browsers[who].cookies)  # it may sign out
             with transaction.atomic():
                 if sent is None:
                     answer = browsers[who].get(address)
                 else:
                     answer = browsers[who].post(address, WRONG[sent])
                 transaction.set_rollback(True)
+            browsers[who].cookies = cookies
             page = getattr(answer, "content", b"").decode(errors="replace")
             if "<html" in page:
                 forms += "<label" in page

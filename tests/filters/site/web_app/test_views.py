@@ -84,7 +84,7 @@ def test_another_file_makes_another_shell(
 
 def test_the_worker_keeps_nothing_else() -> None:
     """Only one place adds to a cache: where the worker is installed."""
-    static = Path(settings.BASE, "filters", "static", "filters")
+    static = Path(settings.BASE, "filters", "site", "static", "site")
     for script in static.glob("*.js"):
         text = script.read_text()
         assert not re.search(r"\.put\(|\bcaches\b", text) or script.name == "sw.js", script.name
