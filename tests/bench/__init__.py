@@ -13,6 +13,6 @@ from types import ModuleType
 BENCHES: dict[str, ModuleType] = {
     module.name: import_module(f"{__name__}.{module.name}")
     for module in pkgutil.iter_modules(__path__)
-    if not module.ispkg and not module.name.startswith("test_")
+    if not module.ispkg
 }
 """By the name that `manage.py bench` takes."""

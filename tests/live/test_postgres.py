@@ -17,13 +17,13 @@ from tests.support.servers.postgres import programs, running_postgres
 TESTS = ROOT / "tests" / "filters"
 
 EXACT = (
-    "store/test_filter_store",
-    "store/test_shared_window_runs",
-    "upkeep/test_rounds",
+    "runs/store/test_filter_store",
+    "runs/store/test_shared_window_runs",
+    "runs/test_rounds",
     "sources/test_sources",
     "delivery/test_claims",
     "delivery/test_subscriptions",
-    "membership/test_removal",
+    "people/membership/test_removal",
     "delivery/test_votes",
 )
 """Where what is stored once, or locked, or raced for, is tested; the long campaign runs all."""

@@ -17,7 +17,7 @@ _SOURCES = """
 SELECT s.id AS key, u.username AS person, s.host, s.port, s.user, s.audience, s.active,
     s.folder_patterns, s.due_at, s.failures, s.error,
     s.audience NOT LIKE 'group:%' OR EXISTS (
-        SELECT 1 FROM auth_user_groups m JOIN auth_group g ON g.id = m.group_id
+        SELECT 1 FROM people_user_groups m JOIN auth_group g ON g.id = m.group_id
         WHERE m.user_id = u.id AND 'group:' || g.name = s.audience) AS is_allowed
 FROM sources_source s JOIN people_user u ON u.id = s.owner_id WHERE u.is_active ORDER BY s.id"""
 

@@ -12,7 +12,7 @@ from tests.simulation import sources
 TABLES = """
 CREATE TABLE people_user (id, username, is_active);
 CREATE TABLE auth_group (id, name);
-CREATE TABLE auth_user_groups (user_id, group_id);
+CREATE TABLE people_user_groups (user_id, group_id);
 CREATE TABLE sources_source (id, owner_id, host, port, user, audience, active, folder_patterns,
     due_at, failures, error);
 CREATE TABLE sources_syncstate (audience, account, folder, state);
@@ -48,7 +48,7 @@ def test_a_source_that_failed_is_waited_for_unless_its_owner_left_the_group(
     world: Any = World()
     world.database.execute(SOURCE, [audience])
     if is_member:
-        world.database.execute("INSERT INTO auth_user_groups VALUES (1, 7)")
+        world.database.execute("INSERT INTO people_user_groups VALUES (1, 7)")
     is_waited_for = is_member or audience != "group:x"
     assert sources.awaited(world) == [90] * is_waited_for
     world.database.close()

@@ -6,14 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from django.apps import apps
 from django.contrib.auth.models import Group, Permission
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
-from django.db.migrations.state import StateApps
 from django.test import Client
 
-from filters.people import people
 from filters.people.models import User
 from filters.sources import tasks
 from filters.sources.models import Source
@@ -102,26 +97,3 @@ def test_if_it_is_taken_away_the_source_stops_in_words(
     tasks.pull_source(source.pk)
     source.refresh_from_db()
     assert (source.error, stored(tables)) == ("", ["public"])
-
-
-@pytest.fixture
-def migrate() -> Iterator[Callable[[str], StateApps]]:
-    def to(name: str) -> StateApps:
-        return MigrationExecutor(connection).migrate([("filters", name)]).apps
-
-    newest = MigrationExecutor(connection).loader.graph.leaf_nodes("filters")[0][1]
-    yield to
-    to(newest)
-
-
-def test_who_published_before_goes_on(migrate: Callable[[str], StateApps]) -> None:
-    old = migrate("0022_trials")
-    old.get_model("auth", "Permission").objects.filter(codename="publish").delete()
-    for name, audience in (("ann", "public"), ("ben", "group:parc"), ("cid", "user:cid")):
-        owner = old.get_model("auth", "User").objects.create(username=name)
-        owner.sources.create(kind="nntp", host="x.org", port=119, audience=audience)
-    migrate("0023_publish_permission")
-    users = apps.get_model("auth", "User").objects.filter(sources__isnull=False)
-    allowed = {user.username: "public" in people.publishable(user) for user in users}
-    assert allowed == {"ann": True, "ben": True, "cid": False}
-    assert Permission.objects.filter(codename="publish").count() == 1

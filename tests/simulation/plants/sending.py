@@ -320,8 +320,8 @@ PLANTS = (
     Plant(
         "a rest that ends sooner goes on for what was put off",
         "filters.runs.store.schedule",
-        "_profile_changed",
-        "_make_due(instance.user_id)",
+        "_choices_changed",
+        "_make_due(instance.pk)",
         "pass",
         "put off",
     ),
