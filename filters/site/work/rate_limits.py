@@ -1,4 +1,4 @@
-"""Rate limits of what people do: wrong passwords, links by mail; in Redis, else in this process.
+"""Rate limits, against brute force and floods: counted in Redis, else in this process.
 
 Each limit holds in a moving window: not only from one full five minutes to the next.
 
