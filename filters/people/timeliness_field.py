@@ -82,6 +82,9 @@ class TimelinessField(forms.Field):
 
     widget = TimelinessWidget
 
+    def __init__(self, **named: Any) -> None:
+        super().__init__(template_name="people/_timeliness.html", **named)
+
     def clean(self, value: Any) -> str:
         """Return the text in its canonical form; raise ValidationError where it says no time."""
         how, minutes, weekday, time = (str(part).strip() for part in value)

@@ -32,11 +32,10 @@ from tapestry.predicate_index.check import check_predicate_index
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.tables.check.data import check_tables, row_keys
 from tapestry.tables.check.repair import repair as repair_tables
-from tapestry.tables.check.report import Report
+from tapestry.tables.check.report import RESTORE, Report
 
 DATABASE, KEYS = "database", "keys"
 
-_BACKUP = "restore a backup of the data directory"
 _BATCH = 10_000
 
 
@@ -96,7 +95,7 @@ def _check_database(report: Report) -> Hashes | None:
         report.read(DATABASE, "matched messages", len(matched))
     except DatabaseError as error:
         meaning = "people, filters and matches are in it"
-        report.damaged(DATABASE, path, str(error).partition("\n")[0], meaning, _BACKUP)
+        report.damaged(DATABASE, path, str(error).partition("\n")[0], meaning, RESTORE)
         return None
     return matched
 
@@ -124,7 +123,7 @@ def _check_instants(report: Report) -> None:
                 connection.settings_dict["NAME"],
                 f"{number} {what} beyond the last instant or release that was stored",
                 "what comes until then would be left out",
-                _BACKUP,
+                RESTORE,
             )
 
 
@@ -143,7 +142,7 @@ def _check_keys(report: Report) -> None:
             decrypt(secret, data)
         except TapestryError as error:
             meaning = "passwords of sources and destinations, and secrets of apps, cannot be read"
-            remedy = error.hint or _BACKUP
+            remedy = error.hint or RESTORE
             report.damaged(KEYS, data / KEY_FILE, error.message.rstrip("."), meaning, remedy)
             return
 

@@ -61,8 +61,8 @@ def check_filter(text: str) -> None:
         except TapestryError as error:
             assert error.message and error.render()
     assert work.calls < CALLS, work.calls
-    for again in (each for each in printed if len(each.encode()) <= MAX_BYTES):
-        assert read(again, Context()).condition == query.condition, again
+    for text_again in (form for form in printed if len(form.encode()) <= MAX_BYTES):
+        assert read(text_again, Context()).condition == query.condition, text_again
 
 
 def test_any_text_is_refused_with_its_place_or_becomes_a_plan():

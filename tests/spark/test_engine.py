@@ -108,12 +108,12 @@ def snapshot_of(data, directory):
     for table, columns in COLUMNS.items():
         rows = sorted((_row(row, columns) for row in data.get(table, ())), key=lambda r: r["ts"])
         parts[table] = []
-        for some in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
-            if some:
-                written = pa.Table.from_pylist(some, schema=arrow_schema(table))
+        for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
+            if half:
+                written = pa.Table.from_pylist(half, schema=arrow_schema(table))
                 path = write_parquet(directory, written, ROW_GROUP, REPEATING)
                 bounds = bounds_of(table, written)
-                parts[table].append(bounded_file(str(path), len(some), 0, bounds))
+                parts[table].append(bounded_file(str(path), len(half), 0, bounds))
     return Snapshot(tuple(parts[MESSAGES]), tuple(parts[ANNOTATIONS]))
 
 

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import TypeVar
 
 import redis
 from django.utils.crypto import salted_hmac
@@ -30,6 +31,8 @@ from redis.retry import Retry
 from filters.site.work import services
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 PATIENCE = 0.5
 """Seconds that Redis has to answer."""
@@ -66,24 +69,12 @@ def reserve(counts: Sequence[Count]) -> Callable[[], None]:
 
     Raise TooManyTriesError, and count it nowhere, if a limit is reached.
     """
-    storage = _redis_storage()
-    if storage is not None:
-        try:
-            return _reserve(storage, counts)
-        except (redis.RedisError, OSError) as error:
-            _away(error)
-    return _reserve(_memory(), counts)
+    return _counted(lambda storage: _reserve(storage, counts))
 
 
 def is_used(count: Count) -> bool:
     """Tell whether anything stands in a count now."""
-    storage = _redis_storage()
-    if storage is not None:
-        try:
-            return _is_used(storage, count)
-        except (redis.RedisError, OSError) as error:
-            _away(error)
-    return _is_used(_memory(), count)
+    return _counted(lambda storage: _is_used(storage, count))
 
 
 def forget_all() -> None:
@@ -128,6 +119,17 @@ class _ProcessCounts(MemoryStorage):
     def give_back(self, key: str) -> None:
         with self.lock:
             del self.events.get(key, [])[:1]
+
+
+def _counted(use: Callable[[_RedisCounts | _ProcessCounts], T]) -> T:
+    """Return what is made of the counts in Redis, or of those in this process without it."""
+    storage = _redis_storage()
+    if storage is not None:
+        try:
+            return use(storage)
+        except (redis.RedisError, OSError) as error:
+            _away(error)
+    return use(_memory())
 
 
 def _reserve(storage: _RedisCounts | _ProcessCounts, counts: Sequence[Count]) -> Callable[[], None]:

@@ -47,13 +47,8 @@ class PushSubscription:
         return {"endpoint": self.endpoint, "keys": {"p256dh": self.p256dh, "auth": self.auth}}
 
 
-def make_vapid_keys(contact: str) -> VapidKeys:
-    """Return a new key pair.  Subscriptions are bound to it, so it is made once and kept."""
-    return read_vapid_keys(make_private_pem(), contact)
-
-
 def make_private_pem() -> str:
-    """Return a new private key of P-256 as PEM."""
+    """Return a new private key of P-256 as PEM; subscriptions are bound to it, so it is kept."""
     key = ec.generate_private_key(ec.SECP256R1())
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")
 

@@ -31,12 +31,12 @@ def repair(tables: Tables) -> list[str]:
             check_log(directory)
     report = Report()
     check_tables(tables.root, report)
-    said = [_mended(damage) for damage in report.damages if damage.remedy != RESTORE]
+    sentences = [_mended(damage) for damage in report.damages if damage.remedy != RESTORE]
     for table in INDEXED:
         if directories[table].is_dir():
             with suppress(TapestryError):  # what it needs is to be restored
                 extend_index(tables, table)
-    return said
+    return sentences
 
 
 def _mended(damage: Damage) -> str:

@@ -11,14 +11,14 @@ from py_vapid import Vapid02
 from py_vapid.utils import b64urldecode
 
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.http.push_keys import make_vapid_keys, read_subscription
+from tapestry.deliver.http.push_keys import make_private_pem, read_subscription, read_vapid_keys
 from tests.support.servers.push_service import Browser
 
 ENDPOINT = "https://push.example/send/1"
 
 
 def test_the_keys_of_this_site_are_a_pair():
-    keys, others = make_vapid_keys("mailto:a@x.org"), make_vapid_keys("mailto:a@x.org")
+    keys, others = (read_vapid_keys(make_private_pem(), "mailto:a@x.org") for _ in range(2))
     point = b64urldecode(keys.public_key.encode())
     assert (len(point), point[0]) == (65, 4)
     public = Vapid02.from_pem(keys.private_pem.encode()).public_key

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from tapestry.core.clock import HOUR, SECOND
 from tapestry.deliver.batch import Outcome
-from tapestry.deliver.http.push_keys import make_vapid_keys, read_subscription
+from tapestry.deliver.http.push_keys import make_private_pem, read_subscription, read_vapid_keys
 from tapestry.deliver.ways.push import LARGEST, payload, send, topic
 from tests.support.delivered_matches import KEY, NOW, batch, match
 from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
 from tests.support.servers.push_service import Browser, vapid_claims
 
 PAGE = "https://tapestry.example/inbox"
-KEYS = make_vapid_keys("mailto:operator@tapestry.example")
+KEYS = read_vapid_keys(make_private_pem(), "mailto:operator@tapestry.example")
 BROWSER = Browser.new()
 ANY_TEXT = st.text(st.characters(), max_size=300)
 

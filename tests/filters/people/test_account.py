@@ -97,11 +97,11 @@ Those of the operator do not exist for anybody but the staff.
 
 def pages(patterns: list[URLPattern | URLResolver]) -> Iterator[URLPattern]:
     """Yield the pages of the apps, without those of the administration."""
-    for each in patterns:
-        if isinstance(each, URLPattern):
-            yield each
-        elif each.namespace != "admin":
-            yield from pages(each.url_patterns)
+    for pattern in patterns:
+        if isinstance(pattern, URLPattern):
+            yield pattern
+        elif pattern.namespace != "admin":
+            yield from pages(pattern.url_patterns)
 
 
 @pytest.mark.parametrize("page", [page for page in pages(urlpatterns) if page.name])

@@ -137,9 +137,9 @@ def test_an_index_that_does_not_agree_with_its_table_is_named(root):
 
 
 def repaired(root):
-    said = "\n".join(repair(Tables(root)))
+    sentences = "\n".join(repair(Tables(root)))
     forget_what_is_known()
-    return said
+    return sentences
 
 
 def repaired_after(root, path, chance):
@@ -190,15 +190,15 @@ def test_a_repair_mends_what_has_a_mirror_and_loses_nothing(root):
 
 def test_a_repair_writes_mirrors_again(root):
     mirrors = [path for path in files(root) if is_mirror(path.parent)]
-    whole = {path: path.read_bytes() for path in mirrors}
+    contents = {path: path.read_bytes() for path in mirrors}
     for path in mirrors:
         path.write_bytes(b"")
     assert damaged(root) >= {str(path) for path in mirrors if "predicate" not in str(path)}
     PredicateIndex(root).drop_if_damaged()
     repaired(root)
     assert not check(root).damages
-    kept = {path: path.read_bytes() for path in whole if path.exists()}
-    assert kept == {path: whole[path] for path in kept} and len(kept) > 10
+    kept = {path: path.read_bytes() for path in contents if path.exists()}
+    assert kept == {path: contents[path] for path in kept} and len(kept) > 10
 
 
 @pytest.mark.parametrize("position", [-1, -2])
