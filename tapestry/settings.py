@@ -87,7 +87,7 @@ INSTALLED_APPS = [
     "filters.delivery",
     "filters.upkeep",
     "filters.site",
-    "django.contrib.admin",
+    "django.contrib.admin.apps.SimpleAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

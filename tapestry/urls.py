@@ -13,6 +13,8 @@ from filters.people.second_factor.views import admin_sign_in
 
 handler500 = "filters.site.web.server_error.server_error"
 
+admin.autodiscover()  # here: no worker or command needs the pages of the administration
+
 urlpatterns = [
     *(
         path("", include(f"{app.name}.urls"))

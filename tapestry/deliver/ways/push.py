@@ -14,7 +14,6 @@ from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 
 from py_vapid import Vapid02, VapidException
-from pywebpush import WebPusher
 
 from tapestry.core.clock import HOUR, SECOND
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
@@ -58,6 +57,8 @@ def send(
     where it is about several messages, ``unread`` how many the inbox has for the site's icon; the
     other parameters are those of tapestry.deliver.http.post.post.
     """
+    from pywebpush import WebPusher  # it brings aiohttp: a tenth of a second of each process
+
     if not batch.entered():
         return Outcome("delivered", "Nothing entered a list, so nothing was sent.")
     try:
