@@ -6,7 +6,7 @@ import pytest
 
 from filters.inbox.models import Card, Match
 from tapestry.core.clock import MINUTE, wall_clock
-from tests.support.browsing import open_signed_in
+from tests.support.browsing import open_as
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
@@ -54,7 +54,7 @@ def page(browser, jones, live_server):
     context = browser.new_context(viewport={"width": 390, "height": 844})
     context.add_init_script(RECORD_BADGES)
     opened = context.new_page()
-    open_signed_in(opened, f"{live_server.url}/in/jones/")
+    open_as(opened, f"{live_server.url}/in/jones/")
     return opened
 
 

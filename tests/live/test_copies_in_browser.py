@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from filters.inbox.models import MessageState, Mute
 from filters.people.models import User
 from tapestry.tables.delta.log import Tables
-from tests.support.browsing import open_signed_in
+from tests.support.browsing import open_as
 from tests.support.listed_mail import find, installed, letters
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
@@ -41,7 +41,7 @@ def terry(transactional_db, settings, tmp_path, monkeypatch):
 def page(browser, terry, live_server):
     """Terry's inbox."""
     opened = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
-    open_signed_in(opened, f"{live_server.url}/")
+    open_as(opened, f"{live_server.url}/")
     return opened
 
 

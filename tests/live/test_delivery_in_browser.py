@@ -16,7 +16,7 @@ from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.clock import MINUTE, wall_clock
-from tests.support.browsing import open_signed_in
+from tests.support.browsing import open_as
 from tests.support.page_errors import page_errors
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
@@ -55,7 +55,7 @@ def size(request):
 @pytest.fixture
 def page(browser, jones, live_server, size):
     opened = browser.new_context(viewport=SIZES[size]).new_page()
-    open_signed_in(opened, f"{live_server.url}/")
+    open_as(opened, f"{live_server.url}/")
     return opened
 
 

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Error, Page, expect
 
 from filters.delivery.models import Destination, Feed
-from tests.support.browsing import open_signed_in
+from tests.support.browsing import open_as
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
@@ -19,7 +19,7 @@ def page(browser, jones, live_server, settings):
     settings.SITE_URL = live_server.url
     context = browser.new_context(viewport=PHONE, permissions=["clipboard-write"])
     opened = context.new_page()
-    open_signed_in(opened, f"{live_server.url}/feeds/")
+    open_as(opened, f"{live_server.url}/feeds/")
     return opened
 
 

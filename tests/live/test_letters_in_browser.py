@@ -19,7 +19,7 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
 from tests.support.accessibility import faults
-from tests.support.browsing import open_signed_in
+from tests.support.browsing import open_as
 from tests.support.contrast import too_faint
 from tests.support.every_page import Watch
 
@@ -125,7 +125,7 @@ def open_page(browser, live_server, size: str, scheme: str) -> tuple[Page, Watch
     context = browser.new_context(viewport=SIZES[size], color_scheme=scheme)
     page = context.new_page()
     watch = Watch(page, live_server.url)
-    open_signed_in(page, f"{live_server.url}/in/rooms/?open=m1@x")
+    open_as(page, f"{live_server.url}/in/rooms/?open=m1@x")
     return page, watch
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from filters.authoring.models import Filter
 from filters.inbox.models import Card, Match
 from tapestry.core.clock import MINUTE, wall_clock
-from tests.support.browsing import open_signed_in, sign_in
+from tests.support.browsing import open_as, sign_in
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
@@ -38,7 +38,7 @@ def find(filter_: Filter, subject: str) -> None:
 def page(browser, jones, live_server):
     """Terry's list of what the filter found."""
     opened = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
-    open_signed_in(opened, f"{live_server.url}/in/jones/")
+    open_as(opened, f"{live_server.url}/in/jones/")
     return opened
 
 

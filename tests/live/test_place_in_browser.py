@@ -13,7 +13,7 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.browsing import open_signed_in
+from tests.support.browsing import open_as
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
@@ -62,7 +62,7 @@ def open_list(browser, live_server, size: str) -> Page:
     """Return terry's second page of the list."""
     opened = browser.new_context(viewport=SIZES[size]).new_page()
     opened.set_default_timeout(60_000)
-    open_signed_in(opened, f"{live_server.url}/in/jones/?page=2")
+    open_as(opened, f"{live_server.url}/in/jones/?page=2")
     return opened
 
 

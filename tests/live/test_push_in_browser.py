@@ -23,7 +23,7 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.browsing import open_signed_in
+from tests.support.browsing import open_as
 from tests.support.page_errors import page_errors
 from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
 from tests.support.servers.push_service import Browser
@@ -88,7 +88,7 @@ def page(context, jones, live_server, settings):
     """Terry's page about notifications."""
     settings.SITE_URL = live_server.url
     opened = context.new_page()
-    open_signed_in(opened, f"{live_server.url}/delivery/push/")
+    open_as(opened, f"{live_server.url}/delivery/push/")
     return opened
 
 

@@ -12,7 +12,7 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
-from tests.support.browsing import open_signed_in
+from tests.support.browsing import open_as
 from tests.support.contrast import too_faint
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(180)]
@@ -60,7 +60,7 @@ def open_page(browser, live_server, size: str, scheme: str = "light") -> Page:
     """Return terry's page of the second message beside the list."""
     context = browser.new_context(viewport=SIZES[size], color_scheme=scheme)
     opened = context.new_page()
-    open_signed_in(opened, f"{live_server.url}/in/jones/?open=m1")
+    open_as(opened, f"{live_server.url}/in/jones/?open=m1")
     return opened
 
 

@@ -15,7 +15,7 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import cards, same_message_id
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
-from tests.support.browsing import open_signed_in
+from tests.support.browsing import open_as
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
@@ -54,7 +54,7 @@ def forged(transactional_db, settings, tmp_path, monkeypatch):
 
 def test_both_are_marked_and_lead_to_each_other(browser, forged, live_server, tmp_path):
     page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
-    open_signed_in(page, f"{live_server.url}/in/joe/")
+    open_as(page, f"{live_server.url}/in/joe/")
     expect(page.locator("#list .chip", has_text="same Message-ID")).to_have_count(2)
     page.get_by_role("link", name="Invoice 666").first.click()
     banner = page.locator("#same-id")

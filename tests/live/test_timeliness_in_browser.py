@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from filters.authoring.models import Filter
 from filters.people.models import User
-from tests.support.browsing import open_signed_in, show
+from tests.support.browsing import open_as, show
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
@@ -21,7 +21,7 @@ def page(request, browser, broker, live_server, transactional_db, settings, tmp_
     settings.SECRET_KEY = "of the tests"
     User.objects.create_user("terry", password="secret")
     opened = browser.new_context(viewport=SIZES[request.param]).new_page()
-    open_signed_in(opened, f"{live_server.url}/me/")
+    open_as(opened, f"{live_server.url}/me/")
     return opened
 
 

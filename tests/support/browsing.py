@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import urljoin
 
+from django.conf import settings
+from django.test import Client
 from playwright.sync_api import Page
+
+from filters.people.models import User
 
 
 def sign_in(page: Page, name: str = "terry", password: str = "secret") -> None:
@@ -22,6 +27,24 @@ def open_signed_in(page: Page, address: str, **who: str) -> None:
     page.goto(address)
     sign_in(page, **who)
     page.wait_for_url(address)
+
+
+def open_as(page: Page, address: str, name: str = "terry") -> None:
+    """Come to a page of a site of this process as somebody who has signed in before."""
+    client = Client()
+    client.force_login(User.objects.get(username=name))
+    session = client.cookies[settings.SESSION_COOKIE_NAME]
+    page.context.add_cookies(
+        [
+            {
+                "name": session.key,
+                "value": session.value,
+                "url": urljoin(address, "/"),
+                "httpOnly": True,
+            }
+        ]
+    )
+    page.goto(address)
 
 
 def end_session(page: Page) -> None:

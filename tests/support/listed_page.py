@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tests.support.browsing import open_signed_in
+from tests.support.browsing import open_as
 
 if TYPE_CHECKING:
     from playwright.sync_api import APIResponse, Browser, Locator, Page, Route
@@ -19,7 +19,7 @@ def open_list(browser: Browser, url: str, size: str, scheme: str = "light") -> P
         viewport=SIZES[size], color_scheme=scheme, has_touch=touch, is_mobile=touch
     )
     page = context.new_page()
-    open_signed_in(page, f"{url}/in/jones/")
+    open_as(page, f"{url}/in/jones/")
     return page
 
 
