@@ -19,6 +19,8 @@ from zlib import crc32
 
 from django.db.models import Model
 
+from tapestry.query.phrases.grammar import grammar
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PRODUCT = tuple(f"{ROOT / package}/" for package in ("tapestry", "filters"))
 MOST = 300
@@ -148,9 +150,12 @@ def name_of(code: CodeType) -> str:
 
 
 def forget_all() -> None:
-    """Clear the product's caches: what is kept in them is not called."""
+    """Clear the product's caches: what is kept in them is not called.
+
+    But for the tables of the grammar, which are nobody's: to make them takes half a second.
+    """
     for kept in gc.get_objects():
-        if type(kept) is _lru_cache_wrapper:
+        if type(kept) is _lru_cache_wrapper and kept is not grammar:
             code = getattr(kept.__wrapped__, "__code__", None)
             if code is not None and code.co_filename.startswith(PRODUCT):
                 kept.cache_clear()

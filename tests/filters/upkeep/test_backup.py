@@ -27,10 +27,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return data
 
 
+@pytest.fixture(scope="module")
+def backed_up_once(site: Path) -> Path:
+    path = site.with_name("backup")
+    ended(run(site, "backup", path))
+    return path
+
+
 @pytest.fixture
-def backup(site: Path, tmp_path: Path) -> Path:
-    ended(run(site, "backup", tmp_path / "backup"))
-    return tmp_path / "backup"
+def backup(backed_up_once: Path, tmp_path: Path) -> Path:
+    """A backup of the site, for one test."""
+    return shutil.copytree(backed_up_once, tmp_path / "backup")
 
 
 def refused(data: Path, *arguments: object) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -29,15 +30,23 @@ def manage(data, *arguments):
     )
 
 
-@pytest.fixture
-def stored(tmp_path):
-    """A data directory with six letters."""
-    letters = tmp_path / "letters"
+@pytest.fixture(scope="module")
+def ingested(tmp_path_factory):
+    """Six letters, and a data directory that has taken them in."""
+    place = tmp_path_factory.mktemp("ingested")
+    letters = place / "letters"
     letters.mkdir()
     for number, letter in enumerate(LETTERS):
         (letters / f"{number}.eml").write_text(letter)
-    done = manage(tmp_path / "data", "ingest", str(letters))
+    done = manage(place / "data", "ingest", str(letters))
     assert done.returncode == 0, done.stderr
+    return place
+
+
+@pytest.fixture
+def stored(ingested, tmp_path):
+    """A data directory with six letters, for one test."""
+    shutil.copytree(ingested, tmp_path, dirs_exist_ok=True)
     return tmp_path / "data"
 
 
