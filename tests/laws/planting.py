@@ -18,7 +18,7 @@ BOUND = 3000
 class Plant:
     """A fault, and the law that must catch it: over filters with aggregates, or without.
 
-    One that is ``hidden`` takes five seconds and more to be found: `make test-long` looks for it.
+    One that is ``hidden`` takes four seconds and more to be found: `make test-long` looks for it.
     """
 
     law: filter_laws.Law
