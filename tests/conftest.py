@@ -5,6 +5,7 @@ import os
 import hypothesis
 import pytest
 import redis
+from xdist.scheduler import LoadFileScheduling
 
 pytest_plugins = ["tests.support.datadriven", "tests.support.set_asides"]
 
@@ -48,13 +49,32 @@ def pytest_configure():
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Begin with the files that take the longest: real servers, worlds, those that run on Spark."""
+    """Begin with the files that take the longest: those on Spark, worlds, real servers."""
 
     def place(item):
-        is_long = "simulation" in item.path.parts or "spark" in item.keywords
-        return "live" not in item.keywords, not is_long
+        is_long = "simulation" in item.path.parts or item.nodeid.startswith(ON_SPARK)
+        return not is_long, "live" not in item.keywords
 
     items.sort(key=place)
+
+
+ON_SPARK = ("tests/spark/", "tests/suites/", "tests/laws/test_text_predicates.py")
+"""Where the files are that ask the Spark of all tests."""
+
+
+class OneSpark(LoadFileScheduling):
+    """A file of tests at a time for each process, but all that ask Spark for one of them.
+
+    A second Spark would start, and run the same Java code cold.
+    """
+
+    def _split_scope(self, nodeid):
+        return "on Spark" if nodeid.startswith(ON_SPARK) else super()._split_scope(nodeid)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Divide the tests among the processes."""
+    return OneSpark(config, log)
 
 
 @pytest.hookimpl(hookwrapper=True)
