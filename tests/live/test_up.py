@@ -15,7 +15,7 @@ from filters.site.launch.stack import unhealthy
 from tapestry.celery import THREADS
 from tests.support.servers.site import end, start, wait_ready
 from tests.support.servers.smtp import running_smtp
-from tests.support.site_killed import kind_of, processes_of
+from tests.support.site_killed import kind_of, processes_of, wait_for_nobody
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
@@ -24,13 +24,6 @@ def words(site):
     """Wait for it to end; return its exit code and all it said."""
     code = site.process.wait(180)
     return code, (site.data / "up.log").read_text()
-
-
-def wait_for_nobody(data, seconds=60):
-    deadline = time.monotonic() + seconds
-    while left := processes_of(data):
-        assert time.monotonic() < deadline, left
-        time.sleep(0.2)
 
 
 def test_a_port_that_is_taken_is_one_sentence(data_dir):
@@ -50,27 +43,6 @@ def test_no_java_is_one_sentence_and_nothing_runs_on(data_dir, monkeypatch):
     assert code == 1
     assert output.startswith("error: Spark needs Java 17 or newer, and there is none in JAVA_HOME")
     wait_for_nobody(data_dir)
-
-
-def test_it_starts_once_per_directory_and_ends_with_all_its_parts(data_dir):
-    site = start(data_dir)
-    output = wait_ready(site)
-    assert output.count("\n") == 2
-    assert output.startswith("Nobody can sign in yet.")
-    assert {path.name for path in (data_dir / "run").glob("*.[ur]*")} >= {
-        "redis.url",
-        "spark.remote",
-    }
-
-    code, refused = words(start(data_dir_of_second(data_dir), "--data", str(data_dir)))
-    assert code == 1
-    assert f"error: The data directory {data_dir} is in use by another Tapestry" in refused
-
-    begin = time.monotonic()
-    assert end(site) == 0
-    assert time.monotonic() - begin < 60
-    wait_for_nobody(data_dir)
-    assert not (data_dir / "run" / "redis.url").exists()
 
 
 def data_dir_of_second(data):
@@ -106,10 +78,19 @@ def all_parts_of(site):
     return wait_for(lambda: (found := parts_of(site)).keys() == PARTS and found)
 
 
-def test_parts_that_are_killed_are_started_again_and_mail_is_delivered(data_dir):
+def test_it_starts_once_per_directory_and_parts_that_are_killed_are_started_again(data_dir):
     with running_smtp() as smtp:
         site = start(data_dir, EMAIL_URL=smtp.url)
-        wait_ready(site)
+        output = wait_ready(site)
+        assert output.count("\n") == 2
+        assert output.startswith("Nobody can sign in yet.")
+        assert {path.name for path in (data_dir / "run").glob("*.[ur]*")} >= {
+            "redis.url",
+            "spark.remote",
+        }
+        code, refused = words(start(data_dir_of_second(data_dir), "--data", str(data_dir)))
+        assert code == 1
+        assert f"error: The data directory {data_dir} is in use by another Tapestry" in refused
         site.manage("shell", "-v", "0", "-c", RECEIVED)
         letter(site, 1)
         wait_for(lambda: forwarded(smtp) == {"<1@x>": 1})
@@ -126,12 +107,13 @@ def test_parts_that_are_killed_are_started_again_and_mail_is_delivered(data_dir)
             pid for pids in after.values() for pid in pids
         }
         wait_for(lambda: unhealthy(site.url) is None)
-        words = (data_dir / "up.log").read_text()
-        assert "The worker of shared ended by signal 9; the last line of" in words
-        assert "Traceback" not in words
+        log = (data_dir / "up.log").read_text()
+        assert "The worker of shared ended by signal 9; the last line of" in log
+        assert "Traceback" not in log
         site.process.send_signal(signal.SIGTERM)
         assert site.process.wait(180) == 0
     wait_for_nobody(data_dir)
+    assert not (data_dir / "run" / "redis.url").exists()
 
 
 def letter(site, number):
@@ -203,11 +185,3 @@ def spark_of(data, server="spark"):
     settings = str(data / "run" / server / "spark-conf")
     running = processes_of(data).items()
     return next((pid for pid, arguments in running if settings in "".join(arguments)), None)
-
-
-def test_nothing_outlives_it_when_it_is_killed(data_dir):
-    site = start(data_dir)
-    wait_ready(site)
-    site.process.send_signal(signal.SIGKILL)
-    site.process.wait()
-    wait_for_nobody(data_dir)

@@ -274,6 +274,14 @@ def processes_of(data: Path) -> dict[int, list[str]]:
     return named
 
 
+def wait_for_nobody(data: Path, seconds: float = 60.0) -> None:
+    """Wait until no process names the directory."""
+    deadline = time.monotonic() + seconds
+    while left := processes_of(data):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.2)
+
+
 def kind_of(arguments: list[str]) -> str:
     """Return which part a process is, by its arguments."""
     words = " ".join(arguments)
