@@ -22,6 +22,7 @@ from tapestry.core.message import Annotation, Message
 from tapestry.servers import connection
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations, append_messages
+from tests.support.pages import Browser
 
 
 @pytest.fixture(autouse=True)
@@ -95,11 +96,17 @@ def carol(db: None) -> User:
 
 
 @pytest.fixture
+def client() -> Client:
+    """Return a browser in which nobody is signed in."""
+    return Browser()
+
+
+@pytest.fixture
 def as_user() -> Callable[[User], Client]:
     """Return a browser in which somebody is signed in."""
 
     def sign_in(user: User) -> Client:
-        client = Client()
+        client = Browser()
         client.force_login(user)
         return client
 
