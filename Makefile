@@ -72,6 +72,7 @@ lint: $(TEST_READY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/djlint --lint --quiet --rules .ci/djlint_rules.yaml templates
 	$(BIN)/python .ci/tree.py
 	$(BIN)/python .ci/audit.py
 
