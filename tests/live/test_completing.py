@@ -16,11 +16,13 @@ pytestmark = [
     pytest.mark.browser_says("tapestry.example"),
 ]
 
-SCRIPT = Path(finders.find("site/complete.js")).read_text()
+SCRIPT, EVENTS = (
+    Path(finders.find(f"site/{name}.js")).read_text() for name in ("complete", "events")
+)
 PAGE = f"""<!doctype html><title>Write</title>
 <textarea data-complete="/complete/" aria-label="Filter"></textarea>
 <div id="completions" hidden></div>
-<script>{SCRIPT}</script>"""
+<script type="module">{SCRIPT}</script>"""
 AT = "http://tapestry.example/"
 
 
@@ -37,7 +39,9 @@ def page(browser):
     opened = browser.new_page()
 
     def answer(route, request):
-        if "/complete/" not in request.url:
+        if request.url.endswith("/events.js"):
+            route.fulfill(body=EVENTS, content_type="text/javascript; charset=utf-8")
+        elif "/complete/" not in request.url:
             route.fulfill(body=PAGE, content_type="text/html; charset=utf-8")
         elif request.url.endswith("text=repl&at=4"):
             route.fulfill(body=listed("repl"), content_type="text/html; charset=utf-8")

@@ -6,16 +6,22 @@ are settings; these are the rest.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable
+from hashlib import sha256
 
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 
+from filters.site.web.static_files import import_map
+
 Page = Callable[[HttpRequest], HttpResponse]
+
+_IMPORTS = f"sha256-{b64encode(sha256(import_map().encode()).digest()).decode()}"
 
 POLICY = "; ".join(
     (
         "default-src 'none'",
-        "script-src 'self'",
+        f"script-src 'self' '{_IMPORTS}'",
         "style-src 'self'",
         "img-src 'self'",
         "connect-src 'self'",
@@ -27,7 +33,10 @@ POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-"""The content security policy (level 3): files of this site alone, of the kinds that pages have."""
+"""The content security policy (level 3): files of this site alone, of the kinds that pages have.
+
+The import map is the one script that stands in the pages; it is allowed by its hash.
+"""
 
 UNUSED = (
     "accelerometer",

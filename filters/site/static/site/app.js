@@ -1,42 +1,43 @@
 // The installed app: its service worker, and how many are unread on its icon.
-"use strict";
 
-(() => {
-  const worker = () => navigator.serviceWorker;
+import { listen } from "./events.js";
 
-  const SIGN_OUT = 'form[action="/sign-out/"]';
+const worker = () => navigator.serviceWorker;
 
-  function showBadge() {
-    const inbox = document.getElementById("in-all");
-    if (inbox) badge(Number(inbox.dataset.unread));
-  }
+const SIGN_OUT = 'form[action="/sign-out/"]';
 
-  function badge(count) {
-    if (!("setAppBadge" in navigator)) return;
-    const shown = count ? navigator.setAppBadge(count) : navigator.clearAppBadge();
-    shown.catch(() => {}); // An icon that takes no badge is no error.
-  }
+function showBadge() {
+  const inbox = document.getElementById("in-all");
+  if (inbox) badge(Number(inbox.dataset.unread));
+}
 
-  // Signed out: no number, no notification and no place in a list is for whoever sits here next.
-  function leaveNothing() {
-    badge(0);
-    sessionStorage.clear();
-    closeNotifications().catch(() => {});
-  }
+function badge(count) {
+  if (!("setAppBadge" in navigator)) return;
+  const shown = count ? navigator.setAppBadge(count) : navigator.clearAppBadge();
+  shown.catch(() => {}); // An icon that takes no badge is no error.
+}
 
-  async function closeNotifications() {
-    const registration = worker() && (await worker().getRegistration());
-    if (!registration || !registration.getNotifications) return;
-    for (const notification of await registration.getNotifications()) notification.close();
-  }
+// Signed out: no number, no notification and no place in a list is for whoever sits here next.
+function leaveNothing() {
+  badge(0);
+  sessionStorage.clear();
+  closeNotifications().catch(() => {});
+}
 
-  document.addEventListener("DOMContentLoaded", () => {
-    if (document.querySelector("main.sign-in")) leaveNothing();
-    showBadge();
-    if (worker() && document.querySelector(SIGN_OUT)) worker().register("/sw.js").catch(() => {});
-  });
-  document.addEventListener("submit", (event) => {
-    if (event.target.matches(SIGN_OUT)) leaveNothing();
-  });
-  document.addEventListener("htmx:afterSettle", showBadge);
-})();
+async function closeNotifications() {
+  const registration = worker() && (await worker().getRegistration());
+  if (!registration || !registration.getNotifications) return;
+  for (const notification of await registration.getNotifications()) notification.close();
+}
+
+function start() {
+  if (document.querySelector("main.sign-in")) leaveNothing();
+  showBadge();
+  if (worker() && document.querySelector(SIGN_OUT)) worker().register("/sw.js").catch(() => {});
+}
+
+listen([
+  ["DOMContentLoaded", "", start],
+  ["submit", SIGN_OUT, leaveNothing],
+  ["htmx:afterSettle", "", showBadge],
+]);

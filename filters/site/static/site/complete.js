@@ -1,8 +1,11 @@
 // Phrases complete as one types.  The page works without this.
-"use strict";
+
+import { listen } from "./events.js";
+
+export const FIELD = "textarea[data-complete]";
 
 // Replaces a part of a field as if it were typed: it can be undone, and the page hears of it.
-function replaceText(field, text, [start, end]) {
+export function replaceText(field, text, [start, end]) {
   field.focus();
   field.setSelectionRange(start, end);
   const command = text ? "insertText" : "delete";
@@ -13,133 +16,144 @@ function replaceText(field, text, [start, end]) {
 }
 
 // The server counts characters, a field counts UTF-16 units.
-const unitsOf = (text, characters) => [...text].slice(0, characters).join("").length;
+export const unitsOf = (text, characters) => [...text].slice(0, characters).join("").length;
 
-(() => {
-  const field = document.querySelector("textarea[data-complete]");
-  const place = document.getElementById("completions");
-  const LONGEST = 1500; // Characters: with all of them escaped, a server still takes the address.
-  let asked = null; // The request under way, so that an older answer never comes after it.
-  let offered = ""; // The text for which the list that is shown was asked.
-  let timer = 0;
+const field = document.querySelector(FIELD);
+const place = document.getElementById("completions");
+const LONGEST = 1500; // Characters: with all of them escaped, a server still takes the address.
+let asked = null; // The request under way, so that an older answer never comes after it.
+let offered = ""; // The text for which the list that is shown was asked.
+let timer = 0;
 
-  const options = () => [...place.querySelectorAll("[role=option]")];
-  const chosen = () => place.querySelector("[aria-selected=true]");
+const options = () => [...place.querySelectorAll("[role=option]")];
+const chosen = () => place.querySelector("[aria-selected=true]");
 
-  function choose(option) {
-    for (const each of options()) each.setAttribute("aria-selected", String(each === option));
-    if (option) field.setAttribute("aria-activedescendant", option.id);
-    else field.removeAttribute("aria-activedescendant");
-    if (option) option.scrollIntoView({ block: "nearest" });
+function choose(option) {
+  for (const each of options()) each.setAttribute("aria-selected", String(each === option));
+  if (option) field.setAttribute("aria-activedescendant", option.id);
+  else field.removeAttribute("aria-activedescendant");
+  if (option) option.scrollIntoView({ block: "nearest" });
+}
+
+function close() {
+  clearTimeout(timer);
+  if (asked) asked.abort();
+  asked = null;
+  place.hidden = true;
+  place.replaceChildren();
+  field.removeAttribute("aria-controls");
+  field.removeAttribute("aria-activedescendant");
+}
+
+const toCharacters = (units) => [...field.value.slice(0, units)].length;
+
+async function ask(all) {
+  clearTimeout(timer);
+  if (asked) asked.abort();
+  const at = field.selectionStart;
+  const text = field.value;
+  if ((!text.trim() && !all) || text.length > LONGEST || at !== field.selectionEnd) return close();
+  const mine = (asked = new AbortController());
+  const query = new URLSearchParams({ text, at: toCharacters(at) });
+  if (all) query.set("all", "");
+  try {
+    const answer = await fetch(`${field.dataset.complete}?${query}`, { signal: mine.signal });
+    const list = answer.ok && !answer.redirected ? await answer.text() : "";
+    if (mine !== asked || document.activeElement !== field) return;
+    if (!list.trim()) return close();
+    offered = text;
+    place.innerHTML = list;
+    place.hidden = false;
+    field.setAttribute("aria-controls", "completions-list");
+    choose(chosen());
+  } catch (error) {
+    if (error.name !== "AbortError") close();
   }
+}
 
-  function close() {
-    clearTimeout(timer);
-    if (asked) asked.abort();
-    asked = null;
-    place.hidden = true;
-    place.replaceChildren();
-    field.removeAttribute("aria-controls");
-    field.removeAttribute("aria-activedescendant");
+// What an option replaces, as [start, end].  Text written since the list was asked for goes
+// with the word it continues; null when the option is no longer what is being written.
+function replaced(option) {
+  const now = field.value;
+  const start = unitsOf(offered, option.dataset.start);
+  const after = offered.slice(unitsOf(offered, option.dataset.end));
+  const end = now.length - after.length;
+  if (now === offered) return [start, end];
+  const around = now.startsWith(offered.slice(0, start)) && now.endsWith(after) && start <= end;
+  const word = now.slice(start, end).toLowerCase();
+  return around && option.dataset.text.toLowerCase().includes(word) ? [start, end] : null;
+}
+
+function accept(option) {
+  const range = replaced(option);
+  if (!range) return false;
+  close();
+  replaceText(field, option.dataset.text, range);
+  return true;
+}
+
+function move(step) {
+  const all = options();
+  const at = all.indexOf(chosen());
+  choose(at < 0 && step < 0 ? all.at(-1) : all[(at + step + all.length) % all.length]);
+}
+
+function askSoon(event) {
+  clearTimeout(timer);
+  if (event.isComposing) return;
+  timer = setTimeout(() => ask(false), 80);
+}
+
+function onKey(event) {
+  if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (place.hidden) {
+    // At its end, where it would go nowhere else, the arrow down asks for a list.
+    if (event.key === "ArrowDown" && field.selectionStart === field.value.length) ask(true);
+    else if (event.key === "Escape") close(); // No list comes that was asked for before.
+    return;
   }
-
-  const toCharacters = (units) => [...field.value.slice(0, units)].length;
-
-  async function ask(all) {
-    clearTimeout(timer);
-    if (asked) asked.abort();
-    const at = field.selectionStart;
-    const text = field.value;
-    if ((!text.trim() && !all) || text.length > LONGEST || at !== field.selectionEnd) return close();
-    const mine = (asked = new AbortController());
-    const query = new URLSearchParams({ text, at: toCharacters(at) });
-    if (all) query.set("all", "");
-    try {
-      const answer = await fetch(`${field.dataset.complete}?${query}`, { signal: mine.signal });
-      const list = answer.ok && !answer.redirected ? await answer.text() : "";
-      if (mine !== asked || document.activeElement !== field) return;
-      if (!list.trim()) return close();
-      offered = text;
-      place.innerHTML = list;
-      place.hidden = false;
-      field.setAttribute("aria-controls", "completions-list");
-      choose(chosen());
-    } catch (error) {
-      if (error.name !== "AbortError") close();
-    }
+  const option = chosen();
+  if (event.key === "ArrowDown") move(1);
+  else if (event.key === "ArrowUp") move(-1);
+  else if (event.key === "Escape") close();
+  else if (!["Enter", "Tab"].includes(event.key) || !option || event.shiftKey || !accept(option)) {
+    if (["ArrowLeft", "ArrowRight", "Home", "End", "Enter"].includes(event.key)) close();
+    return;
   }
+  event.preventDefault();
+}
 
-  // What an option replaces, as [start, end].  Text written since the list was asked for goes
-  // with the word it continues; null when the option is no longer what is being written.
-  function replaced(option) {
-    const now = field.value;
-    const start = unitsOf(offered, option.dataset.start);
-    const after = offered.slice(unitsOf(offered, option.dataset.end));
-    const end = now.length - after.length;
-    if (now === offered) return [start, end];
-    const around = now.startsWith(offered.slice(0, start)) && now.endsWith(after) && start <= end;
-    const word = now.slice(start, end).toLowerCase();
-    return around && option.dataset.text.toLowerCase().includes(word) ? [start, end] : null;
-  }
+function press(event) {
+  event.preventDefault(); // The field keeps the focus.
+  const option = event.target.closest("[role=option]");
+  if (option && event.button === 0) accept(option);
+}
 
-  function accept(option) {
-    const range = replaced(option);
-    if (!range) return false;
-    close();
-    replaceText(field, option.dataset.text, range);
-    return true;
-  }
+// A list that closes moves what is below it: not before a press there has become a click.
+let pressed = false;
+let left = false;
+function release() {
+  if (left) setTimeout(close);
+  pressed = left = false;
+}
+function leave() {
+  left = pressed;
+  if (!pressed) close();
+}
 
-  function move(step) {
-    const all = options();
-    const at = all.indexOf(chosen());
-    choose(at < 0 && step < 0 ? all.at(-1) : all[(at + step + all.length) % all.length]);
-  }
-
-  field.addEventListener("input", (event) => {
-    clearTimeout(timer);
-    if (event.isComposing) return;
-    timer = setTimeout(() => ask(false), 80);
-  });
-
-  field.addEventListener("keydown", (event) => {
-    if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (place.hidden) {
-      // At its end, where it would go nowhere else, the arrow down asks for a list.
-      if (event.key === "ArrowDown" && field.selectionStart === field.value.length) ask(true);
-      else if (event.key === "Escape") close(); // No list comes that was asked for before.
-      return;
-    }
-    const option = chosen();
-    if (event.key === "ArrowDown") move(1);
-    else if (event.key === "ArrowUp") move(-1);
-    else if (event.key === "Escape") close();
-    else if (!["Enter", "Tab"].includes(event.key) || !option || event.shiftKey || !accept(option)) {
-      if (["ArrowLeft", "ArrowRight", "Home", "End", "Enter"].includes(event.key)) close();
-      return;
-    }
-    event.preventDefault();
-  });
-
-  place.addEventListener("mousedown", (event) => {
-    event.preventDefault(); // The field keeps the focus.
-    const option = event.target.closest("[role=option]");
-    if (option && event.button === 0) accept(option);
-  });
-
-  // A list that closes moves what is below it: not before a press there has become a click.
-  let pressed = false;
-  let left = false;
-  function release() {
-    if (left) setTimeout(close);
-    pressed = left = false;
-  }
-  document.addEventListener("pointerdown", () => (pressed = true), true);
-  document.addEventListener("pointerup", release, true);
-  document.addEventListener("pointercancel", release, true);
-  field.addEventListener("blur", () => {
-    left = pressed;
-    if (!pressed) close();
-  });
-  field.addEventListener("corrected", close);
-})();
+listen([
+  ["input", FIELD, askSoon],
+  ["keydown", FIELD, onKey],
+  ["mousedown", "#completions", press],
+]);
+listen(
+  [
+    ["pointerdown", "", () => (pressed = true)],
+    ["pointerup", "", release],
+    ["pointercancel", "", release],
+    ["blur", FIELD, leave],
+    ["corrected", FIELD, close],
+  ],
+  document,
+  true,
+);

@@ -1,56 +1,55 @@
 // A draft is saved when its page is left or hidden: what was typed in the last two seconds, too.
-"use strict";
 
-(() => {
-  const form = document.getElementById("compose");
-  const autosave = document.getElementById("autosave");
-  const LARGEST = 60 * 1024; // Bytes: browsers refuse more than 64 KiB of what outlives its page.
+import { listen } from "./events.js";
 
-  function typed() {
-    const data = new FormData(form);
-    data.delete("files");
-    return new URLSearchParams(data);
+const form = document.getElementById("compose");
+const autosave = document.getElementById("autosave");
+const LARGEST = 60 * 1024; // Bytes: browsers refuse more than 64 KiB of what outlives its page.
+
+function typed() {
+  const data = new FormData(form);
+  data.delete("files");
+  return new URLSearchParams(data);
+}
+
+// What the person has changed: the version is changed by each answer.
+function content() {
+  const fields = typed();
+  fields.delete("version");
+  return fields.toString();
+}
+
+// What was typed before this ran, or came back with the page, is not saved yet.
+const differs = (field) => field.type !== "hidden" && (field.defaultValue ?? field.value) !== field.value;
+let saved = [...form.elements].some(differs) ? "" : content();
+
+async function save() {
+  const now = content();
+  if (now === saved) return;
+  saved = now;
+  htmx.trigger(autosave, "htmx:abort"); // It has an older text, and may not come after this one.
+  const body = typed();
+  const keepalive = body.toString().length <= LARGEST;
+  const headers = { "HX-Request": "true" };
+  try {
+    const answer = await fetch(autosave.getAttribute("hx-post"), { method: "POST", headers, body, keepalive });
+    if (!answer.ok) saved = "";
+    show(answer, await answer.text());
+  } catch {
+    saved = ""; // Tried again when the page is left the next time.
   }
+}
 
-  // What the person has changed: the version is changed by each answer.
-  function content() {
-    const fields = typed();
-    fields.delete("version");
-    return fields.toString();
-  }
+// The page may only have been hidden: it shows what its own requests would have shown.
+function show(answer, html) {
+  const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("saved");
+  if (fresh) document.getElementById("saved").replaceWith(fresh);
+  const address = answer.headers.get("HX-Replace-Url");
+  if (address) history.replaceState(history.state, "", address);
+}
 
-  // What was typed before this ran, or came back with the page, is not saved yet.
-  const differs = (field) => field.type !== "hidden" && (field.defaultValue ?? field.value) !== field.value;
-  let saved = [...form.elements].some(differs) ? "" : content();
-
-  async function save() {
-    const now = content();
-    if (now === saved) return;
-    saved = now;
-    htmx.trigger(autosave, "htmx:abort"); // It has an older text, and may not come after this one.
-    const body = typed();
-    const keepalive = body.toString().length <= LARGEST;
-    const headers = { "HX-Request": "true" };
-    try {
-      const answer = await fetch(autosave.getAttribute("hx-post"), { method: "POST", headers, body, keepalive });
-      if (!answer.ok) saved = "";
-      show(answer, await answer.text());
-    } catch {
-      saved = ""; // Tried again when the page is left the next time.
-    }
-  }
-
-  // The page may only have been hidden: it shows what its own requests would have shown.
-  function show(answer, html) {
-    const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("saved");
-    if (fresh) document.getElementById("saved").replaceWith(fresh);
-    const address = answer.headers.get("HX-Replace-Url");
-    if (address) history.replaceState(history.state, "", address);
-  }
-
-  document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState === "hidden") save();
-  });
-  window.addEventListener("pagehide", save); // Safari says no more than this of some pages.
-  form.addEventListener("submit", () => (saved = content())); // It is sent by that already.
-})();
+listen([
+  ["visibilitychange", "", () => document.visibilityState === "hidden" && save()],
+  ["submit", "#compose", () => (saved = content())], // It is sent by that already.
+]);
+listen([["pagehide", "", save]], window); // Safari says no more than this of some pages.

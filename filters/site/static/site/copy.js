@@ -1,9 +1,8 @@
 // “Copy” puts the text of a field on the clipboard; without a clipboard it selects the text.
-"use strict";
 
-document.addEventListener("click", async (event) => {
-  const button = event.target.closest("button[data-copy]");
-  if (!button) return;
+import { listen } from "./events.js";
+
+async function copy(event, button) {
   const field = document.getElementById(button.dataset.copy);
   field.select();
   const words = button.textContent;
@@ -16,4 +15,6 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => {
     button.textContent = words;
   }, 2000);
-});
+}
+
+listen([["click", "button[data-copy]", copy]]);

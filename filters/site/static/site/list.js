@@ -1,5 +1,7 @@
 // The list holds still under the pointer, and the title counts what is unread in it.
-"use strict";
+// Rows are put in place by hand: no package of the Python registry has idiomorph.
+
+import { listen } from "./events.js";
 
 let waiting = null; // the newest list, if it is not shown yet
 let acts = 0; // how often the person did something
@@ -84,23 +86,14 @@ function rowsOf(fresh) {
   return made;
 }
 
-document.addEventListener("click", (event) => {
-  const row = event.target.closest("#list a.row[id]");
-  if (row) opened.add(row.id);
-});
-
-document.addEventListener("htmx:beforeRequest", (event) => {
-  event.detail.xhr.acts = acts;
-});
-
-document.addEventListener("acted", (event) => {
+function countAct(event) {
   acts += 1;
   hid ||= event.detail.hides;
   waiting = null;
   announce(0);
-});
+}
 
-document.addEventListener("htmx:beforeSwap", (event) => {
+function hold(event) {
   const { target, xhr } = event.detail;
   if (target.id !== "listed") return;
   if (xhr.status !== 200) {
@@ -130,14 +123,14 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   announce(ids(fresh).filter((id) => !shown.includes(id)).length);
   update(fresh);
   updateProgress(fresh);
-});
+}
 
-document.addEventListener("htmx:afterRequest", (event) => {
+function askAgain(event) {
   const { status } = event.detail.xhr;
   if (event.target.id !== "listed" || (status && status < 500)) return;
   clearTimeout(later);
   later = setTimeout(() => htmx.trigger(document.body, "arrived"), RETRY);
-});
+}
 
 function retitle() {
   const here = document.querySelector("#sidebar a[aria-current]");
@@ -146,8 +139,13 @@ function retitle() {
   document.title = (unread ? `(${unread}) ` : "") + document.title.replace(/^\(\d+\) /, "");
 }
 
-document.addEventListener("htmx:afterSettle", retitle);
-document.addEventListener("DOMContentLoaded", () => {
-  document.getElementById("news").addEventListener("click", takeIn);
-  list().closest(".pane").addEventListener("mouseleave", takeIn);
-});
+listen([
+  ["click", "#list a.row[id]", (event, row) => opened.add(row.id)],
+  ["click", "#news", takeIn],
+  ["htmx:beforeRequest", "", (event) => (event.detail.xhr.acts = acts)],
+  ["acted", "", countAct],
+  ["htmx:beforeSwap", "", hold],
+  ["htmx:afterRequest", "", askAgain],
+  ["htmx:afterSettle", "", retitle],
+]);
+listen([["mouseleave", "", takeIn]], list().closest(".pane"));

@@ -1,5 +1,4 @@
 // The page that is shown without a connection: it asks again for what was wanted.
-"use strict";
 
 const EVERY = 10_000; // Milliseconds between two tries.
 

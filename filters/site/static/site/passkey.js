@@ -1,5 +1,6 @@
 // Passkeys: a button asks the browser for one, and sends what it answers with its form.
-"use strict";
+
+import { listen } from "./events.js";
 
 const supported = window.PublicKeyCredential
   && "parseRequestOptionsFromJSON" in PublicKeyCredential
@@ -17,7 +18,7 @@ async function answer(button) {
   return JSON.stringify(credential.toJSON());
 }
 
-async function use(button) {
+async function use(event, button) {
   const form = button.form;
   const fault = form.querySelector("[data-passkey-fault]");
   if (!form.reportValidity()) {
@@ -37,8 +38,8 @@ async function use(button) {
 
 for (const button of document.querySelectorAll("[data-passkey]")) {
   button.hidden = !supported;
-  button.addEventListener("click", () => use(button));
 }
 for (const note of document.querySelectorAll("[data-passkey-unsupported]")) {
   note.hidden = Boolean(supported);
 }
+listen([["click", "[data-passkey]", use]]);

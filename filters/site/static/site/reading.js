@@ -1,60 +1,63 @@
 // The open message: steps through the list, the typeface, and votes that do not come while one types.
 // The page works without this.
-"use strict";
 
-(() => {
-  const article = () => document.querySelector("article.message");
-  const listed = () => [...document.querySelectorAll("#list a.row")];
+import { listen } from "./events.js";
 
-  function neighbour(step) {
-    const all = listed();
-    const at = all.findIndex((row) => row.dataset.msgid === article().dataset.msgid);
-    return at < 0 ? undefined : all[at + step];
+const article = () => document.querySelector("article.message");
+const listed = () => [...document.querySelectorAll("#list a.row")];
+
+function neighbour(step) {
+  const all = listed();
+  const at = all.findIndex((row) => row.dataset.msgid === article().dataset.msgid);
+  return at < 0 ? undefined : all[at + step];
+}
+
+// A part of the page that htmx has loaded does not know the list beside it.
+function showSteps() {
+  if (!article() || !listed().length) return;
+  for (const link of article().querySelectorAll("a[data-step]")) {
+    const row = neighbour(Number(link.dataset.step));
+    link.hidden = !row;
+    if (row) link.href = row.href;
   }
+}
 
-  // A part of the page that htmx has loaded does not know the list beside it.
-  function showSteps() {
-    if (!article() || !listed().length) return;
-    for (const link of article().querySelectorAll("a[data-step]")) {
-      const row = neighbour(Number(link.dataset.step));
-      link.hidden = !row;
-      if (row) link.href = row.href;
-    }
+function step(event, link) {
+  const row = neighbour(Number(link.dataset.step));
+  if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  row.click();
+}
+
+function showTypeface(event) {
+  if (!event.detail.successful) return;
+  const isMono = article().classList.toggle("mono");
+  for (const button of document.querySelectorAll(".typeface button")) {
+    button.value = isMono ? "proportional" : "mono";
+    button.setAttribute("aria-pressed", isMono);
   }
+}
 
-  document.addEventListener("click", (event) => {
-    const link = event.target.closest("a[data-step]");
-    const row = link && neighbour(Number(link.dataset.step));
-    if (!row || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault();
-    row.click();
-  });
+function isInUse(part) {
+  const isChanged = (field) => {
+    if (field.type === "checkbox") return field.checked !== field.defaultChecked;
+    if (field.options) return [...field.options].some((option) => option.selected !== option.defaultSelected);
+    return field.value !== field.defaultValue;
+  };
+  const fields = [...part.querySelectorAll("input:not([type=hidden]), select, textarea")];
+  return part.contains(document.activeElement) || fields.some(isChanged);
+}
 
-  document.addEventListener("htmx:afterRequest", (event) => {
-    if (!event.target.matches?.("form.typeface") || !event.detail.successful) return;
-    const isMono = article().classList.toggle("mono");
-    for (const button of document.querySelectorAll(".typeface button")) {
-      button.value = isMono ? "proportional" : "mono";
-      button.setAttribute("aria-pressed", isMono);
-    }
-  });
+function keepInUse(event) {
+  const { target, requestConfig } = event.detail;
+  const isPolled = target.id === "standing-of" && requestConfig.elt === target;
+  if (isPolled && isInUse(target)) event.detail.shouldSwap = false;
+}
 
-  function isInUse(part) {
-    const isChanged = (field) => {
-      if (field.type === "checkbox") return field.checked !== field.defaultChecked;
-      if (field.options) return [...field.options].some((option) => option.selected !== option.defaultSelected);
-      return field.value !== field.defaultValue;
-    };
-    const fields = [...part.querySelectorAll("input:not([type=hidden]), select, textarea")];
-    return part.contains(document.activeElement) || fields.some(isChanged);
-  }
-
-  document.addEventListener("htmx:beforeSwap", (event) => {
-    const { target, requestConfig } = event.detail;
-    const isPolled = target.id === "standing-of" && requestConfig.elt === target;
-    if (isPolled && isInUse(target)) event.detail.shouldSwap = false;
-  });
-
-  document.addEventListener("htmx:afterSettle", showSteps);
-  document.addEventListener("DOMContentLoaded", showSteps);
-})();
+listen([
+  ["click", "a[data-step]", step],
+  ["htmx:afterRequest", "form.typeface", showTypeface],
+  ["htmx:beforeSwap", "", keepInUse],
+  ["htmx:afterSettle", "", showSteps],
+  ["DOMContentLoaded", "", showSteps],
+]);

@@ -1,9 +1,10 @@
 // The keyboard, and which row of the list is open.  All pages work without this.
-"use strict";
+
+import { listen } from "./events.js";
 
 const rows = () => [...document.querySelectorAll("#list a.row")];
 
-function markOpen() {
+export function markOpen() {
   const message = document.querySelector("#reading article.message");
   document.body.classList.toggle("has-open", Boolean(message));
   const same = message ? rows().filter((row) => row.dataset.msgid === message.dataset.msgid) : [];
@@ -37,7 +38,7 @@ function search() {
   box.select();
 }
 
-const KEYS = {
+export const KEYS = {
   j: () => move(1),
   k: () => move(-1),
   "+": () => press("vote-for"),
@@ -45,7 +46,7 @@ const KEYS = {
   "/": search,
 };
 
-document.addEventListener("keydown", (event) => {
+function onKey(event) {
   const typing = event.target.closest("input:not(.pick), textarea, select, [contenteditable], dialog[open]");
   if (document.getElementById("keys-sheet")?.hasAttribute("data-off")) return;
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -55,31 +56,37 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     act();
   }
-});
+}
 
 // A part of the product that is away, a full disk, or a form that is too large: said on top of the
 // page, until the same place is answered.
-document.addEventListener("htmx:responseError", (event) => {
+function notify(event) {
   if (![409, 413, 503, 507].includes(event.detail.xhr.status)) return;
   const notice = document.getElementById("notice") || document.createElement("div");
   notice.id = "notice";
   notice.dataset.target = event.detail.target.id;
   notice.innerHTML = event.detail.xhr.responseText;
   document.body.append(notice);
-});
+}
 
 // What has been found stays under that notice.
-document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+function keepList({ detail }) {
   if (detail.xhr.status !== 503 || !detail.target.matches("#list[data-here]")) return;
   detail.shouldSwap = false;
   detail.isError = true;
-});
+}
 
-document.addEventListener("htmx:afterOnLoad", (event) => {
+function takeNoticeAway(event) {
   const { target, xhr } = event.detail;
   const notice = document.getElementById("notice");
   if (notice?.dataset.target === target.id && xhr.status < 400) notice.remove();
-});
+}
 
-document.addEventListener("htmx:afterSettle", markOpen);
-document.addEventListener("DOMContentLoaded", markOpen);
+listen([
+  ["keydown", "", onKey],
+  ["htmx:responseError", "", notify],
+  ["htmx:beforeSwap", "", keepList],
+  ["htmx:afterOnLoad", "", takeNoticeAway],
+  ["htmx:afterSettle", "", markOpen],
+  ["DOMContentLoaded", "", markOpen],
+]);

@@ -1,181 +1,185 @@
 // Selecting rows, what the keys do with them, and the toast that undoes it.  All of it can be done
 // without this, with forms.
-"use strict";
 
-(() => {
-  const TOAST = 10_000; // Milliseconds for which a toast offers to undo.
-  const SECOND_KEY = 1500; // Milliseconds within which `i` follows `g`.
-  const selected = new Map(); // Copies of messages, as fields of a form; kept while the list is drawn again.
-  let asked = []; // Msgids of the request that is answered.
-  let goAt = 0;
-  let timer = 0;
+import { listen } from "./events.js";
+import { KEYS } from "./site.js";
 
-  const bulk = () => document.getElementById("bulk");
-  const isAll = () => Boolean(bulk()?.hasAttribute("data-all"));
-  const picks = () => [...document.querySelectorAll("#list .pick")];
-  const openMessage = () => document.querySelector("#reading article.message, main.reading article.message");
-  const openMsgid = () => openMessage()?.dataset.msgid;
-  const rowAt = () => document.activeElement?.closest("#list .line")?.querySelector("a.row") ?? null;
+const TOAST = 10_000; // Milliseconds for which a toast offers to undo.
+const SECOND_KEY = 1500; // Milliseconds within which `i` follows `g`.
+const selected = new Map(); // Copies of messages, as fields of a form; kept while the list is drawn again.
+let asked = []; // Msgids of the request that is answered.
+let goAt = 0;
+let timer = 0;
 
-  // A field names a copy of a message: its audience stands in the name, its msgid is the value.
-  const isCopy = (name) => name === "id" || name.startsWith("id:");
-  const keyOf = ({ name, value }) => JSON.stringify([name, value]);
-  const copyOf = ({ dataset: { audience, msgid } }) => ({ name: audience ? `id:${audience}` : "id", value: msgid });
+const bulk = () => document.getElementById("bulk");
+const isAll = () => Boolean(bulk()?.hasAttribute("data-all"));
+const picks = () => [...document.querySelectorAll("#list .pick")];
+const openMessage = () => document.querySelector("#reading article.message, main.reading article.message");
+const openMsgid = () => openMessage()?.dataset.msgid;
+const rowAt = () => document.activeElement?.closest("#list .line")?.querySelector("a.row") ?? null;
 
-  function select({ name, value }) {
-    selected.set(keyOf({ name, value }), { name, value });
+// A field names a copy of a message: its audience stands in the name, its msgid is the value.
+const isCopy = (name) => name === "id" || name.startsWith("id:");
+const keyOf = ({ name, value }) => JSON.stringify([name, value]);
+const copyOf = ({ dataset: { audience, msgid } }) => ({ name: audience ? `id:${audience}` : "id", value: msgid });
+
+function select({ name, value }) {
+  selected.set(keyOf({ name, value }), { name, value });
+}
+
+function say() {
+  const place = document.getElementById("chosen");
+  if (!place || isAll()) return;
+  place.textContent = selected.size ? `${selected.size} selected` : "";
+}
+
+// How many messages the list has is known to the list, which is drawn again now and then.
+function count() {
+  const button = bulk()?.querySelector(".all");
+  const number = Number(document.getElementById("list")?.dataset.count);
+  if (!button || !number) return;
+  button.hidden = number <= picks().length;
+  button.querySelector(".number").textContent = number.toLocaleString("en");
+}
+
+function draw() {
+  for (const pick of picks()) pick.checked = isAll() || selected.has(keyOf(pick));
+  count();
+  say();
+}
+
+// What is taken out of “all” leaves the rows of this page selected.
+function keepPage() {
+  bulk().removeAttribute("data-all");
+  bulk().elements.selection?.remove();
+  for (const pick of picks()) if (pick.checked) select(pick);
+}
+
+function clear(event) {
+  event?.preventDefault();
+  selected.clear();
+  if (isAll()) keepPage();
+  selected.clear();
+  draw();
+}
+
+function choose(event, pick) {
+  if (isAll()) keepPage();
+  if (pick.checked) select(pick);
+  else selected.delete(keyOf(pick));
+  draw();
+}
+
+function closeMenus(event) {
+  for (const menu of document.querySelectorAll("details.snooze[open]"))
+    if (!menu.contains(event.target)) menu.open = false;
+}
+
+// One after another, as its `hx-sync` says: none is dropped, however fast they come.
+const post = (address, values) =>
+  htmx.ajax("POST", address, { source: "#toast", target: "#toast", swap: "innerHTML", values });
+
+// Those selected, else the message that is open, else the row that one is at.
+function act(action) {
+  const address = `/triage/do/${action}/`;
+  const own = isAll() && bulk().elements.selection.value;
+  const row = rowAt();
+  const shown = [openMessage() ?? row].filter(Boolean).map(copyOf);
+  const copies = selected.size ? [...selected.values()] : shown;
+  const named = {};
+  for (const { name, value } of copies) (named[name] ??= []).push(value);
+  if (own) post(address, { selection: own });
+  else if (copies.length) post(address, named);
+}
+
+function isStarred() {
+  if (selected.size || isAll()) return false;
+  const button = document.getElementById("star");
+  if (openMsgid()) return button?.getAttribute("aria-pressed") === "true";
+  return Boolean(rowAt()?.querySelector(".starred"));
+}
+
+function step(to) {
+  document.querySelector(`.conversation a[rel="${to}"]`)?.click();
+}
+
+function back() {
+  document.querySelector("article.message a.back")?.click();
+}
+
+function toggle() {
+  const row = rowAt() ?? document.querySelector("#list a.row[aria-current]");
+  row?.closest(".line").querySelector(".pick")?.click();
+  row?.focus();
+}
+
+Object.assign(KEYS, {
+  o: () => rowAt()?.click(),
+  e: () => act("done"),
+  s: () => act(isStarred() ? "unstar" : "star"),
+  U: () => act("unread"),
+  u: back,
+  x: toggle,
+  z: () => document.getElementById("undo")?.click(),
+  n: () => step("next"),
+  p: () => step("prev"),
+  g: () => (goAt = Date.now()),
+  i: () => {
+    if (Date.now() - goAt < SECOND_KEY) document.getElementById("in-all")?.click();
+    goAt = 0;
+  },
+  "?": () => document.getElementById("keys-sheet").showModal(),
+});
+
+// Which messages an answer is about stands in what was asked for, just before it says “acted”.
+function noteAsked({ detail }) {
+  if (detail.target.id !== "toast") return;
+  const fields = [...(detail.requestConfig.formData ?? [])];
+  asked = fields.filter(([name]) => isCopy(name)).map(([, msgid]) => msgid);
+}
+
+// The next row is where one goes on from, once this one has left the list.
+function goOn(event) {
+  const { hides } = event.detail;
+  const row = rowAt();
+  const acted = new Set(asked);
+  const all = [...document.querySelectorAll("#list a.row")];
+  if (hides) {
+    const next = all.slice(all.indexOf(row) + 1).find((other) => !acted.has(other.dataset.msgid));
+    if (row && next) next.focus();
   }
+  if (hides && document.getElementById("reading") && acted.has(openMsgid())) back();
+  if (hides) clear();
+}
 
-  function say() {
-    const place = document.getElementById("chosen");
-    if (!place || isAll()) return;
-    place.textContent = selected.size ? `${selected.size} selected` : "";
-  }
+function offer() {
+  const toast = document.getElementById("toast");
+  clearTimeout(timer);
+  if (!toast.querySelector("p")) return;
+  timer = setTimeout(() => {
+    if (toast.matches(":hover, :focus-within")) offer();
+    else toast.replaceChildren();
+  }, TOAST);
+}
 
-  // How many messages the list has is known to the list, which is drawn again now and then.
-  function count() {
-    const button = bulk()?.querySelector(".all");
-    const number = Number(document.getElementById("list")?.dataset.count);
-    if (!button || !number) return;
-    button.hidden = number <= picks().length;
-    button.querySelector(".number").textContent = number.toLocaleString("en");
-  }
+function settle(event) {
+  draw();
+  if (event.detail.target?.id === "toast") offer();
+}
 
-  function draw() {
-    for (const pick of picks()) pick.checked = isAll() || selected.has(keyOf(pick));
-    count();
-    say();
-  }
+function start() {
+  for (const pick of picks()) if (pick.checked) select(pick);
+  draw();
+  offer();
+}
 
-  // What is taken out of “all” leaves the rows of this page selected.
-  function keepPage() {
-    bulk().removeAttribute("data-all");
-    bulk().elements.selection?.remove();
-    for (const pick of picks()) if (pick.checked) select(pick);
-  }
-
-  function clear() {
-    selected.clear();
-    if (isAll()) keepPage();
-    selected.clear();
-    draw();
-  }
-
-  document.addEventListener("change", (event) => {
-    const pick = event.target.closest("#list .pick");
-    if (!pick) return;
-    if (isAll()) keepPage();
-    if (pick.checked) select(pick);
-    else selected.delete(keyOf(pick));
-    draw();
-  });
-
-  document.addEventListener("click", (event) => {
-    if (event.target.closest(".bulk .clear")) {
-      event.preventDefault();
-      clear();
-    }
-    for (const menu of document.querySelectorAll("details.snooze[open]"))
-      if (!menu.contains(event.target)) menu.open = false;
-  });
-
-  // One after another, as its `hx-sync` says: none is dropped, however fast they come.
-  const post = (address, values) =>
-    htmx.ajax("POST", address, { source: "#toast", target: "#toast", swap: "innerHTML", values });
-
-  // Those selected, else the message that is open, else the row that one is at.
-  function act(action) {
-    const address = `/triage/do/${action}/`;
-    const own = isAll() && bulk().elements.selection.value;
-    const row = rowAt();
-    const shown = [openMessage() ?? row].filter(Boolean).map(copyOf);
-    const copies = selected.size ? [...selected.values()] : shown;
-    const named = {};
-    for (const { name, value } of copies) (named[name] ??= []).push(value);
-    if (own) post(address, { selection: own });
-    else if (copies.length) post(address, named);
-  }
-
-  function isStarred() {
-    if (selected.size || isAll()) return false;
-    const button = document.getElementById("star");
-    if (openMsgid()) return button?.getAttribute("aria-pressed") === "true";
-    return Boolean(rowAt()?.querySelector(".starred"));
-  }
-
-  function step(to) {
-    document.querySelector(`.conversation a[rel="${to}"]`)?.click();
-  }
-
-  function back() {
-    document.querySelector("article.message a.back")?.click();
-  }
-
-  function toggle() {
-    const row = rowAt() ?? document.querySelector("#list a.row[aria-current]");
-    row?.closest(".line").querySelector(".pick")?.click();
-    row?.focus();
-  }
-
-  Object.assign(KEYS, {
-    o: () => rowAt()?.click(),
-    e: () => act("done"),
-    s: () => act(isStarred() ? "unstar" : "star"),
-    U: () => act("unread"),
-    u: back,
-    x: toggle,
-    z: () => document.getElementById("undo")?.click(),
-    n: () => step("next"),
-    p: () => step("prev"),
-    g: () => (goAt = Date.now()),
-    i: () => {
-      if (Date.now() - goAt < SECOND_KEY) document.getElementById("in-all")?.click();
-      goAt = 0;
-    },
-    "?": () => document.getElementById("keys-sheet").showModal(),
-  });
-
-  // Which messages an answer is about stands in what was asked for, just before it says “acted”.
-  document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-    if (detail.target.id !== "toast") return;
-    const fields = [...(detail.requestConfig.formData ?? [])];
-    asked = fields.filter(([name]) => isCopy(name)).map(([, msgid]) => msgid);
-  });
-
-  // The next row is where one goes on from, once this one has left the list.
-  document.addEventListener("acted", (event) => {
-    const { hides } = event.detail;
-    const row = rowAt();
-    const acted = new Set(asked);
-    const all = [...document.querySelectorAll("#list a.row")];
-    if (hides) {
-      const next = all.slice(all.indexOf(row) + 1).find((other) => !acted.has(other.dataset.msgid));
-      if (row && next) next.focus();
-    }
-    if (hides && document.getElementById("reading") && acted.has(openMsgid())) back();
-    if (hides) clear();
-  });
-
-  function offer() {
-    const toast = document.getElementById("toast");
-    clearTimeout(timer);
-    if (!toast.querySelector("p")) return;
-    timer = setTimeout(() => {
-      if (toast.matches(":hover, :focus-within")) offer();
-      else toast.replaceChildren();
-    }, TOAST);
-  }
-
-  document.addEventListener("htmx:afterSettle", (event) => {
-    draw();
-    if (event.detail.target?.id === "toast") offer();
-  });
-  document.addEventListener("htmx:oobAfterSwap", (event) => {
-    if (event.target.id === "toast") offer();
-  });
-  document.addEventListener("DOMContentLoaded", () => {
-    for (const pick of picks()) if (pick.checked) select(pick);
-    draw();
-    offer();
-  });
-})();
+listen([
+  ["change", "#list .pick", choose],
+  ["click", ".bulk .clear", clear],
+  ["click", "", closeMenus],
+  ["htmx:beforeSwap", "", noteAsked],
+  ["acted", "", goOn],
+  ["htmx:afterSettle", "", settle],
+  ["htmx:oobAfterSwap", "", (event) => event.target.id === "toast" && offer()],
+  ["DOMContentLoaded", "", start],
+]);
