@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
+from tapestry.ingest.large_message import RawMessage
 from tapestry.ingest.stream import Item
 from tapestry.ingest.unavailable import IN_A_ROW, MOST, STATE, Unavailable
 from tapestry.servers.account import ConnectionLostError
@@ -26,19 +27,14 @@ class UnavailableError(TapestryError):
 class FetchResult:
     """The answer of a server to the fetch of one message.
 
-    ``raw`` is None if the message is gone (expunged or expired) or ``unavailable``;
-    ``internal_date`` is that of an IMAP server; ``delivered``, ``size``, ``flags`` as in Item.
+    ``message`` is None if it is gone (expunged or expired) or ``unavailable``.
     ``server_fault`` is set if the answer may concern all messages, and not this one alone.
     """
 
     number: int
-    raw: bytes | None
+    message: RawMessage | None
     unavailable: bool = False
     server_fault: Exception | None = None
-    internal_date: int | None = None
-    delivered: bool = False
-    size: int | None = None
-    flags: tuple[str, ...] = ()
 
 
 def hold_server_faults(results: Iterable[FetchResult], *, single: bool) -> Iterator[FetchResult]:
@@ -49,7 +45,7 @@ def hold_server_faults(results: Iterable[FetchResult], *, single: bool) -> Itera
     held_back: list[FetchResult] = []
     delivers = single
     for result in results:
-        delivers = delivers or result.raw is not None
+        delivers = delivers or result.message is not None
         if delivers or not (held_back or result.server_fault):
             yield from held_back
             yield result
@@ -122,17 +118,8 @@ class UnavailableMessages:
         for number in self.state.due(time.time()):
             self._store(self.state.after_retry(number, time.time()))
             result = fetch_again(number)
-            if result.raw is not None:
-                yield Item(
-                    result.raw,
-                    self.origin,
-                    flush=True,
-                    internal_date=result.internal_date,
-                    delivered=result.delivered,
-                    size=result.size,
-                    flags=result.flags,
-                    number=number,
-                )
+            if result.message is not None:
+                yield Item(result.message, self.origin, flush=True)
             if not result.unavailable and number not in self.came_in_vain:
                 self._store(self.state.without(number))
 
@@ -149,7 +136,7 @@ class UnavailableMessages:
                     hint="It is tried again later, from there; nothing is left out.",
                 )
             self._store(self.state.after_refusal(result.number, time.time()))
-        elif result.raw is not None and self.state.in_a_row:
+        elif result.message is not None and self.state.in_a_row:
             self._store(replace(self.state, in_a_row=0))
 
     @property
@@ -170,16 +157,7 @@ class UnavailableMessages:
 
     def item_of(self, result: FetchResult, cursor: Cursor | None = None) -> Item:
         """Return the message of a result, with the cursor after it; see item."""
-        item = self.item(result.number, cursor=cursor)
-        return replace(
-            item,
-            raw=result.raw,
-            internal_date=result.internal_date,
-            delivered=result.delivered,
-            size=result.size,
-            flags=result.flags,
-            number=result.number,
-        )
+        return replace(self.item(result.number, cursor=cursor), message=result.message)
 
     def item(self, number: int, *, flush: bool = False, cursor: Cursor | None = None) -> Item:
         """Return an item without a message, with the cursor after a number.
@@ -190,10 +168,10 @@ class UnavailableMessages:
         after = cursor or Cursor(self.origin, number)
         backlog = cursor is not None
         if not self.state.missing or self.sync_states.durable:
-            return Item(None, after.source, after, flush, backlog=backlog)
+            return Item(None, after.source, after, flush, backlog)
         if not backlog:
             self._store(replace(self.state, through=number))
-        return Item(None, after.source, None, flush, backlog=backlog)
+        return Item(None, after.source, None, flush, backlog)
 
     def _store(self, state: Unavailable) -> None:
         self.state = state

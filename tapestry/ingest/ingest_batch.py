@@ -19,7 +19,7 @@ from tapestry.core.message import Message, width
 from tapestry.core.ports import Clock
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.ingest.parallel import parse_batches
-from tapestry.ingest.stream import Batch, Item, MessageStream
+from tapestry.ingest.stream import Batch, MessageStream
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import (
@@ -224,28 +224,30 @@ class ParsedBatch:
 
 def parsed_batches(stream: MessageStream, target: IngestTarget) -> Iterator[ParsedBatch]:
     """Yield the messages of a stream in batches; before an error, all that came before it."""
-    for batch, messages in parse_batches(
+    for batch, parsed in parse_batches(
         _batches(stream, target.is_ours), stream.name, target.audience, target.workers
     ):
-        # Flags are their owner's own: who else may see the message may not see them.
-        flags = batch.flags if width(target.audience) == 0 else [()] * len(batch.raws)
         originals = [
-            Original(raw if size is None else b"", parsed.problems, kept)
-            for raw, size, kept, parsed in zip(
-                batch.raws, batch.sizes, flags, messages, strict=True
+            Original(
+                source.raw if source.size is None else b"",
+                read.problems,
+                # They are their owner's own: who else may see the message may not see them.
+                source.flags if width(target.audience) == 0 else (),
             )
+            for source, read in zip(batch.messages, parsed, strict=True)
         ]
-        mail = [parsed.message for parsed in messages]
-        yield ParsedBatch(
-            mail, originals, batch.cursor, batch.backlog, batch.skipped, batch.numbers
-        )
+        numbers = [message.number for message in batch.messages]
+        messages = [read.message for read in parsed]
+        yield ParsedBatch(messages, originals, batch.cursor, batch.backlog, batch.skipped, numbers)
 
 
 def _batches(stream: MessageStream, is_ours: IsOurs) -> Iterator[Batch]:
     batch, length, start = Batch(), 0, 0.0
     try:
         for item in stream.items:
-            is_own = _is_own_delivery(item, is_ours)
+            message = item.message
+            # Asked before the cursor moves: what raises an error here is not passed over.
+            is_own = message is not None and (message.delivered or is_ours(message.raw))
             if batch and item.origin != batch.origin:
                 # A batch has one cursor, so that all its messages are of one origin.
                 yield batch
@@ -256,14 +258,10 @@ def _batches(stream: MessageStream, is_ours: IsOurs) -> Iterator[Batch]:
             batch.cursor = item.cursor or batch.cursor
             if is_own:
                 batch.skipped += 1
-            elif item.raw is not None:
-                batch.raws.append(item.raw)
-                batch.internal_dates.append(item.internal_date)
-                batch.sizes.append(item.size)
-                batch.flags.append(item.flags)
-                batch.numbers.append(item.number)
-                length += len(item.raw)
-            is_full = len(batch.raws) >= BATCH or length >= BATCH_BYTES
+            elif message is not None:
+                batch.messages.append(message)
+                length += len(message.raw)
+            is_full = len(batch.messages) >= BATCH or length >= BATCH_BYTES
             if batch and (is_full or item.flush or time.monotonic() - start >= BATCH_SECONDS):
                 yield batch
                 batch, length = Batch(), 0
@@ -273,8 +271,3 @@ def _batches(stream: MessageStream, is_ours: IsOurs) -> Iterator[Batch]:
         raise
     if batch:
         yield batch
-
-
-def _is_own_delivery(item: Item, is_ours: IsOurs) -> bool:
-    """Return whether this site sent a message, or put it into the mailbox."""
-    return item.raw is not None and (item.delivered or is_ours(item.raw))

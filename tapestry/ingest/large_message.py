@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from tapestry.core.message import LARGEST
 
 BEGINNING = 8 * 1024 * 1024
 """Bytes that are read of a message with more than LARGEST."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawMessage:
+    """The bytes of a message (RFC 5322), and what its source says of it.
+
+    ``size`` is that of a message too large, of which ``raw`` is the beginning.  ``internal_date``
+    is when an IMAP server received it.  One that was ``delivered`` has the keyword of what Tapestry
+    itself put into a mailbox.  ``flags`` are those that copies of it keep
+    (tapestry.servers.imap_flags).  ``number`` is what its stream calls it.
+    """
+
+    raw: bytes
+    size: int | None = None
+    internal_date: int | None = None
+    delivered: bool = False
+    flags: tuple[str, ...] = ()
+    number: int | None = None
 
 
 class MessageBytes:

@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
 from tapestry.core.errors import TapestryError
+from tapestry.ingest.large_message import RawMessage
 from tapestry.ingest.parse import Parsed, parse
 
 if TYPE_CHECKING:  # workers import this module, and need not load the tables
@@ -32,7 +33,7 @@ def parse_batches(
     """
     if not workers:
         for batch in batches:
-            yield batch, _parse_all(*_contents(batch), source, audience)
+            yield batch, _parse_all(batch.messages, source, audience)
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["tapestry.ingest.parse"])
@@ -62,7 +63,7 @@ def parse_batches(
             if following is not None:
                 pipe = idle.pop()
                 with _must_live():
-                    pipe.send((*_contents(following), source, audience))
+                    pipe.send((following.messages, source, audience))
                 under_way.append((pipe, following))
             elif not under_way:
                 break
@@ -94,21 +95,8 @@ def _work(pipe: Connection) -> None:
         pipe.send(_parse_all(*work))
 
 
-_Contents = tuple[Sequence[bytes], Sequence[int | None], Sequence[int | None]]
-
-
-def _contents(batch: Batch) -> _Contents:
-    return batch.raws, batch.internal_dates, batch.sizes
-
-
-def _parse_all(
-    raws: Sequence[bytes],
-    internal_dates: Sequence[int | None],
-    sizes: Sequence[int | None],
-    source: str,
-    audience: str,
-) -> list[Parsed]:
+def _parse_all(messages: Sequence[RawMessage], source: str, audience: str) -> list[Parsed]:
     return [
-        parse(raw, source, audience, internal_date, size=size)
-        for raw, internal_date, size in zip(raws, internal_dates, sizes, strict=True)
+        parse(message.raw, source, audience, message.internal_date, size=message.size)
+        for message in messages
     ]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+from tapestry.ingest.large_message import RawMessage
 from tapestry.tables.write.append import Cursor
 
 CursorOf = Callable[[str], Cursor | None]
@@ -17,27 +18,17 @@ CursorOf = Callable[[str], Cursor | None]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """The bytes of a message (RFC 5322); ``cursor`` covers all of ``origin`` up to it.
+    """A message, or None where the cursor may still advance; ``cursor`` covers ``origin`` up to it.
 
-    ``raw`` is None where there is no message and the cursor may still advance.  With ``flush``
-    everything up to here is appended before the next item is read.  ``internal_date`` is when an
-    IMAP server received it.  Messages of the ``backlog`` were there at the first look.  Those that
-    were ``delivered`` have the keyword of what Tapestry itself put into a mailbox.  ``size`` is
-    that of a message too large, of which ``raw`` is the beginning (tapestry.ingest.large_message).
-    ``flags`` are those that copies of it keep (tapestry.servers.imap_flags).  ``number`` is what
-    its stream calls it.
+    With ``flush`` everything up to here is appended before the next item is read.  Messages of the
+    ``backlog`` were there at the first look.
     """
 
-    raw: bytes | None
+    message: RawMessage | None
     origin: str = ""
     cursor: Cursor | None = None
     flush: bool = False
-    internal_date: int | None = None
     backlog: bool = False
-    delivered: bool = False
-    size: int | None = None
-    flags: tuple[str, ...] = ()
-    number: int | None = None
 
 
 @dataclass(slots=True)
@@ -47,18 +38,14 @@ class Batch:
     ``skipped`` counts own deliveries, which are passed over.
     """
 
-    raws: list[bytes] = field(default_factory=list)
-    internal_dates: list[int | None] = field(default_factory=list)
-    sizes: list[int | None] = field(default_factory=list)
-    flags: list[tuple[str, ...]] = field(default_factory=list)
-    numbers: list[int | None] = field(default_factory=list)
+    messages: list[RawMessage] = field(default_factory=list)
     origin: str = ""
     cursor: Cursor | None = None
     backlog: bool = False
     skipped: int = 0
 
     def __bool__(self) -> bool:
-        return bool(self.raws or self.skipped) or self.cursor is not None
+        return bool(self.messages or self.skipped) or self.cursor is not None
 
 
 @dataclass(slots=True)

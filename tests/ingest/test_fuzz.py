@@ -59,8 +59,8 @@ def check_archive(path: Path, content: bytes) -> None:
     try:
         source = open_archive_source(str(path), "public", lambda _source: None)
         for item in source.items:
-            if item.raw is not None:
-                parse(item.raw, now=NOW)
+            if item.message is not None:
+                parse(item.message.raw, now=NOW)
         count_messages(path)
     except TapestryError as error:
         assert error.message and error.hint

@@ -9,6 +9,7 @@ import pytest
 from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
 from tapestry.ingest.command import ingest
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
+from tapestry.ingest.large_message import RawMessage
 from tapestry.ingest.stream import Item, MessageStream
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import Cursor, cursor_of
@@ -57,9 +58,9 @@ def test_an_archive_of_nothing_else_adds_nothing(tables, tmp_path):
 
 def test_the_cursor_passes_them(tables):
     items = [
-        Item(letter(1).encode(), "box", Cursor("box", 1)),
-        Item(letter(2).encode(), "box", Cursor("box", 2), delivered=True),
-        Item(letter(3, own=True).encode(), "box", Cursor("box", 3)),
+        Item(RawMessage(letter(1).encode()), "box", Cursor("box", 1)),
+        Item(RawMessage(letter(2).encode(), delivered=True), "box", Cursor("box", 2)),
+        Item(RawMessage(letter(3, own=True).encode()), "box", Cursor("box", 3)),
     ]
     tally, read = Tally(), []
     target = IngestTarget(
@@ -76,7 +77,7 @@ def test_the_cursor_passes_them(tables):
 
 
 def test_a_batch_of_nothing_else_moves_the_cursor(tables):
-    items = [Item(letter(1, own=True).encode(), "box", Cursor("box", 1))]
+    items = [Item(RawMessage(letter(1, own=True).encode()), "box", Cursor("box", 1))]
     tally = Tally()
     stream = MessageStream("box", iter(items), lambda: 1)
     assert ingest_batches(
@@ -88,7 +89,8 @@ def test_a_batch_of_nothing_else_moves_the_cursor(tables):
 
 def test_without_a_cursor_they_are_counted_all_the_same(tables):
     tally = Tally()
-    stream = MessageStream("box", iter([Item(letter(1, own=True).encode(), "box")]), lambda: 1)
+    item = Item(RawMessage(letter(1, own=True).encode()), "box")
+    stream = MessageStream("box", iter([item]), lambda: 1)
     assert ingest_batches(
         stream, IngestTarget(tables, MemoryClock(), "public", is_ours=OURS), tally
     )

@@ -13,6 +13,7 @@ import pytest
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest import command
+from tapestry.ingest.large_message import RawMessage
 from tapestry.ingest.parallel import parse_batches
 from tapestry.ingest.stream import Batch
 from tapestry.tables.delta.log import Tables
@@ -24,8 +25,8 @@ FROM = "From joe@x.org Fri Jan  2 14:26:52 2004\n"
 
 def batches(count, each=5):
     for n in range(count):
-        raws = [b"Message-ID: <%d.%d@x>\n\nhi\n" % (n, m) for m in range(each)]
-        yield Batch(raws, [None] * each, [None] * each)
+        raws = (b"Message-ID: <%d.%d@x>\n\nhi\n" % (n, m) for m in range(each))
+        yield Batch(list(map(RawMessage, raws)))
 
 
 def ids(answers):

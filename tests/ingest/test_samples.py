@@ -9,6 +9,7 @@ import pytest
 from tapestry.identity.content import content_hash
 from tapestry.identity.other_parts import other_parts
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
+from tapestry.ingest.large_message import RawMessage
 from tapestry.ingest.parse import parse
 from tapestry.ingest.stream import Item, MessageStream
 from tapestry.tables.delta.log import Tables
@@ -33,7 +34,9 @@ def samples(shared_mail):
 def test_each_becomes_a_row_with_its_bytes_and_what_is_wrong(samples, tmp_path, monkeypatch):
     monkeypatch.setattr("tapestry.ingest.ingest_batch.BATCH", 100)
     tables, tally = Tables(tmp_path), Tally()
-    stream = MessageStream("samples", iter(Item(raw) for raw in samples), lambda: len(samples))
+    stream = MessageStream(
+        "samples", iter(Item(RawMessage(raw)) for raw in samples), lambda: len(samples)
+    )
     ingest_batches(stream, IngestTarget(tables, MemoryClock(), "public"), tally)
     assert tally.read == len(samples) > 1000
     first, contents = {}, set()

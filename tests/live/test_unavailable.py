@@ -8,6 +8,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.ingest.command import ingest
 from tapestry.ingest.fetch import FetchResult, UnavailableMessages
 from tapestry.ingest.ingest_batch import IngestTarget
+from tapestry.ingest.large_message import RawMessage
 from tapestry.ingest.nntp import session
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.ingest.unavailable import MOST
@@ -160,7 +161,7 @@ def test_nothing_that_was_put_aside_is_ever_dropped():
     unavailable = UnavailableMessages(memory, "INBOX", 1, "inbox")
     for number in range(MOST):
         unavailable.note(FetchResult(2 * number, None, unavailable=True))
-        unavailable.note(FetchResult(2 * number + 1, b"x"))
+        unavailable.note(FetchResult(2 * number + 1, RawMessage(b"x")))
     with pytest.raises(ConnectionLostError, match="1000 messages"):
         unavailable.note(FetchResult(9999, None, unavailable=True))
     again = UnavailableMessages(memory, "INBOX", 1, "inbox")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.archive.mbox import entries, open_archive
-from tapestry.ingest.large_message import MessageBytes
+from tapestry.ingest.large_message import MessageBytes, RawMessage
 from tapestry.ingest.stream import CursorOf, Item, Resumed
 from tapestry.tables.write.append import Cursor
 
@@ -139,6 +139,6 @@ def _content(file: Path, read: Read, failures: list[TapestryError]) -> MessageBy
 def _messages(content: MessageBytes, source: str) -> Iterator[Item]:
     raw = content.raw
     if content.size is None and raw[:_HEAD].lstrip(b"\r\n").startswith(b"From "):
-        yield from (Item(entry.raw, source) for entry in entries(io.BytesIO(raw)))
+        yield from (Item(RawMessage(entry.raw), source) for entry in entries(io.BytesIO(raw)))
     else:
-        yield Item(raw, source, size=content.size)
+        yield Item(RawMessage(raw, content.size), source)

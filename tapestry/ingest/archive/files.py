@@ -26,7 +26,7 @@ from tapestry.ingest.archive.mbox import (
     open_archive,
     settled_size,
 )
-from tapestry.ingest.large_message import MessageBytes
+from tapestry.ingest.large_message import MessageBytes, RawMessage
 from tapestry.ingest.stream import CursorOf, Item, MessageStream, Resumed
 from tapestry.tables.write.append import Cursor
 
@@ -185,7 +185,7 @@ def _read(file: Path) -> MessageBytes | None:
 def _file(file: Path) -> Iterator[Item]:
     content = _read(file)
     if content is not None:
-        yield Item(content.raw, size=content.size)
+        yield Item(RawMessage(content.raw, content.size))
 
 
 class _Content:
@@ -245,7 +245,7 @@ def _mbox(path: Path, audience: str, cursor_of: CursorOf, resumed: Resumed) -> I
                 is_complete = entry.raw.endswith(b"\n") or not entry.raw
                 if is_complete and entry.end > reached:
                     cursor = Cursor(source, entry.end, content.up_to(entry.end))
-                yield Item(entry.raw, source, cursor, size=entry.size)
+                yield Item(RawMessage(entry.raw, entry.size), source, cursor)
                 read += 1
     except BROKEN_STREAM as error:
         raise _damaged(path, read) from error

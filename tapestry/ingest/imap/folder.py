@@ -21,7 +21,7 @@ from tapestry.core.clock import to_instant
 from tapestry.core.message import LARGEST
 from tapestry.ingest.fetch import FetchResult, UnavailableMessages, hold_server_faults
 from tapestry.ingest.first_look import FirstLook
-from tapestry.ingest.large_message import BEGINNING
+from tapestry.ingest.large_message import BEGINNING, RawMessage
 from tapestry.ingest.stream import Item
 from tapestry.servers.account import MALFORMED, reading_reply
 from tapestry.servers.imap import DELIVERED_KEYWORD, SERVER_FAULTS, unless_refused
@@ -195,7 +195,7 @@ class NewMessages:
         wanted = WANTED if whole is None else BEGINNING_WANTED
         response = unless_refused(self.client.fetch, [uid], wanted)
         result = FetchResult(uid, None) if response is None else _result(uid, response, whole)
-        is_there = result.raw is None and uid in self.client.search(["UID", str(uid)])
+        is_there = result.message is None and uid in self.client.search(["UID", str(uid)])
         return replace(result, unavailable=is_there)
 
 
@@ -203,14 +203,14 @@ class NewMessages:
 def _result(uid: int, response: Any, size: int | None = None) -> FetchResult:
     attributes = response.get(uid, {})
     raw = attributes.get(b"BODY[]" if size is None else b"BODY[]<0>")
-    received = attributes.get(b"INTERNALDATE")
-    # A message that is listed without its bytes was not expunged: it is unavailable.
-    unavailable = raw is None and uid in response
+    if raw is None:
+        # A message that is listed without its bytes was not expunged: it is unavailable.
+        return FetchResult(uid, None, unavailable=uid in response)
     named = attributes.get(b"FLAGS", ())
     flags = {flag.lower() for flag in named if isinstance(flag, bytes)}
     delivered = DELIVERED_KEYWORD.lower().encode() in flags
-    instant, kept = _instant(received), flags_to_keep(named)
-    return FetchResult(uid, raw, unavailable, None, instant, delivered, size, kept)
+    instant, kept = _instant(attributes.get(b"INTERNALDATE")), flags_to_keep(named)
+    return FetchResult(uid, RawMessage(raw, size, instant, delivered, kept, uid))
 
 
 def _instant(received: object) -> int | None:

@@ -9,7 +9,7 @@ from typing import Any
 from tapestry.core.ports import SyncStates
 from tapestry.ingest.fetch import FetchResult, UnavailableMessages, hold_server_faults
 from tapestry.ingest.first_look import FirstLook
-from tapestry.ingest.large_message import MessageBytes
+from tapestry.ingest.large_message import MessageBytes, RawMessage
 from tapestry.ingest.nntp.token_bucket import TokenBucket
 from tapestry.ingest.stream import Item
 from tapestry.servers.account import MALFORMED
@@ -114,7 +114,7 @@ class NewArticles:
         except (NNTPError, OSError, EOFError, *MALFORMED):
             self.unavailable.note_loss(number, number)
             raise
-        if result.raw is not None and msgid:
+        if result.message is not None and msgid:
             if len(self.seen_ids) >= _MOST_SEEN:
                 self.seen_ids.clear()
             self.seen_ids.add(msgid)
@@ -131,7 +131,7 @@ class NewArticles:
                 raise
             fault = error if code == _FAULT else None
             return FetchResult(number, None, code not in _NO_ARTICLE, fault)
-        return FetchResult(number, article.raw, size=article.size)
+        return FetchResult(number, RawMessage(article.raw, article.size, number=number))
 
     def _save_marks(self, overview: list[tuple[int, str]]) -> None:
         """Save the Message-IDs of some articles in the sync state, before they are fetched.

@@ -10,6 +10,7 @@ import pytest
 from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
 from tapestry.deliver.ways.forward import resent
 from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
+from tapestry.ingest.large_message import RawMessage
 from tapestry.ingest.stream import Item, MessageStream
 from tapestry.tables.delta.log import Tables
 from tests.support.clocks import MemoryClock
@@ -31,7 +32,9 @@ class Site:
         """Take a message in; return what is forwarded, and the tally."""
         tally = Tally()
         ingest_batches(
-            MessageStream("box", iter([Item(raw, "box")]), lambda: 1), self.target, tally
+            MessageStream("box", iter([Item(RawMessage(raw), "box")]), lambda: 1),
+            self.target,
+            tally,
         )
         return (resent(raw, self.envelope, "1-2") if tally.added else None), tally
 

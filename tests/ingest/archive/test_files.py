@@ -34,7 +34,9 @@ def nothing_taken(_source):
 
 
 def raws(path):
-    return [item.raw for item in open_archive_source(str(path), "public", nothing_taken).items]
+    return [
+        item.message.raw for item in open_archive_source(str(path), "public", nothing_taken).items
+    ]
 
 
 def split(data):
@@ -132,7 +134,7 @@ def test_a_half_written_last_message_is_kept_but_not_passed_by(tmp_path):
     path.write_bytes(box("one", "two")[:-3])
     first, last = open_archive_source(str(path), "public", nothing_taken).items
     assert first.cursor is not None
-    assert (last.raw, last.cursor) == (b"Subject: 1\n\ntw", None)
+    assert (last.message.raw, last.cursor) == (b"Subject: 1\n\ntw", None)
 
 
 WRITER = """
@@ -167,7 +169,7 @@ def test_what_comes_while_an_mbox_is_read_is_left_for_the_next_time(tmp_path):
         file.write(box("one", "two")[len(box("one")) : -3])
     assert list(items) == []
     again = open_archive_source(str(path), "public", lambda _source: first.cursor).items
-    assert [item.raw for item in again] == [b"Subject: 1\n\ntw"]
+    assert [item.message.raw for item in again] == [b"Subject: 1\n\ntw"]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress])
@@ -223,7 +225,7 @@ def test_what_cannot_be_read_of_a_directory_is_told_after_the_rest(tmp_path, mon
     items = []
     with pytest.raises(TapestryError, match=r"b\.mbox\.gz is damaged .*a\.mbox\.gz is damaged"):
         for item in source.items:
-            items.append(item.raw[-5:])
+            items.append(item.message.raw[-5:])
     assert items == [b"\none\n", b"hree\n"]
 
 

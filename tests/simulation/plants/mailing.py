@@ -13,7 +13,7 @@ PLANTS = (
         FOLDER,
         "NewMessages._results",
         "yield result\n",
-        "yield result if len(batch[0]) < 2 else replace(result, raw=None)\n",
+        "yield result if len(batch[0]) < 2 else replace(result, message=None)\n",
         "what came in",
     ),
     Plant(
@@ -52,8 +52,8 @@ PLANTS = (
         "what was put aside is not fetched again",
         "tapestry.ingest.fetch",
         "UnavailableMessages._retry",
-        "if result.raw is not None:",
-        "if result.raw is None:",
+        "if result.message is not None:",
+        "if result.message is None:",
         "what came in",
     ),
     Plant(
