@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from typing import Any
 
 from django.db import IntegrityError
@@ -13,14 +12,12 @@ from django.db.models import F, QuerySet
 
 from filters.people import people
 from filters.runs.models import SetAside
-from filters.runs.store import imports
-from filters.runs.store.backpressure import Backpressure
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services, set_aside
 from filters.site.work.batching import batched
-from filters.site.work.delivery_signer import delivery_signer
 from filters.sources.credentials import account_of
 from filters.sources.delivery_folders import delivery_parents
+from filters.sources.intake import SiteIntake
 from filters.sources.models import Folder, Pull, Source
 from filters.sources.schedule import account_lock
 from filters.sources.sync_state import StoredSyncStates, stored_name
@@ -97,6 +94,30 @@ def _put_off(source: Source, due_at: int) -> None:
     _unchanged(source).filter(due_at=source.due_at).update(due_at=due_at)
 
 
+class _SourceIntake(SiteIntake):
+    """Mail of a source, for a time slice, and as long as the source is what it was."""
+
+    def __init__(self, source: Source, deadline: float) -> None:
+        super().__init__()
+        self._source, self._deadline = source, deadline
+
+    def is_over(self) -> bool:
+        return time.monotonic() >= self._deadline or _is_revoked(self._source)
+
+    def is_forbidden(self) -> bool:
+        return _is_revoked(self._source, hold=True)
+
+
+def _is_revoked(source: Source, *, hold: bool = False) -> bool:
+    """Return whether a source was paused, deleted or edited, or its owner lost the audience.
+
+    ``hold`` locks the row, so that an edit waits for the end of the caller's transaction.
+    """
+    same = _unchanged(source).filter(active=True).select_related("owner")
+    current = (same.select_for_update(of=("self",)) if hold else same).first()
+    return current is None or not may_pull(current)
+
+
 class _RevokedError(Exception):
     """The source was paused, deleted or edited while it was pulled."""
 
@@ -154,14 +175,7 @@ class _Work:
             )
         account = account_of(source)
         target = IngestTarget(
-            services.tables(),
-            DjangoClock(),
-            source.audience,
-            stop=self._is_over,
-            appended=Backpressure(),
-            imported=imports.record,
-            is_ours=delivery_signer().has_signed,
-            forbidden=partial(self._is_forbidden, hold=True),
+            services.tables(), DjangoClock(), source.audience, _SourceIntake(source, self.deadline)
         )
         reports = pull_account(
             account,
@@ -202,21 +216,9 @@ class _Work:
         self._end(error, wall_clock() + int(pause * SECOND), failures=failures)
         self._note_quiet()
 
-    def _is_over(self) -> bool:
-        return time.monotonic() >= self.deadline or self._is_forbidden()
-
-    def _is_forbidden(self, *, hold: bool = False) -> bool:
-        """Return whether the source was paused, deleted or edited, or its owner lost the audience.
-
-        ``hold`` locks the row, so that an edit waits for the end of the caller's transaction.
-        """
-        same = _unchanged(self.source).filter(active=True).select_related("owner")
-        current = (same.select_for_update(of=("self",)) if hold else same).first()
-        return current is None or not may_pull(current)
-
     def _pause(self, seconds: float) -> None:
         time.sleep(seconds)
-        if self._is_forbidden():
+        if _is_revoked(self.source):
             raise _RevokedError
 
     def _in_turn(self, folders: list[str]) -> list[str]:

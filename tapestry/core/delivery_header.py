@@ -127,8 +127,3 @@ def _message_id(fields: Iterable[tuple[str, str]]) -> str:
 def _resent(key: str, of: str) -> str:
     """Return what the MAC of a Resent-Message-ID covers."""
     return f"resent {key} {of}"
-
-
-def nothing_is_ours(raw: bytes) -> bool:
-    """Return False: where no signer is given, all mail is that of others."""
-    return False

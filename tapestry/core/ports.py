@@ -1,6 +1,6 @@
 """Ports of the rooms to the application, as Protocols; ``filters/runs/store`` implements them.
 
-``SyncStates`` alone is implemented beside the sources (``filters/sources/sync_state.py``).
+Those of an ingestion, ``Intake`` and ``SyncStates``, are implemented in ``filters/sources``.
 """
 
 from __future__ import annotations
@@ -187,6 +187,31 @@ class FilterStore(Protocol):
 
     def detach(self, filter_ids: Collection[int] | None) -> None:
         """Give filters, or all, windows of their own, which begin where the shared one ended."""
+
+
+class Intake(Protocol):
+    """Decisions of the application as mail is taken in, and what it is told of that."""
+
+    def is_ours(self, raw: bytes) -> bool:
+        """Tell whether this site sent a message: it is passed over, so that no mail loop begins."""
+
+    def is_forbidden(self) -> bool:
+        """Tell whether a batch is discarded and its cursor stays; asked under the clock's lock.
+
+        It may raise a TapestryError that says why.
+        """
+
+    def is_over(self) -> bool:
+        """Tell whether the rest is left for another time; asked after each append."""
+
+    def announce_import(self, name: str, ts: int) -> None:
+        """Take the name of a stream, and the ``ts`` of messages of it that were there before.
+
+        Called under the clock's lock, before they are visible.
+        """
+
+    def note_append(self, ts: int) -> None:
+        """Take the ``ts`` of an append; the next one waits for the return."""
 
 
 class SyncStates(Protocol):

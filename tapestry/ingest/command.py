@@ -15,20 +15,18 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from tapestry.core.clock import wall_clock
-from tapestry.core.delivery_header import nothing_is_ours
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-from tapestry.core.message import PUBLIC, check_audience
-from tapestry.core.ports import Clock
+from tapestry.core.message import check_audience
+from tapestry.core.ports import Clock, Intake
 from tapestry.ingest.archive.files import open_archive_source, path_of
-from tapestry.ingest.ingest_batch import Imported, IngestTarget, IsOurs, Progress, Tally
+from tapestry.ingest.ingest_batch import IngestTarget, Progress, Tally
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.session import KINDS, kind_of, read_url
 from tapestry.ingest.staged import ingest_whole
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import Account
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.write.append import Forbidden, never
 from tapestry.tables.write.staging import Staging
 
 AskPassword = Callable[[str], str]
@@ -59,21 +57,16 @@ def ingest(
     what: str,
     tables: Tables,
     clock: Clock,
-    audience: str = PUBLIC,
+    audience: str,
+    intake: Intake,
     progress: Progress | None = None,
     ask_password: AskPassword | None = None,
     now: Callable[[], int] = wall_clock,
-    appended: Callable[[int], None] = lambda ts: None,
-    imported: Imported = lambda name, ts: None,
-    is_ours: IsOurs = nothing_is_ours,
-    forbidden: Forbidden = never,
 ) -> IngestReport:
     """Ingest a file, directory, mailbox or newsgroups for an audience, from the stored cursor.
 
     An archive or directory becomes visible as a whole, with one ``ts``.  A command that was
     stopped anywhere and is run again ingests the rest, and nothing twice.
-    ``appended`` is called after each append with its ``ts``, ``imported`` before each import.
-    What ``is_ours`` is not taken in; ``forbidden`` is as in IngestTarget.
     Raises TapestryError if the source cannot be read; what was read before that is appended.  A
     KeyboardInterrupt says how much has been read.
     """
@@ -81,17 +74,7 @@ def ingest(
     if not what.strip():
         raise TapestryError("No mail is named to take in.", hint=_WHAT)
     start = time.monotonic()
-    target = IngestTarget(
-        tables,
-        clock,
-        audience,
-        progress,
-        now,
-        appended=appended,
-        imported=imported,
-        is_ours=is_ours,
-        forbidden=forbidden,
-    )
+    target = IngestTarget(tables, clock, audience, intake, progress, now)
     tally = Tally()
     scheme = _SCHEME.match(what)
     if scheme and kind_of(scheme[1]):

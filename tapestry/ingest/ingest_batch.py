@@ -13,10 +13,9 @@ from functools import partial
 from operator import add
 
 from tapestry.core.clock import wall_clock
-from tapestry.core.delivery_header import nothing_is_ours
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message, width
-from tapestry.core.ports import Clock
+from tapestry.core.ports import Clock, Intake
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.ingest.parallel import parse_batches
 from tapestry.ingest.stream import Batch, MessageStream
@@ -24,11 +23,9 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import (
     Cursor,
-    Forbidden,
     Receipt,
     append_messages,
     joined,
-    never,
     to_nobody,
 )
 from tapestry.tables.write.compact import compact_small_files
@@ -45,15 +42,6 @@ MOST_GUILTY = 20
 
 Progress = Callable[[int, int | None], None]
 """Take the number of messages read so far, resumed ones too, and their total (None: unknown)."""
-
-Imported = Callable[[str, int], None]
-"""Take the name of a stream, and the ``ts`` that messages will have that were there before."""
-
-IsOurs = Callable[[bytes], bool]
-"""Return whether this site sent a message, by its bytes (tapestry.core.delivery_header)."""
-
-Stop = Callable[[], bool]
-"""Return whether to leave the remaining messages for another time."""
 
 
 @dataclass(slots=True)
@@ -81,27 +69,19 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class IngestTarget:
-    """The tables that mail is appended to, its audience, and the callbacks of an ingestion.
+    """The tables that mail is appended to, its audience, and the application's port.
 
-    ``stop`` is called after every append.  ``forbidden`` is called under the lock of the append:
-    if it returns True, the batch is discarded and the cursor stays.  ``appended`` is called with
-    the ``ts`` of each append, and may wait before the next; ``imported`` with that of each import,
-    under the lock, before it is visible.  What ``is_ours`` is not taken in, so that no mail loop
-    begins; without it, only what the keyword of IMAP marks as ours.  ``workers`` processes parse;
-    with 0 this process does.  Workers read ahead: ``Item.flush`` has effect only without them.
+    ``workers`` processes parse; with 0 this process does.  Workers read ahead: ``Item.flush`` has
+    effect only without them.
     """
 
     tables: Tables
     clock: Clock
     audience: str
+    intake: Intake
     progress: Progress | None = None
     now: Callable[[], int] = wall_clock
-    stop: Stop = never
     workers: int = 0
-    forbidden: Forbidden = never
-    appended: Callable[[int], None] = lambda ts: None
-    imported: Imported = lambda name, ts: None
-    is_ours: IsOurs = nothing_is_ours
 
 
 def ingest_batches(stream: MessageStream, target: IngestTarget, tally: Tally) -> bool:
@@ -142,8 +122,8 @@ def _ingest(
         if progress and (batch.messages or batch.skipped):
             progress(stream.resumed.messages + tally.passed, total)
         if receipt.ts is not None:
-            target.appended(receipt.ts)
-        if target.stop():
+            target.intake.note_append(receipt.ts)
+        if target.intake.is_over():
             return False
     return True
 
@@ -156,8 +136,10 @@ def _append(stream: MessageStream, target: IngestTarget, batch: ParsedBatch) -> 
         batch.cursor,
         target.now,
         originals=batch.originals,
-        forbidden=target.forbidden,
-        announce=partial(target.imported, stream.name) if batch.backlog else to_nobody,
+        forbidden=target.intake.is_forbidden,
+        announce=(
+            partial(target.intake.announce_import, stream.name) if batch.backlog else to_nobody
+        ),
     )
 
 
@@ -225,7 +207,7 @@ class ParsedBatch:
 def parsed_batches(stream: MessageStream, target: IngestTarget) -> Iterator[ParsedBatch]:
     """Yield the messages of a stream in batches; before an error, all that came before it."""
     for batch, parsed in parse_batches(
-        _batches(stream, target.is_ours), stream.name, target.audience, target.workers
+        _batches(stream, target.intake), stream.name, target.audience, target.workers
     ):
         originals = [
             Original(
@@ -241,13 +223,13 @@ def parsed_batches(stream: MessageStream, target: IngestTarget) -> Iterator[Pars
         yield ParsedBatch(messages, originals, batch.cursor, batch.backlog, batch.skipped, numbers)
 
 
-def _batches(stream: MessageStream, is_ours: IsOurs) -> Iterator[Batch]:
+def _batches(stream: MessageStream, intake: Intake) -> Iterator[Batch]:
     batch, length, start = Batch(), 0, 0.0
     try:
         for item in stream.items:
             message = item.message
             # Asked before the cursor moves: what raises an error here is not passed over.
-            is_own = message is not None and (message.delivered or is_ours(message.raw))
+            is_own = message is not None and (message.delivered or intake.is_ours(message.raw))
             if batch and item.origin != batch.origin:
                 # A batch has one cursor, so that all its messages are of one origin.
                 yield batch

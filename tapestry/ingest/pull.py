@@ -94,7 +94,7 @@ def pull_account(
                     if isinstance(report.error, RefusedError):
                         refusals.append(report.error)
                     yield report
-                    if not report.complete or target.stop():
+                    if not report.complete or target.intake.is_over():
                         waiting.clear()
                     elif report.error is not None and is_unforeseen(report.error):
                         break  # what the server says next may still be of that folder

@@ -38,11 +38,11 @@ def ingest_whole(
     if staging.batches():
         tally.read += staging.messages
         tally.broken += staging.broken
-        announce = partial(target.imported, stream.name)
+        announce = partial(target.intake.announce_import, stream.name)
         receipt = publish(staging, target.clock, target.now, announce=announce)
         tally.added += receipt.added
         tally.duplicates += receipt.duplicates
         if receipt.ts is not None:
-            target.appended(receipt.ts)
+            target.intake.note_append(receipt.ts)
     if failure is not None:
         raise failure

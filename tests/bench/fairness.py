@@ -23,10 +23,10 @@ from filters.site.work.queue import TICK, UNPROVEN_WINDOWS, run_soon
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
-from tapestry.ingest.command import ingest
 from tapestry.tables.write.append import append_messages
 from tests.bench.support import mail
 from tests.bench.support.site import running_site, wait_until
+from tests.support.intake import ingest
 
 SUMMARY = "others' seconds from arrival to match while one person writes what costs the most"
 

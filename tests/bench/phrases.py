@@ -59,7 +59,6 @@ def measure(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _measure(options: Mapping[str, Any], remote: str) -> dict[str, Any]:
-    from tapestry.ingest.command import ingest
     from tapestry.plan.engine import Engine
     from tapestry.query.context import Context
     from tapestry.query.phrases.catalogue import KINDS
@@ -68,6 +67,7 @@ def _measure(options: Mapping[str, Any], remote: str) -> dict[str, Any]:
     from tapestry.spark.session import connect
     from tapestry.tables.delta.log import Snapshot
     from tests.bench.support import mail
+    from tests.support.intake import ingest
 
     tables = services.tables()
     for what in options["mbox"]:

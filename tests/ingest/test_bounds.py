@@ -14,13 +14,13 @@ import pytest
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import LARGEST
 from tapestry.ingest.archive.mbox import MOST_UNPACKED
-from tapestry.ingest.command import ingest
 from tapestry.ingest.large_message import BEGINNING, MessageBytes
 from tapestry.ingest.parse import TOO_LARGE, parse
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import copies, message
 from tapestry.tables.read.originals import original
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest
 from tests.support.paths import ROOT
 from tests.support.work import SECOND, counted
 
@@ -34,7 +34,7 @@ INGEST = """
 import sys
 from pathlib import Path
 from tests.support.clocks import MemoryClock
-from tapestry.ingest.command import ingest
+from tests.support.intake import ingest
 from tapestry.tables.delta.log import Tables
 if __name__ == "__main__":
     report = ingest(sys.argv[1], Tables(sys.argv[2]), MemoryClock())

@@ -11,12 +11,12 @@ import pytest
 from tapestry.core.errors import TapestryError
 from tapestry.identity.content import message_id_of
 from tapestry.ingest.archive.files import open_archive_source
-from tapestry.ingest.command import ingest
-from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
+from tapestry.ingest.ingest_batch import Tally, ingest_batches
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.read.messages import message
 from tapestry.tables.write.compact import MOST_SMALL
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest, ingest_target
 
 PUBLIC = ("public",)
 
@@ -297,6 +297,6 @@ def test_many_small_appends_leave_few_files(tmp_path, tables, clock, monkeypatch
     stream = open_archive_source(
         write(tmp_path / "box", range(MOST_SMALL + 6)), "public", lambda source: None
     )
-    assert ingest_batches(stream, IngestTarget(tables, clock, "public"), Tally())
+    assert ingest_batches(stream, ingest_target(tables, clock, "public"), Tally())
     assert [part.rows for part in snapshot(tables).messages] == [MOST_SMALL, *[1] * 6]
     assert ids(tables) == sorted(f"{n}@x.org" for n in range(MOST_SMALL + 6))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.imap_flags import MOST, flags_to_keep
@@ -12,6 +11,7 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import copies
 from tapestry.tables.read.originals import original
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest_target
 from tests.support.servers.fake_servers import FakeImap, letter
 
 
@@ -38,7 +38,7 @@ def test_flags_are_kept_where_nobody_else_sees_the_message(tmp_path, audience, k
     tables = Tables(tmp_path)
     with Flagged({"INBOX": {1: letter(1)}}) as server:
         server.flags = rb"\Seen \FLAGGED \Answered ToDo \Deleted $Junk \Recent \Draft 7"
-        target = IngestTarget(tables, MemoryClock(), audience)
+        target = ingest_target(tables, MemoryClock(), audience)
         list(pull_account(server.account, ["INBOX"], target, InMemorySyncStates()))
     [copy] = copies(tables, "1@x.org", [audience])
     assert original(tables, "1@x.org", copy).flags == kept

@@ -7,13 +7,13 @@ import logging
 import pytest
 
 from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
-from tapestry.ingest.command import ingest
-from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
+from tapestry.ingest.ingest_batch import Tally, ingest_batches
 from tapestry.ingest.large_message import RawMessage
 from tapestry.ingest.stream import Item, MessageStream
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import Cursor, cursor_of
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest, ingest_target
 
 SIGNER = DeliverySigner(b"of this site")
 OURS = SIGNER.has_signed
@@ -63,7 +63,7 @@ def test_the_cursor_passes_them(tables):
         Item(RawMessage(letter(3, own=True).encode()), "box", Cursor("box", 3)),
     ]
     tally, read = Tally(), []
-    target = IngestTarget(
+    target = ingest_target(
         tables,
         MemoryClock(),
         "public",
@@ -81,7 +81,7 @@ def test_a_batch_of_nothing_else_moves_the_cursor(tables):
     tally = Tally()
     stream = MessageStream("box", iter(items), lambda: 1)
     assert ingest_batches(
-        stream, IngestTarget(tables, MemoryClock(), "public", is_ours=OURS), tally
+        stream, ingest_target(tables, MemoryClock(), "public", is_ours=OURS), tally
     )
     assert tally == Tally(skipped=1)
     assert cursor_of(tables, "box") == Cursor("box", 1)
@@ -92,7 +92,7 @@ def test_without_a_cursor_they_are_counted_all_the_same(tables):
     item = Item(RawMessage(letter(1, own=True).encode()), "box")
     stream = MessageStream("box", iter([item]), lambda: 1)
     assert ingest_batches(
-        stream, IngestTarget(tables, MemoryClock(), "public", is_ours=OURS), tally
+        stream, ingest_target(tables, MemoryClock(), "public", is_ours=OURS), tally
     )
     assert tally == Tally(skipped=1)
 

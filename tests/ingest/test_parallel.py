@@ -18,6 +18,7 @@ from tapestry.ingest.parallel import parse_batches
 from tapestry.ingest.stream import Batch
 from tapestry.tables.delta.log import Tables
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest
 from tests.support.paths import TESTS
 
 FROM = "From joe@x.org Fri Jan  2 14:26:52 2004\n"
@@ -67,9 +68,9 @@ def test_a_directory_is_parsed_by_several(tmp_path, monkeypatch):
     monkeypatch.setattr("tapestry.ingest.ingest_batch.BATCH", 7)
     assert command._workers(where) == 3
     tables, clock = Tables(tmp_path / "tables"), MemoryClock()
-    report = command.ingest(str(where), tables, clock)
+    report = ingest(str(where), tables, clock)
     assert (report.read, report.added, report.duplicates) == (81, 71, 10)
-    again = command.ingest(str(where), tables, clock)
+    again = ingest(str(where), tables, clock)
     assert again.added == 0
 
 

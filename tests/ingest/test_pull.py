@@ -8,13 +8,13 @@ import time
 import pytest
 
 from tapestry.ingest import ingest_batch
-from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import ConnectionLostError
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest_target
 from tests.support.kept_memory import KeptMemory
 from tests.support.servers.fake_servers import FakeImap, FakeNews, letter
 
@@ -58,7 +58,7 @@ def test_a_newsgroup_that_drips_is_left(tmp_path, command):
 
 
 def is_left(server, pattern, root):
-    target = IngestTarget(Tables(root), MemoryClock(), "public")
+    target = ingest_target(Tables(root), MemoryClock(), "public")
     with pytest.raises(ConnectionLostError):
         list(pull_account(server.account, [pattern], target, InMemorySyncStates(), seconds=1.0))
     assert not server.ended
@@ -76,11 +76,11 @@ def test_a_message_with_which_nobody_reckoned_costs_its_folder_and_no_other(tmp_
     folders = {"one": {n: letter(n) for n in range(1, 5)}, "two": {9: letter(9)}}
     with FakeImap(folders) as server:
         for added in (1, 0):
-            target = IngestTarget(tables, MemoryClock(), "public", is_ours=is_ours)
+            target = ingest_target(tables, MemoryClock(), "public", is_ours=is_ours)
             one, two = pull_account(server.account, ["one", "two"], target, states)
             assert isinstance(one.error, KeyError) and two.error is None
             assert (one.tally.added, two.tally.added) == (added, added)
-        target = IngestTarget(tables, MemoryClock(), "public")
+        target = ingest_target(tables, MemoryClock(), "public")
         (again,) = pull_account(server.account, ["one"], target, states)
         assert again.tally.added == 3
 
@@ -90,7 +90,7 @@ def test_what_the_surroundings_do_ends_a_pull(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(ingest_batch, "append_messages", full)
-    target = IngestTarget(Tables(tmp_path), MemoryClock(), "public")
+    target = ingest_target(Tables(tmp_path), MemoryClock(), "public")
     with FakeImap({"one": {1: letter(1)}, "two": {9: letter(9)}}) as server:
         with pytest.raises(OSError, match="No space left"):
             list(pull_account(server.account, ["one", "two"], target, InMemorySyncStates()))
@@ -112,7 +112,7 @@ def broken(monkeypatch):
 
 
 def test_a_message_that_cannot_be_appended_is_put_aside_and_comes_later(tmp_path, broken):
-    target, states = IngestTarget(Tables(tmp_path), MemoryClock(), "public"), KeptMemory()
+    target, states = ingest_target(Tables(tmp_path), MemoryClock(), "public"), KeptMemory()
     with FakeImap({"one": {n: letter(n) for n in range(1, 6)}}) as server:
 
         def pulled():
@@ -133,7 +133,7 @@ def test_a_message_that_cannot_be_appended_is_put_aside_and_comes_later(tmp_path
 def test_where_too_many_cannot_be_appended_none_is_passed_over(tmp_path, broken, states):
     broken.setattr(ingest_batch, "MOST_GUILTY", 0)
     tables = Tables(tmp_path)
-    target = IngestTarget(tables, MemoryClock(), "public")
+    target = ingest_target(tables, MemoryClock(), "public")
     with FakeImap({"one": {n: letter(n) for n in range(1, 6)}}) as server:
         (report,) = pull_account(server.account, ["one"], target, states)
         assert isinstance(report.error, KeyError)

@@ -8,7 +8,7 @@ import pytest
 
 from tapestry.identity.content import content_hash
 from tapestry.identity.other_parts import other_parts
-from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
+from tapestry.ingest.ingest_batch import Tally, ingest_batches
 from tapestry.ingest.large_message import RawMessage
 from tapestry.ingest.parse import parse
 from tapestry.ingest.stream import Item, MessageStream
@@ -17,6 +17,7 @@ from tapestry.tables.read.messages import copies, message
 from tapestry.tables.read.originals import original
 from tapestry.tables.rows import to_arrow
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest_target
 
 PUBLIC = ("public",)
 
@@ -37,7 +38,7 @@ def test_each_becomes_a_row_with_its_bytes_and_what_is_wrong(samples, tmp_path, 
     stream = MessageStream(
         "samples", iter(Item(RawMessage(raw)) for raw in samples), lambda: len(samples)
     )
-    ingest_batches(stream, IngestTarget(tables, MemoryClock(), "public"), tally)
+    ingest_batches(stream, ingest_target(tables, MemoryClock(), "public"), tally)
     assert tally.read == len(samples) > 1000
     first, contents = {}, set()
     for raw in samples:

@@ -8,11 +8,11 @@ from contextlib import suppress
 import pytest
 
 from tapestry.core.message import Message
-from tapestry.ingest.command import ingest
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
 from tests.support import silence
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest
 
 
 def mbox(path, messages):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from tapestry.ingest.imap.folder import windows
-from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.servers.account import ConnectionLostError, RefusedError
 from tapestry.tables.delta.log import Tables
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest_target
 from tests.support.kept_memory import KeptMemory
 from tests.support.servers.fake_servers import FakeImap, FakeNews, letter
 from tests.support.servers.pulled import ids, pulled
@@ -23,7 +23,7 @@ def no_pauses(monkeypatch):
 
 @pytest.fixture
 def target(tmp_path):
-    return IngestTarget(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
+    return ingest_target(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
 
 
 # Places

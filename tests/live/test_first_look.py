@@ -7,14 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from tapestry.ingest.command import ingest
-from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.session import read_url
 from tapestry.servers.account import Account
 from tapestry.tables.delta.log import Tables
 from tests.support import silence
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest, ingest_target
 from tests.support.kept_memory import KeptMemory
 from tests.support.servers.inn import running_inn
 
@@ -63,7 +62,7 @@ def source(request):
 
 @pytest.fixture
 def target(tmp_path):
-    return IngestTarget(Tables(tmp_path), MemoryClock(), "public")
+    return ingest_target(Tables(tmp_path), MemoryClock(), "public")
 
 
 def in_order(target):

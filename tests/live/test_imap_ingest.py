@@ -9,12 +9,12 @@ import pytest
 
 from tapestry.core.clock import to_instant
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.command import ingest
 from tapestry.ingest.parse import TOO_LARGE
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import copies, message
 from tapestry.tables.read.originals import Original, original
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest
 from tests.support.servers.dovecot import PASSWORD
 
 pytestmark = pytest.mark.live

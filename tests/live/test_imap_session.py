@@ -14,12 +14,12 @@ from imapclient import IMAPClient
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.imap.session import open_imap
-from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import ANYWHERE, Account, ConnectionLostError, RefusedError
 from tapestry.tables.delta.log import Tables
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest_target
 from tests.support.kept_memory import KeptMemory
 from tests.support.servers.cutting_proxy import CuttingProxy
 from tests.support.servers.dovecot import (
@@ -68,7 +68,7 @@ def folder(request):
 
 @pytest.fixture
 def target(tmp_path):
-    return IngestTarget(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
+    return ingest_target(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
 
 
 @pytest.fixture

@@ -15,14 +15,13 @@ import json, resource, sys
 from tests.support.clocks import MemoryClock
 from pathlib import Path
 from tapestry.servers.account import ANYWHERE, Account
-from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.tables.delta.log import Tables
 
 port, user, secret, folder, root = sys.argv[1:]
 account = Account("imap", "127.0.0.1", int(port), "none", user, secret, allowed=ANYWHERE)
-target = IngestTarget(Tables(Path(root)), MemoryClock(), "user:alice")
+target = ingest_target(Tables(Path(root)), MemoryClock(), "user:alice")
 (report,) = pull_account(account, [folder], target, InMemorySyncStates())
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps({"read": report.tally.read, "added": report.tally.added, "peak": peak}))

@@ -12,7 +12,7 @@ from tapestry.core.clock import to_instant
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.ways.mailbox import MailboxSettings, open_mailbox
 from tapestry.ingest.imap.session import open_imap
-from tapestry.ingest.ingest_batch import IngestTarget, Tally
+from tapestry.ingest.ingest_batch import Tally
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.imap import DELIVERED_KEYWORD
@@ -20,6 +20,7 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import copies
 from tapestry.tables.read.originals import original
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest_target
 from tests.support.mailbox_person import RECEIVED, Person, mail
 from tests.support.servers.dovecot import running_dovecot
 
@@ -232,7 +233,7 @@ def test_what_was_delivered_is_not_taken_in_again(person, dovecot, tmp_path):
         client.create_folder("Kept")
         client.select_folder(person.folder())
         client.move(client.search(), "Kept")
-    target = IngestTarget(Tables(tmp_path), MemoryClock(), "user:alice")
+    target = ingest_target(Tables(tmp_path), MemoryClock(), "user:alice")
     (report,) = pull_account(person.account, ["Kept"], target, InMemorySyncStates())
     assert report.tally == Tally(skipped=1)
 
@@ -244,7 +245,7 @@ def test_a_copy_has_the_flags_that_the_message_had_when_it_was_pulled(person, do
     with dovecot.session() as client:
         client.select_folder("Flags")
         client.set_flags([1], had)
-        target = IngestTarget(tables, MemoryClock(), "user:alice")
+        target = ingest_target(tables, MemoryClock(), "user:alice")
         list(pull_account(person.account, ["Flags"], target, InMemorySyncStates()))
         client.set_flags([1], [b"later"])
 

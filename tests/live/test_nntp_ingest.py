@@ -9,8 +9,6 @@ import pytest
 import trustme
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.command import ingest
-from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.nntp.session import open_nntp
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
@@ -18,6 +16,7 @@ from tapestry.servers.account import ANYWHERE, Account
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import message
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest, ingest_target
 from tests.support.kept_memory import KeptMemory
 from tests.support.servers.cutting_proxy import CuttingProxy
 from tests.support.servers.inn import PASSWORD, USER, running_inn
@@ -123,7 +122,7 @@ def test_patterns_can_leave_groups_out(server):
 def test_a_cross_post_is_recorded_once_with_all_its_groups(server, tables, clock):
     server.post(article(1, "comp.misc,comp.sys.misc,test.one"), article(2, "test.one"))
     account = Account("nntp", "127.0.0.1", server.port, "none", allowed=ANYWHERE)
-    target = IngestTarget(tables, clock, "public")
+    target = ingest_target(tables, clock, "public")
     reports = list(pull_account(account, ["comp.*", "test.*"], target, InMemorySyncStates()))
     # It was fetched once, too.
     assert [(r.folder, r.tally.read, r.tally.added) for r in reports] == [
@@ -154,7 +153,7 @@ def test_expired_articles_are_passed_by(server, tables, clock):
 
 @pytest.mark.parametrize("then", [3, 8, 12], ids=["fewer", "as many", "more"])
 def test_a_server_that_numbers_anew_is_read_from_its_start(server, tables, clock, then):
-    target, memory = IngestTarget(tables, clock, "public"), InMemorySyncStates()
+    target, memory = ingest_target(tables, clock, "public"), InMemorySyncStates()
     account = Account("nntp", "127.0.0.1", server.port, "none", allowed=ANYWHERE)
 
     def pulled():
@@ -188,7 +187,7 @@ def test_without_a_memory_fewer_numbers_tell_of_numbering_anew(server, tables, c
 def test_a_server_that_begins_anew_with_the_same_articles_but_fewer_is_noticed(
     server, tables, clock
 ):
-    target, memory = IngestTarget(tables, clock, "public"), InMemorySyncStates()
+    target, memory = ingest_target(tables, clock, "public"), InMemorySyncStates()
     account = Account("nntp", "127.0.0.1", server.port, "none", allowed=ANYWHERE)
     server.post(*map(article, range(8)))
     list(pull_account(account, ["comp.misc"], target, memory))
@@ -232,7 +231,7 @@ def test_one_logs_in_over_tls(server, tables, clock, authority, security):
         assert "secret.plans" in line.expand(["*"])
         line.client.post(article("secret", "secret.plans"))
         reports = pull_account(
-            account, ["secret.*"], IngestTarget(tables, clock, "user:joe"), InMemorySyncStates()
+            account, ["secret.*"], ingest_target(tables, clock, "user:joe"), InMemorySyncStates()
         )
         assert [report.tally.added for report in reports] == [1]
 
@@ -278,7 +277,7 @@ def test_an_article_over_which_the_line_always_breaks_is_asked_for_again_later(
     account = Account("nntp", "127.0.0.1", line.port, "none", allowed=ANYWHERE)
 
     def pull():
-        list(pull_account(account, ["comp.misc"], IngestTarget(tables, clock, "public"), memory))
+        list(pull_account(account, ["comp.misc"], ingest_target(tables, clock, "public"), memory))
 
     try:
         line.cuts = [100_000] * 20

@@ -6,13 +6,14 @@ import pytest
 
 from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
 from tapestry.ingest.imap.session import open_imap
-from tapestry.ingest.ingest_batch import IngestTarget, Tally
+from tapestry.ingest.ingest_batch import Tally
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import ANYWHERE, Account
 from tapestry.servers.imap import DELIVERED_KEYWORD
 from tapestry.tables.delta.log import Tables
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest_target
 from tests.support.servers.dovecot import PASSWORD, USER
 
 pytestmark = pytest.mark.live
@@ -22,7 +23,7 @@ SIGNER = DeliverySigner(b"of this site")
 
 @pytest.fixture
 def target(tmp_path):
-    return IngestTarget(Tables(tmp_path), MemoryClock(), "user:alice", is_ours=SIGNER.has_signed)
+    return ingest_target(Tables(tmp_path), MemoryClock(), "user:alice", is_ours=SIGNER.has_signed)
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.session import open_session
 from tapestry.servers.account import ConnectionLostError
 from tapestry.tables.delta.log import Tables
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest_target
 from tests.support.kept_memory import KeptMemory
 from tests.support.servers.fake_servers import FakeImap, FakeNews, letter
 from tests.support.servers.pulled import ids, pulled
@@ -26,7 +26,7 @@ TOKEN = b64encode(f"user=joe\1auth=Bearer {SECRET}\1\1".encode()).decode()
 
 @pytest.fixture
 def target(tmp_path):
-    return IngestTarget(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
+    return ingest_target(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
 
 
 # Bytes that are no text

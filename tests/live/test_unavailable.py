@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.command import ingest
 from tapestry.ingest.fetch import FetchResult, UnavailableMessages
-from tapestry.ingest.ingest_batch import IngestTarget
 from tapestry.ingest.large_message import RawMessage
 from tapestry.ingest.nntp import session
 from tapestry.ingest.sync_state import InMemorySyncStates
@@ -15,6 +13,7 @@ from tapestry.ingest.unavailable import MOST
 from tapestry.servers.account import ConnectionLostError
 from tapestry.tables.delta.log import Tables
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest, ingest_target
 from tests.support.kept_memory import KeptMemory
 from tests.support.servers.fake_servers import FakeImap, FakeNews, letter
 from tests.support.servers.pulled import ids, pulled
@@ -30,7 +29,7 @@ def no_pauses(monkeypatch):
 
 @pytest.fixture
 def target(tmp_path):
-    return IngestTarget(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
+    return ingest_target(Tables(tmp_path / "tables"), MemoryClock(), "user:alice")
 
 
 class Withholding(FakeImap):

@@ -10,12 +10,12 @@ from pathlib import Path
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Annotation
 from tapestry.core.ports import Clock
-from tapestry.ingest.command import ingest
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations
 from tapestry.tables.write.compact import compact
 from tests.sample.letter import Letter, to_mbox
 from tests.sample.story import Event
+from tests.support.intake import ingest
 
 STEP = 2 * DAY
 """The events of this long are appended together: each append costs some 20 ms."""

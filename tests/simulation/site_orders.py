@@ -216,20 +216,12 @@ def leave(name: str) -> None:
 
 def take_in(path: str, audience: str) -> None:
     """Take in the mail of an archive."""
-    from filters.runs.store import imports
     from filters.runs.store.filter_store import DjangoClock
     from filters.site.work import services
-    from filters.site.work.delivery_signer import delivery_signer
+    from filters.sources.intake import SiteIntake
     from tapestry.ingest.command import ingest
 
-    ingest(
-        path,
-        services.tables(),
-        DjangoClock(),
-        audience,
-        imported=imports.record,
-        is_ours=delivery_signer().has_signed,
-    )
+    ingest(path, services.tables(), DjangoClock(), audience, SiteIntake())
 
 
 def back_up(target: str) -> None:

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from tapestry.ingest import ingest_batch
 from tapestry.ingest.archive.files import open_archive_source
-from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
+from tapestry.ingest.ingest_batch import Tally, ingest_batches
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import cursor_of
 from tests.support.clocks import FileClock
+from tests.support.intake import ingest_target
 
 
 def main(root: Path, mbox: str, batch: int, most: int) -> None:
@@ -28,7 +29,7 @@ def main(root: Path, mbox: str, batch: int, most: int) -> None:
         if next(batches) == most:
             signal.pause()
 
-    target = IngestTarget(Tables(root), FileClock(root / "clock"), "public")
+    target = ingest_target(Tables(root), FileClock(root / "clock"), "public")
     target = replace(target, workers=2, progress=tell)
     stream = open_archive_source(mbox, "public", partial(cursor_of, target.tables))
     ingest_batches(stream, target, Tally())

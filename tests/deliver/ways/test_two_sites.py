@@ -9,12 +9,13 @@ import pytest
 
 from tapestry.core.delivery_header import DELIVERY_HEADER, DeliverySigner
 from tapestry.deliver.ways.forward import resent
-from tapestry.ingest.ingest_batch import IngestTarget, Tally, ingest_batches
+from tapestry.ingest.ingest_batch import Tally, ingest_batches
 from tapestry.ingest.large_message import RawMessage
 from tapestry.ingest.stream import Item, MessageStream
 from tapestry.tables.delta.log import Tables
 from tests.support.clocks import MemoryClock
 from tests.support.delivered_matches import ENVELOPE
+from tests.support.intake import ingest_target
 
 ORIGINAL = b"Message-ID: <lunch@x.org>\r\nFrom: joe@x.org\r\nSubject: lunch\r\n\r\nNoon?\r\n"
 ROUNDS = 5
@@ -26,7 +27,7 @@ class Site:
     def __init__(self, name, tables):
         self.signer = DeliverySigner(name.encode())
         self.envelope = replace(ENVELOPE, message_id=f"1@{name}.example", signer=self.signer)
-        self.target = IngestTarget(tables, MemoryClock(), "public", is_ours=self.signer.has_signed)
+        self.target = ingest_target(tables, MemoryClock(), "public", is_ours=self.signer.has_signed)
 
     def take_in(self, raw):
         """Take a message in; return what is forwarded, and the tally."""

@@ -17,10 +17,10 @@ from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
 from filters.upkeep.forgetting import forget
 from tapestry.core.message import Message
-from tapestry.ingest.command import ingest
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
 from tapestry.tables.write.audience_markers import has_rows, mark_audiences
+from tests.support.intake import ingest
 
 AsUser = Callable[[User], Client]
 

@@ -18,9 +18,9 @@ from filters.reading.annotations.outbox import annotate
 from filters.reading.rendering.html import policy
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import Annotation, Message
-from tapestry.ingest.command import ingest
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations, append_messages
+from tests.support.intake import ingest
 
 SignIn = Callable[[User], Client]
 

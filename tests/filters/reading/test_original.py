@@ -9,8 +9,8 @@ from django.test import Client
 
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
-from tapestry.ingest.command import ingest
 from tapestry.tables.delta.log import Tables
+from tests.support.intake import ingest
 
 SignIn = Callable[[User], Client]
 

@@ -60,8 +60,8 @@ PLANTS = (
         "a mailbox is pulled for the public",
         "filters.sources.pulling",
         "_Work.run",
-        "            source.audience,\n            stop",
-        '            "public",\n            stop',
+        "DjangoClock(), source.audience, _",
+        'DjangoClock(), "public", _',
         "what came in",
     ),
     Plant(

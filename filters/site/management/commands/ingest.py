@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from getpass import getpass
 from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
 from filters.people.known_audiences import require_known
-from filters.runs.store import imports
-from filters.runs.store.backpressure import Backpressure
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.management.base import TapestryCommand
 from filters.site.work import services
-from filters.site.work.delivery_signer import delivery_signer
+from filters.sources.intake import SiteIntake
 from tapestry.core.message import PUBLIC
 
 EVERYBODY = (
@@ -65,20 +62,24 @@ class Command(TapestryCommand):
                 services.tables(),
                 DjangoClock(),
                 audience,
+                _AudienceIntake(audience),
                 show if sys.stderr.isatty() else None,
                 _ask_password if sys.stdin.isatty() else None,
-                appended=Backpressure(),
-                imported=imports.record,
-                is_ours=delivery_signer().has_signed,
-                forbidden=partial(_is_forgotten, audience),
             )
         self.stdout.write(_summary(report))
 
 
-def _is_forgotten(audience: str) -> bool:
-    """Return False; raise TapestryError if its account or group was deleted meanwhile."""
-    require_known(audience)
-    return False
+class _AudienceIntake(SiteIntake):
+    """Mail for an audience, as long as its account or group is there."""
+
+    def __init__(self, audience: str) -> None:
+        super().__init__()
+        self._audience = audience
+
+    def is_forbidden(self) -> bool:
+        """Return False; raise TapestryError if the account or group was deleted meanwhile."""
+        require_known(self._audience)
+        return False
 
 
 def _summary(report: IngestReport) -> str:

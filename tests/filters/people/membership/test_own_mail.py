@@ -13,9 +13,9 @@ from filters.people.membership import invitations, mails, resets
 from filters.people.models import User
 from filters.site.work.delivery_signer import delivery_signer
 from tapestry.core.delivery_header import DELIVERY_HEADER
-from tapestry.ingest.command import ingest
 from tapestry.tables.delta.log import Tables
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest
 
 
 def test_none_of_it_is_taken_in(alice: User, settings: Any, tmp_path: Path) -> None:
