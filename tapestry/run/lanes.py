@@ -29,7 +29,7 @@ from tapestry.run.resources import Resources
 from tapestry.run.unproven import Turns, run_turn
 from tapestry.run.windows.enrollment import enroll, renew, sharing
 from tapestry.run.windows.own import Run, refuse, run_each, run_own_windows
-from tapestry.run.windows.shared import run_shared_window
+from tapestry.run.windows.shared import SharedWindow
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.keys.tombstones import is_history_complete
 from tapestry.tables.read.messages import audiences_in
@@ -61,7 +61,7 @@ def run_shared(resources: Resources, until: int) -> Run:
 
 def _run_shared_window(resources: Resources, seen: Snapshot, since: int, until: int) -> Run:
     store = resources.store
-    result = run_shared_window(
+    window = SharedWindow(
         lambda: open_engine(resources.engine_on, seen),
         SnapshotRows(seen),
         InMemoryLookup(resources.index, audiences_in(seen)),
@@ -71,18 +71,19 @@ def _run_shared_window(resources: Resources, seen: Snapshot, since: int, until: 
         history_complete=is_history_complete(resources.tables.root),
         seconds=resources.budgets.shared,
     )
-    if result.slow:
-        event(log, "slow", lane="shared", filters=len(result.slow))
-        store.prove(result.slow, proven=False)
-    if result.stale:
-        store.detach(result.stale)
-    if result.expelled:
-        store.expel(result.expelled)
-    for what, error in result.worked_around.items():
+    window.run()
+    if window.slow:
+        event(log, "slow", lane="shared", filters=len(window.slow))
+        store.prove(window.slow, proven=False)
+    if window.stale:
+        store.detach(window.stale)
+    if window.expelled:
+        store.expel(window.expelled)
+    for what, error in window.worked_around.items():
         store.work_around(what, error)
-    for due_filter, error in result.failed:
+    for due_filter, error in window.failed:
         refuse(store, due_filter, error)
-    return _commit_shared(store, since, until, result.filters, result.matches, len(result.failed))
+    return _commit_shared(store, since, until, window.filters, window.matches, len(window.failed))
 
 
 def _commit_shared(

@@ -51,8 +51,8 @@ STAGES = {
     "tapestry/run/lanes.py:_commit_shared": "it is what halves",
     "tapestry/run/windows/enrollment.py:sharing": "it is what halves",
     "tapestry/run/windows/enrollment.py:enroll": "it is what halves",
-    "tapestry/run/windows/shared.py:fan_out": "it halves the candidates' filters",
-    "tapestry/run/windows/shared.py:_members": "it is what halves",
+    "tapestry/run/windows/shared.py:SharedWindow._fan_out": "it halves the candidates' filters",
+    "tapestry/run/windows/shared.py:SharedWindow._members": "it is what halves",
     "tapestry/run/windows/group_plans.py:signature_plans": "it is what halves",
     "tapestry/run/windows/own.py:Run.followed_by": "it puts what two runs did into one",
 }

@@ -23,7 +23,7 @@ from tapestry.run.execute import Subscription, execute
 from tapestry.run.execute import matched_at_start as matched_at_start_of
 from tapestry.run.windows import shared as shared_window_module
 from tapestry.run.windows.own import explained
-from tapestry.run.windows.shared import run_shared_window
+from tapestry.run.windows.shared import SharedWindow
 from tests.laws import filter_laws
 from tests.support.engines.memory_index import DictRows, NaiveLookup
 from tests.support.engines.sqlite_engine import SqliteEngine
@@ -45,6 +45,12 @@ class Store:
 
     def known(self, pairs):
         return set(pairs) & self.delivered
+
+
+def ran(*given, **options):
+    window = SharedWindow(*given, history_complete=True, **options)
+    window.run()
+    return window
 
 
 def shared_windows_deliver_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
@@ -83,15 +89,8 @@ def delivered(worlds, rows_up_to=None):
     store.delivered |= {(m.filter_id, m.msgid) for m in runs[0]}
     since = first
     for until in rest:
-        result = run_shared_window(
-            lambda: engine,
-            rows_up_to(until) if rows_up_to else all_rows,
-            lookup,
-            store,
-            since,
-            until,
-            history_complete=True,
-        )
+        rows = rows_up_to(until) if rows_up_to else all_rows
+        result = ran(lambda: engine, rows, lookup, store, since, until)
         assert not result.failed
         assert {due.filter_id for due in result.filters} == {m.filter_id for m in result.matches}
         runs.append(result.matches)
@@ -192,7 +191,7 @@ def shared_window(size):
     lookup.add(*index_entries(due, compile_filter(text, Context("terry"))))
     rows = DictRows({"messages": messages, "annotations": []})
     with counted() as work:
-        result = run_shared_window(lambda: engine, rows, lookup, store, 1, 3, history_complete=True)
+        result = ran(lambda: engine, rows, lookup, store, 1, 3)
         matches = explained(result.matches, result.filters)
     assert {match.explanation for match in matches} == {f"about no{size}"}
     assert len(matches) == size
@@ -295,9 +294,7 @@ def test_a_slow_question_about_t0_costs_the_filters_of_its_plan_alone(monkeypatc
         return matched_at_start_of(within, subscription, pairs)
 
     monkeypatch.setattr(shared_window_module, "matched_at_start", matched_at_start)
-    result = run_shared_window(
-        lambda: engine, DictRows(data), lookup, store, 3, 5, history_complete=True, seconds=20
-    )
+    result = ran(lambda: engine, DictRows(data), lookup, store, 3, 5, seconds=20)
     assert set(result.expelled) == {0}
     assert [(match.filter_id, match.msgid) for match in result.matches] == [(1, "m0"), (2, "m0")]
 

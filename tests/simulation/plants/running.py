@@ -104,7 +104,7 @@ PLANTS = (
     Plant(
         "a filter of another revision gets the matches",
         "tapestry.run.windows.shared",
-        "_members",
+        "SharedWindow._members",
         "if due_filter is None or due_filter.revision != member.revision:",
         "if due_filter is None:",
         "matches",
@@ -112,7 +112,7 @@ PLANTS = (
     Plant(
         "the shared window sees public mail alone",
         "tapestry.run.windows.shared",
-        "run_shared_window",
+        "SharedWindow._row",
         "group.audiences, since, until)",
         'tuple(a for a in group.audiences if a == "public"), since, until)',
         "matches",
