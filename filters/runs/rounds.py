@@ -32,7 +32,6 @@ from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.disk_space import require_room
 from tapestry.core.files.file_lock import FOREVER, file_lock
-from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.plan.engine import EngineStuckError
 from tapestry.run.resources import Resources
 from tapestry.tables.delta.log import newest_instant
@@ -93,7 +92,7 @@ def run_shared_lane() -> bool:
             until = advance_watermark(tables, clock)
             run_shared(resources, until)
             _refresh_cards(tables, enrolled=True)
-        newest = _newest_row(tables)
+        newest = newest_instant(tables)
         moved |= before is None or before < newest
         if newest <= until:
             return moved
@@ -110,14 +109,10 @@ def _is_quiet(tables: Tables) -> bool:
         since is not None
         and ran_at is not None
         and 0 <= wall_clock() - ran_at < QUIET_SECONDS * SECOND
-        and _newest_row(tables) <= since
+        and newest_instant(tables) <= since
         and not outbox.is_any_due()
         and not PendingWindow.objects.filter(until__gt=since).exists()
     )
-
-
-def _newest_row(tables: Tables) -> int:
-    return newest_instant(tables.data_files(MESSAGES), tables.data_files(ANNOTATIONS))
 
 
 def run_own_lane() -> None:

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.tables.delta.commit import CHECKPOINT_EVERY, try_checkpoint
 from tapestry.tables.delta.data_files import statistics
 from tapestry.tables.delta.delta_table import explained
-from tapestry.tables.delta.draft import Draft, Outcome, create_log
-from tapestry.tables.delta.log_check import check_log, make_checkpoint, newest_version
+from tapestry.tables.delta.draft import Draft, create_log
+from tapestry.tables.delta.log_check import check_log, newest_version
 from tapestry.tables.delta.log_entry import remove_action
 from tapestry.tables.delta.log_state import log_state
 from tapestry.tables.delta.parquet_file import verify_whole, write_parquet
-
-log = logging.getLogger(__name__)
 
 ROW_GROUP = 1 << 20
 """Entries of a row group: they are read together."""
@@ -29,19 +26,15 @@ ROW_GROUP = 1 << 20
 TEXTS = ("signature", "constants", "audiences", "extractor", "token", "text")
 """Columns that are written with a dictionary."""
 
-CHECKPOINT_EVERY = 100
-"""Commits of a table after which a checkpoint is made."""
-
 
 def write_rows(path: Path, rows: pa.Table, instead_of: Sequence[str] = ()) -> None:
     """Append rows to a table, or put them in the place of files, in one commit.
 
     Each gets a ``ts``, by which the log has its files in order.
     """
-    hint = "Make room on the disk, or make the directory yours to write; then run again."
     now = wall_clock()
     rows = rows.append_column("ts", pa.array([now] * rows.num_rows, pa.int64()))
-    with explained(f"Filters cannot be entered in {path}", hint):
+    with explained(f"Filters cannot be entered in {path}"):
         if not (path / "_delta_log").is_dir():
             create_log(path, path.name, rows.schema, {})
         version = newest_version(path) + 1
@@ -51,16 +44,13 @@ def write_rows(path: Path, rows: pa.Table, instead_of: Sequence[str] = ()) -> No
             draft.actions += [
                 remove_action(path, name, Path(name).stat().st_size) for name in instead_of
             ]
-            if draft.commit(version, {"operation": "WRITE"}) is Outcome.TAKEN:
+            if not draft.commit(version, {"operation": "WRITE"}):
                 raise TapestryError(
                     f"Another process enters filters in {path} at the same time.",
                     hint="Run one Tapestry on a data directory.",
                 )
     if version % CHECKPOINT_EVERY == 0:
-        try:
-            make_checkpoint(path)
-        except (DeltaError, OSError) as error:
-            log.warning("The log of %s gets no checkpoint: %s", path, error)
+        try_checkpoint(path)
 
 
 def files_of(path: Path) -> tuple[str, ...]:

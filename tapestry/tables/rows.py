@@ -162,8 +162,17 @@ def dated(rows: pa.Table, instants: Sequence[int]) -> pa.Table:
     return rows
 
 
-def fields_of(table: str, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a Message or Annotation, given the columns of its row."""
+def message_row(columns: Mapping[str, Any]) -> MessageRow:
+    """Return a row of the messages table, given its columns."""
+    return MessageRow(columns["ts"], Message(**_fields(MESSAGES, columns)))
+
+
+def annotation_row(columns: Mapping[str, Any]) -> AnnotationRow:
+    """Return a row of the annotations table, given its columns."""
+    return AnnotationRow(columns["ts"], Annotation(**_fields(ANNOTATIONS, columns)))
+
+
+def _fields(table: str, columns: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: tuple(columns[name] or ()) if type_ is Type.SET else columns[name]
         for name, type_ in COLUMNS[table].items()

@@ -34,7 +34,7 @@ from tapestry.core.annotations import summarize
 from tapestry.core.files.file_lock import file_lock
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tapestry.tables.delta.log import Tables, newest_instant
+from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.find import by_time
 from tapestry.tables.read.messages import lookup
 
@@ -190,7 +190,7 @@ def _note_new_rows(tables: Tables) -> None:
     That is for those who see them: for others nothing has changed.
     """
     files = {name: tables.data_files(name) for name in (MESSAGES, ANNOTATIONS)}
-    until = newest_instant(*files.values())
+    until = max(data_files.newest for data_files in files.values())
     since = AppraisalPosition.objects.values_list("ts", flat=True).first() or 0
     if until <= since:
         return

@@ -8,7 +8,6 @@ Where a file of the log is damaged, its mirror is read instead.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,18 +22,16 @@ from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.mirror import mirrored_by, mirrors_of, read_mirror
 from tapestry.tables.check.report import BY_ITSELF, BY_REPAIR, RESTORE, Damage, Report
 from tapestry.tables.delta.log_check import (
-    POINTER,
+    CHECKPOINT,
     checkpoints,
+    damaged_pointer,
     entries,
     mirrored,
-    pointed_at,
     version_of,
 )
 from tapestry.tables.delta.log_entry import Action, entry_path, parse_entry
 
 LOG = "logs"
-
-_CHECKPOINT = re.compile(r"\d{20}\.checkpoint\.parquet")
 
 
 @dataclass(slots=True)
@@ -93,7 +90,7 @@ def _read_log(root: Path, report: Report) -> LogContent:
 
 def _read_checkpoint(root: Path, report: Report, content: LogContent) -> int:
     """Take the actions of the newest checkpoint that can be read; return its version, else 0."""
-    names = {path.name for path in mirrored(root) if _CHECKPOINT.fullmatch(path.name)}
+    names = {path.name for path in mirrored(root) if CHECKPOINT.fullmatch(path.name)}
     begin = 0
     for name in sorted(names | {path.name for path in checkpoints(root)}, reverse=True):
         path = root / "_delta_log" / name
@@ -120,14 +117,8 @@ def _read_checkpoint(root: Path, report: Report, content: LogContent) -> int:
             begin = version_of(path)
             for action in actions:
                 content.apply(action)
-    pointer = root / "_delta_log" / POINTER
-    copy = read_mirror(pointer)
-    try:
-        pointed_at(root)
-        if copy is not None and (not pointer.exists() or pointer.read_bytes() != copy):
-            raise DamagedFileError(pointer, "it is not what was written")
-    except DamagedFileError as error:
-        report.damaged(LOG, pointer, error.reason, "the log is read without it", BY_ITSELF)
+    if pointer := damaged_pointer(root):
+        report.damaged(LOG, pointer.path, pointer.reason, "the log is read without it", BY_ITSELF)
     return begin
 
 

@@ -22,7 +22,7 @@ from deltalake.exceptions import DeltaError
 
 from tapestry.tables.delta.data_files import bounds_of, statistics
 from tapestry.tables.delta.delta_table import explained
-from tapestry.tables.delta.draft import Draft, Outcome
+from tapestry.tables.delta.draft import Draft
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_check import make_checkpoint
 from tapestry.tables.delta.parquet_file import write_parquet
@@ -84,32 +84,31 @@ def commit_draft(
     ]
     described = {"operation": "WRITE", "operationParameters": {"mode": "Append"}, **information}
     with _written(tables, table):
-        while draft.commit(tables.version(table)[0] + 1, described) is Outcome.TAKEN:
+        while not draft.commit(tables.version(table)[0] + 1, described):
             pass
 
 
 @contextmanager
 def _written(tables: Tables, table: str) -> Iterator[None]:
-    root = tables.root / table
-    hint = "Make room on the disk, or make the directory yours to write; then run it again."
-    with explained(f"New rows cannot be written to {root}", hint):
+    with explained(f"New rows cannot be written to {tables.root / table}"):
         tables.version(table)  # creates the table
         yield
 
 
 def checkpoint_if_due(tables: Tables, table: str) -> None:
-    """Make a checkpoint of a log that many commits were added to; its oldest entries go.
-
-    An error is only logged: the log can be read without it.
-    """
+    """Make a checkpoint of a log that many commits were added to; its oldest entries go."""
     last, actions = _last_checkpoint(tables.root / table)
     version, _ = tables.version(table)
-    if version - last < max(CHECKPOINT_EVERY, actions // _PART_OF_A_CHECKPOINT):
-        return
+    if version - last >= max(CHECKPOINT_EVERY, actions // _PART_OF_A_CHECKPOINT):
+        try_checkpoint(tables.root / table)
+
+
+def try_checkpoint(root: Path) -> None:
+    """Make a checkpoint of a log; an error is only logged: the log can be read without it."""
     try:
-        make_checkpoint(tables.root / table)
+        make_checkpoint(root)
     except (DeltaError, OSError) as error:
-        log.warning("The log of %s gets no checkpoint: %s", table, error)
+        log.warning("The log of %s gets no checkpoint: %s", root, error)
 
 
 def _last_checkpoint(root: Path) -> tuple[int, int]:

@@ -16,6 +16,8 @@ from tapestry.tables.delta.draft import create_log
 from tapestry.tables.delta.log_check import check_log
 from tapestry.tables.rows import arrow_schema, bounded
 
+MAKE_ROOM = "Make room on the disk, or make the directory yours to write; then run it again."
+
 _WRITER_FEATURES = {"appendOnly", "invariants"}
 _OLDEST_FEATURES_BY_NAME = 7
 """The writer version from which on a table names its features one by one."""
@@ -38,7 +40,7 @@ def open_table(path: Path, table: str) -> DeltaTable:
 
 
 @contextmanager
-def explained(failure: str, hint: str) -> Iterator[None]:
+def explained(failure: str, hint: str = MAKE_ROOM) -> Iterator[None]:
     """Raise errors of Delta and of the disk as a TapestryError that says what failed, and why."""
     try:
         yield

@@ -14,9 +14,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from enum import Enum
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
@@ -29,13 +27,6 @@ from tapestry.core.log import line
 from tapestry.tables.delta.log_entry import Action, add_action, entry_bytes, entry_path, now_ms
 
 log = logging.getLogger(__name__)
-
-
-class Outcome(Enum):
-    """The outcome of a commit: the entry has its number, or another had it before."""
-
-    COMMITTED = "committed"
-    TAKEN = "taken"
 
 
 class Draft:
@@ -53,12 +44,7 @@ class Draft:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.discard()
 
     def own(self, path: Path) -> None:
@@ -80,8 +66,8 @@ class Draft:
             with _reported("not_deleted", self._files[-1]):
                 self._files.pop().unlink(missing_ok=True)
 
-    def commit(self, version: int, information: Mapping[str, Any]) -> Outcome:
-        """Make the draft the entry of its log with this number, unless there is one.
+    def commit(self, version: int, information: Mapping[str, Any]) -> bool:
+        """Make the draft the entry of its log with this number; return False if there is one.
 
         Once it is committed it is used up.  Entry and name are then on the disk; what fails in
         that is logged, not raised.  If the number is taken the draft may have another.  Raise
@@ -95,7 +81,7 @@ class Draft:
         try:
             _write(unnamed, content)
             if not self._link(unnamed, path):
-                return Outcome.TAKEN
+                return False
         finally:
             with _reported("not_deleted", unnamed):
                 unnamed.unlink(missing_ok=True)
@@ -103,7 +89,7 @@ class Draft:
             sync_directory(path.parent)
         with _reported("committed_without_mirror", path):
             write_mirror(path, content)
-        return Outcome.COMMITTED
+        return True
 
     def _link(self, unnamed: Path, path: Path) -> bool:
         """Give the entry its name; return False if another has it."""

@@ -78,10 +78,10 @@ def snapshot(tables: Tables) -> Snapshot:
     return Snapshot(tables.data_files(MESSAGES), tables.data_files(ANNOTATIONS), tables.root)
 
 
-def newest_instant(*logs: DataFiles) -> int:
-    """Return the newest ``ts`` in the logs, BEGINNING if they hold no row.
+def newest_instant(tables: Tables) -> int:
+    """Return the newest ``ts`` in the tables, BEGINNING if they hold no row.
 
     It is that of the files' statistics, which outlive old log entries; the ``tapestry.ts`` of a
     commit is for people to read.
     """
-    return max(data_files.newest for data_files in logs)
+    return max(tables.data_files(table).newest for table in (MESSAGES, ANNOTATIONS))

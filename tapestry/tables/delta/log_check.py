@@ -29,10 +29,10 @@ from tapestry.core.files.mirror import (
     write_again,
     write_mirror,
 )
-from tapestry.tables.delta.log_entry import entry_path, parse_entry, read_entry
+from tapestry.tables.delta.log_entry import entry_path, read_entry
 
 _ENTRY = re.compile(r"\d{20}\.json")
-_CHECKPOINT = re.compile(r"\d{20}\.checkpoint\.parquet")
+CHECKPOINT = re.compile(r"\d{20}\.checkpoint\.parquet")
 POINTER = "_last_checkpoint"
 
 
@@ -60,7 +60,7 @@ def check_log(root: Path) -> None:
 
 def checkpoints(root: Path) -> list[Path]:
     """Return the checkpoints of a log, the newest first."""
-    found = (path for path in _names(root) if _CHECKPOINT.fullmatch(path.name))
+    found = (path for path in _names(root) if CHECKPOINT.fullmatch(path.name))
     return sorted(found, reverse=True)
 
 
@@ -177,12 +177,12 @@ def _check_checkpoint(root: Path) -> None:
 
     What looks damaged may be about to be written: it is mended if it still does when nobody is.
     """
-    if not (_damaged_checkpoints(root) or _damaged_pointer(root) or _without_mirror(root)):
+    if not (_damaged_checkpoints(root) or damaged_pointer(root) or _without_mirror(root)):
         return
     with _changing(root):
         for path, (reason, content) in _damaged_checkpoints(root).items():
             write_again(path, content, reason)
-        if error := _damaged_pointer(root):
+        if error := damaged_pointer(root):
             # A hint: the log is read without it, or with an older one.
             pointer = Path(error.path)
             pointer.unlink(missing_ok=True)
@@ -197,7 +197,7 @@ def _damaged_checkpoints(root: Path) -> dict[Path, tuple[str, bytes]]:
     damaged = {}
     for mirror in mirrored(root):
         path = root / "_delta_log" / mirror.name
-        content = read_mirror(path) if _CHECKPOINT.fullmatch(mirror.name) else None
+        content = read_mirror(path) if CHECKPOINT.fullmatch(mirror.name) else None
         if content is not None:
             try:
                 if not _agrees(path, content):
@@ -207,7 +207,7 @@ def _damaged_checkpoints(root: Path) -> dict[Path, tuple[str, bytes]]:
     return damaged
 
 
-def _damaged_pointer(root: Path) -> DamagedFileError | None:
+def damaged_pointer(root: Path) -> DamagedFileError | None:
     """Return what is wrong with the pointer to the last checkpoint."""
     pointer = root / "_delta_log" / POINTER
     content = read_mirror(pointer)
@@ -246,7 +246,6 @@ def _check_entry(root: Path, version: int, inode: int, changed: int, size: int) 
     read_entry(root, version)
     path = entry_path(root, version)
     content = path.read_bytes()
-    parse_entry(path, content)
     if read_mirror(path) != content:
         write_mirror(path, content)
 

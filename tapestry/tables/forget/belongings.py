@@ -7,17 +7,15 @@ Few rows are in memory at once, however many there are.  The caller keeps the fi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapestry.core.message import Annotation, Message
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.parquet_file import open_parquet
 from tapestry.tables.read.originals import raws_of
-from tapestry.tables.rows import ORIGINALS, AnnotationRow, MessageRow, fields_of
+from tapestry.tables.rows import ORIGINALS, AnnotationRow, MessageRow, annotation_row, message_row
 
 _SLICE = 128
 """Messages whose originals are looked for at once."""
@@ -28,7 +26,7 @@ def messages_of(tables: Tables, audience: str) -> Iterator[tuple[MessageRow, byt
     originals = tables.data_files(ORIGINALS)
     for rows in _row_groups(tables, MESSAGES, "audience", audience):
         for begin in range(0, rows.num_rows, _SLICE):
-            found = [_message_row(row) for row in rows.slice(begin, _SLICE).to_pylist()]
+            found = map(message_row, rows.slice(begin, _SLICE).to_pylist())
             waiting = {(row.message.msgid, audience, row.ts): row for row in found}
             for place, raw in raws_of(originals, set(waiting)):
                 if raw and place in waiting:
@@ -40,10 +38,10 @@ def messages_of(tables: Tables, audience: str) -> Iterator[tuple[MessageRow, byt
 def annotations_by(tables: Tables, owner: str, audience: str) -> Iterator[AnnotationRow]:
     """Yield the annotations that a person made, and those that only they can see."""
     for rows in _row_groups(tables, ANNOTATIONS, "owner", owner):
-        yield from map(_annotation_row, rows.to_pylist())
+        yield from map(annotation_row, rows.to_pylist())
     for rows in _row_groups(tables, ANNOTATIONS, "audience", audience):
         others = rows.filter(pc.not_equal(rows["owner"], owner))
-        yield from map(_annotation_row, others.to_pylist())
+        yield from map(annotation_row, others.to_pylist())
 
 
 def _row_groups(tables: Tables, table: str, column: str, value: str) -> Iterator[pa.Table]:
@@ -54,11 +52,3 @@ def _row_groups(tables: Tables, table: str, column: str, value: str) -> Iterator
                 mask = pc.equal(file.read_row_group(number, columns=[column])[column], value)
                 if pc.any(mask).as_py():
                     yield file.read_row_group(number).filter(mask)
-
-
-def _message_row(row: dict[str, Any]) -> MessageRow:
-    return MessageRow(row["ts"], Message(**fields_of(MESSAGES, row)))
-
-
-def _annotation_row(row: dict[str, Any]) -> AnnotationRow:
-    return AnnotationRow(row["ts"], Annotation(**fields_of(ANNOTATIONS, row)))

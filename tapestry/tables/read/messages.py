@@ -14,14 +14,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from tapestry.core.message import Annotation, Message, width
+from tapestry.core.message import width
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.identity.content import message_id_of
 from tapestry.tables.delta.data_files import DataFile
 from tapestry.tables.delta.log import Snapshot, Tables
 from tapestry.tables.read.file_facts import facts_of
 from tapestry.tables.read.find import by_key, equal
-from tapestry.tables.rows import AnnotationRow, MessageRow, arrow_schema, fields_of
+from tapestry.tables.rows import (
+    AnnotationRow,
+    MessageRow,
+    annotation_row,
+    arrow_schema,
+    message_row,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +104,7 @@ def read_copy(msgid: str, copy: Copy) -> MessageRow | None:
         "audience": copy.audience,
     }
     for row in equal(copy.data_files, MESSAGES, wanted, arrow_schema(MESSAGES).names).to_pylist():
-        return MessageRow(row["ts"], Message(**fields_of(MESSAGES, row)))
+        return message_row(row)
     return None
 
 
@@ -137,7 +143,7 @@ def annotations_on(
     """Return the annotations of these messages that one of the audiences may see, oldest first."""
     columns = arrow_schema(ANNOTATIONS).names
     rows = lookup(tables, ANNOTATIONS, "msgid", msgids, audiences, columns)
-    return [AnnotationRow(row["ts"], Annotation(**fields_of(ANNOTATIONS, row))) for row in rows]
+    return list(map(annotation_row, rows))
 
 
 def lookup(

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -134,22 +134,17 @@ def advance_watermark(tables: Tables, clock: Clock, now: Callable[[], int] = wal
     No row with ``ts`` at or before it will become visible later.
     """
     with clock.lock() as locked:
-        newest = newest_instant(tables.data_files(MESSAGES), tables.data_files(ANNOTATIONS))
-        until = watermark_instant(now(), max(locked.last, newest))
+        until = watermark_instant(now(), max(locked.last, newest_instant(tables)))
         locked.advance(until)
     return until
 
 
 def cursor_of(tables: Tables, source: str) -> Cursor | None:
     """Return how far a source has been ingested, or None if it never was."""
-    cursor = stored_cursor(tables, source)
-    return cursor and replace(cursor, content=tables.transaction(MESSAGES, source + _CONTENT))
-
-
-def stored_cursor(tables: Tables, source: str) -> Cursor | None:
-    """Return how far a source without contents has been ingested, or None if it never was."""
     version = tables.transaction(MESSAGES, source)
-    return None if version is None else Cursor(source, version)
+    if version is None:
+        return None
+    return Cursor(source, version, tables.transaction(MESSAGES, source + _CONTENT))
 
 
 def append_rows(
@@ -180,13 +175,14 @@ def append_rows(
             new, ts = with_keys(rows, keys), None
             if new.num_rows:
                 other = tables.data_files(ANNOTATIONS if table == MESSAGES else MESSAGES)
-                ts = next_instant(now(), max(locked.last, newest_instant(data_files, other)))
+                newest = max(data_files.newest, other.newest)
+                ts = next_instant(now(), max(locked.last, newest))
                 announce(ts)
                 mark_audiences(tables.root, pc.unique(new["audience"]).to_pylist())
                 if originals is not None:
-                    _commit_originals(tables, with_keys(originals, keys), ts)
+                    _commit(tables, ORIGINALS, with_keys(originals, keys), ts)
             if ts is not None or cursor is not None:
-                _commit_rows(tables, table, new, ts, cursor)
+                _commit(tables, table, new, ts, cursor)
             if ts is not None:
                 locked.advance(ts)
             receipt = Receipt(ts, new.num_rows, rows.num_rows - new.num_rows)
@@ -208,22 +204,18 @@ def append_rows(
 
 
 def _is_newer(tables: Tables, cursor: Cursor) -> bool:
-    stored = stored_cursor(tables, cursor.source)
-    return stored is None or cursor.version > stored.version
+    stored = tables.transaction(MESSAGES, cursor.source)
+    return stored is None or cursor.version > stored
 
 
-def _commit_originals(tables: Tables, originals: pa.Table, ts: int) -> None:
-    commit(tables, ORIGINALS, stamped(ORIGINALS, originals, ts), {}, _information(ts))
-
-
-def _commit_rows(
-    tables: Tables, table: str, rows: pa.Table, ts: int | None, cursor: Cursor | None
+def _commit(
+    tables: Tables, table: str, rows: pa.Table, ts: int | None, cursor: Cursor | None = None
 ) -> None:
     transactions = {} if cursor is None else _transactions(cursor)
     if ts is None:
         commit(tables, table, rows, transactions, {})
     else:
-        commit(tables, table, stamped(table, rows, ts), transactions, _information(ts))
+        commit(tables, table, stamped(table, rows, ts), transactions, information(ts))
 
 
 def transactions_of(tables: Tables, cursors: Iterable[Cursor]) -> dict[str, int]:
@@ -240,5 +232,6 @@ def _transactions(cursor: Cursor) -> dict[str, int]:
     return {cursor.source: cursor.version, **content}
 
 
-def _information(ts: int) -> dict[str, str]:
+def information(ts: int) -> dict[str, str]:
+    """Return what a commit says of the ``ts`` of its rows, for people to read."""
     return {"tapestry.ts": str(ts)}

@@ -31,8 +31,7 @@ def mark_audiences(root: Path, audiences: Iterable[str]) -> None:
     new = [path for path in paths if not path.exists()]
     if not new:
         return
-    hint = "Make room on the disk, or make the directory yours to write; then run it again."
-    with explained(f"Audiences cannot be noted in {directory}", hint):
+    with explained(f"Audiences cannot be noted in {directory}"):
         mode = root.stat().st_mode & 0o777
         directory.mkdir(mode, exist_ok=True)
         for path in new:

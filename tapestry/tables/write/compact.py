@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import chain, count, islice, pairwise, takewhile
 from operator import attrgetter
@@ -19,7 +19,6 @@ from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.damage import DamagedFileError
@@ -37,7 +36,8 @@ from tapestry.tables.delta.data_files import (
     root_of,
     statistics,
 )
-from tapestry.tables.delta.draft import Draft, Outcome
+from tapestry.tables.delta.delta_table import explained
+from tapestry.tables.delta.draft import Draft
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_check import make_checkpoint
 from tapestry.tables.delta.log_entry import remove_action
@@ -196,17 +196,9 @@ def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep
         commit_rewritten(draft, opened.version())
 
 
-@contextmanager
-def merging(root: Path) -> Iterator[None]:
+def merging(root: Path) -> AbstractContextManager[None]:
     """Raise errors of Delta and of the disk as a TapestryError that says what cannot be done."""
-    try:
-        yield
-    except (DeltaError, OSError) as error:
-        reason = str(error).partition("\n")[0]
-        raise TapestryError(
-            f"The files of {root} cannot be merged: {reason}",
-            hint="Make room on the disk, or make the directory yours to write.",
-        ) from error
+    return explained(f"The files of {root} cannot be merged")
 
 
 def rewrite(draft: Draft, table: str, data_files: Sequence[DataFile], keep: Keep) -> None:
@@ -226,7 +218,7 @@ def commit_rewritten(draft: Draft, version: int) -> None:
     """Commit a draft of ``rewrite`` after a version, or after those that were appended since."""
     for number in count(version + 1):
         # Others only append meanwhile: whoever replaces files holds the lock.
-        if draft.commit(number, {"operation": "OPTIMIZE"}) is Outcome.COMMITTED:
+        if draft.commit(number, {"operation": "OPTIMIZE"}):
             return
 
 

@@ -22,11 +22,11 @@ from tapestry.core.clock import BEGINNING, SECOND, next_instant, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.ports import Clock
-from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.core.schema import MESSAGES
 from tapestry.identity.content import message_id_of
 from tapestry.tables.delta.commit import checkpoint_if_due, commit_draft, write_rows
 from tapestry.tables.delta.draft import Draft
-from tapestry.tables.delta.log import Tables, newest_instant
+from tapestry.tables.delta.log import newest_instant
 from tapestry.tables.keys.hash_runs import extend_index_if_behind
 from tapestry.tables.keys.tombstones import tombstone_version
 from tapestry.tables.read.find import by_time
@@ -35,6 +35,7 @@ from tapestry.tables.write.append import (
     Announce,
     Receipt,
     append_rows,
+    information,
     to_nobody,
     transactions_of,
 )
@@ -135,7 +136,7 @@ class _Publication:
         """Write and commit what is staged, ``lead`` seconds from now; None if that was too soon."""
         begin, started = self.now(), time.monotonic()
         with self.clock.lock() as locked:
-            last = max(locked.last, _newest(self.staging.tables))
+            last = max(locked.last, newest_instant(self.staging.tables))
         root = self.staging.tables.root
         with Draft(root / ORIGINALS) as originals, Draft(root / MESSAGES) as messages:
             drafts = {ORIGINALS: originals, MESSAGES: messages}
@@ -150,10 +151,6 @@ class _Publication:
                 raise
             self.pause(max(0.0, lead - _MARGIN - (time.monotonic() - started)))
             return files.commit(self.clock, self.announce)
-
-
-def _newest(tables: Tables) -> int:
-    return newest_instant(*(tables.data_files(table) for table in (MESSAGES, ANNOTATIONS)))
 
 
 class _NewFiles:
@@ -188,18 +185,17 @@ class _NewFiles:
         """Commit the files; None if it is too late for their ``ts``, or the tables have changed."""
         with clock.lock() as locked:
             self.staging.check_is_there()
-            if max(locked.last, _newest(self.tables)) >= self.ts or self._is_outdated():
+            if max(locked.last, newest_instant(self.tables)) >= self.ts or self._is_outdated():
                 return None
             transactions = transactions_of(self.tables, self.staging.cursors.values())
-            information = {}
             if self.new:
                 announce(self.ts)
                 mark_audiences(self.tables.root, [self.staging.audience])
-                information = {"tapestry.ts": str(self.ts)}
+            described = information(self.ts) if self.new else {}
             for table, draft in self.drafts.items():
                 of_table = transactions if table == MESSAGES else {}
                 if draft.actions or of_table:
-                    commit_draft(self.tables, table, draft, of_table, information)
+                    commit_draft(self.tables, table, draft, of_table, described)
             if self.new:
                 locked.advance(self.ts)
         return Receipt(self.ts if self.new else None, self.new, self.staged - self.new)

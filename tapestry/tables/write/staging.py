@@ -82,9 +82,8 @@ class Staging:
         """
         key = f"{_key(audience)}-{_key(f'{name}@{audience}')}"
         directory = tables.root / _DIRECTORY / key
-        hint = "Make room on the disk, or make the directory yours to write; then run it again."
         with (
-            explained(f"Mail cannot be staged in {directory}", hint),
+            explained(f"Mail cannot be staged in {directory}"),
             file_lock(directory.with_suffix(".lock")) as acquired,
         ):
             if not acquired:

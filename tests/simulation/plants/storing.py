@@ -17,7 +17,7 @@ PLANTS = (
         "a watermark may be behind the last append",
         "tapestry.tables.write.append",
         "advance_watermark",
-        "watermark_instant(now(), max(locked.last, newest))",
+        "watermark_instant(now(), max(locked.last, newest_instant(tables)))",
         "watermark_instant(now(), 0)",
         "matches",
     ),

@@ -21,7 +21,7 @@ from deltalake import DeltaTable
 from tapestry.core.message import Message
 from tapestry.core.schema import MESSAGES
 from tapestry.predicate_index.files import files_of, write_rows
-from tapestry.tables.delta.draft import Draft, Outcome
+from tapestry.tables.delta.draft import Draft
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_entry import read_entry
 from tapestry.tables.delta.log_state import log_state
@@ -192,7 +192,7 @@ def test_a_link_whose_answer_was_lost_is_a_commit(tmp_path, monkeypatch, error):
 
     monkeypatch.setattr(os, "link", linked)
     with a_draft(tmp_path, "rows") as draft:
-        assert draft.commit(0, {}) is Outcome.COMMITTED
+        assert draft.commit(0, {})
     assert (tmp_path / "rows").exists() and read_entry(tmp_path, 0)
 
 
@@ -200,7 +200,7 @@ def test_what_is_not_committed_is_deleted_at_once(tmp_path, monkeypatch):
     with a_draft(tmp_path, "first") as first:
         first.commit(0, {})
     with a_draft(tmp_path, "second") as second:
-        assert second.commit(0, {}) is Outcome.TAKEN
+        assert not second.commit(0, {})
         assert (tmp_path / "second").exists(), "another number is still to be had"
     with suppress(OSError), a_draft(tmp_path, "third") as third, monkeypatch.context() as patch:
         patch.setattr(os, "link", lambda *_: Path("/not there").stat())
@@ -222,5 +222,5 @@ def test_what_fails_after_the_link_is_an_event_of_the_log(tmp_path, monkeypatch,
 
     monkeypatch.setattr("tapestry.tables.delta.draft.sync_directory", fail)
     with a_draft(tmp_path, "rows") as draft:
-        assert draft.commit(0, {}) is Outcome.COMMITTED
+        assert draft.commit(0, {})
     assert "committed_not_synced" in caplog.text and "the disk says no" in caplog.text

@@ -15,7 +15,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.core.schema import COLUMNS
 from tapestry.tables.delta.data_files import DataFile
-from tapestry.tables.delta.log import Tables, newest_instant, snapshot
+from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.rows import arrow_schema
 from tapestry.tables.write.append import append_messages
 from tests.support.clocks import MemoryClock
@@ -28,7 +28,7 @@ def tables(tmp_path):
 
 def test_tables_are_made_when_first_opened(tables):
     assert snapshot(tables).messages == snapshot(tables).annotations == ()
-    assert newest_instant(tables.data_files("messages")) == BEGINNING
+    assert tables.data_files("messages").newest == BEGINNING
     for name, columns in COLUMNS.items():
         assert pa.schema(tables.open(name).schema().to_arrow()).names == list(columns)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Annotation, Message
-from tapestry.tables.delta.log import Tables, newest_instant, snapshot
+from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.read.messages import annotations_on, message
 from tapestry.tables.write.append import (
     Cursor,
@@ -213,7 +213,7 @@ def test_any_batches_crashes_and_repeats_give_the_same_rows_once(
     while start < len(ids):
         end = start + cuts[turn % len(cuts)]
         batch = [Message(f"m{n}") for n in ids[start:end]]
-        before = newest_instant(tables.data_files("messages"))
+        before = tables.data_files("messages").newest
         place = crashes[turn] if turn < len(crashes) else None
         wall = walls[turn % len(walls)]
         turn += 1
@@ -227,7 +227,7 @@ def test_any_batches_crashes_and_repeats_give_the_same_rows_once(
             start = reached.version if reached else 0
         else:
             start = end
-        after = newest_instant(tables.data_files("messages"))
+        after = tables.data_files("messages").newest
         if after != before:
             instants.append(after)
     rows = stored(tables)

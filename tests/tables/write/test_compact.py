@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from tapestry.core.message import Message
-from tapestry.tables.delta.log import Tables, newest_instant, snapshot
+from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.write import compact as compaction
 from tapestry.tables.write.append import Cursor, advance_watermark, append_messages, cursor_of
 from tapestry.tables.write.compact import Compaction, compact, compact_small_files, drop_old_files
@@ -28,7 +28,7 @@ def test_small_files_become_one_and_nothing_else_changes(tmp_path):
     (part,) = snapshot(tables).messages
     assert (part.rows, part.min_ts, part.max_ts) == (6, 1, 51)
     assert cursor_of(tables, "s") == Cursor("s", 5)
-    assert newest_instant(tables.data_files("messages")) == 51
+    assert tables.data_files("messages").newest == 51
     assert advance_watermark(tables, MemoryClock(), now=lambda: 0) == 51
     # A reader that resolved its files before goes on reading them.
     assert sum(pq.read_table(part.path).num_rows for part in before.messages) == 6
