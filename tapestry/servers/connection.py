@@ -17,11 +17,12 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import partial
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
+from tapestry.core.processes.thread_call import begin_call
 from tapestry.servers.account import Account, ConnectionLostError, RefusedError
 from tapestry.servers.private_hosts import (
     IPAddress,
@@ -99,15 +100,7 @@ def open_socket(
 
 def resolved_in_time(host: str, port: int, resolve: Resolver, deadline: float) -> Sequence[str]:
     """Look a host up in a thread of its own, for the system's resolver has no time limit."""
-    resolved: Future[Sequence[str]] = Future()
-
-    def look_up() -> None:
-        try:
-            resolved.set_result(resolve(host, port))
-        except Exception as error:
-            resolved.set_exception(error)
-
-    threading.Thread(target=look_up, name="resolve", daemon=True).start()
+    resolved = begin_call(partial(resolve, host, port), "resolve")
     # The error of a Future that took too long is an OSError.
     return resolved.result(timeout=max(0.0, deadline - time.monotonic()))
 
