@@ -59,6 +59,10 @@ class DueFilter:
     proven: bool = False
     set_aside: bool = False
 
+    def end(self, until: int) -> int:
+        """Return where its window ends in a run up to ``until``."""
+        return until if self.until is None else self.until
+
     @property
     def is_live_beginning(self) -> bool:
         """Tell whether its window is a live filter's first, whose changes are its whole answer."""

@@ -28,7 +28,7 @@ from tapestry.run.limits.window_cut import cut
 from tapestry.run.resources import Resources
 from tapestry.run.unproven import Turns, run_turn
 from tapestry.run.windows.enrollment import enroll, renew, sharing
-from tapestry.run.windows.own import Run, refuse, run_each, run_own_windows
+from tapestry.run.windows.own import Run, refuse_all, run_each, run_own_windows
 from tapestry.run.windows.shared import SharedWindow
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.keys.tombstones import is_history_complete
@@ -81,8 +81,7 @@ def _run_shared_window(resources: Resources, seen: Snapshot, since: int, until: 
         store.expel(window.expelled)
     for what, error in window.worked_around.items():
         store.work_around(what, error)
-    for due_filter, error in window.failed:
-        refuse(store, due_filter, error)
+    refuse_all(store, window.failed)
     return _commit_shared(store, since, until, window.filters, window.matches, len(window.failed))
 
 

@@ -126,7 +126,7 @@ def _run_alone(resources: Resources, portion: Portion, due: DueFilter, until: in
     whole answer.  It has as many tries as another has portions.
     """
     started, budgets, tables = time.monotonic(), resources.budgets, resources.tables
-    whole_end = until if due.until is None else due.until
+    whole_end = due.end(until)
     halvings = 0 if due.is_live_beginning else portion.halvings
     end = _end(tables, due.since, whole_end, halvings)
     part = due if end == whole_end else replace(due, until=end)

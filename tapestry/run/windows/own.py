@@ -71,9 +71,7 @@ def run_each(
 ) -> Run:
     """Run filters together; where that raises an error, set aside those alone that raise it."""
     runs, failures = isolate(lambda some: [run(some)], due_filters)
-    for due_filter, error in failures:
-        refuse(store, due_filter, error)
-    return reduce(Run.followed_by, runs, Run(failed=len(failures)))
+    return reduce(Run.followed_by, runs, refuse_all(store, failures))
 
 
 def run_own_windows(
@@ -94,7 +92,7 @@ def run_own_windows(
     due = {due_filter.filter_id: due_filter for due_filter in due_filters}
     subscribed = {s.filter_id for s in subscriptions}
     if not subscribed:
-        return _refused(store, refused)
+        return refuse_all(store, refused)
     seen = newest(resources.tables)
     engine = open_engine(resources.engine_on, seen)
 
@@ -131,21 +129,16 @@ def run_own_windows(
             refused.append((due_filter, final_error))
 
     def commit(some: Sequence[DueFilter]) -> list[Run]:
-        found = explained((m for filter_ in some for m in matches_of[filter_.filter_id]), some)
-        changes = explained((c for filter_ in some for c in changes_of[filter_.filter_id]), some)
-        committed = store.commit(some, until, found, changes)
-        if committed or len(some) < 2:
-            return [Run(tuple(some), tuple(found), tuple(changes), 0, committed)]
+        found = [match for filter_ in some for match in matches_of[filter_.filter_id]]
+        changes = [change for filter_ in some for change in changes_of[filter_.filter_id]]
+        run = _commit(store, some, until, found, changes)
+        if run.committed or len(some) < 2:
+            return [run]
         middle = len(some) // 2  # one was changed meanwhile: that costs the others nothing
         return [*commit(some[:middle]), *commit(some[middle:])]
 
     def commit_part(parts: Sequence[tuple[DueFilter, int, list[Match]]]) -> list[Run]:
-        runs = []
-        for due_filter, end, part in parts:
-            found = explained(part, [due_filter])
-            committed = store.commit([due_filter], end, found)
-            runs.append(Run((due_filter,), tuple(found), (), 0, committed))
-        return runs
+        return [_commit(store, [due_filter], end, part) for due_filter, end, part in parts]
 
     matches_of, changes_of = _by_filter(matches), _by_filter(changed)
     done = [due_filter for key, due_filter in due.items() if key in subscribed]
@@ -155,24 +148,38 @@ def run_own_windows(
     run = reduce(Run.followed_by, (*runs, *more), Run(slow=tuple(slow)))
 
     def attempt(due_filter: DueFilter) -> None:
-        end = until if due_filter.until is None else due_filter.until
-        commit_part([(due_filter, end, find_matches([subscribe(due_filter)]))])
+        found = find_matches([subscribe(due_filter)])
+        commit_part([(due_filter, due_filter.end(until), found)])
 
-    for refusal in list(refused):
-        due_filter, error = refusal
-        again = due_filter.set_aside and not due_filter.live
-        if again and is_unforeseen(error):
-            end = until if due_filter.until is None else due_filter.until
-            if leave_faulty_mail(attempt, store, seen, due_filter, end):
-                refused.remove(refusal)
-                run = run.followed_by(Run(failed=1))
-    return run.followed_by(_refused(store, refused))
+    def goes_on(due_filter: DueFilter, error: Exception) -> bool:
+        """Tell whether a filter that failed before could be run, but for some mail."""
+        again = due_filter.set_aside and not due_filter.live and is_unforeseen(error)
+        end = due_filter.end(until)
+        return again and leave_faulty_mail(attempt, store, seen, due_filter, end)
+
+    left = [refusal for refusal in refused if not goes_on(*refusal)]
+    run = run.followed_by(Run(failed=len(refused) - len(left)))
+    return run.followed_by(refuse_all(store, left))
 
 
-def _refused(store: FilterStore, refused: Sequence[tuple[DueFilter, Exception]]) -> Run:
-    for due_filter, error in refused:
+def _commit(
+    store: FilterStore,
+    filters: Sequence[DueFilter],
+    until: int,
+    matches: Sequence[Match],
+    changes: Sequence[Change] = (),
+) -> Run:
+    """Store what filters found in their windows, each with its explanation."""
+    matches, changes = explained(matches, filters), explained(changes, filters)
+    committed = store.commit(filters, until, matches, changes)
+    return Run(tuple(filters), tuple(matches), tuple(changes), 0, committed)
+
+
+def refuse_all(store: FilterStore, refusals: Sequence[tuple[DueFilter, Exception]]) -> Run:
+    """Refuse filters, each for its error; return the run that they failed in."""
+    for due_filter, error in refusals:
         refuse(store, due_filter, error)
-    return Run(failed=len(refused))
+    return Run(failed=len(refusals))
 
 
 def _by_filter(found: Iterable[Delivery]) -> dict[int, list[Delivery]]:
@@ -184,9 +191,7 @@ def _by_filter(found: Iterable[Delivery]) -> dict[int, list[Delivery]]:
 
 def refuse_slow(store: FilterStore, run: Run) -> Run:
     """Store of the slow filters of a run that they cannot be run."""
-    for due_filter, error in run.slow:
-        refuse(store, due_filter, error)
-    return replace(run, failed=run.failed + len(run.slow), slow=())
+    return replace(run, slow=()).followed_by(refuse_all(store, run.slow))
 
 
 def subscribe(due_filter: DueFilter) -> Subscription:

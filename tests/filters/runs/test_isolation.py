@@ -47,6 +47,7 @@ TEXTS = {
 STAGES = {
     "tapestry/run/windows/own.py:run_each": "it is what halves",
     "tapestry/run/windows/own.py:refuse": "it is what sets aside",
+    "tapestry/run/windows/own.py:refuse_all": "it is what sets aside",
     "tapestry/run/lanes.py:join_shared": "its filters come as one, and are joined each by itself",
     "tapestry/run/lanes.py:_commit_shared": "it is what halves",
     "tapestry/run/windows/enrollment.py:sharing": "it is what halves",
