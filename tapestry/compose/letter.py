@@ -18,7 +18,7 @@ from tapestry.compose.flowed import flowed
 from tapestry.compose.recipients import Recipient
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.mail.headers import Headers, angle, mailbox_value, text_value, token
-from tapestry.deliver.mail.mime_parts import WIRE, crlf
+from tapestry.deliver.mail.mime_parts import WIRE, crlf, is_binary
 from tapestry.deliver.one_line import one_line
 
 LONGEST_TEXT = 200_000
@@ -30,7 +30,6 @@ NOBODY = "undisclosed-recipients:;"
 _LONGEST_LINE = 78
 _TYPE = re.compile(r"([a-z]+)/([a-z0-9][a-z0-9.+-]{0,80})", re.IGNORECASE)
 _KINDS = ("application", "audio", "font", "image", "model", "text", "video")
-_LONG_LINE = re.compile(rb"[^\r\n]{999}")
 _GROUP = re.compile(r"[a-z0-9][a-z0-9+_.-]{0,200}")
 _PATH = re.compile(r'[\\/:*?"<>|]+')
 
@@ -130,18 +129,13 @@ def _attachment(file: File) -> EmailMessage:
     kind, subtype = "application", "octet-stream"
     if found and found[1].lower() in _KINDS:
         kind, subtype = found[1].lower(), found[2].lower()
-    if file.content_type == "message/rfc822" and _can_be_attached_as_message(file.content):
+    is_message = file.content_type == "message/rfc822"
+    if is_message and file.content.isascii() and not is_binary(file.content):
         part.set_raw("Content-Type", "message/rfc822")
-        bits = "7bit" if file.content.isascii() else "8bit"
-        part.set_raw("Content-Transfer-Encoding", bits)
+        part.set_raw("Content-Transfer-Encoding", "7bit")
         part.add_header("Content-Disposition", "attachment", filename=file_name(file.name))
         part.set_payload(file.content.decode("ascii", "surrogateescape"))
         return part
     name = file_name(file.name)
     part.set_content(file.content, kind, subtype, cte="base64", filename=name)
     return part
-
-
-def _can_be_attached_as_message(raw: bytes) -> bool:
-    """Return whether every server takes these bytes: they may not be encoded (RFC 2046, 5.2.1)."""
-    return b"\0" not in raw and not _LONG_LINE.search(raw) and raw.isascii()

@@ -12,6 +12,7 @@ from typing import Any
 from tapestry.deliver.mail.headers import Headers
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
+_LONG_LINE = re.compile(rb"[^\r\n]{999}")
 
 _BOUNDARY = "=_alternative"
 
@@ -80,3 +81,11 @@ def crlf(data: bytes) -> bytes:
     b'Subject: lunch\r\n\r\nNoon?\r\n'
     """
     return _LINE_END.sub(b"\r\n", data)
+
+
+def is_binary(raw: bytes) -> bool:
+    """Tell whether a message has what SMTP does not take: a NUL, or a line of over 998 bytes.
+
+    Nothing encodes it where it is attached as a message (RFC 2046, 5.2.1).
+    """
+    return b"\0" in raw or _LONG_LINE.search(raw) is not None

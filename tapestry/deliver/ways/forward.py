@@ -22,13 +22,12 @@ from tapestry.deliver.mail.headers import (
     to_bytes,
     token,
 )
-from tapestry.deliver.mail.mime_parts import quoted_printable, text_headers
+from tapestry.deliver.mail.mime_parts import is_binary, quoted_printable, text_headers
 from tapestry.deliver.mail.wrap import wrap
 from tapestry.deliver.one_line import one_line, web_address
 from tapestry.deliver.wording import subject_of
 
 _HEADER = re.compile(rb"[!-9;-~]+[ \t]*:")
-_LONG_LINE = re.compile(rb"[^\r\n]{999}")
 
 
 def can_be_resent(original: bytes) -> bool:
@@ -39,7 +38,7 @@ def can_be_resent(original: bytes) -> bool:
     >>> can_be_resent(b"Subject: lunch\n\nNoon?\n"), can_be_resent(b"From joe Mon Nov 23\nX: y\n\n")
     (True, False)
     """
-    return _HEADER.match(original) is not None and not _is_binary(original)
+    return _HEADER.match(original) is not None and not is_binary(original)
 
 
 def resent(original: bytes, envelope: Envelope, key: str) -> bytes:
@@ -95,13 +94,9 @@ def attached(
     )
 
 
-def _is_binary(original: bytes) -> bool:
-    return b"\0" in original or _LONG_LINE.search(original) is not None
-
-
 def _attachment(original: bytes, end: bytes, *, is_file: bool) -> tuple[Headers, bytes]:
     disposition = ("Content-Disposition", 'attachment; filename="message.eml"')
-    if is_file or _is_binary(original):
+    if is_file or is_binary(original):
         encoded = base64.encodebytes(original).replace(b"\n", end)
         kind = ("Content-Type", "application/octet-stream")
         return [kind, ("Content-Transfer-Encoding", "base64"), disposition], encoded

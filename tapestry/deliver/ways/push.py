@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 
@@ -19,6 +18,7 @@ from tapestry.core.clock import HOUR, SECOND
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
 from tapestry.deliver.http.post import SECONDS, Answer, NoAnswerError, post
 from tapestry.deliver.http.push_keys import PushSubscription, VapidKeys
+from tapestry.deliver.one_line import one_line
 from tapestry.servers.private_hosts import (
     AddressRefusedError,
     Resolver,
@@ -33,8 +33,6 @@ LARGEST = 3900
 """Bytes of a notification: a push service takes 4,096, encryption included (RFC 8291)."""
 TIME_TO_LIVE = 24 * HOUR
 TOKEN_TIME = 12 * HOUR
-
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 
 
 def send(
@@ -103,10 +101,10 @@ def payload(batch: Batch, page_url: str, unread: int) -> bytes:
     """
     entered = batch.entered()
     only = entered[0].url if len(entered) == 1 else ""
-    lines = [_shortened(_line(match)) for match in entered[:LINES]]
+    lines = [one_line(_line(match), LONGEST_LINE) for match in entered[:LINES]]
     if len(entered) > LINES:
         lines[LINES - 1 :] = [f"and {len(entered) - LINES + 1} more"]
-    words = _shortened(title(entered))
+    words = one_line(title(entered), LONGEST_LINE)
     document = _json(words, lines, only or page_url, batch.key, unread)
     if len(document) > LARGEST:  # the address of a message is as long as its Message-ID
         document = _json(words, lines, page_url, batch.key, unread)
@@ -170,9 +168,3 @@ def _line(match: DeliveredMatch) -> str:
     sender = match.sender_name or match.sender
     subject = match.subject or "(no subject)"
     return f"{sender}: {subject}" if sender else subject
-
-
-def _shortened(text: str) -> str:
-    """Return a text as one line that fits a notification, without control characters."""
-    line = " ".join(_CONTROL.sub(" ", text.encode("utf-8", "replace").decode()).split())
-    return line if len(line) <= LONGEST_LINE else line[: LONGEST_LINE - 1] + "…"

@@ -265,8 +265,8 @@ PLANTS = (
         "a notification counts what is in its lines",
         "tapestry.deliver.ways.push",
         "payload",
-        "title(entered))",
-        "title(entered[:LINES]))",
+        "title(entered),",
+        "title(entered[:LINES]),",
         "deliveries",
     ),
     Plant(
