@@ -81,12 +81,6 @@ def begin_reading(tables: Tables, audiences: Sequence[str]) -> _Reading:
         return reading
 
 
-def forget_names() -> None:
-    """Have all names read anew."""
-    with _lock:
-        _readings.clear()
-
-
 def _names(reading: _Reading) -> Names:
     """Return what a read has found, or what was known before it."""
     if reading.names.done():

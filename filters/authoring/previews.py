@@ -43,11 +43,6 @@ def question(text: str, *, live: bool) -> str:
     return f"{'live' if live else 'kept'}\n{text}"
 
 
-def begin_preview(task_id: str, user_id: int) -> None:
-    """Let a preview be the one that this user waits for, and no older one."""
-    PREVIEWS.begin(task_id, user_id, task_id)
-
-
 def wanted(task_id: str, user_id: int) -> AbstractContextManager[IsWanted]:
     """Yield a function that tells whether a preview is still wanted."""
     return PREVIEWS.wanted(task_id, user_id)

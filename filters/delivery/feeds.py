@@ -159,11 +159,6 @@ def key_of(feed: Feed) -> str:
     return f"{feed.owner_id}/feed/{feed.pk}"
 
 
-def row_of(owner: User, filter_: Filter | None) -> FeedRow:
-    """Return the row of one filter of an owner, or of all filters."""
-    return FeedRow(filter_, Feed.objects.filter(owner=owner, filter=filter_).first())
-
-
 def rows_of(owner: User) -> list[FeedRow]:
     """Return the row of all filters, then that of each filter of an owner."""
     feeds = {feed.filter_id: feed for feed in Feed.objects.filter(owner=owner)}

@@ -24,7 +24,7 @@ from typing import Any
 
 from django.conf import settings
 
-from filters.authoring.known_names import forget_names, known_names
+from filters.authoring.known_names import known_names
 from filters.site.work import services
 from tapestry.core.errors import TapestryError
 from tapestry.core.processes.child_process import free_port
@@ -32,6 +32,7 @@ from tapestry.tables.delta.log import Tables
 from tests.bench.support import mail, two_worlds
 from tests.bench.support.auc import auc, interval
 from tests.bench.support.timing import median_ms, timed
+from tests.support.process_memory import forget_names
 
 SUMMARY = "how well durations tell a site with many hidden rows from one without"
 

@@ -16,13 +16,13 @@ from filters.authoring import known_names
 from filters.inbox import counts as inbox_counts
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import rate_limits
 from filters.sources import oauth, trials
 from tapestry.core.message import Annotation, Message
 from tapestry.servers import connection
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations, append_messages
 from tests.support.pages import Browser
+from tests.support.process_memory import forget_names, forget_tries
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +35,7 @@ def data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     settings.SECRET_KEY = "of the tests"
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setenv("SPARK_REMOTE", "sc://127.0.0.1:1")
-    rate_limits.forget_all()
+    forget_tries()
     monkeypatch.setattr(inbox_counts, "_kept", OrderedDict())
     return tmp_path
 
@@ -43,7 +43,7 @@ def data(settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
 @pytest.fixture(autouse=True)
 def names_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the names for completion read anew, and shown once they are read."""
-    known_names.forget_names()
+    forget_names()
     monkeypatch.setattr(known_names, "sleep", lambda _seconds: None)
 
 

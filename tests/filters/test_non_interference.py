@@ -15,7 +15,6 @@ from django.db import transaction
 from django.test import Client
 
 from filters.authoring import lifecycle
-from filters.authoring.known_names import forget_names
 from filters.authoring.tasks import preview_for
 from filters.inbox.models import Match
 from filters.people.models import User
@@ -26,6 +25,7 @@ from tapestry.core.clock import HOUR
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_annotations, append_messages
+from tests.support.process_memory import forget_names
 
 SignIn = Callable[[User], Client]
 World = dict[str, object]

@@ -9,9 +9,9 @@ from playwright.sync_api import expect, sync_playwright
 
 from filters.authoring.models import Filter
 from filters.people.models import User
-from filters.site.work import rate_limits
 from tapestry.celery import app
 from tests.support.browser_watch import BrowserWatch
+from tests.support.process_memory import forget_tries
 
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # playwright has a loop of its own
 
@@ -35,7 +35,7 @@ def pytest_runtest_call(item):
 @pytest.fixture(autouse=True)
 def no_attempts():
     """Nobody has tried to sign in yet: the sites of this process count together."""
-    rate_limits.forget_all()
+    forget_tries()
 
 
 @pytest.fixture(scope="session")

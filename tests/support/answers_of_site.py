@@ -125,7 +125,7 @@ def posted(client: Client, person: User) -> Iterator[tuple[str, str]]:
             yield f"{name} understood: {text}, {mode}", response.content.decode()
             if text not in MISREAD:
                 task = str(uuid.uuid4())
-                previews.begin_preview(task, person.pk)
+                previews.PREVIEWS.begin(task, person.pk, task)
                 tasks.preview.apply((text, person.pk, mode == "live"), task_id=task)
                 page = client.get(f"/filters/preview/{task}/").content.decode()
                 assert "message" in page

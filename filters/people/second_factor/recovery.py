@@ -36,9 +36,5 @@ def take(owner: User, code: str) -> bool:
     return unused.update(used_at=wall_clock()) == 1
 
 
-def number_left(owner: User) -> int:
-    return owner.recovery_codes.filter(used_at=None).count()
-
-
 def _digest(owner: User, code: str) -> str:
     return keyed_digest("recovery", f"{owner.pk}:{code}")

@@ -77,13 +77,6 @@ def is_used(count: Count) -> bool:
     return _counted(lambda storage: _is_used(storage, count))
 
 
-def forget_all() -> None:
-    """Forget what this process has counted, and ask Redis again."""
-    _redis.cache_clear()
-    _memory().reset()
-    _availability.ask_at = -math.inf
-
-
 class _RedisCounts(RedisStorage):
     """Counts in Redis: a list of instants for each key, the newest first."""
 

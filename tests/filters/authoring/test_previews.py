@@ -28,7 +28,7 @@ class TestPreview:
 
     def compute(self, user: User, text: str, *mode: bool) -> str:
         task_id = str(uuid.uuid4())
-        previews.begin_preview(task_id, user.pk)
+        previews.PREVIEWS.begin(task_id, user.pk, task_id)
         tasks.preview.apply((text, user.pk, *mode), task_id=task_id)
         return task_id
 
@@ -93,7 +93,7 @@ class TestPreview:
     def test_it_is_asked_for_again_until_it_is_there(self, alice: User, as_user: SignIn) -> None:
         client = as_user(alice)
         task = uuid.uuid4()
-        previews.begin_preview(str(task), alice.pk)
+        previews.PREVIEWS.begin(str(task), alice.pk, str(task))
         assert "turn=8" in client.get(f"/filters/preview/{task}/?turn=7").content.decode()
         for wrong in ("²", "-1", "9" * 5000, ""):
             again = client.get(f"/filters/preview/{task}/", {"turn": wrong})
@@ -107,7 +107,7 @@ class TestPreview:
     ) -> None:
         page = f"/filters/preview/{uuid.uuid4()}/?turn=2"
         other = str(uuid.uuid4())
-        previews.begin_preview(other, alice.pk)
+        previews.PREVIEWS.begin(other, alice.pk, other)
         assert "turn=3" in as_user(alice).get(page).content.decode()
         tasks.preview.apply(("from mary@example.org", alice.pk), task_id=other)
         assert 'hx-post="/filters/preview/"' in as_user(alice).get(page).content.decode()
@@ -119,11 +119,11 @@ class TestPreview:
 
     def test_only_the_newest_of_a_person_is_computed(self, alice: User, bob: User) -> None:
         first, second, of_bob = (str(uuid.uuid4()) for _ in range(3))
-        previews.begin_preview(first, alice.pk)
-        previews.begin_preview(of_bob, bob.pk)
+        previews.PREVIEWS.begin(first, alice.pk, first)
+        previews.PREVIEWS.begin(of_bob, bob.pk, of_bob)
         with previews.wanted(first, alice.pk) as is_first_wanted:
             assert is_first_wanted()
-            previews.begin_preview(second, alice.pk)
+            previews.PREVIEWS.begin(second, alice.pk, second)
             assert not is_first_wanted()
         tasks.preview.apply(("from mary@example.org", alice.pk), task_id=first)
         assert previews.preview_result(first, alice) is None
@@ -134,7 +134,7 @@ class TestPreview:
         self, alice: User, as_user: SignIn, redis_url: str
     ) -> None:
         task = str(uuid.uuid4())
-        previews.begin_preview(task, alice.pk)
+        previews.PREVIEWS.begin(task, alice.pk, task)
         with redis.Redis.from_url(redis_url) as server:
             name = f"tapestry:preview:open:{task}"
             server.expire(name, 1)

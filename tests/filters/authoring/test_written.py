@@ -127,6 +127,6 @@ class TestItself:
 
 def test_a_preview_of_no_filter_names_none(alice: User, as_user: SignIn) -> None:
     task = str(uuid.uuid4())
-    previews.begin_preview(task, alice.pk)
+    previews.PREVIEWS.begin(task, alice.pk, task)
     page = as_user(alice).get(f"/filters/preview/{task}/").content.decode()
     assert "filter=" not in page

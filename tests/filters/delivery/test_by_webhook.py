@@ -22,10 +22,11 @@ from filters.runs.store.release import release
 from filters.site.work import encryption
 from tapestry import settings as own_settings
 from tapestry.core.clock import wall_clock
-from tapestry.deliver.http.signature import make_secret, verify
+from tapestry.deliver.http.signature import make_secret
 from tests.support.delivery_turn import turn
 from tests.support.recorded_way import Store
 from tests.support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
+from tests.support.webhook_receiver import verify
 
 SECRET = make_secret()
 

@@ -11,9 +11,9 @@ from filters.delivery.mail.addresses import send_link
 from filters.delivery.mail.kept import keep
 from filters.delivery.models import Address, Destination, KeptMail
 from filters.people.models import User
-from filters.site.work import rate_limits
 from filters.site.work.delivery_signer import delivery_signer
 from tapestry.core.delivery_header import DELIVERY_HEADER
+from tests.support.process_memory import forget_tries
 
 DIGEST = (
     b"Message-ID: <d@x>\r\nSubject: 3 new\r\nMIME-Version: 1.0\r\n"
@@ -87,7 +87,7 @@ def test_a_confirmation_mail_is_its_owner_s(alice: User, bob: User) -> None:
     backend = "filters.delivery.mail.kept.KeptMailBackend"
     with override_settings(EMAIL_BACKEND=backend):
         for owner in (alice, bob):
-            rate_limits.forget_all()
+            forget_tries()
             send_link(Address.objects.create(owner=owner, email="al@example.org"))
     assert [kept.owner for kept in KeptMail.objects.order_by("pk")] == [alice, bob]
     assert all(b"confirm" in bytes(kept.raw) for kept in KeptMail.objects.all())

@@ -114,9 +114,10 @@ class TestFirstRun:
         preview = "/filter/f/preview/"
         assert "The preview found" not in page_of(client, preview), "without Redis it is silent"
         monkeypatch.setenv("REDIS_URL", redis_url)
-        previews.begin_preview("7d9f4a1e-0000-4000-8000-000000000001", alice.pk)
+        task = "7d9f4a1e-0000-4000-8000-000000000001"
+        previews.PREVIEWS.begin(task, alice.pk, task)
         arguments = ("from mary@example.org", alice.pk)
-        tasks.preview.apply(arguments, task_id="7d9f4a1e-0000-4000-8000-000000000001")
+        tasks.preview.apply(arguments, task_id=task)
         assert f'hx-get="{preview}"' in page_of(client)
         found = page_of(client, preview)
         assert "The preview found <strong>3</strong> messages" in found and "between us" in found

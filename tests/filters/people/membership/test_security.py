@@ -98,7 +98,7 @@ def test_an_app_is_set_up_by_its_first_code(here: Client, alice: User) -> None:
     page = answer.content.decode()
     assert "Each works once in place of your phone. You won’t see them again." in page
     codes = re.findall(r"<li>([a-z0-9-]{14})</li>", page)
-    assert len(codes) == 10 and recovery.number_left(alice) == 10
+    assert len(codes) == 10 and alice.recovery_codes.filter(used_at=None).count() == 10
     other = Client()
     assert give_password(other, alice).startswith("/sign-in/code/")
     assert other.post("/sign-in/code/", {"code": shown}).status_code == 400
@@ -111,7 +111,7 @@ def test_it_is_turned_off_and_its_recovery_codes_go(here: Client, alice: User) -
     confirm(here, code=code())
     assert "your password alone" in here.get("/me/security/app/remove/").content.decode()
     assert here.post("/me/security/app/remove/")["Location"] == "/me/security/"
-    assert not has_second_factor(alice) and recovery.number_left(alice) == 0
+    assert not has_second_factor(alice) and alice.recovery_codes.filter(used_at=None).count() == 0
 
 
 def test_new_recovery_codes_are_shown_once(here: Client, alice: User) -> None:

@@ -14,8 +14,8 @@ from limits import RateLimitItemPerMinute
 from filters.people.models import User
 from filters.people.second_factor import recovery, stage, totp, verification
 from filters.people.second_factor.forms import WRONG_CODE
-from filters.site.work import rate_limits
 from tapestry.core.clock import MINUTE, wall_clock
+from tests.support.process_memory import forget_tries
 from tests.support.second_factors import code, give_app, give_password, wrong_code
 
 
@@ -178,7 +178,7 @@ def test_an_operator_turns_a_lost_one_off(
     assert "alice signs in with their password alone" in capsys.readouterr().out
     assert give_password(client, careful) == "/"
     assert not totp.take(careful, code())
-    rate_limits.forget_all()
+    forget_tries()
 
 
 def test_another_password_ends_the_stage(client: Client, careful: User) -> None:

@@ -40,6 +40,7 @@ from tests.support.answers_of_site import (
     searched,
     settled,
 )
+from tests.support.process_memory import forget_names
 from tests.support.servers.http_recorder import LOOPBACK, Recorder, recording_server
 from tests.support.set_clock import SetClock
 from tests.support.two_worlds import BEGIN, SECRET, Site, build
@@ -61,7 +62,7 @@ class Worlds:
             shutil.copy(key, data)
         self.clock.now = BEGIN
         self.hook.requests.clear()
-        known_names.forget_names()
+        forget_names()
         with redis.Redis.from_url(services.redis_url()) as server:
             server.delete(*(server.keys("tapestry:*") or ["none"]))
         before = transaction.savepoint()
@@ -79,7 +80,7 @@ class Worlds:
         """Return what every address and commands answer to carol, asked afresh."""
         client = Client()
         client.force_login(site.carol)
-        known_names.forget_names()
+        forget_names()
         shown = [*answers(client, "carol", get_addresses(site, "carol"))]
         shown += [*searched(client, site.carol), *commands(site.carol)]
         return {what: settled(answer) for what, answer in shown}

@@ -13,6 +13,7 @@ import pytest
 from filters.people.signing_in.backend import ACCOUNT, ACCOUNT_AND_ADDRESS
 from filters.site.work import rate_limits
 from filters.site.work.rate_limits import Count
+from tests.support.process_memory import forget_tries
 from tests.support.races import race
 from tests.support.servers.redis_process import Redis
 
@@ -121,7 +122,7 @@ def test_without_redis_the_process_counts_and_with_it_redis_again(
     assert "counted in this process alone" in caplog.text
     redis.start()
     assert [bool(refused(count)) for _ in range(6)] == [False] * 5 + [True]
-    rate_limits.forget_all()
+    forget_tries()
     assert refused(count), "it is Redis that knows"
 
 
@@ -134,7 +135,7 @@ def test_a_redis_that_was_away_is_not_asked_at_every_try(
     redis.start()
     for _ in range(4):
         rate_limits.reserve([count])
-    rate_limits.forget_all()
+    forget_tries()
     assert not refused(count), "Redis knows nothing of it"
 
 
