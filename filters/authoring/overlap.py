@@ -10,9 +10,7 @@ from django.db.models import Count
 
 from filters.authoring.models import Filter
 from filters.inbox.models import Match
-from filters.people import people
 from filters.people.models import User
-from filters.runs.store.schedule import is_due
 from filters.site.work.batching import batched
 
 COMPARED = 2_000
@@ -24,9 +22,7 @@ SHOWN = 3
 
 def count_overlap(user: User, msgids: Sequence[str]) -> list[tuple[int, int]]:
     """Return the filters of this user that list most of the newest messages, and how many."""
-    own = Match.objects.filter(
-        is_due(), filter__owner=user, retracted_at=None, audience__in=people.audiences(user)
-    )
+    own = Match.objects.visible_to(user)
     counts = Counter[int]()
     for batch in batched(msgids[:COMPARED]):
         same = own.filter(msgid__in=batch).order_by().values_list("filter")

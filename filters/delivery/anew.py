@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from filters.authoring.models import Filter
 from filters.delivery.models import Destination
-from filters.inbox.models import Match
+from filters.inbox.models import Match, is_waiting
 from filters.runs.models import Heartbeat, SetAside
 from filters.runs.store import release, schedule
 from filters.site.work import clock_step, set_aside
@@ -23,7 +23,7 @@ def look_at_clock() -> None:
 def _plan_anew() -> None:
     now = wall_clock()
     Destination.objects.filter(holder="", due_at__gt=now).update(due_at=now)
-    waiting = Match.objects.filter(schedule.is_waiting(), sequence=None)
+    waiting = Match.objects.filter(is_waiting(), sequence=None)
     timed = waiting.exclude(shown_at=schedule.HELD).order_by()
     filter_ids = sorted(timed.values_list("filter", flat=True).distinct())
     _, failures = isolate(_replan, filter_ids)

@@ -21,7 +21,7 @@ from filters.delivery.batches import delivered
 from filters.delivery.excerpts import excerpts_of
 from filters.delivery.models import Feed
 from filters.delivery.ways.composing import Matches, composed, left_out_words
-from filters.inbox.models import Match, Mute
+from filters.inbox.models import Match, MatchQuerySet, Mute
 from filters.people import people
 from filters.people.models import User
 from filters.runs.models import SetAside
@@ -172,11 +172,9 @@ def title_of(feed: Feed) -> str:
     return f"Tapestry: {feed.filter.display_name if feed.filter else 'all filters'}"
 
 
-def _released(feed: Feed, audiences: Collection[str]) -> QuerySet[Match]:
+def _released(feed: Feed, audiences: Collection[str]) -> MatchQuerySet:
     """Return the matches of a feed that were released, are in a list still, and are visible."""
-    released = Match.objects.filter(
-        sequence__isnull=False, retracted_at=None, card__isnull=False, audience__in=audiences
-    )
+    released = Match.objects.released_for(audiences)
     if feed.filter_id is not None:
         return released.filter(filter=feed.filter_id)
     return released.filter(filter__owner=feed.owner)
@@ -184,5 +182,4 @@ def _released(feed: Feed, audiences: Collection[str]) -> QuerySet[Match]:
 
 def _shown(feed: Feed, audiences: Collection[str]) -> QuerySet[Match]:
     """Return the matches of a feed without those of muted threads."""
-    muted = Mute.objects.filter(owner=feed.owner).values("root")
-    return _released(feed, audiences).exclude(card__root__in=muted)
+    return _released(feed, audiences).unmuted(feed.owner)

@@ -18,7 +18,7 @@ from filters.delivery.mail.addresses import is_usable
 from filters.delivery.models import Delivery, Destination
 from filters.delivery.ways.preview import Preview
 from filters.delivery.ways.table import WAYS
-from filters.inbox.models import Match, Mute
+from filters.inbox.models import Match
 from filters.people import people
 from filters.runs.models import SetAside
 from filters.site.work import set_aside
@@ -48,9 +48,7 @@ def sample(destination: Destination, key: str) -> Batch:
     """Return the newest released matches of a destination's filters, as its owner sees them."""
     owner = destination.owner
     audiences = people.audiences(owner)
-    stored = Match.objects.filter(
-        sequence__isnull=False, retracted_at=None, card__isnull=False, audience__in=audiences
-    ).exclude(card__root__in=Mute.objects.filter(owner=owner).values("root"))
+    stored = Match.objects.released_for(audiences).unmuted(owner)
     if destination.all_filters:
         stored = stored.filter(filter__owner=owner)
     else:

@@ -21,7 +21,6 @@ from django.db.models import (
     Min,
     OuterRef,
     Q,
-    QuerySet,
     Subquery,
     Sum,
     TextField,
@@ -31,12 +30,18 @@ from django.db.models import (
 from django.db.models.functions import Lower
 
 from filters.authoring.models import Filter
-from filters.inbox.models import Match, MessageState, Mute, TriageStep
+from filters.inbox.models import (
+    Match,
+    MatchQuerySet,
+    MessageState,
+    Mute,
+    TriageStep,
+    is_due,
+    is_waiting,
+)
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store import shared_window
-from filters.runs.store.message_states import is_hidden_from, muted_roots
-from filters.runs.store.schedule import is_due, is_waiting
 from filters.site.work.opaque_keys import keyed_digest
 from tapestry.core.clock import wall_clock
 
@@ -155,11 +160,11 @@ def _last(name: str) -> Subquery:
 
 def unread_of(user: User) -> int:
     """Return how many messages of a person's inbox are unread; no other is counted."""
-    unread = _of_inbox(user, _shown(user, _own(user).filter(read_at=None)))
+    unread = _shown(user, _own(user).filter(read_at=None)).unmuted(user)
     return unread.aggregate(unread=Count("card", distinct=True))["unread"] or 0
 
 
-def _own(user: User) -> QuerySet[Match]:
+def _own(user: User) -> MatchQuerySet:
     """Return the matches of a person, in their lists or not, that they may see."""
     return Match.objects.filter(
         filter__in=Filter.objects.filter(owner=user).order_by().values("pk"),
@@ -168,12 +173,8 @@ def _own(user: User) -> QuerySet[Match]:
     ).order_by()
 
 
-def _shown(user: User, matches: QuerySet[Match]) -> QuerySet[Match]:
-    return matches.filter(is_due(), retracted_at=None).exclude(is_hidden_from(user))
-
-
-def _of_inbox(user: User, shown: QuerySet[Match]) -> QuerySet[Match]:
-    return shown.exclude(card__root__in=muted_roots(user))
+def _shown(user: User, matches: MatchQuerySet) -> MatchQuerySet:
+    return matches.filter(is_due(), retracted_at=None).listed(user)
 
 
 def _count(user: User, mark: str) -> Sidebar:
@@ -192,7 +193,7 @@ def _count(user: User, mark: str) -> Sidebar:
         groups = matches.values("filter").annotate(**values)
         for filter_id, *numbers in groups.values_list("filter", *values):
             parts.setdefault(filter_id, {}).update(zip(values, numbers, strict=True))
-    inbox = _of_inbox(user, shown).aggregate(
+    inbox = shown.unmuted(user).aggregate(
         total=Count("card", distinct=True),
         unread=Count("card", distinct=True, filter=Q(read_at=None)),
     )

@@ -9,7 +9,7 @@ from filters.authoring.models import Filter
 from filters.inbox.appraisal.order import ByImportance, is_ready
 from filters.inbox.appraisal.upkeep import why_not
 from filters.inbox.lists import listing
-from filters.inbox.models import AppraiserRule
+from filters.inbox.models import AppraiserRule, Match
 from filters.people.models import User
 
 
@@ -39,7 +39,7 @@ def order_of(user: User, *, by_importance: bool) -> Order:
 
 def ordered(user: User, filter_: Filter | None, count: int) -> ByImportance:
     """Return the cards of a list, of which the length is ``count``, by importance."""
-    cards, matches = listing.cards(user, filter_), listing.listed(user, filter_)
+    cards, matches = listing.cards(user, filter_), Match.objects.in_list(user, filter_)
     return ByImportance(user, cards, matches, count=count)
 
 

@@ -16,9 +16,8 @@ from django.db.models import QuerySet
 
 from filters.authoring.models import Filter
 from filters.inbox.lists import listing
-from filters.inbox.models import Card
+from filters.inbox.models import Card, Match, returned
 from filters.people.models import User
-from filters.runs.store.message_states import returned
 from filters.site.work.batching import KEYS, in_batches
 from tapestry.core.clock import to_datetime, to_instant, wall_clock
 
@@ -82,7 +81,7 @@ def newest(
 
     None if they are not in a window of the newest days that has few messages, with what came back.
     """
-    matches = listing.listed(user, filter_).order_by()
+    matches = Match.objects.in_list(user, filter_).order_by()
     zone = user.zone
     today = to_datetime(wall_clock()).astimezone(zone).date()
     keys: set[int] = set()

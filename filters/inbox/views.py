@@ -16,6 +16,7 @@ from filters.delivery.models import Feed
 from filters.inbox import counts, importance
 from filters.inbox.first_steps import first_steps
 from filters.inbox.lists import listing
+from filters.inbox.models import Match
 from filters.inbox.pages import page_of
 from filters.people.requests import PersonRequest, wants_fragment
 from filters.reading import reading
@@ -80,7 +81,7 @@ def inbox(
     if filter_ is not None and not retracted:
         context["progress"] = listing.progress(request.user, filter_)
     if filter_ is not None and filter_.is_live and not retracted:
-        left = listing.visible(request.user, retracted=True).filter(filter=filter_)
+        left = Match.objects.visible_to(request.user, retracted=True).filter(filter=filter_)
         context["left"] = left.count()
     if filter_ is not None and not is_fragment:
         context["not_shown"] = release.why_not(filter_)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from filters.inbox.lists import listing
+from filters.inbox.models import Match
 from filters.people.models import User
 from tapestry.tables.read.messages import Card
 from tapestry.tables.read.thread import ThreadEntry
@@ -52,7 +52,7 @@ def conversation(
     first = 0 if shows_all else max(0, at - NEAREST_BEFORE)
     last = len(thread) if shows_all else min(len(thread), at + 1 + NEAREST_AFTER)
     shown = [entry.card.msgid for entry in thread[first:last]]
-    unread = listing.visible(user).filter(msgid__in=shown, read_at=None)
+    unread = Match.objects.visible_to(user).filter(msgid__in=shown, read_at=None)
     unread_ids = set(unread.values_list("msgid", flat=True))
     folded = [Folded(entry, entry.card.msgid in unread_ids) for entry in thread[first:last]]
     return Conversation(

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from filters.inbox.lists import listing
 from filters.inbox.lists.sentences import sentences
 from filters.inbox.models import Card as StoredCard
 from filters.inbox.models import Match
@@ -17,7 +16,7 @@ from filters.reading.conversation import Conversation, conversation
 from filters.reading.letters import letter_of, standing_mark
 from filters.reading.origin import Origin, origin_of
 from filters.reading.rendering.letter import Letter
-from filters.runs.store import message_states
+from filters.reading.state import ReadingState, reading_state
 from filters.site.work import services
 from tapestry.core.annotations import AnnotationSummary, may_be_public, standing, summarize
 from tapestry.core.message import Annotation, Message
@@ -132,20 +131,21 @@ class Reading:
         """The reader's matches, present and retracted, with their evidence in words."""
         return tuple(
             (match, sentences(match.evidence_rows, self._audiences))
-            for matches in (listing.visible(self.user), listing.visible(self.user, retracted=True))
-            for match in matches.filter(msgid=self.message.msgid)
+            for retracted in (False, True)
+            for match in Match.objects.visible_to(self.user, retracted=retracted)
+            .filter(msgid=self.message.msgid)
             .select_related("filter")
             .order_by("filter__name")
         )
 
     @cached_property
-    def state(self) -> message_states.ReadingState:
+    def state(self) -> ReadingState:
         """What the reader did with it: this copy is muted, or any if this was never in a list."""
         msgid, own = self.message.msgid, self.message.audience
-        is_listed = listing.visible(self.user).filter(msgid=msgid).exists()
+        is_listed = Match.objects.visible_to(self.user).filter(msgid=msgid).exists()
         has_card = StoredCard.objects.filter(msgid=msgid, audience=own).exists()
         audiences = (own,) if has_card else self._audiences
-        return message_states.reading_state(self.user, msgid, audiences, is_listed=is_listed)
+        return reading_state(self.user, msgid, audiences, is_listed=is_listed)
 
     @cached_property
     def _audiences(self) -> tuple[str, ...]:

@@ -19,8 +19,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import F, Q
 
-from filters.inbox.models import Match
-from filters.runs.store.schedule import is_due
+from filters.inbox.models import Match, is_due
 from tests.support.delivered_people import People, Servers
 from tests.support.deliveries_received import servable
 from tests.support.delivery_workers import OF_BEAT, STEPS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
-from filters.inbox.lists import listing
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs import rounds
@@ -45,7 +44,7 @@ def run(*names: str) -> None:
 
 def listed(user: User, *, gone: bool = False) -> set[str]:
     """Return what a user's list holds, or what has left it, by the names of the messages."""
-    found = listing.visible(user, retracted=gone).values_list("msgid", flat=True)
+    found = Match.objects.visible_to(user, retracted=gone).values_list("msgid", flat=True)
     return {msgid.partition("@")[0] for msgid in found}
 
 

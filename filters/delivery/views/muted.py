@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
 from filters.inbox.models import Card, Mute
-from filters.people import people
 from filters.people.models import User
 from filters.people.requests import PersonRequest
 
@@ -29,9 +28,7 @@ class MutedThread:
 def muted_threads(owner: User) -> list[MutedThread]:
     """Return the threads that a person has muted, the newest first."""
     mutes = list(Mute.objects.filter(owner=owner).order_by("-pk")[:SHOWN])
-    cards = Card.objects.filter(
-        root__in=[mute.root for mute in mutes], audience__in=people.audiences(owner)
-    )
+    cards = Card.objects.visible_to(owner).filter(root__in=[mute.root for mute in mutes])
     subjects: dict[str, str] = {}
     for root, subject in cards.order_by("ts").values_list("root", "subject"):
         subjects[root] = subjects.get(root) or subject

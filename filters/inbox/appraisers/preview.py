@@ -9,7 +9,6 @@ from django.db.models import QuerySet
 from filters.inbox.appraisal.rules import Rule
 from filters.inbox.appraisal.scores import Importance, importance
 from filters.inbox.appraisal.upkeep import counts_of
-from filters.inbox.lists import listing
 from filters.inbox.models import Card, Match
 from filters.people import people
 from filters.people.models import User
@@ -45,5 +44,5 @@ def todays_first(user: User, rules: tuple[Rule, ...]) -> list[Line]:
 
 
 def _of_today(user: User, now: int) -> QuerySet[Match]:
-    new = listing.visible(user).filter(matched_at__gt=now - DAY)
+    new = Match.objects.visible_to(user).filter(matched_at__gt=now - DAY)
     return new.select_related("card").order_by("-matched_at", "-pk")

@@ -31,12 +31,20 @@ from filters.authoring.models import Filter
 from filters.inbox.lists.cards import cards_aside
 from filters.inbox.lists.days import local_day, sql_day
 from filters.inbox.lists.sentences import sentences
-from filters.inbox.models import Card, Match, MessageState
+from filters.inbox.models import (
+    Card,
+    Match,
+    MessageState,
+    is_seen_in,
+    is_visible_to,
+    is_waiting,
+    muted_roots,
+    returned,
+)
 from filters.people import people
 from filters.people.models import User
 from filters.people.source_names import import_words
-from filters.runs.store.message_states import is_hidden_from, muted_roots, returned, states
-from filters.runs.store.schedule import is_due, is_waiting, plan_held
+from filters.runs.store.schedule import plan_held
 from filters.site.work import services
 from filters.site.work.batching import KEYS, in_batches
 from tapestry.core.clock import BEGINNING, wall_clock
@@ -80,19 +88,6 @@ class Row:
     returned_at: int | None
 
 
-def visible(user: User, *, retracted: bool = False) -> QuerySet[Match]:
-    """Return the matches that a user may see, and whose time to be shown has come."""
-    return Match.objects.filter(_seen_by(user, "", retracted=retracted))
-
-
-def listed(user: User, filter_: Filter | None = None) -> QuerySet[Match]:
-    """Return the matches in the list of a filter of this user, or in their inbox."""
-    matches = visible(user).exclude(is_hidden_from(user))
-    if filter_ is not None:
-        return matches.filter(filter=filter_)
-    return matches.exclude(card__root__in=muted_roots(user))
-
-
 def cards(
     user: User,
     filter_: Filter | None = None,
@@ -107,14 +102,14 @@ def cards(
     snoozed stands where it came back.  ``retracted``: those that were there and have left, by the
     day they left.  ``muted``: those of muted threads, which are not in the inbox.
     """
-    seen = _seen_by(user, "matches__", retracted=retracted)
+    seen = is_visible_to(user, "matches__", retracted=retracted)
     if filter_ is not None:
         seen &= Q(matches__filter=filter_)
     moved_at: Any = Max("matches__retracted_at" if retracted else "matches__matched_at")
     found = Card.objects.filter(seen)
     rank: Any = F("received")
     if not retracted:
-        found = found.exclude(is_hidden_from(user))
+        found = found.listed(user)
         back = returned(user)
         if back.exists():
             at = back.filter(msgid=OuterRef("msgid")).values("snoozed_until")[:1]
@@ -122,12 +117,13 @@ def cards(
             found = found.annotate(back_at=Case(is_back, default=Value(BEGINNING)))
             moved_at = Greatest(moved_at, F("back_at"))
             rank = Greatest(rank, F("back_at"))
+    shown: QuerySet[Card] = found
     if muted:
-        found = _of_muted_threads(user, found)
+        shown = _of_muted_threads(user, found)
     elif filter_ is None:
-        found = found.exclude(root__in=muted_roots(user))
+        shown = found.unmuted(user)
     return (
-        found.annotate(moved_at=moved_at)
+        shown.annotate(moved_at=moved_at)
         .annotate(day=sql_day("moved_at", user.zone))
         .annotate(block=_block())
         .annotate(rank=rank)
@@ -141,7 +137,7 @@ def keys(user: User, filter_: Filter | None = None) -> QuerySet[Match, int]:
     This reads less of each card than ``cards``, of which all columns are grouped.
     """
     return (
-        listed(user, filter_)
+        Match.objects.in_list(user, filter_)
         .order_by()
         .values("card")
         .annotate(
@@ -225,14 +221,15 @@ def rows_of(
     """
     audiences, zone = people.audiences(user), user.zone
     by_card: dict[int, list[Match]] = defaultdict(list)
-    matches = visible(user, retracted=retracted).filter(card__in=page).select_related("filter")
+    visible = Match.objects.visible_to(user, retracted=retracted)
+    matches = visible.filter(card__in=page).select_related("filter")
     if filter_ is not None:
         matches = matches.filter(filter=filter_)
     for match in matches.order_by("filter__name"):
         by_card[match.card_id or 0].append(match)
     msgids = [card.msgid for card in page]
     shared = same_message_id(services.tables(), msgids, audiences)
-    known, now = states(user, msgids), wall_clock()
+    known, now = MessageState.objects.of_messages(user, msgids), wall_clock()
     roots = muted_roots(user).filter(root__in={card.root for card in page})
     muted = set(roots.values_list("root", flat=True))
     return [
@@ -272,7 +269,7 @@ class Progress:
 def progress(user: User, filter_: Filter) -> Progress:
     """Return what is known of a filter of this user; its watermark is the one shown."""
     audiences = people.audiences(user)
-    waiting = _kept(audiences, "") & is_waiting("")
+    waiting = is_seen_in(audiences) & is_waiting()
     stored = Match.objects.filter(filter=filter_, audience__in=audiences, retracted_at=None)
     counts = stored.aggregate(
         unlisted=Count("pk", filter=Q(card=None)),
@@ -298,7 +295,7 @@ def mark_read(user: User, msgid: str) -> bool:
 
     One that is snoozed stays unread: it comes back so.
     """
-    state = states(user, [msgid]).get(msgid)
+    state = MessageState.objects.of_messages(user, [msgid]).get(msgid)
     if state is not None and (state.snoozed_until or BEGINNING) > wall_clock():
         return False
     unread = Match.objects.filter(filter__owner=user, msgid=msgid, read_at=None)
@@ -307,22 +304,6 @@ def mark_read(user: User, msgid: str) -> bool:
         unread.update(read_at=wall_clock())
         plan_held(filter_ids)
     return bool(filter_ids)
-
-
-def _seen_by(user: User, path: str, *, retracted: bool) -> Q:
-    kept = _kept(people.audiences(user), path, retracted=retracted)
-    return Q(**{f"{path}filter__owner": user}) & kept & is_due(path)
-
-
-def _kept(audiences: Sequence[str], path: str, *, retracted: bool = False) -> Q:
-    """Return that a match is listed for these audiences as soon as its time has come."""
-    return Q(
-        **{
-            f"{path}card__isnull": False,
-            f"{path}audience__in": audiences,
-            f"{path}retracted_at__isnull": not retracted,
-        }
-    )
 
 
 def _row(

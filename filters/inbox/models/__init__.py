@@ -18,6 +18,17 @@ from filters.inbox.models.triage import (
     TriageStep,
     TriageStepPart,
 )
+from filters.inbox.models.visibility import (
+    MatchQuerySet,
+    is_due,
+    is_hidden_from,
+    is_hidden_from_owner,
+    is_seen_in,
+    is_visible_to,
+    is_waiting,
+    muted_roots,
+    returned,
+)
 
 __all__ = [
     "HEAVIEST",
@@ -27,10 +38,19 @@ __all__ = [
     "AppraiserRule",
     "Card",
     "Match",
+    "MatchQuerySet",
     "MessageState",
     "Mute",
     "Selection",
     "SelectionPart",
     "TriageStep",
     "TriageStepPart",
+    "is_due",
+    "is_hidden_from",
+    "is_hidden_from_owner",
+    "is_seen_in",
+    "is_visible_to",
+    "is_waiting",
+    "muted_roots",
+    "returned",
 ]

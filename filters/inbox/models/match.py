@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 
 from filters.authoring.models import Filter
+from filters.inbox.models.visibility import CardQuerySet, MatchQuerySet
 from tapestry.deliver.timing.schedule import HELD
 
 
@@ -30,6 +31,8 @@ class Card(models.Model):
     subject = models.TextField(default="", blank=True)
     imported = models.TextField(default="", blank=True)
     root = models.TextField(default="", blank=True)
+
+    objects = CardQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["msgid", "audience"], name="card_once")]
@@ -70,6 +73,8 @@ class Match(models.Model):
     retracted_at = models.BigIntegerField(null=True, blank=True)
     sequence = models.BigIntegerField(null=True, blank=True)
     left = models.JSONField(default=dict, blank=True)
+
+    objects = MatchQuerySet.as_manager()
 
     class Meta:
         verbose_name_plural = "matches"

@@ -7,6 +7,7 @@ Instants are microseconds (tapestry.core.clock).
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 
 from django.db import models
 from django.db.models import Q
@@ -32,6 +33,14 @@ class Mute(models.Model):
         return self.root
 
 
+class MessageStateQuerySet(models.QuerySet["MessageState"]):
+    """States of messages."""
+
+    def of_messages(self, user: User, msgids: Collection[str]) -> dict[str, MessageState]:
+        """Return what a person did with messages, of which they did anything, by msgid."""
+        return {state.msgid: state for state in self.filter(owner=user, msgid__in=msgids)}
+
+
 class MessageState(models.Model):
     """What a person did with a message: each instant is null unless it is done, starred, snoozed.
 
@@ -46,6 +55,8 @@ class MessageState(models.Model):
     starred_at = models.BigIntegerField(null=True, blank=True)
     snoozed_until = models.BigIntegerField(null=True, blank=True)
     changed_at = models.BigIntegerField()
+
+    objects = MessageStateQuerySet.as_manager()
 
     class Meta:
         constraints = [

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
+from filters.inbox.models import MessageState
 from filters.inbox.search.highlights import Highlights, highlight
 from filters.people import people
 from filters.people.models import User
-from filters.runs.store.message_states import states
 from filters.site.work import services
 from tapestry.core.schema import MESSAGES
 from tapestry.deliver.one_line import one_line
@@ -56,7 +56,8 @@ def lines(user: User, msgids: Sequence[str], marked: Highlights) -> list[Line]:
     visible = narrowest_by_msgid(rows)
     shared = same_message_id(tables, list(visible), audiences)
     unmarked = [msgid for msgid, row in visible.items() if not _shows_word(row["subject"], marked)]
-    starred = {msgid for msgid, state in states(user, list(visible)).items() if state.starred_at}
+    states = MessageState.objects.of_messages(user, visible)
+    starred = {msgid for msgid, state in states.items() if state.starred_at}
     excerpts = _excerpts(tables, unmarked, audiences, marked.get("body"))
     return [
         _line(

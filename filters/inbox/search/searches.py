@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from filters.authoring.models import Filter
-from filters.inbox.lists import listing
+from filters.inbox.models import Match
 from filters.people import people
 from filters.people.models import User
 from filters.site.work.answers import Answer, Answers
@@ -41,5 +41,5 @@ def found_of(answer: Answer | None, user: User) -> Found | None:
 
 def listed(user: User, filter_: Filter) -> set[str]:
     """Return the messages in the list of a filter of this user."""
-    matches = listing.visible(user).filter(filter=filter_)
+    matches = Match.objects.visible_to(user).filter(filter=filter_)
     return set(matches.values_list("msgid", flat=True))

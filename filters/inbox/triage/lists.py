@@ -22,7 +22,6 @@ from django.db.models.functions import Coalesce
 from filters.authoring.models import Filter
 from filters.inbox.lists import listing
 from filters.inbox.models import Card, MessageState, Selection, SelectionPart
-from filters.people import people
 from filters.people.models import User
 from filters.site.work.batching import BATCH_SIZE, batched
 from tapestry.core.clock import DAY, wall_clock
@@ -100,7 +99,7 @@ def seen_states(user: User) -> QuerySet[MessageState]:
     ``card_key`` is that of the copy that stands for the message: the one that they saw if they
     still may, else the narrowest.
     """
-    copies = Card.objects.filter(msgid=OuterRef("msgid"), audience__in=people.audiences(user))
+    copies = Card.objects.visible_to(user).filter(msgid=OuterRef("msgid"))
     width = Case(
         When(audience__startswith="user:", then=Value(0)),
         When(audience__startswith="group:", then=Value(1)),

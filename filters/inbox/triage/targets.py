@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from django.http import Http404, QueryDict
 
 from filters.authoring.models import Filter
-from filters.inbox.lists import listing
 from filters.inbox.lists.cards import CopyKey, ensure_cards
 from filters.inbox.models import Card, Match, Selection
 from filters.inbox.triage import lists
@@ -112,7 +111,7 @@ def in_no_list(count: int) -> TapestryError:
 
 def unread_targets(user: User, filter_: Filter | None) -> list[Target]:
     """Return what is unread in the list of a filter, or in the inbox."""
-    unread = listing.listed(user, filter_).filter(read_at=None).order_by()
+    unread = Match.objects.in_list(user, filter_).filter(read_at=None).order_by()
     rows = unread.values_list("msgid", "audience", "card__root").distinct()
     return [Target(*row) for row in rows]
 
@@ -136,7 +135,7 @@ def _with_state(user: User, msgids: Sequence[str]) -> dict[str, Target]:
 
 def _with_cards(user: User, msgids: Sequence[str]) -> dict[CopyKey, Target]:
     """Return the copies of messages that a person may see, of those that have cards."""
-    cards = Card.objects.filter(msgid__in=msgids, audience__in=people.audiences(user))
+    cards = Card.objects.visible_to(user).filter(msgid__in=msgids)
     targets = (Target(*row) for row in cards.values_list("msgid", "audience", "root"))
     return {CopyKey(target.msgid, target.audience): target for target in targets}
 

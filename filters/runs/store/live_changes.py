@@ -16,8 +16,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from filters.authoring.models import Filter
-from filters.inbox.models import Match
-from filters.runs.store.schedule import is_waiting
+from filters.inbox.models import Match, is_waiting
 from filters.site.work.batching import BATCH_SIZE, batched
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, DueFilter

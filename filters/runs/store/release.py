@@ -19,10 +19,9 @@ from django.db.models.functions import Coalesce
 
 from filters.authoring.models import Filter
 from filters.delivery.models import Destination
-from filters.inbox.models import Match
+from filters.inbox.models import Match, is_due
 from filters.runs.models import ReleaseCounter, SetAside
 from filters.runs.store import schedule
-from filters.runs.store.schedule import is_due
 from filters.site.work import services, set_aside
 from filters.site.work.batching import in_batches
 from filters.site.work.bulk import update_rows

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
-from django.db.models import CharField, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import CharField, Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Cast
 from django.db.models.signals import post_save, pre_save
 from django.utils import timezone
@@ -25,9 +25,9 @@ from django.utils import timezone
 from filters.authoring.models import Filter
 from filters.delivery.models import Destination
 from filters.inbox.models import Match as StoredMatch
+from filters.inbox.models import is_due, is_hidden_from_owner, is_waiting
 from filters.people.models import User
 from filters.runs.models import SetAside, SharedWindow
-from filters.runs.store.message_states import hidden_match
 from filters.site.work.batching import by_key, in_batches
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, Match
@@ -39,8 +39,6 @@ __all__ = [
     "HELD",
     "connect_signals",
     "holding",
-    "is_due",
-    "is_waiting",
     "plan_all_of",
     "plan_held",
     "replan",
@@ -69,19 +67,6 @@ class Choices(NamedTuple):
         timeliness = parse_timeliness(self.timeliness or self.default)
         rules = Rules(self.quiet_from, self.quiet_to, self.holiday_until)
         return plan(timeliness, rules, stored_at, ZoneInfo(self.time_zone))
-
-
-def is_due(path: str = "") -> Q:
-    """Return the condition that a match, by this path of relations, is shown now."""
-    # What is shown at once is, though the clock may have been set back since.
-    at_once = Q(**{f"{path}shown_at__lte": F(f"{path}stored_at")})
-    return at_once | Q(**{f"{path}shown_at__lte": wall_clock()})
-
-
-def is_waiting(path: str = "") -> Q:
-    """Return the condition that a match, by this path of relations, is shown later or held."""
-    later = Q(**{f"{path}shown_at__gt": F(f"{path}stored_at")})
-    return later & Q(**{f"{path}shown_at__gt": wall_clock()})
 
 
 def when_shown(found: Iterable[Match | Change], stored_at: int) -> dict[int, int]:
@@ -174,7 +159,9 @@ def _with_unread(filter_ids: Iterable[int]) -> set[int]:
 
 
 def _has_unread() -> Exists:
-    unread = StoredMatch.objects.filter(is_due(), ~hidden_match(), read_at=None, retracted_at=None)
+    unread = StoredMatch.objects.filter(
+        is_due(), ~is_hidden_from_owner(), read_at=None, retracted_at=None
+    )
     return Exists(unread.filter(_is_listed_or_will_be(), filter=OuterRef("pk")))
 
 

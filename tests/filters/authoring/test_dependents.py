@@ -11,7 +11,6 @@ from django.db import transaction
 
 from filters.authoring import ahead, lifecycle
 from filters.authoring.models import Filter, PendingWindow
-from filters.inbox.lists import listing
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs import rounds
@@ -38,7 +37,7 @@ def arrive(mail: Tables, subject: str) -> str:
 
 
 def matched(user: User, name: str) -> set[str]:
-    matches = listing.visible(user).filter(filter__name=name)
+    matches = Match.objects.visible_to(user).filter(filter__name=name)
     return set(matches.values_list("msgid", flat=True))
 
 

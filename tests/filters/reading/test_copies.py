@@ -15,9 +15,9 @@ from filters.people import people
 from filters.people.models import User
 from filters.reading.annotations.outbox import append_outbox
 from filters.reading.models import OutboxAnnotation
+from filters.reading.state import reading_state
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock
-from filters.runs.store.message_states import reading_state
 from filters.sources.models import Source
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables

@@ -35,7 +35,9 @@ VOTED = "EXISTS (a IN annotations: a.msgid = m.msgid AND a.kind = 'vote' AND a.o
 
 
 def found(user: User) -> list[tuple[str, str]]:
-    return list(listing.visible(user).order_by("msgid").values_list("filter__name", "msgid"))
+    return list(
+        Match.objects.visible_to(user).order_by("msgid").values_list("filter__name", "msgid")
+    )
 
 
 def why(user: User) -> dict[str, str]:

@@ -11,7 +11,6 @@ from django.test import Client
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
 from filters.authoring.sharing.following import followed_by
-from filters.inbox.lists import listing
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs import rounds
@@ -75,7 +74,7 @@ def test_who_follows_finds_what_they_themselves_may_see(
     rounds.run_round()
     found = set(Match.objects.filter(filter=own).values_list("msgid", flat=True))
     assert found == {"plan@example.org", "reply@example.org"}
-    assert listing.visible(alice).count() == 4
+    assert Match.objects.visible_to(alice).count() == 4
     page = page_of(client)
     assert "following" in page and "used by one person" in page and "Unfollow" in page
     assert f"alice’s {name} finds: about plan or parc" in page_of(client, f"/in/{name}/")
@@ -137,7 +136,7 @@ def test_followers_are_told_when_it_is_gone_and_keep_what_they_found(
     page = page_of(client, "/in/plans/")
     assert "alice has deleted plans, or no longer shares it." in page
     assert "secrets" not in page
-    assert listing.visible(carol).count() == 2
+    assert Match.objects.visible_to(carol).count() == 2
 
 
 def test_its_owner_learns_who_uses_it_before_anything_is_done(

@@ -77,7 +77,7 @@ def many(owner: User, number: int = 120) -> list[Filter]:
 def judged(user: User, filter_: Filter | None, unread: int, votes: dict[str, int]) -> list[int]:
     """Return the order by its definition."""
     context = Context("alice", ("alice@example.org",))
-    matches = listing.visible(user)
+    matches = Match.objects.visible_to(user)
     if filter_ is not None:
         matches = matches.filter(filter=filter_)
     new = set(matches.filter(read_at=None).values_list("card", flat=True))
@@ -133,7 +133,7 @@ def test_the_order_is_that_of_its_definition(
     for card in Card.objects.filter(msgid__in=votes):
         votes[card.msgid] -= 5 * card.sender.startswith("p1") - 2 * (card.subject == "odd")
     for filter_ in (None, *filters):
-        matches = listing.visible(alice)
+        matches = Match.objects.visible_to(alice)
         if filter_ is not None:
             matches = matches.filter(filter=filter_)
         ordered = ByImportance(alice, listing.cards(alice, filter_), matches, NOW)
@@ -246,7 +246,7 @@ class TestUpkeep:
         upkeep.appraise(mail)
         arrive(mail, "new")
         rounds.run_round()
-        ordered = ByImportance(bob, listing.cards(bob), listing.visible(bob))
+        ordered = ByImportance(bob, listing.cards(bob), Match.objects.visible_to(bob))
         assert len(ordered[:50]) == listing.cards(bob).count() == 4
         assert ordered[:50][-1].msgid == "plan@example.org"
 

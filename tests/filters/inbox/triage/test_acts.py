@@ -103,7 +103,7 @@ def test_what_is_snoozed_comes_back_by_the_clock_unread_and_on_top(
     client.get("/snoozed/", {"open": "a"})
     assert "a" in unread(alice), "reading it meanwhile does not read what comes back"
     for module in (
-        "filters.runs.store.message_states",
+        "filters.inbox.models.visibility",
         "filters.inbox.lists.listing",
         "filters.inbox.counts",
     ):

@@ -268,7 +268,9 @@ def test_after_every_run_the_list_is_what_the_filter_answers(
                 question = Question(text, context(user), audiences(user), until)
                 answer = ask(services.engine_on, tables, question)
                 shown = (
-                    listing.visible(user).filter(filter=installed).values_list("msgid", flat=True)
+                    Match.objects.visible_to(user)
+                    .filter(filter=installed)
+                    .values_list("msgid", flat=True)
                 )
                 assert sorted(shown) == sorted(card.msgid for card in answer.cards), text
 

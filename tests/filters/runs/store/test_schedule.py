@@ -350,7 +350,9 @@ def test_whatever_happens_each_match_is_shown_once_and_when_it_may_be(
     stored: set[str] = set()
 
     def look(**which: Any) -> set[str]:
-        return set(listing.visible(bob).filter(**which).values_list("msgid", flat=True))
+        return set(
+            StoredMatch.objects.visible_to(bob).filter(**which).values_list("msgid", flat=True)
+        )
 
     for number in range(100):
         step = chance.choice(

@@ -10,7 +10,6 @@ from django.test import Client
 
 from filters.authoring.models import Filter
 from filters.inbox.appraisal.upkeep import appraise
-from filters.inbox.lists import listing
 from filters.inbox.models import AppraiserRule, Match
 from filters.people.models import User
 from filters.runs import rounds
@@ -32,7 +31,7 @@ pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.django_db]
 
 def counts() -> dict[str, int]:
     return {
-        filter_.name: listing.visible(filter_.owner).filter(filter=filter_).count()
+        filter_.name: Match.objects.visible_to(filter_.owner).filter(filter=filter_).count()
         for filter_ in Filter.objects.select_related("owner")
     }
 
@@ -68,7 +67,7 @@ def test_every_filter_is_there_and_the_mail_is_as_old_as_it_says(data: Path) -> 
     found = counts()
     assert found["unanswered"] > 30, "what is two weeks old has been here for two weeks"
     assert held("top-ten") == top_ten(round_.until)
-    old = listing.visible(Filter.objects.get(name="unanswered").owner)
+    old = Match.objects.visible_to(Filter.objects.get(name="unanswered").owner)
     assert old.filter(filter__name="unanswered", matched_at__lt=wall_clock() - WEEK).exists()
 
 

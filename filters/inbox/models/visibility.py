@@ -1,0 +1,130 @@
+"""Which messages a person may see, and which of them are in their lists: decided here alone.
+
+    Match.objects.visible_to(user) ─ .listed(user) ─ .unmuted(user) ─> the inbox
+          of copies for them,         neither done     of no muted
+          whose time has come         nor snoozed      thread
+
+Whether a message is snoozed, or still to be shown, is asked of the clock when a list is shown: no
+task brings it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any, Self
+
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from filters.authoring.models import Filter
+from filters.inbox.models.triage import MessageState, Mute
+from filters.people import people
+from filters.people.models import User
+from tapestry.core.clock import wall_clock
+
+if TYPE_CHECKING:
+    from filters.inbox.models.match import Card, Match  # noqa: F401
+
+
+def is_due(path: str = "") -> Q:
+    """Return the condition that a match, by this path of relations, is shown now."""
+    # What is shown at once is, though the clock may have been set back since.
+    at_once = Q(**{f"{path}shown_at__lte": F(f"{path}stored_at")})
+    return at_once | Q(**{f"{path}shown_at__lte": wall_clock()})
+
+
+def is_waiting(path: str = "") -> Q:
+    """Return the condition that a match, by this path of relations, is shown later or held."""
+    later = Q(**{f"{path}shown_at__gt": F(f"{path}stored_at")})
+    return later & Q(**{f"{path}shown_at__gt": wall_clock()})
+
+
+def is_seen_in(audiences: Collection[str], path: str = "", *, retracted: bool = False) -> Q:
+    """Return the condition that a match is listed for audiences as soon as its time has come.
+
+    ``retracted``: that it was listed, and has left.
+    """
+    return Q(
+        **{
+            f"{path}card__isnull": False,
+            f"{path}audience__in": audiences,
+            f"{path}retracted_at__isnull": not retracted,
+        }
+    )
+
+
+def is_visible_to(user: User, path: str = "", *, retracted: bool = False) -> Q:
+    """Return the condition that a match is of a user, who may see it, and is due."""
+    seen = is_seen_in(people.audiences(user), path, retracted=retracted)
+    return Q(**{f"{path}filter__owner": user}) & seen & is_due(path)
+
+
+def is_hidden() -> Q:
+    """Return the condition that a message, by its state, is in no list now."""
+    return Q(done_at__isnull=False) | Q(snoozed_until__gt=wall_clock())
+
+
+def is_hidden_from(user: User) -> Exists:
+    """Return the condition that a card, or match, is of a message in no list of a person now."""
+    return Exists(MessageState.objects.filter(is_hidden(), owner=user, msgid=OuterRef("msgid")))
+
+
+def is_hidden_from_owner() -> Exists:
+    """Return the condition that the owner of a match's filter does not see its message now."""
+    same = MessageState.objects.filter(owner=OuterRef("filter__owner"), msgid=OuterRef("msgid"))
+    return Exists(same.filter(is_hidden()))
+
+
+def returned(user: User) -> QuerySet[MessageState]:
+    """Return the states of messages that a person had snoozed, and that are back."""
+    return MessageState.objects.filter(
+        owner=user, snoozed_until__lte=wall_clock(), done_at=None
+    ).order_by()
+
+
+def muted_roots(user: User) -> QuerySet[Mute, Any]:
+    """Return the roots of the threads that a person has muted."""
+    return Mute.objects.filter(owner=user).values("root")
+
+
+class CardQuerySet(QuerySet["Card"]):
+    """Cards, each of one copy of a message."""
+
+    def visible_to(self, user: User) -> Self:
+        """Return those of the copies that a user may see."""
+        return self.filter(audience__in=people.audiences(user))
+
+    def listed(self, user: User) -> Self:
+        """Return those neither done nor snoozed."""
+        return self.exclude(is_hidden_from(user))
+
+    def unmuted(self, user: User) -> Self:
+        """Return those of no thread that a person has muted."""
+        return self.exclude(root__in=muted_roots(user))
+
+
+class MatchQuerySet(QuerySet["Match"]):
+    """Matches, of all people unless the query says whose."""
+
+    def visible_to(self, user: User, *, retracted: bool = False) -> Self:
+        """Return those that a user may see, and whose time to be shown has come.
+
+        ``retracted``: those that have left a live filter in place of those that match.
+        """
+        return self.filter(is_visible_to(user, retracted=retracted))
+
+    def listed(self, user: User) -> Self:
+        """Return those of messages neither done nor snoozed."""
+        return self.exclude(is_hidden_from(user))
+
+    def unmuted(self, user: User) -> Self:
+        """Return those of no thread that a person has muted."""
+        return self.exclude(card__root__in=muted_roots(user))
+
+    def in_list(self, user: User, filter_: Filter | None = None) -> Self:
+        """Return those in the list of a filter of this user, or in their inbox."""
+        listed = self.visible_to(user).listed(user)
+        return listed.unmuted(user) if filter_ is None else listed.filter(filter=filter_)
+
+    def released_for(self, audiences: Collection[str]) -> Self:
+        """Return those that were released to readers in these audiences, and match still."""
+        return self.filter(is_seen_in(audiences), sequence__isnull=False)
