@@ -130,7 +130,6 @@ class Delivery(models.Model):
     """
 
     class State(models.TextChoices):
-        SENDING = "sending", "being sent"
         DELIVERED = "delivered", "delivered"
         RETRY = "retry", "to be tried again"
         REFUSED = "refused", "refused"

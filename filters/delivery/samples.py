@@ -1,6 +1,6 @@
 """Samples: what a destination would send of the newest matches, to be seen or to be sent once.
 
-    asked for ─ Delivery "being sent" ─> task on the queue of the way ─ answer ─> Delivery
+    asked for ─ Trial ─> task on the queue of the way ─ sent ─> Delivery with the answer
 
 A sample moves no cursor.  Its key begins with ``sample-``, and it counts as no filter's delivery.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import uuid
+from typing import Any
 
 from django.db import transaction
 
@@ -20,24 +21,24 @@ from filters.delivery.ways.preview import Preview
 from filters.delivery.ways.table import WAYS
 from filters.inbox.models import Match
 from filters.people import people
-from filters.runs.models import SetAside
-from filters.site.work import set_aside
-from tapestry.core.clock import MINUTE, SECOND, wall_clock
+from filters.people.models import User
+from filters.sources.trials import Answer
+from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-from tapestry.deliver.batch import Batch, LaterError, Outcome
+from tapestry.deliver.batch import Batch, LaterError
 
 log = logging.getLogger(__name__)
 
 KEY = "sample-"
+SUBJECT = "sample"
 MOST = 5
 """Matches of a sample."""
 
 EVERY = MINUTE
 """How long after a sample another may be sent to the same destination."""
 
-EXPIRES = 60
-"""Seconds after which a worker no longer takes up a sample."""
+_DELETED = "It was deleted meanwhile."
 
 
 def new_key() -> str:
@@ -69,8 +70,8 @@ def preview(destination: Destination) -> Preview | None:
     return WAYS[destination.kind].preview(destination, batch) if batch.matches else None
 
 
-def request_sample(destination: Destination) -> Delivery:
-    """Store that a sample is to be sent, and return its row.
+def ready(destination: Destination) -> Batch:
+    """Return a sample that may be sent now.
 
     Raise TapestryError if there is nothing to send yet, nowhere to, or one was sent a moment ago.
     """
@@ -79,26 +80,38 @@ def request_sample(destination: Destination) -> Delivery:
             f"Nothing is sent to {destination.address} before you confirm that it is yours.",
             hint="Open the link that we sent there.",
         )
-    batch = _new_sample(destination)
+    batch, now = _new_sample(destination), wall_clock()
     if not batch.matches:
         raise TapestryError(
             "There is nothing to send yet.", hint="Wait until one of its filters finds a message."
         )
-    now = wall_clock()
+    samples = destination.deliveries.filter(key__startswith=KEY)
+    if samples.filter(at__gt=now - EVERY, at__lte=now).exists():
+        raise TapestryError("One was sent within this minute.", hint="Wait a little.")
+    return batch
+
+
+def send(owner: User, question: dict[str, Any]) -> Answer:
+    """Send a sample to a destination of its owner, in the worker, and store what was answered."""
+    rows = Destination.objects.filter(owner=owner, pk=question["destination"])
+    destination = rows.select_related("owner", "address__owner").first()
+    if destination is None:
+        raise TapestryError(_DELETED)
+    batch = ready(destination)
     with transaction.atomic():
-        # Of two requests at one time the second sees what the first has stored.
-        if Destination.objects.select_for_update().filter(pk=destination.pk).first() is None:
-            raise TapestryError("It was deleted meanwhile.")
-        samples = destination.deliveries.filter(key__startswith=KEY)
-        if samples.filter(at__gt=now - EVERY, at__lte=now).exists():
-            raise TapestryError("One was sent within this minute.", hint="Wait a little.")
-        return Delivery.objects.create(
-            destination=destination,
+        if not rows.select_for_update().exists():
+            raise TapestryError(_DELETED)
+        row = destination.deliveries.create(  # until it is answered, it counts as not sent
             key=batch.key,
-            at=now,
-            state=Delivery.State.SENDING,
+            at=wall_clock(),
+            state=Delivery.State.RETRY,
             matches=len(batch.matches),
         )
+    destination.holder = ""  # in memory: a way does not advance the cursor for a sample
+    outcome = sending.send(destination, batch)
+    Delivery.objects.filter(pk=row.pk).update(state=outcome.state, answer=outcome.answer[:1000])
+    event(log, "sample", kind=destination.kind, destination=destination.pk, state=outcome.state)
+    return {"url": destination.get_absolute_url()}
 
 
 def _new_sample(destination: Destination) -> Batch:
@@ -107,40 +120,3 @@ def _new_sample(destination: Destination) -> Batch:
         return sample(destination, new_key())
     except LaterError as error:
         raise TapestryError(str(error)) from error
-
-
-def send_sample(key: int) -> None:
-    """Send the sample of a row, and store what was answered; do nothing if it was sent before."""
-    rows = Delivery.objects.filter(pk=key, state=Delivery.State.SENDING)
-    row = rows.select_related("destination__owner", "destination__address").first()
-    if row is None:
-        return
-    destination = row.destination
-    destination.holder = ""  # in memory: a way does not advance the cursor for a sample
-    count, kind, aside = row.matches, SetAside.Kind.DESTINATION, f"{destination.pk}/sample"
-    try:
-        batch = sample(destination, row.key)
-        count = len(batch.matches)
-        if not batch.matches or not is_usable(destination.address):
-            outcome = Outcome("refused", "Nothing was sent: there is nothing left that may be.")
-        else:
-            outcome = sending.send(destination, batch)
-        set_aside.clear(kind, [aside])
-    except LaterError as error:
-        outcome = Outcome("retry", str(error))
-    except Exception as error:
-        outcome = Outcome("retry", set_aside.record(kind, aside, error, set_aside.ASK_AGAIN).reason)
-    rows.update(state=outcome.state, matches=count, answer=outcome.answer[:1000])
-    event(log, "sample", kind=destination.kind, destination=destination.pk, state=outcome.state)
-
-
-def is_being_sent(delivery: Delivery) -> bool:
-    """Tell whether a delivery is a sample that a worker may still send."""
-    waiting = delivery.key.startswith(KEY) and delivery.state == Delivery.State.SENDING
-    return waiting and not is_overdue(delivery)
-
-
-def is_overdue(delivery: Delivery) -> bool:
-    """Tell whether no worker has taken up a sample in time."""
-    waiting = delivery.state == Delivery.State.SENDING
-    return waiting and delivery.at < wall_clock() - 2 * EXPIRES * SECOND

@@ -46,8 +46,8 @@ def deliver(queue: str) -> None:
 
 @app.task(name="filters.send_sample", ignore_result=True, needs_room=False)
 def send_sample(key: int) -> None:
-    """Send the sample that the owner of a destination has asked for."""
-    samples.send_sample(key)
+    """Send the sample that the owner of a destination waits for on its page."""
+    trials.run(key, samples.send)
 
 
 @app.task(name="filters.try_mailbox", ignore_result=True, needs_room=False)

@@ -189,3 +189,8 @@ class Trial(models.Model):
     def is_search(self) -> bool:
         """Whether a server is looked for, and none that was named is tried."""
         return self.subject.startswith("find:")
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether something is sent, and no server tried alone."""
+        return self.subject.startswith("sample:")

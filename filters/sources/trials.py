@@ -53,9 +53,10 @@ Answer = dict[str, Any]
 """``said``: a sentence; ``url``: the page to go on with; and what that page needs."""
 
 
-def begin(owner: User, subject: str, question: dict[str, Any], task: Task) -> Trial:
+def begin(owner: User, subject: str, question: dict[str, Any], task: Task, **options: Any) -> Trial:
     """Have the worker try something, and return the trial; the same one if it is under way.
 
+    ``options`` are those of the task, such as its ``queue``.
     Raise TapestryError if another is under way, there were many of late, or there is no queue.
     """
     now = wall_clock()
@@ -78,7 +79,9 @@ def begin(owner: User, subject: str, question: dict[str, Any], task: Task) -> Tr
             "Another connection is being tried for you.",
             hint=f"Wait until that ends; it takes at most {LONGEST} seconds.",
         ) from error
-    if not send(task, (trial.pk,), otherwise="a connection is not tried", expires=EXPIRES):
+    if not send(
+        task, (trial.pk,), otherwise="a connection is not tried", expires=EXPIRES, **options
+    ):
         trial.delete()
         raise TapestryError("The queue (Redis) cannot be reached.", hint="Try again soon.")
     trial.refresh_from_db()
@@ -120,6 +123,12 @@ def latest(owner: User, subject: str) -> Trial | None:
     _end_lost(owner)
     recent = Trial.objects.filter(owner=owner, asked_at__gt=wall_clock() - 10 * MINUTE)
     return recent.filter(subject=subject).order_by("-pk").first()
+
+
+def open_one(owner: User, subject: str) -> Trial | None:
+    """Return the last trial of a subject within ten minutes, unless it has gone well."""
+    trial = latest(owner, subject)
+    return trial if trial is not None and (trial.ended_at is None or trial.error) else None
 
 
 def followed(owner: User, key: int) -> Trial | None:

@@ -10,11 +10,12 @@ from django.core import mail
 from playwright.sync_api import Page, expect
 
 from filters.authoring.models import Filter
-from filters.delivery import samples
 from filters.delivery.models import Delivery, Destination
+from filters.delivery.tasks import send_sample
 from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.runs.store.release import release
+from filters.sources import trials
 from tapestry.core.clock import MINUTE, wall_clock
 from tests.support.browsing import open_as
 from tests.support.page_errors import page_errors
@@ -65,7 +66,9 @@ def fits(page: Page) -> bool:
     return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
-def test_a_digest_from_the_first_page_to_its_first_mail(page, live_server, size, pictures):
+def test_a_digest_from_the_first_page_to_its_first_mail(
+    page, live_server, size, pictures, monkeypatch
+):
     page.get_by_role("link", name="Delivery", exact=True).click()
     page.get_by_text("Nothing is sent to you yet").wait_for()
     assert fits(page)
@@ -105,10 +108,12 @@ def test_a_digest_from_the_first_page_to_its_first_mail(page, live_server, size,
     page.go_back()
 
     made = Destination.objects.get()
-    asked = samples.request_sample(made)
+    with monkeypatch.context() as patched:
+        patched.setattr(trials, "send", lambda *_args, **_options: True)
+        asked = trials.begin(made.owner, f"sample:{made.pk}", {"destination": made.pk}, send_sample)
     page.reload()
-    page.get_by_text("being sent").wait_for()
-    samples.send_sample(asked.pk)
+    page.get_by_text("Sending it").wait_for()
+    send_sample(asked.pk)
     page.get_by_text("The mail server took it.").wait_for()  # the page asks by itself
     assert len(mail.outbox) == 2 and mail.outbox[1].to == ["terry@example.org"]
     Delivery.objects.create(

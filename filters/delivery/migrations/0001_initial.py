@@ -84,7 +84,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('key', models.CharField(max_length=100)),
                 ('at', models.BigIntegerField()),
-                ('state', models.CharField(choices=[('sending', 'being sent'), ('delivered', 'delivered'), ('retry', 'to be tried again'), ('refused', 'refused')], max_length=10)),
+                ('state', models.CharField(choices=[('delivered', 'delivered'), ('retry', 'to be tried again'), ('refused', 'refused')], max_length=10)),
                 ('matches', models.IntegerField(default=0)),
                 ('by_filter', models.JSONField(blank=True, default=dict)),
                 ('answer', models.TextField(blank=True, default='')),

@@ -19,10 +19,11 @@ from filters.delivery.models import Delivery, Destination, KeptMail, Subscriptio
 from filters.delivery.status import Status, status_of
 from filters.delivery.views.muted import muted_threads
 from filters.delivery.ways.table import WAYS
-from filters.people.requests import PersonRequest, wants_fragment
+from filters.people.requests import PersonRequest
 from filters.runs.store import subscriptions
 from filters.site.settings.email_url import is_kept_only
 from filters.site.work.deleting import delete_locked
+from filters.sources import trials
 from tapestry.core.errors import TapestryError
 
 
@@ -60,10 +61,8 @@ def destination(request: PersonRequest, pk: int) -> HttpResponse:
         "listed": _listed([shown])[0],
         "sendable": shown.kind in WAYS,
         "deliveries": [(row, row.key.startswith(samples.KEY), _state(row)) for row in rows],
-        "is_sending_sample": any(map(samples.is_being_sent, rows)),
+        "trial": trials.open_one(request.user, f"{samples.SUBJECT}:{shown.pk}"),
     }
-    if wants_fragment(request):
-        return render(request, "delivery/_destination.html", context)
     return render(request, "delivery/destination.html", context)
 
 
@@ -146,11 +145,6 @@ def _names(row: Destination) -> tuple[str, ...]:
 
 
 def _state(row: Delivery) -> str:
-    if samples.is_overdue(row):
-        return "not sent: no worker took it up"
-    return "not sent" if _is_failed_sample(row) else str(row.get_state_display())
-
-
-def _is_failed_sample(row: Delivery) -> bool:
-    """Tell whether a row is of a sample that failed: it is not tried again."""
-    return row.key.startswith(samples.KEY) and row.state == Delivery.State.RETRY
+    """Return how a delivery went, in words; a sample that failed is not tried again."""
+    is_failed_sample = row.key.startswith(samples.KEY) and row.state == Delivery.State.RETRY
+    return "not sent" if is_failed_sample else str(row.get_state_display())

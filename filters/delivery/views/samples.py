@@ -14,7 +14,7 @@ from filters.delivery.views.destinations import destination_of
 from filters.delivery.views.framed import framed_html
 from filters.delivery.ways.table import WAYS
 from filters.people.requests import PersonRequest
-from filters.site.work.queue import send
+from filters.sources import trials
 from tapestry.core.errors import TapestryError
 
 
@@ -47,17 +47,16 @@ def send_now(request: PersonRequest, pk: int) -> HttpResponse:
     """Have a worker send what the preview shows; the page of the destination shows the answer."""
     asked = _sendable(request, pk)
     try:
-        row = samples.request_sample(asked)
+        samples.ready(asked)
+        trials.begin(
+            request.user,
+            f"{samples.SUBJECT}:{asked.pk}",
+            {"destination": asked.pk},
+            send_sample,
+            queue=WAYS[asked.kind].queue,
+        )
     except TapestryError as error:
         messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
-        return redirect(asked)
-    options = {"queue": WAYS[asked.kind].queue, "expires": samples.EXPIRES}
-    if send(send_sample, (row.pk,), otherwise="a sample is not sent", **options):
-        messages.success(request, "It is on its way; the result appears below.")
-    else:
-        row.delete()
-        sentence = "It could not be sent: the queue (Redis) cannot be reached. Try again soon."
-        messages.error(request, sentence, extra_tags="bad")
     return redirect(asked)
 
 

@@ -18,6 +18,7 @@ from filters.delivery.ways import table as ways
 from filters.people.models import User
 from filters.runs.models import ReleaseCounter
 from filters.runs.store import subscriptions
+from filters.sources.models import Trial
 from tapestry.core.clock import HOUR, wall_clock
 from tests.support.unusable_addresses import UNUSABLE
 
@@ -191,17 +192,14 @@ def test_the_page_asks_again_only_while_a_sample_is_sent(
     client: Client, digest: Destination
 ) -> None:
     def asks() -> bool:
-        return (
-            "every 3s" in text(client.get(digest.get_absolute_url())).split('id="destination"')[1]
-        )
+        return 'hx-get="/trial/' in text(client.get(digest.get_absolute_url()))
 
-    digest.deliveries.create(key="d-0-1", at=wall_clock(), state="sending")
     assert not asks()
-    sample = digest.deliveries.create(key="sample-1", at=wall_clock(), state="sending")
+    now = wall_clock()
+    Trial.objects.create(owner=digest.owner, subject=f"sample:{digest.pk}", asked_at=now)
     assert asks()
-    for changed in ({"state": "delivered"}, {"state": "sending", "at": 1}):
-        Delivery.objects.filter(pk=sample.pk).update(**changed)
-        assert not asks()
+    Trial.objects.update(ended_at=now)
+    assert not asks()
 
 
 def test_a_field_names_its_help_and_its_errors(client: Client) -> None:

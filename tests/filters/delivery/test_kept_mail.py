@@ -78,7 +78,7 @@ def test_a_sample_is_its_owner_s(alice: User) -> None:
     destination = digest_to(alice)
     raw = signed(destination, "sample-ab-7")
     assert not keep(raw, "al@example.org"), "no such sample is stored"
-    destination.deliveries.create(key="sample-ab", at=1, state="sending")
+    destination.deliveries.create(key="sample-ab", at=1, state="retry")
     assert keep(raw, "al@example.org")
     assert KeptMail.objects.get().owner == alice
 

@@ -18,7 +18,9 @@ from filters.delivery.ways.preview import Preview
 from filters.inbox.models import Match, Mute
 from filters.people.models import User
 from filters.runs.store.release import release
-from tapestry.core.clock import MINUTE
+from filters.sources import trials
+from filters.sources.models import Trial
+from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
 from tests.support.recorded_way import Recorder, Store
@@ -29,16 +31,6 @@ SignIn = Callable[[User], Client]
 @pytest.fixture
 def client(alice: User, as_user: SignIn) -> Client:
     return as_user(alice)
-
-
-@pytest.fixture
-def worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have samples sent where they are asked for."""
-
-    def at_once(arguments: tuple[int], **_: Any) -> None:
-        tasks.send_sample(*arguments)
-
-    monkeypatch.setattr(tasks.send_sample, "apply_async", at_once)
 
 
 @pytest.fixture
@@ -126,7 +118,7 @@ def test_a_preview_that_fails_says_why(
 
 
 def test_nothing_found_is_nothing_to_show_or_send(
-    client: Client, hook: Destination, way: Recorder, worker: None
+    client: Client, hook: Destination, way: Recorder
 ) -> None:
     assert "nothing to show yet" in text(client.get(f"/delivery/{hook.pk}/preview/"))
     assert "There is nothing to send yet." in send(client, hook)
@@ -134,11 +126,11 @@ def test_nothing_found_is_nothing_to_show_or_send(
 
 
 def test_one_is_sent_now_and_the_cursor_stays(
-    client: Client, hook: Destination, way: Recorder, found: list[Match], worker: None
+    client: Client, hook: Destination, way: Recorder, found: list[Match]
 ) -> None:
     before = Destination.objects.values().get()
     page = send(client, hook)
-    assert "It is on its way" in page and "delivered" in page and "fine" in page
+    assert "delivered" in page and "fine" in page and "alert" not in page
     [batch] = way.batches
     assert batch.key.startswith("sample-")
     assert [match.msgid for match in batch.matches] == ["m4", "m5", "m6"]
@@ -162,18 +154,17 @@ def test_a_sample_of_a_held_destination_does_not_act_for_the_holder(
         return Outcome("delivered")
 
     monkeypatch.setitem(ways.WAYS, "webhook", ways.Way(sent, way.preview, ways.OUTBOUND))
-    row = samples.request_sample(hook)
     Destination.objects.update(holder="another:1")
-    samples.send_sample(row.pk)
+    samples.send(hook.owner, {"destination": hook.pk})
     assert holders == [""]
-    samples.send_sample(row.pk)
+    tasks.send_sample(Trial.objects.create(owner=hook.owner, asked_at=1, begun_at=2).pk)
     assert len(holders) == 1, "the task was handed out twice"
     hook.refresh_from_db()
     assert hook.holder == "another:1"
 
 
 def test_a_sample_that_fails_says_so_and_is_not_repeated(
-    client: Client, hook: Destination, way: Recorder, found: list[Match], worker: None
+    client: Client, hook: Destination, way: Recorder, found: list[Match]
 ) -> None:
     way.outcome = Outcome("retry", "The server is busy.")
     page = send(client, hook)
@@ -183,33 +174,39 @@ def test_a_sample_that_fails_says_so_and_is_not_repeated(
 
 
 def test_nothing_is_sent_to_an_address_that_is_not_confirmed(
-    client: Client, alice: User, hook: Destination, way: Recorder, found: list[Match], worker: None
+    client: Client, alice: User, hook: Destination, way: Recorder, found: list[Match]
 ) -> None:
     address = Address.objects.create(owner=alice, email="al@example.org")
     Destination.objects.update(address=address)
     assert "before you confirm that it is yours" in send(client, hook)
     Address.objects.update(confirmed_at=1)
-    row = samples.request_sample(Destination.objects.get())
+    samples.ready(Destination.objects.get())
     Address.objects.update(problem="It bounced.")
-    tasks.send_sample(row.pk)
-    row.refresh_from_db()
-    assert row.state == "refused" and way.batches == []
+    with pytest.raises(TapestryError, match="before you confirm"):
+        samples.send(alice, {"destination": hook.pk})
+    assert way.batches == []
 
 
 def test_without_a_queue_nothing_is_promised(
-    client: Client, hook: Destination, way: Recorder, found: list[Match]
-) -> None:
-    assert "the queue (Redis) cannot be reached" in send(client, hook)
+    client: Client, hook: Destination, way: Recorder, found: list[Match],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(trials, "send", lambda *_args, **_options: False)
+    assert "The queue (Redis) cannot be reached" in send(client, hook)
     assert not Delivery.objects.exists()
 
 
 def test_a_sample_that_no_worker_took_up_says_so(
-    client: Client, hook: Destination, way: Recorder, found: list[Match]
-) -> None:
-    samples.request_sample(hook)
-    assert "being sent" in text(client.get(hook.get_absolute_url()))
-    Delivery.objects.update(at=1)
-    assert "no worker took it up" in text(client.get(hook.get_absolute_url()))
+    client: Client, hook: Destination, way: Recorder, found: list[Match],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setattr(trials, "send", lambda *_args, **options: not sent.append(options))
+    assert "Sending it" in send(client, hook)
+    assert sent[0]["queue"] == ways.OUTBOUND
+    Trial.objects.update(asked_at=wall_clock() - (trials.EXPIRES + 1) * SECOND)
+    assert "The worker does not answer" in text(client.get(hook.get_absolute_url()))
+    assert not Delivery.objects.exists()
 
 
 def test_messages_that_are_being_made_ready_are_waited_for(
@@ -236,7 +233,7 @@ def test_a_match_that_leaves_as_a_sample_is_made_is_left_out(
 
 
 def test_nothing_is_sent_to_what_is_deleted_as_a_sample_is_made(
-    client: Client, hook: Destination, way: Recorder, found: list[Match],
+    hook: Destination, way: Recorder, found: list[Match],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     made = samples.sample
@@ -247,7 +244,6 @@ def test_nothing_is_sent_to_what_is_deleted_as_a_sample_is_made(
         return batch
 
     monkeypatch.setattr(samples, "sample", sample)
-    response = client.post(f"/delivery/{hook.pk}/send/")
-    assert response["Location"] == hook.get_absolute_url()
-    assert "It was deleted meanwhile." in text(client.get("/delivery/"))
-    assert not Delivery.objects.exists()
+    with pytest.raises(TapestryError, match="It was deleted meanwhile"):
+        samples.send(hook.owner, {"destination": hook.pk})
+    assert not Delivery.objects.exists() and way.batches == []

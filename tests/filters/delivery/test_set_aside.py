@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from filters.authoring.models import Filter
-from filters.delivery import claims, excerpts, feeds, samples, sequence
+from filters.delivery import claims, excerpts, feeds, samples, sequence, tasks
 from filters.delivery.excerpts import excerpts_of
 from filters.delivery.mail import bounces
 from filters.delivery.models import BounceMailbox, Delivery, Destination, Feed
@@ -20,8 +20,9 @@ from filters.people.models import User
 from filters.runs.models import SetAside
 from filters.runs.store import release, schedule
 from filters.site.work import set_aside
+from filters.sources import trials
 from tapestry.core.clock import DAY, SECOND, wall_clock
-from tapestry.core.errors import OwnFaultError
+from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.deliver.batch import DeliveredMatch, Outcome
 from tapestry.deliver.imap.bounce_mailbox import Place
 from tapestry.deliver.timing.backoff import GIVE_UP
@@ -164,11 +165,10 @@ def test_a_sample_that_raises_says_so_with_a_number(
 ) -> None:  # fmt: skip
     store(jones, "one")
     release.release()
-    asked = samples.request_sample(hook)
-    samples.send_sample(asked.pk)
+    trial = trials.begin(hook.owner, "sample:1", {"destination": hook.pk}, tasks.send_sample)
     row = SetAside.objects.get()
-    answer = Delivery.objects.get(pk=asked.pk).answer
-    assert answer == row.reason and f"(number {row.pk})" in answer
+    assert trial.error == row.reason and f"(number {row.pk})" in trial.error
+    assert Delivery.objects.get().state == "retry"
     broken.undo()
     turn()
     assert way.delivered[-1] == ("insert", "one"), "the destination itself is not set aside"
@@ -226,12 +226,12 @@ def test_messages_that_are_being_made_ready_are_waited_for(
     feed = Feed.objects.create(owner=alice, filter=jones)
     store(jones, "one")
     release.release()
-    asked = samples.request_sample(hook)
+    samples.ready(hook)
     Match.objects.update(refreshed_at=None)
     response = Client().get(feed.get_absolute_url())
     assert (response.status_code, response["Retry-After"]) == (503, "5")
-    samples.send_sample(asked.pk)
-    assert "being made ready" in Delivery.objects.get(pk=asked.pk).answer
+    with pytest.raises(TapestryError, match="being made ready"):
+        samples.send(alice, {"destination": hook.pk})
     assert not SetAside.objects.exists() and not claims.due(["webhook"], 9)
 
 
