@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import transaction
-from django.db.models import BigIntegerField, Case, Count, F, Q, QuerySet, Value, When
+from django.db.models import BigIntegerField, Case, Count, F, QuerySet, Value, When
 from django.db.models.functions import Coalesce
 
 from filters.delivery import holder
@@ -229,14 +229,9 @@ def _end_without_delivery(attempt: Attempt, **changes: Any) -> bool:
 
 def _still_held(attempts: Sequence[Attempt]) -> set[int]:
     """Return, and lock, those destinations of attempts whose claims are held (a fence)."""
-    fences = Q()
-    for name in {attempt.claim.name for attempt in attempts}:
-        keys = [at.claim.destination.pk for at in attempts if at.claim.name == name]
-        fences |= Q(holder=name, pk__in=keys)
-    if not fences:
-        return set()
-    rows = Destination.objects.select_for_update().filter(fences).order_by("pk")
-    return set(rows.values_list("pk", flat=True))
+    names = {attempt.claim.destination.pk: attempt.claim.name for attempt in attempts}
+    rows = Destination.objects.select_for_update().filter(pk__in=names).order_by("pk")
+    return {pk for pk, name in rows.values_list("pk", "holder") if name == names[pk]}
 
 
 def advance(destination: Destination, sequence: int) -> bool:
@@ -318,14 +313,11 @@ def free_abandoned() -> int:
 
 
 def _deliverable() -> QuerySet[Destination]:
-    deliverable = Destination.objects.filter(usable(), active=True, owner__is_active=True)
-    return deliverable.exclude(owner__in=_waiting_for_cards())
-
-
-def _waiting_for_cards() -> Sequence[int]:
-    """Return the owners of released matches that are to be copied from the tables again."""
+    """Return what can be served: not while a released match of its owner is copied again."""
     stale = being_made(Match.objects.filter(sequence__isnull=False))
-    return list(stale.order_by().values_list("filter__owner", flat=True).distinct())
+    waiting = list(stale.order_by().values_list("filter__owner", flat=True).distinct())
+    deliverable = Destination.objects.filter(usable(), active=True, owner__is_active=True)
+    return deliverable.exclude(owner__in=waiting)
 
 
 def _end(destination: Destination, position: int, most: int | None) -> int:
