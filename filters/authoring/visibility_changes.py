@@ -22,49 +22,63 @@ from filters.authoring.dependents import filters_of, recompile_all_of
 from filters.authoring.models import Filter
 from filters.inbox.lists.cards import CopyKey, ensure_cards
 from filters.inbox.models import Match, MessageState
-from filters.people import people
+from filters.people import people, retired_names
 from filters.people.models import User
+from filters.runs.store.schedule import OWNER_FIELDS, replan_all_of
 from filters.runs.store.shared_window import begin_again, run_again
 from filters.runs.store.visibility_loss import Pair, drop_invisible, move_states
 from filters.site.work import services
 
-_OLD_NAME = "_old_username"
-"""Attribute of an account that is saved with a new `me`: the old username."""
-
-_NEW_ZONE = "_has_new_zone"
-"""Attribute of an account that is saved with another time zone."""
-
-_AHEAD = "_compiled_ahead"
-"""Attribute of an account in whose transaction it is saved: what was compiled before."""
-
 ME = ("username", "email", "aliases")
 """Fields of an account that say who `me` is."""
 
-WATCHED = (*ME, "is_active", "time_zone")
-"""Fields of an account by which filters are run again, or compiled."""
+WATCHED = {*ME, "is_active", *OWNER_FIELDS}
+"""Fields of an account by which filters are run again, compiled, or planned anew."""
 
 
 def connect_signals() -> None:
-    """Follow every change of accounts, groups and memberships."""
-    people.Saving.within = _saving
-    pre_save.connect(_account_changes, sender=User, dispatch_uid="account")
-    post_save.connect(_me_changed, sender=User, dispatch_uid="account saved")
+    """Follow every change of groups and memberships, which are Django's, wherever it is made."""
     m2m_changed.connect(_members_changed, sender=User.groups.through, dispatch_uid="members")
     pre_save.connect(_group_changes, sender=Group, dispatch_uid="group")
     post_save.connect(_group_changed, sender=Group, dispatch_uid="group saved")
-    pre_delete.connect(_group_goes, sender=Group, dispatch_uid="group deleted")
+    pre_delete.connect(_group_is_deleted, sender=Group, dispatch_uid="group deleted")
 
 
 @contextmanager
-def _saving(account: User, fields: Collection[str]) -> Iterator[None]:
+def compiled_ahead(account: User, fields: Collection[str]) -> Iterator[Ahead]:
     """Have what depends on an account compiled before the transaction that saves its fields."""
     ahead = Ahead()
     with ahead.locked(lambda: _change_of(account, fields), lambda: None):
-        setattr(account, _AHEAD, ahead)
-        try:
-            yield
-        finally:
-            delattr(account, _AHEAD)
+        yield ahead
+
+
+@contextmanager
+def followed(
+    account: User, update_fields: Collection[str] | None, ahead: Ahead | None
+) -> Iterator[None]:
+    """Have what depends on an account follow it, which is saved in the block.
+
+    Its name is checked; its filters are run again where it sees or says of itself something else,
+    compiled where they say `me` or a date, and what waits is planned anew by its choices.
+    """
+    fields = WATCHED if update_fields is None else WATCHED.intersection(update_fields)
+    before = User.objects.filter(pk=account.pk).first() if fields and account.pk else None
+    changed = fields if before is None else _differing(before, account, fields)
+    if "username" in changed:
+        retired_names.check_saved(account, before)
+    if before is not None and changed & {*ME, "is_active"}:
+        run_again(Filter.objects.filter(owner=account.pk))
+    yield
+    if before is None:
+        return
+    if changed.intersection(ME):
+        for name in {before.username, account.username}:
+            # The save may be part of a transaction: no clock.
+            recompile_all_of(name, None, ahead=ahead)
+    elif "time_zone" in changed:
+        recompile_all_of(account.username, None, changed_only=True, ahead=ahead)
+    if changed.intersection(OWNER_FIELDS):
+        replan_all_of(account.pk)
 
 
 def _change_of(account: User, fields: Collection[str]) -> Change:
@@ -82,31 +96,6 @@ def _differing(before: User, after: User, fields: Collection[str]) -> set[str]:
     return {field for field in fields if getattr(before, field) != getattr(after, field)}
 
 
-def _account_changes(instance: User, update_fields: Collection[str] | None, **_: Any) -> None:
-    fields = WATCHED if update_fields is None else set(WATCHED) & set(update_fields)
-    before = User.objects.filter(pk=instance.pk).first() if fields and instance.pk else None
-    changed = _differing(before, instance, fields) if before is not None else set()
-    if before is not None and changed - {"time_zone"}:
-        run_again(Filter.objects.filter(owner=instance.pk))
-    if before is not None and changed.intersection(ME):
-        setattr(instance, _OLD_NAME, before.username)
-    elif "time_zone" in changed:
-        setattr(instance, _NEW_ZONE, True)
-
-
-def _me_changed(instance: User, **_: Any) -> None:
-    """Recompile the filters that say `me` or a date, and those that refer to them."""
-    old_name = instance.__dict__.pop(_OLD_NAME, None)
-    has_new_zone = instance.__dict__.pop(_NEW_ZONE, False)
-    ahead = instance.__dict__.get(_AHEAD)
-    if has_new_zone:
-        recompile_all_of(instance.username, None, changed_only=True, ahead=ahead)
-    if old_name is not None:
-        for name in {old_name, instance.username}:
-            # The save may be part of a transaction: no clock.
-            recompile_all_of(name, None, ahead=ahead)
-
-
 def _members_changed(
     instance: User | Group, action: str, pk_set: Collection[int] | None, **_: Any
 ) -> None:
@@ -119,8 +108,13 @@ def _members_changed(
         _change_audiences(User.objects.filter(pk__in=pk_set or ()))
 
 
-def _group_changes(instance: Group, **_: Any) -> None:
-    for before in Group.objects.filter(pk=instance.pk).exclude(name=instance.name):
+def _group_changes(instance: Group, raw: bool, **_: Any) -> None:
+    before = Group.objects.filter(pk=instance.pk).first()
+    if before is not None and before.name == instance.name:
+        return
+    if not raw:
+        retired_names.check_saved(instance, before)
+    if before is not None:
         _group_goes(before)
 
 
@@ -128,7 +122,12 @@ def _group_changed(instance: Group, **_: Any) -> None:
     run_again(Filter.objects.filter(owner__in=instance.user_set.all()))
 
 
-def _group_goes(instance: Group, **_: Any) -> None:
+def _group_is_deleted(instance: Group, **_: Any) -> None:
+    retired_names.retire(instance)
+    _group_goes(instance)
+
+
+def _group_goes(instance: Group) -> None:
     _change_audiences(instance.user_set.all(), [f"group:{instance.name}"])
 
 

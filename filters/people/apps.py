@@ -12,11 +12,10 @@ class PeopleConfig(AppConfig):
     name = "filters.people"
 
     def ready(self) -> None:
-        from filters.people import known_audiences, retired_names
+        from filters.people import retired_names
         from filters.people.sessions import record
         from filters.people.signing_in import checks
 
         register(checks.check_proxies, Tags.security)
-        known_audiences.connect_signals()
         retired_names.connect_signals()
         record.connect_signals()

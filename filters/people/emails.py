@@ -10,7 +10,6 @@ from __future__ import annotations
 from filters.delivery.models import Address
 from filters.people.folded_names import folded
 from filters.people.models import User
-from filters.people.people import Saving
 from filters.runs.models import SharedWindow
 from filters.site.settings.email_url import is_kept_only
 
@@ -35,12 +34,12 @@ def awaits_link(user: User) -> bool:
 def change(user: User, email: str) -> Address | None:
     """Store another address of an account, or none, as its person wrote it; return its row."""
     user.email = email = User.objects.normalize_email(email)
-    with Saving.within(user, ["email"]):
+    with user.saving(["email"]) as save:
         SharedWindow.lock()  # saving the account has filters run again: locked before its row
         former = User.objects.select_for_update().get(pk=user.pk).email  # one change at a time
         if folded(email) != folded(former):
             User.objects.filter(pk=user.pk).update(claimed_email=email)
-        user.save(update_fields=["email"])
+        save()
         return Address.objects.get_or_create(owner=user, email=email)[0] if email else None
 
 

@@ -11,7 +11,6 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from filters.people.models import User
-from filters.people.people import Saving
 from filters.people.timeliness_field import TimelinessField
 
 LAST_YEAR = 9000
@@ -112,9 +111,8 @@ class ProfileForm(forms.Form):
         given |= {name: _minute_of(given[name]) for name in ("quiet_from", "quiet_to")}
         for name in self.fields:
             setattr(user, name, given[name])
-        with Saving.within(user, self.fields):
-            # Another page stores their address, perhaps meanwhile.
-            user.save(update_fields=self.fields)
+        with user.saving(self.fields) as save:  # another page stores their address
+            save()
 
 
 def _time_of(minute: int | None) -> time | None:

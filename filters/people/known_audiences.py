@@ -6,14 +6,11 @@ Mail for a name that nobody has would be read by whoever is given that name late
 from __future__ import annotations
 
 from difflib import get_close_matches
-from typing import Any
 
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
-from django.db.models.signals import pre_save
 
 from filters.people.models import User
-from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, check_audience
 
@@ -40,19 +37,9 @@ def require_known(audience: str) -> None:
     )
 
 
-def connect_signals() -> None:
-    """Check the audience of a source as it is saved."""
-    pre_save.connect(_source_to_be_saved, sender=Source, dispatch_uid="audience of a source")
-
-
-def _source_to_be_saved(instance: Source, raw: bool, **options: Any) -> None:
-    fields = options.get("update_fields")
-    if raw or (fields is not None and "audience" not in fields):
-        return
-    before = Source.objects.filter(pk=instance.pk).values_list("audience", flat=True)
-    if instance.audience in before:
-        return  # one whose group is gone is paused by the pull, and may be edited
+def validate_known(audience: str) -> None:
+    """Raise ValidationError unless an audience has an account or group."""
     try:
-        require_known(instance.audience)
+        require_known(audience)
     except TapestryError as error:
         raise ValidationError({"audience": f"{error.message} {error.hint}"}) from error

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
-from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from filters.authoring.models import Filter
@@ -58,18 +56,6 @@ def addresses(user: User | None) -> tuple[str, ...]:
 def _addresses(email: str, aliases: Iterable[str]) -> tuple[str, ...]:
     known = [email, *aliases]
     return tuple(dict.fromkeys(address.strip().lower() for address in known if address.strip()))
-
-
-class Saving:
-    """The transaction in which a person changes their account.
-
-    ``within`` is given the account and the fields that will be saved of it.  Authoring sets it:
-    what takes long is done before the transaction, and holds up nobody.
-    """
-
-    within: Callable[[User, Collection[str]], AbstractContextManager[None]] = staticmethod(
-        lambda _account, _fields: transaction.atomic()
-    )
 
 
 @dataclass(frozen=True, slots=True)

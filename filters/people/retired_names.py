@@ -7,12 +7,12 @@ That of a person who has left is given to nobody: what they said stays under it.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
-from django.db.models.signals import post_delete, pre_save
+from django.db.models.signals import post_delete
 
 from filters.people.account_names import check_name
 from filters.people.folded_names import folded
@@ -26,10 +26,8 @@ _KINDS = {User: ("user", "username", "account"), Group: ("group", "name", "group
 
 
 def connect_signals() -> None:
-    """Check and keep the names of accounts and groups as these are saved and deleted."""
-    for model in _KINDS:
-        pre_save.connect(_to_be_saved, sender=model, dispatch_uid=f"{model.__name__} named")
-        post_delete.connect(_retire, sender=model, dispatch_uid=f"{model.__name__} deleted")
+    """Keep the names of accounts that are deleted, many at a time too."""
+    post_delete.connect(retire, sender=User, dispatch_uid="account deleted")
 
 
 def check_available(model: type[User] | type[Group], name: str, key: int = 0) -> None:
@@ -86,25 +84,15 @@ def _retired_like(model: type[User] | type[Group], name: str) -> list[RetiredNam
     ]
 
 
-def _to_be_saved(
-    sender: type[User] | type[Group],
-    instance: User | Group,
-    raw: bool,
-    update_fields: Collection[str] | None,
-    **_: Any,
-) -> None:
-    field = _KINDS[sender][1]
-    if raw or (update_fields is not None and field not in update_fields):
-        return
-    before = sender._default_manager.filter(pk=instance.pk).first()
-    name = getattr(instance, field)
-    if before is None or getattr(before, field) != name:
-        check_available(sender, name, instance.pk or 0)
-        if before is not None:
-            _retire(before)
+def check_saved(instance: User | Group, before: User | Group | None) -> None:
+    """Check the name that an account or group is given, and keep the one that it had until now."""
+    model = type(instance)
+    check_available(model, getattr(instance, _KINDS[model][1]), instance.pk or 0)
+    if before is not None:
+        retire(before)
 
 
-def _retire(instance: User | Group, **_: Any) -> None:
+def retire(instance: User | Group, **_: Any) -> None:
     """Keep the name that an account or group had until now: it is that of the last who had it."""
     kind, field, _called = _KINDS[type(instance)]
     RetiredName.objects.update_or_create(

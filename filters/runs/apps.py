@@ -9,8 +9,3 @@ class RunsConfig(AppConfig):
     """Runs of filters."""
 
     name = "filters.runs"
-
-    def ready(self) -> None:
-        from filters.runs.store import schedule
-
-        schedule.connect_signals()

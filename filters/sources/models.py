@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
+from filters.people.known_audiences import validate_known
 from filters.people.models import User
 
 
@@ -67,6 +68,15 @@ class Source(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} at {self.host}" if self.user else self.host
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """Save; raise ValidationError if its audience is another, which nobody is of."""
+        fields = options.get("update_fields")
+        if fields is None or "audience" in fields:
+            before = Source.objects.filter(pk=self.pk).values_list("audience", flat=True)
+            if self.audience not in before:  # the pull pauses one whose group is gone
+                validate_known(self.audience)
+        super().save(*args, **options)
 
     def get_absolute_url(self) -> str:
         return reverse("source", args=[self.pk])

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from django.contrib.auth.models import AbstractUser
@@ -12,6 +16,9 @@ from django.db import models
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.timing.quiet import Rules
 from tapestry.deliver.timing.timeliness import parse_timeliness
+
+if TYPE_CHECKING:
+    from filters.authoring.ahead import Ahead
 
 LAST_MINUTE = 24 * 60 - 1
 """The last minute of a day, counted from midnight."""
@@ -50,6 +57,27 @@ class User(AbstractUser):
     holiday_until = models.DateField(null=True, blank=True)
     shortcuts = models.BooleanField(default=True)
     claimed_email = models.EmailField(max_length=254, default="", blank=True, editable=False)
+
+    def save(self, *args: Any, ahead: Ahead | None = None, **options: Any) -> None:
+        """Save; their filters and what waits in these follow.
+
+        ``ahead`` is what was compiled before, in ``saving``.
+        """
+        from filters.authoring import visibility_changes
+
+        with visibility_changes.followed(self, options.get("update_fields"), ahead):
+            super().save(*args, **options)
+
+    @contextmanager
+    def saving(self, fields: Collection[str]) -> Iterator[Callable[[], None]]:
+        """Begin the transaction in which these fields are saved; yield what saves them.
+
+        What takes long is done before, and holds up nobody.
+        """
+        from filters.authoring import visibility_changes
+
+        with visibility_changes.compiled_ahead(self, fields) as ahead:
+            yield partial(self.save, update_fields=fields, ahead=ahead)
 
     @property
     def zone(self) -> ZoneInfo:

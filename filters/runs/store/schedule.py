@@ -13,20 +13,18 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from datetime import date
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
 from django.db.models import CharField, Exists, OuterRef, Q, QuerySet
 from django.db.models.functions import Cast
-from django.db.models.signals import post_save, pre_save
 from django.utils import timezone
 
 from filters.authoring.models import Filter
 from filters.delivery.models import Destination
 from filters.inbox.models import Match as StoredMatch
 from filters.inbox.models import is_due, is_hidden_from_owner, is_waiting
-from filters.people.models import User
 from filters.runs.models import SetAside, SharedWindow
 from filters.site.work.batching import by_key, in_batches
 from tapestry.core.clock import wall_clock
@@ -37,19 +35,17 @@ from tapestry.deliver.timing.timeliness import parse_timeliness
 
 __all__ = [
     "HELD",
-    "connect_signals",
+    "OWNER_FIELDS",
     "holding",
     "plan_all_of",
     "plan_held",
     "replan",
+    "replan_all_of",
     "when_shown",
 ]
 
-_OWNER_FIELDS = ("timeliness", "time_zone", "quiet_from", "quiet_to", "holiday_until")
-_FIELDS = ("timeliness", *(f"owner__{field}" for field in _OWNER_FIELDS))
-
-_OTHER_CHOICES = "_has_other_choices"
-"""Attribute of an account that is saved with other times to show matches."""
+OWNER_FIELDS = ("timeliness", "time_zone", "quiet_from", "quiet_to", "holiday_until")
+_FIELDS = ("timeliness", *(f"owner__{field}" for field in OWNER_FIELDS))
 
 
 class Choices(NamedTuple):
@@ -124,10 +120,10 @@ def replan(filters: QuerySet[Filter]) -> int:
     return count
 
 
-def connect_signals() -> None:
-    """Plan anew, and deliver, whenever an account is saved with other choices, on whatever page."""
-    pre_save.connect(_choices_change, sender=User, dispatch_uid="choices")
-    post_save.connect(_choices_changed, sender=User, dispatch_uid="choices saved")
+def replan_all_of(user_id: int) -> None:
+    """Plan anew, and deliver, what waits for a person who has chosen other times."""
+    replan(Filter.objects.filter(owner=user_id))
+    _make_due(user_id)
 
 
 def _planned(
@@ -173,19 +169,6 @@ def _is_listed_or_will_be() -> Q:
     key = Cast(OuterRef("pk"), CharField())
     aside = Exists(SetAside.objects.filter(kind=SetAside.Kind.MATCH, key=key))
     return Q(card__isnull=False) | (Q(refreshed_at=None) & ~Q(aside))
-
-
-def _choices_change(instance: User, update_fields: Collection[str] | None, **_: Any) -> None:
-    fields = set(_OWNER_FIELDS) & set(_OWNER_FIELDS if update_fields is None else update_fields)
-    before = User.objects.filter(pk=instance.pk).first() if fields else None
-    if before and any(getattr(before, field) != getattr(instance, field) for field in fields):
-        setattr(instance, _OTHER_CHOICES, True)
-
-
-def _choices_changed(instance: User, **_: Any) -> None:
-    if instance.__dict__.pop(_OTHER_CHOICES, False):
-        replan(Filter.objects.filter(owner=instance.pk))
-        _make_due(instance.pk)
 
 
 def _make_due(user_id: int) -> None:

@@ -320,8 +320,8 @@ PLANTS = (
     Plant(
         "a rest that ends sooner goes on for what was put off",
         "filters.runs.store.schedule",
-        "_choices_changed",
-        "_make_due(instance.pk)",
+        "replan_all_of",
+        "_make_due(user_id)",
         "pass",
         "put off",
     ),
