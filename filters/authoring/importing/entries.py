@@ -37,7 +37,7 @@ class Entry:
 
     ``is_exact``: no condition was left out, so that it finds what it found elsewhere.
     ``properties`` are those of a filter of Gmail while it is not translated: that takes
-    milliseconds, so it is done page by page (filters.authoring.importing.gmail.translated).
+    milliseconds, so it is done page by page (filters.authoring.importing.gmail.filters.translated).
     """
 
     title: str

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from filters.authoring.importing.entries import Entry, UnreadableFileError
-from filters.authoring.importing.gmail import read_gmail
+from filters.authoring.importing.gmail.filters import read_gmail
 from filters.authoring.importing.own_file import is_own_file, read_filters
-from filters.authoring.importing.sieve import read_sieve
+from filters.authoring.importing.sieve.scripts import read_sieve
 
 LARGEST = 1 << 20
 """Bytes of a file from elsewhere."""

@@ -14,7 +14,7 @@ from typing import Any
 from filters.authoring.importing.creation import create_all
 from filters.authoring.importing.entries import MOST_ENTRIES, Entry, UnreadableFileError
 from filters.authoring.importing.files import read_file
-from filters.authoring.importing.gmail import translated
+from filters.authoring.importing.gmail.filters import translated
 from filters.authoring.importing.offers import Offer, offers_of
 from filters.authoring.importing.paging import first_page, in_order, pack, unpack
 from filters.people import people

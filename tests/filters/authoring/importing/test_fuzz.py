@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from filters.authoring.importing.entries import UnreadableFileError
 from filters.authoring.importing.files import read_file
-from filters.authoring.importing.gmail import translated
+from filters.authoring.importing.gmail.filters import translated
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.frontend import read

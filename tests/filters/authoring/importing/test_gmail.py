@@ -10,7 +10,7 @@ import pytest
 
 from filters.authoring.importing.entries import Entry, UnreadableFileError
 from filters.authoring.importing.files import read_file
-from filters.authoring.importing.gmail import translated
+from filters.authoring.importing.gmail.filters import translated
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tests.support.datadriven import Case

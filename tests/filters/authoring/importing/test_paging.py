@@ -16,7 +16,7 @@ from filters.authoring import lifecycle
 from filters.authoring.importing import imports
 from filters.authoring.importing.entries import MOST_ENTRIES, Clause, Entry, UnreadableFileError
 from filters.authoring.importing.files import LARGEST, LARGEST_OWN, read_file
-from filters.authoring.importing.gmail import translated
+from filters.authoring.importing.gmail.filters import translated
 from filters.authoring.importing.paging import (
     LONGEST_PAGE,
     LONGEST_REST,

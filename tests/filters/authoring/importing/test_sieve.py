@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from filters.authoring.importing import sieve
 from filters.authoring.importing.entries import Entry, UnreadableFileError
 from filters.authoring.importing.files import read_file
+from filters.authoring.importing.sieve import scripts as sieve
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.limits import MAX_BYTES

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from filters.authoring.importing.entries import MOST_CLAUSES, Clause, Entry, shown
-from filters.authoring.importing.sieve_grammar import Node, parse_sieve
-from filters.authoring.importing.sieve_tests import TOO_LONG, Translation
+from filters.authoring.importing.sieve.conditions import TOO_LONG, Translation
+from filters.authoring.importing.sieve.grammar import Node, parse_sieve
 from tapestry.query.limits import MAX_BYTES
 
 ACTIONS = {

@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 
-from filters.authoring.importing.gmail_search import Term
+from filters.authoring.importing.gmail.search import Term
 from filters.authoring.importing.statements import Statement, any_of, phrased
 from tapestry.core.schema import Type
 from tapestry.query.context import Context

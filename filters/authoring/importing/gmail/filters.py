@@ -23,8 +23,8 @@ from filters.authoring.importing.entries import (
     check_count,
     shown,
 )
-from filters.authoring.importing.gmail_meaning import statement_of_all
-from filters.authoring.importing.gmail_search import (
+from filters.authoring.importing.gmail.meaning import statement_of_all
+from filters.authoring.importing.gmail.search import (
     Group,
     MisreadSearchError,
     Negation,
@@ -32,7 +32,7 @@ from filters.authoring.importing.gmail_search import (
     Term,
     parse_search,
 )
-from filters.authoring.importing.gmail_terms import NoEquivalentError, size_over, statement_of
+from filters.authoring.importing.gmail.terms import NoEquivalentError, size_over, statement_of
 from filters.authoring.importing.statements import Statement, all_of
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from filters.authoring.importing.entries import Clause, shown
-from filters.authoring.importing.sieve_grammar import Node
-from filters.authoring.importing.sieve_headers import (
+from filters.authoring.importing.sieve.grammar import Node
+from filters.authoring.importing.sieve.headers import (
     LAST_REFERENCE,
     Columns,
     Comparison,

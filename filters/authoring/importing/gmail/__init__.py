@@ -1,0 +1,1 @@
+"""Filters of Gmail, from its mailFilters.xml, to filters here."""

@@ -1,0 +1,1 @@
+"""Sieve scripts (RFC 5228) to filters here."""
