@@ -23,7 +23,7 @@ from filters.compose.limits import count_message
 from filters.compose.models import OutgoingMessage
 from filters.compose.servers import post_news, send_mail
 from filters.compose.storing import file, store
-from filters.delivery import holder
+from filters.delivery.dispatch import holder
 from filters.people.models import User
 from filters.runs.models import Heartbeat, SetAside
 from filters.site.work import clock_step, set_aside

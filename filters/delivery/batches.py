@@ -12,9 +12,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from filters.delivery import links
-from filters.delivery.claims import Claim
+from filters.delivery.dispatch.claims import Claim
+from filters.delivery.dispatch.scope import matches_in, scopes_of
 from filters.delivery.models import Destination
-from filters.delivery.scope import matches_in, scopes_of
 from filters.delivery.votes import balance, votes_on
 from filters.delivery.ways.originals import message_fault
 from filters.inbox.lists.cards import being_made

@@ -52,7 +52,7 @@ class Destination(models.Model):
     ``cursor`` is the position up to which all is delivered; ``latest`` the last position that
     concerns it.  While a delivery is under way, or is to be tried again, it is
     of the matches up to ``claimed_until``: the same ones however often it is tried.  ``holder``
-    names the process that is at it (filters.delivery.holder).  It is due at ``due_at``.
+    names the process that is at it (filters.delivery.dispatch.holder).  It is due at ``due_at``.
     ``turned_on_at`` is when its owner last did so: links to unsubscribe of before have ended.
     ``settings`` are those of its kind; ``secret`` is encrypted (filters.site.work.encryption).
     With ``all_filters`` it takes the matches of all filters of its owner after ``all_since``;

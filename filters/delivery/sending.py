@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from filters.delivery import claims, holder, throttle
 from filters.delivery.batches import batches_of
-from filters.delivery.claims import Attempt, Claim
+from filters.delivery.dispatch import claims, holder, throttle
+from filters.delivery.dispatch.claims import Attempt, Claim
 from filters.delivery.models import Destination
 from filters.delivery.ways import table as ways
 from filters.runs.models import SetAside

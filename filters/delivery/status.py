@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from filters.delivery import throttle
+from filters.delivery.dispatch import throttle
+from filters.delivery.dispatch.scope import matches_in, scopes_of
 from filters.delivery.mail.addresses import is_usable, was_asked
 from filters.delivery.models import Address, Destination
-from filters.delivery.scope import matches_in, scopes_of
 from filters.site.templatetags.mail import ago, time_words
 
 

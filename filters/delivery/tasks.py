@@ -8,7 +8,8 @@ a crowd that was due before, and a task that comes late finds nothing to do.
 
 from __future__ import annotations
 
-from filters.delivery import claims, samples, sending
+from filters.delivery import samples, sending
+from filters.delivery.dispatch import claims
 from filters.delivery.mail import bounces, outgoing
 from filters.delivery.ways import table as ways
 from filters.runs.store.release import release

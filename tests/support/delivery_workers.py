@@ -32,7 +32,8 @@ def main(database: str) -> None:
     settings.DATABASES["default"]["NAME"] = database
     settings.EMAIL_TIMEOUT = MAIL_SECONDS
     django.setup()
-    from filters.delivery import sending, throttle
+    from filters.delivery import sending
+    from filters.delivery.dispatch import throttle
     from filters.delivery.ways import forward
 
     # What a person gets in an hour comes here in a second: it is neither limited nor a flood.
@@ -70,7 +71,7 @@ def _work(role: str, step: str, after: int, fault: str) -> None:
 
 def _beat() -> None:
     """Release and free, as filters.delivery.tasks.deliver_due does."""
-    from filters.delivery import claims
+    from filters.delivery.dispatch import claims
     from filters.runs.store.release import release
 
     release()
@@ -125,7 +126,7 @@ def _wrap(path: str, name: str, around: Callable[[Callable[[], Any]], Any]) -> N
 
 
 _CLAIMS, _RELEASE, _SENDING = (
-    "filters.delivery.claims",
+    "filters.delivery.dispatch.claims",
     "filters.runs.store.release",
     "filters.delivery.sending",
 )
@@ -149,7 +150,8 @@ OF_BEAT = ("positions given, not committed", "released")
 
 def _confirm_first() -> None:
     """Confirm a range before it is sent."""
-    from filters.delivery import claims, sending
+    from filters.delivery import sending
+    from filters.delivery.dispatch import claims
     from tapestry.deliver.batch import Outcome
 
     real = sending._deliver
@@ -163,7 +165,7 @@ def _confirm_first() -> None:
 
 def _other_key() -> None:
     """Give each attempt a key of its own."""
-    from filters.delivery import claims
+    from filters.delivery.dispatch import claims
 
     key = claims.Claim.key.fget
     claims.Claim.key = property(lambda claim: f"{key(claim)}-{claim.name[-6:].replace(':', '')}")
@@ -171,7 +173,7 @@ def _other_key() -> None:
 
 def _open_range() -> None:
     """Take whatever has come meanwhile into a range that is tried again."""
-    from filters.delivery import claims
+    from filters.delivery.dispatch import claims
 
     real = claims.claim
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from django import forms
 
+from filters.delivery.dispatch.throttle import TIMED_AT, TIMELINESS
 from filters.delivery.forms.base import DestinationForm
 from filters.delivery.mail import addresses
 from filters.delivery.models import Destination
-from filters.delivery.throttle import TIMED_AT, TIMELINESS
 from filters.people.recipient_field import RecipientField
 from filters.people.timeliness_field import AT_ONCE, TimelinessField
 from tapestry.core.clock import wall_clock

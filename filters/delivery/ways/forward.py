@@ -9,12 +9,12 @@ import time
 from collections import Counter
 from dataclasses import replace
 
-from filters.delivery import claims
+from filters.delivery.dispatch import claims
+from filters.delivery.dispatch.throttle import flooding, note_on
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.addresses import set_problem
 from filters.delivery.mail.outgoing import RecipientRefusedError, WrittenMail
 from filters.delivery.models import Address, Destination
-from filters.delivery.throttle import flooding, note_on
 from filters.delivery.ways import digest
 from filters.delivery.ways.digest import address_of
 from filters.delivery.ways.originals import message_fault, raw_of

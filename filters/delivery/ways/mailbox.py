@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import transaction
 
 from filters.authoring.models import Filter
-from filters.delivery import claims
+from filters.delivery.dispatch import claims
 from filters.delivery.models import Destination
 from filters.delivery.ways.originals import message_fault, original_of
 from filters.delivery.ways.preview import Preview

@@ -17,7 +17,7 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from filters.delivery import claims
+from filters.delivery.dispatch import claims
 from filters.runs.models import Heartbeat, SetAside, SharedWindow
 from filters.runs.store import release
 from filters.site.work import addresses, endings, services

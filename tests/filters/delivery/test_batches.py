@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from filters.authoring.models import Filter
-from filters.delivery import claims, sequence
+from filters.delivery import sequence
+from filters.delivery.dispatch import claims
 from filters.delivery.models import Address, Destination, Subscription
 from filters.inbox.models import Match, Mute
 from filters.people.models import User

@@ -10,7 +10,8 @@ import pytest
 from django.core.mail import EmailMessage
 
 from filters.authoring.models import Filter
-from filters.delivery import sending, throttle
+from filters.delivery import sending
+from filters.delivery.dispatch import throttle
 from filters.delivery.mail import outgoing
 from filters.delivery.models import Address, Delivery, Destination, KeptMail
 from filters.delivery.ways import digest as by_digest

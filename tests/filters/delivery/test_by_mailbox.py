@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from filters.authoring.models import Filter
-from filters.delivery import claims, holder, samples, sending
+from filters.delivery import samples, sending
 from filters.delivery.batches import batches_of
+from filters.delivery.dispatch import claims, holder
 from filters.delivery.models import Delivery, Destination
 from filters.delivery.ways import mailbox as by_mailbox
 from filters.inbox.models import Match

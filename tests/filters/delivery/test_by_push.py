@@ -12,8 +12,8 @@ from django.http import HttpResponse
 from django.test import Client
 
 from filters.authoring.models import Filter
-from filters.delivery import claims, holder
 from filters.delivery.batches import batches_of
+from filters.delivery.dispatch import claims, holder
 from filters.delivery.models import Destination
 from filters.delivery.ways import push as by_push
 from filters.delivery.ways.browser_name import browser_name

@@ -12,8 +12,8 @@ import pytest
 from django.test import Client
 
 from filters.authoring.models import Filter
-from filters.delivery import claims, holder
 from filters.delivery.batches import batches_of
+from filters.delivery.dispatch import claims, holder
 from filters.delivery.forms.webhook import WebhookForm
 from filters.delivery.models import Delivery, Destination
 from filters.delivery.ways import webhook as by_webhook

@@ -12,8 +12,9 @@ import pytest
 from django.db import OperationalError, connection
 
 from filters.authoring.models import Filter
-from filters.delivery import claims, holder, sending
-from filters.delivery.claims import Attempt
+from filters.delivery import sending
+from filters.delivery.dispatch import claims, holder
+from filters.delivery.dispatch.claims import Attempt
 from filters.delivery.models import Address, Delivery, Destination
 from filters.delivery.ways import table as ways
 from filters.people.models import User

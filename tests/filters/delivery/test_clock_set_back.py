@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from filters.authoring.models import Filter
-from filters.delivery import claims
+from filters.delivery.dispatch import claims
 from filters.delivery.models import Address, Destination
 from filters.delivery.ways import table as ways
 from filters.inbox.models import Match

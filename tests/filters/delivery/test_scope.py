@@ -7,7 +7,7 @@ import random
 import pytest
 
 from filters.authoring.models import Filter
-from filters.delivery import scope
+from filters.delivery.dispatch import scope
 from filters.delivery.models import Destination, Subscription
 from filters.inbox.models import Match
 from filters.people.models import User

@@ -9,7 +9,8 @@ import pytest
 from django.test import Client
 
 from filters.authoring.models import Filter
-from filters.delivery import claims, excerpts, feeds, samples, sequence, tasks
+from filters.delivery import excerpts, feeds, samples, sequence, tasks
+from filters.delivery.dispatch import claims
 from filters.delivery.excerpts import excerpts_of
 from filters.delivery.mail import bounces
 from filters.delivery.models import BounceMailbox, Delivery, Destination, Feed

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from filters.authoring.models import Filter
-from filters.delivery import throttle
+from filters.delivery.dispatch import throttle
 from filters.delivery.models import Address, Delivery, Destination
 from filters.delivery.status import status_of
 from filters.delivery.ways import table as ways

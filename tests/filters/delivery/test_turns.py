@@ -9,7 +9,8 @@ import pytest
 from django.core.mail import EmailMessage
 
 from filters.authoring.models import Filter
-from filters.delivery import claims, sending
+from filters.delivery import sending
+from filters.delivery.dispatch import claims
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.outgoing import WrittenMail
 from filters.delivery.models import Address, Delivery, Destination

@@ -141,8 +141,8 @@ def lane(
         stages = {
             "filters/delivery/sending.py:_serve": "it is halved",
             "filters/delivery/sending.py:_set_aside": "it is what sets aside",
-            "filters/delivery/claims.py:put_aside": "it is what sets aside",
-            "filters/delivery/claims.py:let_go": "it is what sets aside",
+            "filters/delivery/dispatch/claims.py:put_aside": "it is what sets aside",
+            "filters/delivery/dispatch/claims.py:let_go": "it is what sets aside",
         }
         yield PlantedLane(Victim(WORD, KEYS), tasks.deliver_due, wrong, forget, stages=stages)
 

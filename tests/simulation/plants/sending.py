@@ -7,7 +7,7 @@ from tests.simulation.plants.plant import Plant
 PLANTS = (
     Plant(
         "the cursor advances before anything is sent",
-        "filters.delivery.claims",
+        "filters.delivery.dispatch.claims",
         "claim",
         "free.update(holder=name, due_at=None)",
         'free.update(holder=name, due_at=None, cursor=F("latest"))',
@@ -15,7 +15,7 @@ PLANTS = (
     ),
     Plant(
         "a failure loses the batch",
-        "filters.delivery.claims",
+        "filters.delivery.dispatch.claims",
         "fail",
         "claimed_until=None if reopen else destination.claimed_until,",
         "claimed_until=None, cursor=destination.claimed_until,",
@@ -23,7 +23,7 @@ PLANTS = (
     ),
     Plant(
         "a range is opened again after a failure",
-        "filters.delivery.claims",
+        "filters.delivery.dispatch.claims",
         "fail",
         "claimed_until=None if reopen else destination.claimed_until,",
         "claimed_until=None,",
@@ -31,7 +31,7 @@ PLANTS = (
     ),
     Plant(
         "a failed delivery is never tried again",
-        "filters.delivery.claims",
+        "filters.delivery.dispatch.claims",
         "fail",
         "due_at=now + int(seconds * SECOND),",
         "due_at=None,",
@@ -39,7 +39,7 @@ PLANTS = (
     ),
     Plant(
         "what was confirmed is due no more, whatever came",
-        "filters.delivery.claims",
+        "filters.delivery.dispatch.claims",
         "confirm",
         'When(latest__gt=F("claimed_until"), then=Value(wall_clock())),',
         'When(latest__lt=F("claimed_until"), then=Value(wall_clock())),',
@@ -47,7 +47,7 @@ PLANTS = (
     ),
     Plant(
         "a confirmed range is sent again",
-        "filters.delivery.claims",
+        "filters.delivery.dispatch.claims",
         "confirm",
         'cursor=F("claimed_until"),',
         'cursor=F("cursor"),',
@@ -55,7 +55,7 @@ PLANTS = (
     ),
     Plant(
         "the cursor skips the next message",
-        "filters.delivery.claims",
+        "filters.delivery.dispatch.claims",
         "advance",
         "return rows.update(cursor=sequence) == 1",
         "return rows.update(cursor=sequence + 1) == 1",
@@ -63,7 +63,7 @@ PLANTS = (
     ),
     Plant(
         "abandoned claims are never freed",
-        "filters.delivery.holder",
+        "filters.delivery.dispatch.holder",
         "is_alive",
         'return is_held(_directory() / f"{process}.lock")',
         "return True",
@@ -71,7 +71,7 @@ PLANTS = (
     ),
     Plant(
         "a claim that was given back loses its end",
-        "filters.delivery.claims",
+        "filters.delivery.dispatch.claims",
         "give_back",
         "end = None if claimed.sealed_now else claimed.destination.claimed_until",
         "end = None",
@@ -87,7 +87,7 @@ PLANTS = (
     ),
     Plant(
         "a batch begins two positions after the cursor",
-        "filters.delivery.scope",
+        "filters.delivery.dispatch.scope",
         "Scope.has",
         "start < position <= self.until",
         "start + 1 < position <= self.until",
@@ -95,7 +95,7 @@ PLANTS = (
     ),
     Plant(
         "a batch ends one position early",
-        "filters.delivery.scope",
+        "filters.delivery.dispatch.scope",
         "matches_in",
         "sequence__lte=until",
         "sequence__lt=until",
@@ -103,7 +103,7 @@ PLANTS = (
     ),
     Plant(
         "a destination takes what was found before it was made",
-        "filters.delivery.scope",
+        "filters.delivery.dispatch.scope",
         "_starts",
         "return {key: max(position, destination.cursor) for key, position in since.items()}",
         "return {key: 0 for key in since}",
@@ -111,7 +111,7 @@ PLANTS = (
     ),
     Plant(
         "a destination of all filters takes those of its subscriptions",
-        "filters.delivery.scope",
+        "filters.delivery.dispatch.scope",
         "_starts",
         "if destination.all_filters:",
         "if destination.all_filters and since:",
@@ -159,7 +159,7 @@ PLANTS = (
     ),
     Plant(
         "quiet hours are not asked before sending",
-        "filters.delivery.throttle",
+        "filters.delivery.dispatch.throttle",
         "_rests",
         "end = allowed_from(owner.rules, now, owner.zone)",
         "end = now",

@@ -22,7 +22,7 @@ from django.test import Client
 
 from filters.authoring import known_names, vocabulary
 from filters.authoring.models import Filter
-from filters.delivery import claims
+from filters.delivery.dispatch import claims
 from filters.delivery.models import KeptMail
 from filters.reading import reading
 from filters.reading.models import OutboxAnnotation

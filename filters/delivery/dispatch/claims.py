@@ -23,11 +23,11 @@ from django.db import transaction
 from django.db.models import BigIntegerField, Case, Count, F, QuerySet, Value, When
 from django.db.models.functions import Coalesce
 
-from filters.delivery import holder
-from filters.delivery.anew import look_at_clock
+from filters.delivery.dispatch import holder
+from filters.delivery.dispatch.anew import look_at_clock
+from filters.delivery.dispatch.scope import matches_in, scopes_of
 from filters.delivery.mail.addresses import usable
 from filters.delivery.models import Delivery, Destination
-from filters.delivery.scope import matches_in, scopes_of
 from filters.inbox.lists.cards import being_made
 from filters.inbox.models import Match
 from filters.runs.models import ReleaseCounter, SetAside

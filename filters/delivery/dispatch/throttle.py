@@ -11,8 +11,8 @@ from itertools import chain
 from typing import NamedTuple
 
 from filters.authoring.models import Filter
+from filters.delivery.dispatch.scope import matches_in, scopes_of
 from filters.delivery.models import Delivery, Destination
-from filters.delivery.scope import matches_in, scopes_of
 from filters.site.work.clock_step import SLACK
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.timing.flood import is_flood, time_until_free
