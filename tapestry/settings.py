@@ -172,8 +172,8 @@ AUTH_PASSWORD_VALIDATORS: list[dict[str, Any]] = [
         ("NumericPasswordValidator", {}),
     )
 ] + [
-    {"NAME": "filters.people.name_in_password.NameInPasswordValidator"},
-    {"NAME": "filters.people.few_characters.FewCharactersValidator"},
+    {"NAME": "filters.people.password_policy.name_in_password.NameInPasswordValidator"},
+    {"NAME": "filters.people.password_policy.few_characters.FewCharactersValidator"},
 ]
 SIGN_UP = read_mode(os.environ.get("TAPESTRY_SIGN_UP", ""))
 PASSWORD_RESET_TIMEOUT = 3600

@@ -22,8 +22,9 @@ from filters.authoring.dependents import filters_of, recompile_all_of
 from filters.authoring.models import Filter
 from filters.inbox.lists.cards import CopyKey, ensure_cards
 from filters.inbox.models import Match, MessageState
-from filters.people import people, retired_names
+from filters.people import people
 from filters.people.models import User
+from filters.people.names import retired_names
 from filters.runs.store.schedule import OWNER_FIELDS, replan_all_of
 from filters.runs.store.shared_window import begin_again, run_again
 from filters.runs.store.visibility_loss import Pair, drop_invisible, move_states

@@ -22,7 +22,7 @@ from filters.people.emails import trust
 from filters.people.forms import LAST_YEAR, ProfileForm
 from filters.people.membership.notices import known_address, tell
 from filters.people.models import RetiredName, User
-from filters.people.retired_names import check_available, keep_names
+from filters.people.names.retired_names import check_available, keep_names
 from filters.people.sessions.record import sign_out
 from filters.reading.annotations.outbox import append_all_of
 from filters.runs.models import SharedWindow

@@ -12,7 +12,7 @@ class PeopleConfig(AppConfig):
     name = "filters.people"
 
     def ready(self) -> None:
-        from filters.people import retired_names
+        from filters.people.names import retired_names
         from filters.people.sessions import record
         from filters.people.signing_in import checks
 

@@ -8,8 +8,8 @@ who is signed in to the account.  Which addresses a person has for other purpose
 from __future__ import annotations
 
 from filters.delivery.models import Address
-from filters.people.folded_names import folded
 from filters.people.models import User
+from filters.people.names.folded_names import folded
 from filters.runs.models import SharedWindow
 from filters.site.settings.email_url import is_kept_only
 

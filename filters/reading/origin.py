@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 
 from filters.people.models import User
-from filters.people.source_names import source_words
+from filters.people.names.source_names import source_words
 from filters.site.settings.authserv import server_of
 from filters.site.work import services
 from tapestry.core.message import Message

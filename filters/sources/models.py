@@ -10,8 +10,8 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
-from filters.people.known_audiences import validate_known
 from filters.people.models import User
+from filters.people.names.known_audiences import validate_known
 
 
 class Source(models.Model):

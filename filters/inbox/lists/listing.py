@@ -43,7 +43,7 @@ from filters.inbox.models import (
 )
 from filters.people import people
 from filters.people.models import User
-from filters.people.source_names import import_words
+from filters.people.names.source_names import import_words
 from filters.runs.store.schedule import plan_held
 from filters.site.work import services
 from filters.site.work.batching import KEYS, in_batches

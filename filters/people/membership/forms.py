@@ -8,11 +8,11 @@ from django import forms
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 
-from filters.people.account_names import check_name
 from filters.people.membership.passwords import RULES
 from filters.people.models import User
+from filters.people.names.account_names import check_name
+from filters.people.names.retired_names import check_available
 from filters.people.recipient_field import RecipientField
-from filters.people.retired_names import check_available
 from filters.people.second_factor import totp
 from filters.people.second_factor.forms import WRONG_CODE, ConfirmForm
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from limits import RateLimitItemPerMinute
 
-from filters.people.folded_names import folded
+from filters.people.names.folded_names import folded
 from filters.people.signing_in.client_address import client_address, counted_as
 from filters.people.signing_in.outcome import Refused, note
 from filters.site.work import rate_limits

@@ -93,7 +93,7 @@ class User(AbstractUser):
 class RetiredName(models.Model):
     """The audience of an account or group that is gone, or has another name, and its key.
 
-    While its mail is here nobody else may have that name (filters.people.retired_names).
+    While its mail is here nobody else may have that name (filters.people.names.retired_names).
     ``is_kept``: nobody may ever, for its person has left, and what they said stays under it.
     """
 

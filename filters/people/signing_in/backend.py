@@ -13,8 +13,8 @@ from django.views.decorators.debug import sensitive_variables
 from limits import RateLimitItemPerMinute
 
 from filters.people.factors import has_second_factor
-from filters.people.folded_names import folded
 from filters.people.models import User
+from filters.people.names.folded_names import folded
 from filters.people.signing_in.client_address import client_address, counted_as
 from filters.people.signing_in.known_browser import known_browser
 from filters.people.signing_in.outcome import Proven, Refused, note

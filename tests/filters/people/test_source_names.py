@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from filters.people.models import User
-from filters.people.source_names import import_words
+from filters.people.names.source_names import import_words
 from filters.sources.models import Source
 
 INBOX = "imaps://al%40x.org@imap.x.org:993/INBOX"

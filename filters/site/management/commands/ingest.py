@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.management.base import CommandParser
 
-from filters.people.known_audiences import require_known
+from filters.people.names.known_audiences import require_known
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.management.base import TapestryCommand
 from filters.site.work import services

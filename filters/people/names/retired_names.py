@@ -14,9 +14,9 @@ from django.contrib.auth.models import Group
 from django.core.exceptions import ValidationError
 from django.db.models.signals import post_delete
 
-from filters.people.account_names import check_name
-from filters.people.folded_names import folded
 from filters.people.models import RetiredName, User
+from filters.people.names.account_names import check_name
+from filters.people.names.folded_names import folded
 from filters.site.work import services
 from filters.site.work.batching import batched
 from tapestry.tables.write.audience_markers import has_rows

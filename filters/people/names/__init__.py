@@ -1,0 +1,1 @@
+"""Names of accounts, groups, audiences and imports: which are free, known, or shown."""

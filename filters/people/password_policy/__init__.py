@@ -1,0 +1,1 @@
+"""Parts of the password policy beside those of Django."""
