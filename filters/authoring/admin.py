@@ -9,7 +9,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from filters.authoring.dependents import recompile_dependents
+from filters.authoring.compilation.dependents import recompile_dependents
 from filters.authoring.lifecycle import full_name, resume
 from filters.authoring.models import Filter
 from filters.runs.store import shared_window

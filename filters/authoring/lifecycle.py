@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.text import slugify
 
-from filters.authoring.ahead import Ahead, Change, Definition
-from filters.authoring.dependents import (
+from filters.authoring.compilation.ahead import Ahead, Change, Definition
+from filters.authoring.compilation.dependents import (
     has_dependents,
     leave_pending_window,
     present,
@@ -20,8 +20,13 @@ from filters.authoring.dependents import (
     recompile_dependents,
     store_references,
 )
+from filters.authoring.compilation.understanding import (
+    FilterName,
+    Understood,
+    track_references,
+    understand,
+)
 from filters.authoring.models import Filter, as_title
-from filters.authoring.understanding import FilterName, Understood, track_references, understand
 from filters.delivery.models import Destination
 from filters.people import people
 from filters.people.models import User

@@ -13,11 +13,11 @@ from typing import Any
 from celery import Task
 from django.conf import settings
 
-from filters.authoring.backtests import BACKTESTS, MOST_DELIVERIES, backtest_question
 from filters.authoring.importing.imports import CREATIONS, READINGS, create_for, read_for
-from filters.authoring.overlap import count_overlap
-from filters.authoring.previews import PREVIEWS, question
-from filters.authoring.weeks import count_weeks
+from filters.authoring.results.backtests import BACKTESTS, MOST_DELIVERIES, backtest_question
+from filters.authoring.results.overlap import count_overlap
+from filters.authoring.results.previews import PREVIEWS, question
+from filters.authoring.results.weeks import count_weeks
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store.filter_store import latest_instant

@@ -17,8 +17,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_save
 
-from filters.authoring.ahead import Ahead, Change
-from filters.authoring.dependents import filters_of, recompile_all_of
+from filters.authoring.compilation.ahead import Ahead, Change
+from filters.authoring.compilation.dependents import filters_of, recompile_all_of
 from filters.authoring.models import Filter
 from filters.inbox.lists.cards import CopyKey, ensure_cards
 from filters.inbox.models import Match, MessageState

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
-from filters.authoring.dependents import recompile_all_of
+from filters.authoring.compilation.dependents import recompile_all_of
 from filters.delivery.ways import push
 from filters.people.emails import trust
 from filters.people.forms import LAST_YEAR, ProfileForm

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from filters.authoring.dependents import recompile_aside
+from filters.authoring.compilation.dependents import recompile_aside
 from filters.authoring.models import PendingWindow
 from filters.inbox.lists import cards
 from filters.reading.annotations import outbox

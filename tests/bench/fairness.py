@@ -134,7 +134,7 @@ def _install_nasty(person: User, count: int) -> None:
 
 def _type(user_id: int, over: threading.Event) -> None:
     """Ask for one preview after another, as somebody who types does, until it is over."""
-    from filters.authoring.previews import preview_result
+    from filters.authoring.results.previews import preview_result
     from filters.authoring.tasks import start_preview
 
     user = User.objects.get(pk=user_id)

@@ -85,7 +85,7 @@ def _warm_up() -> None:
     from django.test.client import ClientHandler
     from django.urls import get_resolver
 
-    from filters.authoring.understanding import understand
+    from filters.authoring.compilation.understanding import understand
     from tapestry.core.errors import TapestryError
     from tapestry.query.context import Context
     from tapestry.query.phrases.catalogue import KINDS

@@ -11,8 +11,9 @@ from urllib.parse import quote
 from django.core.management import call_command
 from django.test import Client
 
-from filters.authoring import backtests, previews, tasks
+from filters.authoring import tasks
 from filters.authoring.models import Filter
+from filters.authoring.results import backtests, previews
 from filters.delivery.models import KeptMail
 from filters.inbox import tasks as search_tasks
 from filters.inbox.models import Match

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from filters.authoring.compilation.understanding import understand
 from filters.authoring.forms import FilterForm
 from filters.authoring.importing.entries import Entry, shown
 from filters.authoring.importing.options import form_data, option_words
 from filters.authoring.models import Filter
-from filters.authoring.understanding import understand
 from filters.people import people
 from filters.people.models import User
 from tapestry.core.errors import TapestryError

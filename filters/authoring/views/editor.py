@@ -10,15 +10,15 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from filters.authoring import previews
+from filters.authoring.compilation.misreading import misreading
+from filters.authoring.compilation.understanding import Understood
+from filters.authoring.compilation.understanding import understand as understand_filter
 from filters.authoring.forms import MODES, FilterForm
 from filters.authoring.known_names import begin_reading
-from filters.authoring.misreading import misreading
 from filters.authoring.models import Filter
-from filters.authoring.previews import PREVIEWS
+from filters.authoring.results import previews
+from filters.authoring.results.previews import PREVIEWS
 from filters.authoring.tasks import start_preview
-from filters.authoring.understanding import Understood
-from filters.authoring.understanding import understand as understand_filter
 from filters.authoring.usage import usage_of
 from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
 from filters.authoring.views.written import Written

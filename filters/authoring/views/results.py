@@ -11,21 +11,21 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from filters.authoring import previews
-from filters.authoring.backtests import (
+from filters.authoring.compilation.understanding import understand
+from filters.authoring.results import previews
+from filters.authoring.results.backtests import (
     BACKTESTS,
     MOST_DELIVERIES,
     WEEKS,
     backtest_question,
     shown_deliveries,
 )
-from filters.authoring.overlap import overlap_of
-from filters.authoring.previews import PREVIEWS, question
+from filters.authoring.results.overlap import overlap_of
+from filters.authoring.results.previews import PREVIEWS, question
+from filters.authoring.results.weeks import chart_of
 from filters.authoring.tasks import start_backtest, start_preview
-from filters.authoring.understanding import understand
 from filters.authoring.views.waiting import wait_for
 from filters.authoring.views.written import Written, written_in
-from filters.authoring.weeks import chart_of
 from filters.people import people
 from filters.people.requests import PersonRequest
 from tapestry.core.errors import TapestryError

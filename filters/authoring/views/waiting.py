@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
-from filters.authoring import previews
+from filters.authoring.results import previews
 from filters.people.requests import PersonRequest
 from filters.site.work.answers import Answer, Answers
 

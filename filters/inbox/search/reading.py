@@ -5,9 +5,9 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 
-from filters.authoring.misreading import Misreading, misreading
+from filters.authoring.compilation.misreading import Misreading, misreading
+from filters.authoring.compilation.understanding import Understood, understand
 from filters.authoring.models import Filter
-from filters.authoring.understanding import Understood, understand
 from filters.authoring.vocabulary import vocabulary
 from filters.people import people
 from filters.people.models import User

@@ -18,7 +18,7 @@ from tapestry.deliver.timing.quiet import Rules
 from tapestry.deliver.timing.timeliness import parse_timeliness
 
 if TYPE_CHECKING:
-    from filters.authoring.ahead import Ahead
+    from filters.authoring.compilation.ahead import Ahead
 
 LAST_MINUTE = 24 * 60 - 1
 """The last minute of a day, counted from midnight."""

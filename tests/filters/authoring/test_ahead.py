@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from filters.authoring import ahead, dependents, lifecycle
-from filters.authoring.ahead import Outcome
+from filters.authoring import lifecycle
+from filters.authoring.compilation import ahead, dependents
+from filters.authoring.compilation.ahead import Outcome
 from filters.authoring.models import Filter, PendingWindow
 from filters.people import emails
 from filters.people.forms import ProfileForm

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from filters.authoring import ahead, lifecycle
+from filters.authoring import lifecycle
+from filters.authoring.compilation import ahead
 from filters.authoring.models import Filter, PendingWindow
 from filters.inbox.models import Match
 from filters.people.models import User

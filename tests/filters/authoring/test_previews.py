@@ -9,7 +9,8 @@ import pytest
 import redis
 from django.test import Client
 
-from filters.authoring import previews, tasks
+from filters.authoring import tasks
+from filters.authoring.results import previews
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from filters.upkeep.forgetting import forget

@@ -9,8 +9,9 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from filters.authoring import backtests, lifecycle, overlap, previews, tasks
-from filters.authoring.weeks import chart_of, count_weeks
+from filters.authoring import lifecycle, tasks
+from filters.authoring.results import backtests, overlap, previews
+from filters.authoring.results.weeks import chart_of, count_weeks
 from filters.people.models import User
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock

@@ -10,7 +10,8 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from filters.authoring import lifecycle, previews, tasks
+from filters.authoring import lifecycle, tasks
+from filters.authoring.results import previews
 from filters.people.models import User
 from tapestry.tables.delta.log import Tables
 

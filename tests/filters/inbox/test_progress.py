@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from filters.authoring import lifecycle, previews, tasks
+from filters.authoring import lifecycle, tasks
 from filters.authoring.models import Filter
+from filters.authoring.results import previews
 from filters.inbox.lists import cards, listing
 from filters.inbox.lists.cards import refresh_cards
 from filters.inbox.models import Match

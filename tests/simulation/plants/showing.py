@@ -127,7 +127,7 @@ PLANTS = (
     ),
     Plant(
         "an edit leaves no pending window",
-        "filters.authoring.dependents",
+        "filters.authoring.compilation.dependents",
         "window_left",
         "if filter_.tql and filter_.since < at:",
         "if filter_.tql and filter_.since < at and filter_.error:",
@@ -135,7 +135,7 @@ PLANTS = (
     ),
     Plant(
         "a pending window ends where the old text ended",
-        "filters.authoring.dependents",
+        "filters.authoring.compilation.dependents",
         "window_left",
         "until=at,",
         "until=filter_.since,",

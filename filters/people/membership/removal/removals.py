@@ -8,7 +8,7 @@ from functools import partial
 
 from django.db import transaction
 
-from filters.authoring.dependents import present, recompile_all_of
+from filters.authoring.compilation.dependents import present, recompile_all_of
 from filters.people.membership.export import exports
 from filters.people.membership.removal.consequences import is_last_administrator
 from filters.people.models import Removal, RetiredName, User

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from filters.authoring import lifecycle
-from filters.authoring.dependents import recompile_all_of
+from filters.authoring.compilation.dependents import recompile_all_of
 from filters.authoring.models import Filter, PendingWindow
 from filters.inbox.models import Match as StoredMatch
 from filters.people.models import User

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from filters.authoring import lifecycle
-from filters.authoring.dependents import present
+from filters.authoring.compilation.dependents import present
 from filters.authoring.models import Filter
 from filters.inbox.models import Match as StoredMatch
 from filters.people.models import User

@@ -20,8 +20,8 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Lower
 
+from filters.authoring.compilation.understanding import FilterName, track_references, understand
 from filters.authoring.models import Filter, Reference
-from filters.authoring.understanding import FilterName, track_references, understand
 from filters.people import people
 from filters.people.models import User
 from filters.runs.models import SharedWindow

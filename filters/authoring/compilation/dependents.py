@@ -1,11 +1,11 @@
 """Recompile the filters that refer to a filter that changes.
 
-A filter runs as it was last compiled (``Filter.tql``).  When a filter that it refers to changes,
-it is compiled before that is stored (filters.authoring.ahead), and stored in the transaction of
-the change: from that instant on it has the new meaning, and what its older text still has to run
-is left as a ``PendingWindow`` for the next run.  A live filter begins again instead: only its
-present answer matters.  If it has ended, it does so once it is set going again: its list is that
-of its end.
+A filter runs as it was last compiled (``Filter.tql``).  When a filter that it refers to changes, it
+is compiled before that is stored (filters.authoring.compilation.ahead), and stored in the
+transaction of the change: from that instant on it has the new meaning, and what its older text
+still has to run is left as a ``PendingWindow`` for the next run.  A live filter begins again
+instead: only its present answer matters.  If it has ended, it does so once it is set going again:
+its list is that of its end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from filters.authoring.ahead import (
+from filters.authoring.compilation.ahead import (
     Ahead,
     Change,
     Outcome,
@@ -24,8 +24,8 @@ from filters.authoring.ahead import (
     references_to,
     referring_to,
 )
+from filters.authoring.compilation.understanding import FilterName
 from filters.authoring.models import Filter, PendingWindow, Reference
-from filters.authoring.understanding import FilterName
 from filters.runs.models import Clock, SetAside, SharedWindow
 from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.shared_window import detach

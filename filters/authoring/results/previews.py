@@ -13,8 +13,8 @@ from typing import Any
 
 import redis
 
-from filters.authoring.overlap import overlap_of
-from filters.authoring.weeks import chart_of
+from filters.authoring.results.overlap import overlap_of
+from filters.authoring.results.weeks import chart_of
 from filters.people import people
 from filters.people.models import User
 from filters.site.work import services

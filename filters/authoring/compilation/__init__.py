@@ -1,0 +1,1 @@
+"""What a text means, and which filters are compiled again when it changes."""

@@ -1,0 +1,1 @@
+"""Previews and backtests: what a filter would have matched or delivered."""

@@ -1,0 +1,1 @@
+"""Statements of the database over many rows, its settings and its locks."""
