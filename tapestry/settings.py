@@ -69,7 +69,7 @@ CSRF_TRUSTED_ORIGINS = [
 
 def _secret_key() -> str:
     """Return the key, from the environment or the data directory; imported only when asked for."""
-    from filters.site.work.key_file import secret_key
+    from filters.site.work.crypto.key_file import secret_key
 
     return secret_key(DATA)
 

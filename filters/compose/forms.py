@@ -11,7 +11,7 @@ from django import forms
 from filters.compose import servers
 from filters.compose.models import OutgoingMessage, SmtpAccount
 from filters.site.work import services
-from filters.site.work.encryption import encrypt
+from filters.site.work.crypto.encryption import encrypt
 from filters.sources.forms import APP_PASSWORD, ServerForm
 from filters.sources.trials import LIMIT, PATIENCE
 from tapestry.compose.letter import LONGEST_TEXT

@@ -19,7 +19,7 @@ from filters.sources.models import Source
 class SmtpAccount(models.Model):
     """The server by which a person's mail is sent instead of that of the site.
 
-    ``secret`` is encrypted (filters.site.work.encryption).
+    ``secret`` is encrypted (filters.site.work.crypto.encryption).
     """
 
     owner = models.OneToOneField(User, models.CASCADE, related_name="smtp_account")

@@ -25,8 +25,9 @@ from filters.inbox.models import Match, MatchQuerySet, Mute
 from filters.people import people
 from filters.people.models import User
 from filters.runs.models import SetAside
-from filters.site.work import opaque_keys, set_aside
-from filters.site.work.opaque_keys import keyed_digest
+from filters.site.work import set_aside
+from filters.site.work.crypto import opaque_keys
+from filters.site.work.crypto.opaque_keys import keyed_digest
 from tapestry.core.clock import SECOND, to_instant, wall_clock
 from tapestry.deliver.batch import DeliveredMatch
 from tapestry.deliver.ways.feed import atom_feed

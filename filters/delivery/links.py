@@ -18,7 +18,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from filters.delivery.models import Destination
 from filters.inbox.models import Match
-from filters.site.work import opaque_keys
+from filters.site.work.crypto import opaque_keys
 from tapestry.deliver.batch import Link
 
 EXPIRES = timedelta(days=30)

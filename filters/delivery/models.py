@@ -54,7 +54,8 @@ class Destination(models.Model):
     of the matches up to ``claimed_until``: the same ones however often it is tried.  ``holder``
     names the process that is at it (filters.delivery.dispatch.holder).  It is due at ``due_at``.
     ``turned_on_at`` is when its owner last did so: links to unsubscribe of before have ended.
-    ``settings`` are those of its kind; ``secret`` is encrypted (filters.site.work.encryption).
+    ``settings`` are those of its kind; ``secret`` is encrypted
+    (filters.site.work.crypto.encryption).
     With ``all_filters`` it takes the matches of all filters of its owner after ``all_since``;
     without, those of its subscriptions.
     """

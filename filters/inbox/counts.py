@@ -42,7 +42,7 @@ from filters.inbox.models import (
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store import shared_window
-from filters.site.work.opaque_keys import keyed_digest
+from filters.site.work.crypto.opaque_keys import keyed_digest
 from tapestry.core.clock import wall_clock
 
 KEPT = 200

@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 
 from filters.site.work import services
-from filters.site.work.encryption import decrypt, encrypt
+from filters.site.work.crypto.encryption import decrypt, encrypt
 from filters.sources.models import Source
 from filters.sources.oauth import Grant, refresh
 from filters.sources.schedule import token_lock

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from filters.runs.store import imports
 from filters.runs.store.backpressure import Backpressure
-from filters.site.work.delivery_signer import delivery_signer
+from filters.site.work.crypto.delivery_signer import delivery_signer
 
 
 class SiteIntake:

@@ -17,7 +17,7 @@ from filters.people.names.known_audiences import validate_known
 class Source(models.Model):
     """A mailbox or news server that somebody's mail is pulled from.
 
-    ``secret`` and ``access_token`` (XOAUTH2) are encrypted (filters.site.work.encryption).
+    ``secret`` and ``access_token`` (XOAUTH2) are encrypted (filters.site.work.crypto.encryption).
     ``folder_patterns`` are names of folders, or names and wildmats of newsgroups (RFC 3977,
     section 4).  The source is pulled at ``due_at``, and again after ``every`` seconds.
     ``failures`` counts since the last success; ``error`` and ``hint`` describe the last failure.

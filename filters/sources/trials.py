@@ -20,7 +20,7 @@ from django.db.models import Q
 from filters.people.models import User
 from filters.runs.models import SetAside
 from filters.site.work import services, set_aside
-from filters.site.work.encryption import decrypt, encrypt
+from filters.site.work.crypto.encryption import decrypt, encrypt
 from filters.site.work.queue import send
 from filters.sources.models import Trial
 from tapestry.core.clock import HOUR, MINUTE, SECOND, wall_clock

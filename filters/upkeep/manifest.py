@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from filters.site.work.encryption import KEY_FILE
+from filters.site.work.crypto.encryption import KEY_FILE
 from filters.site.work.restoring import LATER
 from filters.upkeep.database_copy import NAMES
 from tapestry.core.errors import TapestryError

@@ -123,7 +123,8 @@ def destination(
     from filters.delivery.models import Address, Destination
     from filters.people.models import User
     from filters.runs.store.subscriptions import add_destination
-    from filters.site.work import encryption, services
+    from filters.site.work import services
+    from filters.site.work.crypto import encryption
     from tapestry.core.clock import wall_clock
     from tapestry.deliver.http.signature import make_secret
 

@@ -18,7 +18,7 @@ from filters.people.membership.invitations import invite
 from filters.people.membership.removal import removals
 from filters.people.models import Export, Passkey, User
 from filters.people.second_factor.views import CONFIRMED_AT
-from filters.site.work import opaque_keys
+from filters.site.work.crypto import opaque_keys
 from tapestry.core.clock import wall_clock
 from tests.support.second_factors import PASSWORD, give_app
 

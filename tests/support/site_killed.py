@@ -38,7 +38,8 @@ from filters.people.models import User
 from filters.authoring.lifecycle import install
 from filters.delivery.models import Address, Delivery, Destination
 from filters.sources.models import Source
-from filters.site.work import encryption, services
+from filters.site.work import services
+from filters.site.work.crypto import encryption
 from filters.sources.credentials import keep_secret
 from tapestry.core.clock import DAY, wall_clock
 joe, amy = (User.objects.create_user(name) for name in ("joe", "amy"))

@@ -20,7 +20,7 @@ from filters.delivery.models import Address
 from filters.people.models import User
 from filters.site.settings.email_url import is_kept_only
 from filters.site.templatetags.mail import time_words
-from filters.site.work.delivery_signer import delivery_signer
+from filters.site.work.crypto.delivery_signer import delivery_signer
 from filters.site.work.rate_limits import Count, TooManyTriesError, digest, is_used, reserve
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER

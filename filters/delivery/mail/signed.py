@@ -10,7 +10,7 @@ import uuid
 
 from filters.delivery.models import Address, Delivery, Destination
 from filters.people.models import User
-from filters.site.work.delivery_signer import delivery_signer
+from filters.site.work.crypto.delivery_signer import delivery_signer
 from tapestry.core.delivery_header import delivery_values
 
 ADDRESS = "address"

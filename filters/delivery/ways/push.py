@@ -23,7 +23,8 @@ from filters.delivery.ways.vapid import vapid_keys
 from filters.inbox.counts import unread_of
 from filters.people.models import User
 from filters.runs.models import ReleaseCounter
-from filters.site.work import encryption, services
+from filters.site.work import services
+from filters.site.work.crypto import encryption
 from filters.site.work.deleting import delete_locked
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError

@@ -10,7 +10,8 @@ from django.conf import settings
 from filters.delivery.models import Destination
 from filters.delivery.ways.composing import Matches, composed, with_left_out
 from filters.delivery.ways.preview import Preview
-from filters.site.work import encryption, services
+from filters.site.work import services
+from filters.site.work.crypto import encryption
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome

@@ -15,7 +15,7 @@ from filters.people.membership import mails
 from filters.people.membership.requests_limit import send_limited
 from filters.people.models import Invitation, User
 from filters.site.settings.email_url import is_kept_only
-from filters.site.work.opaque_keys import keyed_digest
+from filters.site.work.crypto.opaque_keys import keyed_digest
 from tapestry.core.clock import DAY, wall_clock
 
 DAYS = 14

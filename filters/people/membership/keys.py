@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.http import Http404
 
-from filters.site.work import opaque_keys
+from filters.site.work.crypto import opaque_keys
 
 
 def key_of(text: str) -> int:

@@ -17,7 +17,7 @@ from django.urls import reverse
 from filters.delivery.links import absolute
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.outgoing import RecipientRefusedError
-from filters.site.work.delivery_signer import delivery_signer
+from filters.site.work.crypto.delivery_signer import delivery_signer
 from tapestry.core.delivery_header import DELIVERY_HEADER
 
 

@@ -13,7 +13,7 @@ from filters.people.membership import mails
 from filters.people.membership.requests_limit import send_limited
 from filters.people.models import User
 from filters.people.sessions.record import sign_out
-from filters.site.work import opaque_keys
+from filters.site.work.crypto import opaque_keys
 
 
 def send_links(email: str) -> bool:

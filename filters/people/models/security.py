@@ -13,8 +13,8 @@ from filters.people.models.account import User
 class AuthenticatorApp(models.Model):
     """An app that shows codes (TOTP, RFC 6238); a person has one at most.
 
-    ``secret`` is encrypted (filters.site.work.encryption).  ``last_step`` is the time step of the
-    last code that was taken: none is taken twice.
+    ``secret`` is encrypted (filters.site.work.crypto.encryption).  ``last_step`` is the time step
+    of the last code that was taken: none is taken twice.
     """
 
     owner = models.OneToOneField(User, models.CASCADE, related_name="authenticator_app")

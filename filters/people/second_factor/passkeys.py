@@ -31,7 +31,7 @@ from fido2.webauthn import (
 )
 
 from filters.people.models import Passkey, User
-from filters.site.work.opaque_keys import keyed_digest
+from filters.site.work.crypto.opaque_keys import keyed_digest
 from tapestry.core.clock import wall_clock
 
 MOST = 20

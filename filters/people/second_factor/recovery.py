@@ -7,7 +7,7 @@ import secrets
 from django.db import transaction
 
 from filters.people.models import RecoveryCode, User
-from filters.site.work.opaque_keys import keyed_digest
+from filters.site.work.crypto.opaque_keys import keyed_digest
 from tapestry.core.clock import wall_clock
 
 NUMBER = 10

@@ -14,7 +14,7 @@ from django.utils.crypto import constant_time_compare
 
 from filters.people.models import AuthenticatorApp, User
 from filters.site.work import services
-from filters.site.work.encryption import decrypt, encrypt
+from filters.site.work.crypto.encryption import decrypt, encrypt
 from tapestry.core.clock import SECOND, wall_clock
 
 ISSUER = "Tapestry"

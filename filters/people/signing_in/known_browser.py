@@ -13,7 +13,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 
-from filters.site.work.opaque_keys import keyed_digest
+from filters.site.work.crypto.opaque_keys import keyed_digest
 
 COOKIE = "tapestry_browser"
 SALT = "filters.people.signing_in"

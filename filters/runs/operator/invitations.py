@@ -16,7 +16,7 @@ from filters.people.membership.keys import key_of
 from filters.runs.operator.access import staff_form
 from filters.site.settings.email_url import is_kept_only
 from filters.site.settings.sign_up import OFF, sign_up_mode
-from filters.site.work import opaque_keys
+from filters.site.work.crypto import opaque_keys
 from filters.site.work.queue import send
 
 MOST_SHOWN = 200

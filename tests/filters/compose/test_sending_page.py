@@ -12,7 +12,7 @@ from django.test import Client
 from filters.compose.models import OutgoingMessage, SmtpAccount
 from filters.delivery.models import Address, KeptMail
 from filters.people.models import User
-from filters.site.work.encryption import decrypt
+from filters.site.work.crypto.encryption import decrypt
 from filters.sources import finding
 from filters.sources.models import Source
 from tapestry.servers.discovery.discover import Discovered

@@ -17,7 +17,7 @@ from filters.delivery.models import Address, Destination
 from filters.inbox.models import Match, Mute
 from filters.people.models import User
 from filters.reading.models import OutboxAnnotation
-from filters.site.work import opaque_keys
+from filters.site.work.crypto import opaque_keys
 from tests.support.recorded_way import Store
 
 SignIn = Callable[[User], Client]

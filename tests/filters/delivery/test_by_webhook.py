@@ -19,7 +19,7 @@ from filters.delivery.models import Delivery, Destination
 from filters.delivery.ways import webhook as by_webhook
 from filters.people.models import User
 from filters.runs.store.release import release
-from filters.site.work import encryption
+from filters.site.work.crypto import encryption
 from tapestry import settings as own_settings
 from tapestry.core.clock import wall_clock
 from tapestry.deliver.http.signature import make_secret

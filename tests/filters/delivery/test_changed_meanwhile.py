@@ -13,7 +13,7 @@ from filters.delivery.forms.mailbox import MailboxForm
 from filters.delivery.models import Address, Destination
 from filters.delivery.ways.mailbox import FOLDERS
 from filters.people.models import User
-from filters.site.work.encryption import encrypt
+from filters.site.work.crypto.encryption import encrypt
 from filters.site.work.services import data as data_directory
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.errors import TapestryError

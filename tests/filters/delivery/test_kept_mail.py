@@ -11,7 +11,7 @@ from filters.delivery.mail.addresses import send_link
 from filters.delivery.mail.kept import keep
 from filters.delivery.models import Address, Destination, KeptMail
 from filters.people.models import User
-from filters.site.work.delivery_signer import delivery_signer
+from filters.site.work.crypto.delivery_signer import delivery_signer
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tests.support.process_memory import forget_tries
 

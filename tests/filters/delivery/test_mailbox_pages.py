@@ -12,7 +12,7 @@ from django.test import Client
 from filters.delivery.models import Destination
 from filters.delivery.ways import table as ways
 from filters.people.models import User
-from filters.site.work.encryption import decrypt
+from filters.site.work.crypto.encryption import decrypt
 from tests.support.recorded_way import Recorder
 from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 

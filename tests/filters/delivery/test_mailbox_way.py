@@ -17,8 +17,8 @@ from filters.people.models import User
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
-from filters.site.work.delivery_signer import delivery_signer
-from filters.site.work.encryption import encrypt
+from filters.site.work.crypto.delivery_signer import delivery_signer
+from filters.site.work.crypto.encryption import encrypt
 from filters.sources import listening
 from filters.sources.credentials import keep_secret
 from filters.sources.models import Source

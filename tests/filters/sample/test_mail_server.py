@@ -9,7 +9,7 @@ import pytest
 
 from filters.delivery.models import Address, Destination, KeptMail, Subscription
 from filters.people.models import User
-from filters.site.work.delivery_signer import delivery_signer
+from filters.site.work.crypto.delivery_signer import delivery_signer
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tests.sample.mail_server import running_mail_server
 from tests.sample.people import DIGESTED, order_digest, settle

@@ -20,7 +20,7 @@ from filters.people.requests import PersonRequest
 from filters.people.second_factor import passkeys, recovery, totp
 from filters.people.second_factor.views import confirmed
 from filters.site.work import services
-from filters.site.work.encryption import decrypt, encrypt
+from filters.site.work.crypto.encryption import decrypt, encrypt
 
 NEW_SECRET = "new_app_secret"
 """Where a session keeps the secret of an app that is being set up, encrypted."""

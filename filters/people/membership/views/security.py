@@ -15,7 +15,7 @@ from filters.people.requests import PersonRequest
 from filters.people.second_factor import passkeys
 from filters.people.sessions.record import browsers_of, sign_out
 from filters.people.signing_in.this_browser import this_browser
-from filters.site.work import opaque_keys
+from filters.site.work.crypto import opaque_keys
 
 MOST_SHOWN = 50
 """Browsers on the page; those that were used last."""

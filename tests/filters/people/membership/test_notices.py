@@ -16,7 +16,7 @@ from filters.people.emails import change, is_unconfirmed
 from filters.people.membership.resets import send_links
 from filters.people.models import Passkey, User
 from filters.people.second_factor import passkeys
-from filters.site.work.opaque_keys import encrypt
+from filters.site.work.crypto.opaque_keys import encrypt
 from tests.support.second_factors import PASSWORD, code, confirm, give_app
 
 SignIn = Callable[[User], Client]

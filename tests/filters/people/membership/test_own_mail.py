@@ -11,7 +11,7 @@ from django.core.management import call_command
 from filters.delivery.mail.signed import owner_of
 from filters.people.membership import invitations, mails, resets
 from filters.people.models import User
-from filters.site.work.delivery_signer import delivery_signer
+from filters.site.work.crypto.delivery_signer import delivery_signer
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.tables.delta.log import Tables
 from tests.support.clocks import MemoryClock

@@ -17,7 +17,7 @@ from filters.people.factors import has_second_factor
 from filters.people.models import AuthenticatorApp, BrowserSession, Passkey, User
 from filters.people.second_factor import passkeys, recovery, totp, views
 from filters.people.sessions.record import sign_out
-from filters.site.work.opaque_keys import encrypt
+from filters.site.work.crypto.opaque_keys import encrypt
 from tapestry.core.clock import MINUTE, wall_clock
 from tests.support.second_factors import (
     PASSWORD,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from filters.site.work.delivery_signer import delivery_signer
+from filters.site.work.crypto.delivery_signer import delivery_signer
 
 
 def test_the_secret_is_that_of_the_site_and_of_this_purpose(settings: Any) -> None:

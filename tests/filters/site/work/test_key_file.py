@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from filters.site.work.key_file import secret_key
+from filters.site.work.crypto.key_file import secret_key
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from filters.site.work.opaque_keys import decrypt, encrypt, keyed_digest
+from filters.site.work.crypto.opaque_keys import decrypt, encrypt, keyed_digest
 
 
 def test_a_key_comes_back_and_cannot_be_read_or_compared(settings: Any) -> None:

@@ -46,6 +46,6 @@ def keyed_digest(purpose: str, text: str) -> str:
 
 @lru_cache(maxsize=2)
 def _cipher(secret: str) -> Cipher[ECB]:
-    derived = salted_hmac("filters.site.work.opaque_keys", b"", secret, algorithm="sha256").digest()
+    derived = salted_hmac(__name__, b"", secret, algorithm="sha256").digest()
     # ECB is for single blocks, and each key is one.
     return Cipher(AES(derived[:_BLOCK]), ECB())

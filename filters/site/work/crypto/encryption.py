@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cryptography.fernet import Fernet, InvalidToken
 
-from filters.site.work.key_file import read_or_create
+from filters.site.work.crypto.key_file import read_or_create
 from tapestry.core.errors import TapestryError
 
 KEY_VARIABLE = "TAPESTRY_SOURCE_KEY"
