@@ -118,21 +118,18 @@ class ByImportance:
         for batch in in_batches(Card.objects.order_by(), received):
             scores.update(appraised.filter(card__in=batch).values_list("card", "score"))
         for key, instant in received.items():
-            total = scores.get(key, 0) + age_score(self.rules, instant, self.now)
+            total = scores.get(key, 0) + age_score(self._spans, instant)
             yield -(total + weight * (key in unread)), -instant, -key
 
     def _listed(self, apart: Collection[int], wanted: int) -> Iterator[Place]:
         """Yield the places of the cards that the list has, without some, best first."""
-        spans = age_spans(self.rules, self.now)
-        return merge(*(self._listed_in(span, apart, wanted) for span in spans))
+        return merge(*(self._listed_in(span, apart, wanted) for span in self._spans))
 
     def _listed_in(self, span: Span, apart: Collection[int], wanted: int) -> Iterator[Place]:
         """Yield those of one span, in which the kept scores make the order: an index has it."""
-        appraisals = Appraisal.objects.filter(owner=self.user)
-        if span.begin is not None:
-            appraisals = appraisals.filter(received__gte=span.begin)
-        if span.end is not None:
-            appraisals = appraisals.filter(received__lt=span.end)
+        appraisals = Appraisal.objects.filter(
+            owner=self.user, received__gte=span.begin, received__lt=span.end
+        )
         ordered = appraisals.order_by("-score", "-received", "-card").values_list(
             "score", "received", "card"
         )
@@ -152,6 +149,10 @@ class ByImportance:
             first += size
             if len(chunk) < size:
                 return
+
+    @cached_property
+    def _spans(self) -> list[Span]:
+        return age_spans(self.rules, self.now)
 
     @cached_property
     def _unread_keys(self) -> frozenset[int]:

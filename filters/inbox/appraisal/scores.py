@@ -5,12 +5,17 @@ The ranking function is a weighted sum of what the rules count.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
-from filters.inbox.appraisal.age import has_age, turns
-from filters.inbox.appraisal.condition import Row, holds
 from filters.inbox.appraisal.rules import Kind, Rule
+from filters.inbox.models import Card
+from tapestry.core.clock import BEGINNING, NEVER
+from tapestry.plan.row_predicates import Row, holds
+from tapestry.tables.read.messages import CARD
 
 MINUS = "\N{MINUS SIGN}"
 
@@ -31,22 +36,10 @@ class Importance:
     words: str
 
 
-def stored_score(rules: Sequence[Rule], row: Row, counts: Counts) -> int:
+def stored_score(rules: Sequence[Rule], card: Card, counts: Counts) -> int:
     """Return the part of a score that neither time nor reading changes: it is kept."""
-    return sum(
-        rule.weight * _times(rule, row, counts)
-        for rule in rules
-        if rule.kind not in (Kind.AGE, Kind.UNREAD)
-    )
-
-
-def age_score(rules: Sequence[Rule], received: int, now: int) -> int:
-    """Return the part of a score that the age of a message makes at the instant ``now``."""
-    return sum(
-        rule.weight
-        for rule in rules
-        if rule.kind is Kind.AGE and rule.condition and has_age(rule.condition, received, now)
-    )
+    row = _row(card)
+    return sum(rule.weight * _times(rule, row, counts) for rule in rules if rule.kind.is_stored)
 
 
 def unread_score(rules: Sequence[Rule]) -> int:
@@ -55,34 +48,38 @@ def unread_score(rules: Sequence[Rule]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The messages received from ``begin`` until before ``end``: their age comes to ``score``.
+    """The messages received from ``begin`` until before ``end``: their age comes to ``score``."""
 
-    None is without a bound.
-    """
-
-    begin: int | None
-    end: int | None
+    begin: int
+    end: int
     score: int
 
 
 def age_spans(rules: Sequence[Rule], now: int) -> list[Span]:
     """Return what the age of messages comes to at the instant ``now``, the oldest first."""
-    conditions = [r.condition for r in rules if r.kind is Kind.AGE and r.condition is not None]
-    instants = sorted({instant for condition in conditions for instant in turns(condition, now)})
-    spans = [Span(None, None, age_score(rules, instants[0] - 1 if instants else now, now))]
-    for begin in instants:
-        score = age_score(rules, begin, now)
-        if score != spans[-1].score:
-            spans[-1] = replace(spans[-1], end=begin)
-            spans.append(Span(begin, None, score))
-    return spans
+    aged = [rule for rule in rules if rule.kind is Kind.AGE]
+    turns = {now - age + more for rule in aged for age in rule.ages for more in (0, 1)}
+
+    def score(received: int) -> int:
+        row = {"received": received}
+        return sum(rule.weight for rule in aged if holds(rule.condition, row, now))
+
+    pieces = groupby([BEGINNING, *sorted(turns)], score)
+    begins = [(next(instants), total) for total, instants in pieces]
+    ends = [*(begin for begin, _ in begins[1:]), NEVER]
+    return [Span(begin, end, total) for (begin, total), end in zip(begins, ends, strict=True)]
+
+
+def age_score(spans: Sequence[Span], received: int) -> int:
+    """Return what the age of a message that was received at an instant comes to."""
+    return spans[bisect_right(spans, received, key=attrgetter("begin")) - 1].score
 
 
 def importance(
-    rules: Sequence[Rule], row: Row, counts: Counts, now: int, *, unread: bool
+    rules: Sequence[Rule], card: Card, counts: Counts, now: int, *, unread: bool
 ) -> Importance:
     """Return what rules come to for a message, and why: +5 from Jones, +2 for 2 votes."""
-    total, parts = 0, []
+    row, total, parts = _row(card), 0, []
     for rule in rules:
         times = _times(rule, row, counts, now, unread=unread)
         if times and rule.weight:
@@ -100,9 +97,12 @@ def signed(number: int) -> str:
     return f"{MINUS if number < 0 else '+' if number else ''}{abs(number)}"
 
 
-def _times(
-    rule: Rule, row: Row, counts: Counts, now: int | None = None, *, unread: bool = False
-) -> int:
+def _row(card: Card) -> Row:
+    """Return the columns of a card's message: what is empty there is NULL."""
+    return {name: None if (value := getattr(card, name)) == "" else value for name in CARD}
+
+
+def _times(rule: Rule, row: Row, counts: Counts, now: int = 0, *, unread: bool = False) -> int:
     match rule.kind:
         case Kind.VOTES:
             return counts.votes
@@ -110,12 +110,7 @@ def _times(
             return counts.replies
         case Kind.UNREAD:
             return int(unread)
-    condition = rule.condition
-    if condition is None:
-        return 0
-    if rule.kind is Kind.AGE:
-        return 0 if now is None else int(has_age(condition, row.received, now))
-    return int(holds(condition, row) is True)
+    return int(holds(rule.condition, row, now) is True)
 
 
 def _words(rule: Rule, times: int) -> str:

@@ -151,10 +151,10 @@ PLANTS = (
     ),
     Plant(
         "importance changes with age a day late",
-        "filters.inbox.appraisal.age",
-        "turns",
-        "return {now + distance, now + distance + 1}",
-        "return {now + distance - 86_400_000_000}",
+        "filters.inbox.appraisal.scores",
+        "age_spans",
+        "now - age + more",
+        "now - age - 86_400_000_000",
         "importance",
     ),
     Plant(
