@@ -17,9 +17,9 @@ from filters.inbox import counts, importance
 from filters.inbox.first_steps import first_steps
 from filters.inbox.lists import listing
 from filters.inbox.models import Match
+from filters.inbox.opened import filter_named, open_message
 from filters.inbox.pages import page_of
 from filters.people.requests import PersonRequest, wants_fragment
-from filters.reading import reading
 from filters.runs.store import release
 from filters.runs.store.shared_window import show_position
 
@@ -38,12 +38,11 @@ def inbox(
 ) -> HttpResponse:
     """Show the list, and the message that ``open`` names; htmx gets the list alone.
 
-    The status is 404 where there is a list, but no such message, or none of that audience
-    (``in``) that is the reader's to see.
+    The status is that of ``open_message``; ``in`` is its audience.
     ``retracted``: the list of the messages that have left a live filter.
     ``by_importance``: the list in the order of the reader's appraiser rules, once there are scores.
     """
-    filter_ = None if name is None else get_object_or_404(Filter, owner=request.user, name=name)
+    filter_ = filter_named(request.user, name)
     if filter_ is not None:
         show_position([filter_])
     here = reverse("inbox") if filter_ is None else filter_.get_absolute_url()
@@ -53,21 +52,19 @@ def inbox(
         here = reverse("filter-by-importance", args=[name]) if name else reverse(BY_IMPORTANCE)
     order = importance.order_of(request.user, by_importance=by_importance)
     is_fragment = wants_fragment(request)
-    opened = None if is_fragment else request.GET.get("open")
-    shown = reading.read(request.user, opened, request.GET.get("in")) if opened else None
-    if shown is not None and request.method == "GET":
-        listing.mark_read(request.user, shown.message.msgid)
+    beside, status = open_message(request, request.GET.get("in"))
     counted = counts.sidebar(request.user)
     number = request.GET.get("page")
+    cards: Any = None
     page: Page[Any]
     if order.is_by_importance:
-        ordered = importance.ordered(request.user, filter_, counted.total_of(filter_))
-        page = _pages(ordered).get_page(number)
+        cards = importance.ordered(request.user, filter_, counted.total_of(filter_))
     elif retracted:
         cards = listing.cards(request.user, filter_, retracted=True)
-        page = _pages(cards).get_page(number)
-    else:
+    if cards is None:
         page = page_of(request.user, filter_, number, PAGE, counted.total_of(filter_))
+    else:
+        page = Paginator(cards, PAGE).get_page(number)
     context: dict[str, object] = {
         "page": page,
         "here": here,
@@ -90,14 +87,8 @@ def inbox(
     if is_fragment:
         return render(request, "inbox/_list.html", context)
     context["feed"] = Feed.objects.filter(owner=request.user, filter=filter_).first()
-    context |= {"current": name or "/", "reading": shown, "missing": opened}
-    status = 404 if opened and shown is None else 200
+    context |= {"current": name or "/", **beside}
     return render(request, "inbox/inbox.html", context, status=status)
-
-
-def _pages(cards: Any) -> Paginator[Any]:
-    """Return the pages of a list: a query, or the cards in an order of their own."""
-    return Paginator(cards, PAGE)
 
 
 @require_safe

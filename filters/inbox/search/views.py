@@ -8,14 +8,14 @@ from uuid import UUID
 
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.authoring.models import Filter
 from filters.authoring.views.editor import EXAMPLES
 from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
-from filters.inbox.lists import listing
+from filters.inbox.opened import filter_named, open_message
 from filters.inbox.search.highlights import highlights
 from filters.inbox.search.lines import lines
 from filters.inbox.search.reading import (
@@ -31,7 +31,6 @@ from filters.inbox.tasks import start_search
 from filters.inbox.triage.views.answers import refused, selected
 from filters.people import people
 from filters.people.requests import PersonRequest, wants_fragment
-from filters.reading import reading
 from tapestry.core.errors import TapestryError
 from tapestry.query.phrases.help.phrasebook import phrasebook
 
@@ -70,13 +69,8 @@ def search(request: PersonRequest) -> HttpResponse:
         context |= _results(request, text, within, read, found)
     if wants_fragment(request):
         return render(request, "inbox/search/_results.html", context)
-    opened = request.GET.get("open")
-    shown = reading.read(request.user, opened) if opened else None
-    if shown is not None and request.method == "GET":
-        listing.mark_read(request.user, shown.message.msgid)
-    context |= {"reading": shown, "missing": opened}
-    status = 404 if opened and shown is None else 200
-    return render(request, "inbox/search/search.html", context, status=status)
+    beside, status = open_message(request)
+    return render(request, "inbox/search/search.html", context | beside, status=status)
 
 
 @require_safe
@@ -121,9 +115,7 @@ def select(request: PersonRequest) -> HttpResponse:
 def _asked(request: PersonRequest) -> tuple[str, Filter | None]:
     """Return the text and the filter of a search; 404 if that is none of the reader's."""
     given = request.GET if request.method in ("GET", "HEAD") else request.POST
-    name = given.get("in", "")
-    own = Filter.objects.filter(owner=request.user)
-    return given.get("q", ""), get_object_or_404(own, name=name) if name else None
+    return given.get("q", ""), filter_named(request.user, given.get("in"))
 
 
 def _results(

@@ -7,8 +7,4 @@ from django import template
 from filters.inbox.appraisal import scores
 
 register = template.Library()
-
-
-@register.filter
-def signed(number: int) -> str:
-    return scores.signed(number)
+register.filter("signed", scores.signed)

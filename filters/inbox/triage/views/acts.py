@@ -6,11 +6,11 @@ from uuid import UUID
 
 from django.contrib.humanize.templatetags.humanize import intcomma
 from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.authoring.models import Filter
 from filters.inbox.models import TriageStep
+from filters.inbox.opened import filter_named
 from filters.inbox.triage import lists, steps
 from filters.inbox.triage.actions import ACTIONS, Action
 from filters.inbox.triage.context_processors import selection_of
@@ -57,9 +57,7 @@ def act(request: PersonRequest, action: str) -> HttpResponse:
 @require_POST
 def mark_all_read(request: PersonRequest) -> HttpResponse:
     """Mark all that is unread in the list of a ``filter``, or in the inbox, as read."""
-    name = request.POST.get("filter")
-    own = Filter.objects.filter(owner=request.user)
-    filter_ = get_object_or_404(own, name=name) if name else None
+    filter_ = filter_named(request.user, request.POST.get("filter"))
     read = ACTIONS["read"]
     targets = unread_targets(request.user, filter_)
     if not targets:
@@ -82,9 +80,8 @@ def undo(request: PersonRequest, step: UUID) -> HttpResponse:
 @require_POST
 def select(request: PersonRequest) -> HttpResponse:
     """Select all messages of a list as it is now, for actions that follow."""
-    name, filter_name = request.POST.get("list", ""), request.POST.get("filter", "")
-    own = Filter.objects.filter(owner=request.user)
-    filter_ = get_object_or_404(own, name=filter_name) if filter_name else None
+    name = request.POST.get("list", "")
+    filter_ = filter_named(request.user, request.POST.get("filter"))
     if name not in {"inbox", "filter", *lists.SHELVES} or (name == "filter") != bool(filter_):
         raise Http404("There is no such list.")
     selection = lists.select(request.user, lists.cards_in(request.user, name, filter_))

@@ -11,9 +11,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from filters.inbox.lists import listing
+from filters.inbox.opened import open_message
 from filters.inbox.triage.lists import SHELVES, Shelf, cards_of, states_of
 from filters.people.requests import PersonRequest, wants_fragment
-from filters.reading import reading
 
 PAGE = 50
 
@@ -22,21 +22,15 @@ PAGE = 50
 def shelf(request: PersonRequest, name: str) -> HttpResponse:
     """Show a list, and the message that ``open`` names; htmx gets the list alone.
 
-    The status is 404 where there is a list, but no such message that is the reader's to see.
+    The status is that of ``open_message``.
     """
     shown_shelf = SHELVES[name]
-    is_fragment = wants_fragment(request)
-    opened = None if is_fragment else request.GET.get("open")
-    shown = reading.read(request.user, opened, request.GET.get("in")) if opened else None
-    if shown is not None and request.method == "GET":
-        listing.mark_read(request.user, shown.message.msgid)
+    beside, status = open_message(request, request.GET.get("in"))
     context: dict[str, Any] = {"shelf": shown_shelf, "here": reverse(name), "current": f"/{name}"}
     context |= _page(request, shown_shelf)
-    if is_fragment:
+    if wants_fragment(request):
         return render(request, "inbox/_list.html", context)
-    context |= {"reading": shown, "missing": opened}
-    status = 404 if opened and shown is None else 200
-    return render(request, "inbox/triage/shelf.html", context, status=status)
+    return render(request, "inbox/triage/shelf.html", context | beside, status=status)
 
 
 def _page(request: PersonRequest, shown: Shelf) -> dict[str, Any]:
