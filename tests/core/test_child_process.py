@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from tapestry.core.processes.child_process import free_port, last_line, listens, spawn, stop
+from tapestry.core.processes.child_process import (
+    MALLOC,
+    free_port,
+    last_line,
+    listens,
+    spawn,
+    stop,
+)
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 
@@ -66,6 +73,16 @@ time.sleep(600)
     os.kill(parent.pid, signal.SIGKILL)
     parent.wait()
     wait_until(lambda: gone(pid))
+
+
+def test_a_child_gives_memory_back_unless_the_operator_says_otherwise(tmp_path, monkeypatch):
+    for name in MALLOC:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "8")
+    log = tmp_path / "log"
+    show = f"import os; print([os.environ[name] for name in {[*MALLOC]!r}])"
+    spawn("It", [sys.executable, "-c", show], log).process.wait()
+    assert last_line(log) == str([*(MALLOC | {"MALLOC_ARENA_MAX": "8"}).values()])
 
 
 def test_an_obituary_gives_the_last_line_of_the_log(tmp_path):

@@ -13,22 +13,11 @@ from tapestry.core.processes.child_process import Child, spawn
 
 BASE = Path(__file__).resolve().parents[3]
 
-MALLOC = {
-    "MALLOC_ARENA_MAX": "2",
-    "MALLOC_MMAP_THRESHOLD_": "131072",
-    "MALLOC_TRIM_THRESHOLD_": "131072",
-}
-"""Settings of glibc's malloc (mallopt(3)): freed memory goes back to the system.
-
-By default threads share as many as eight arenas for each core, and what is freed stays in them:
-a worker that sends statements all day would grow by megabytes a minute.
-"""
-
 
 def environment(data: Path, redis: str, url: str) -> dict[str, str]:
     """Return the environment of every part: where the data, Redis and the site are."""
     return (
-        {"TAPESTRY_URL": url, **MALLOC}
+        {"TAPESTRY_URL": url}
         | dict(os.environ)
         | {
             "DJANGO_SETTINGS_MODULE": "tapestry.settings",

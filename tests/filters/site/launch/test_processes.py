@@ -1,17 +1,20 @@
-"""What every part is told when it is started."""
+"""The parts that are Python: what each is told."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
 
-from filters.site.launch.processes import MALLOC, environment
+from filters.site.launch.processes import environment
 
 
-def test_parts_give_memory_back_unless_the_operator_says_otherwise(
+def test_parts_are_told_where_the_site_is_unless_the_operator_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for name in MALLOC:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("MALLOC_ARENA_MAX", "8")
-    variables = environment(Path("data"), "redis://", "http://127.0.0.1:8000/")
-    assert {name: variables[name] for name in MALLOC} == MALLOC | {"MALLOC_ARENA_MAX": "8"}
+    monkeypatch.delenv("TAPESTRY_URL", raising=False)
+    url = "http://127.0.0.1:8000/"
+    assert environment(Path("data"), "redis://", url)["TAPESTRY_URL"] == url
+    monkeypatch.setenv("TAPESTRY_URL", "https://tapestry.example.org")
+    told = environment(Path("data"), "redis://", url)
+    assert told["TAPESTRY_URL"] == "https://tapestry.example.org"
