@@ -1,6 +1,7 @@
-"""The Celery application: ``celery -A tapestry.celery worker -Q QUEUE`` and ``… beat``.
+"""The Celery application: the tasks of each lane, and when the clock asks for them.
 
-Each lane of work has a queue, and a worker of its own: none waits for another.
+Each lane of work has a queue, and a Celery worker of its own: none waits for another
+(``filters.site.launch.worker``).
 
 Redis is asked for only when a task is sent or a worker starts, so that commands which need
 none start without it.
@@ -19,7 +20,11 @@ from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
 
-app = Celery("tapestry", task_cls="filters.site.work.disk_full_tasks:DiskAwareTask")
+app = Celery(
+    "tapestry",
+    amqp="filters.site.work.lane_queues:LaneAMQP",
+    task_cls="filters.site.work.disk_full_tasks:DiskAwareTask",
+)
 
 QUEUES = {
     "shared": ("filters.tick",),
@@ -60,12 +65,6 @@ QUEUES = {
 
 FOLLOWERS = ("own_windows", "unproven_windows", "pull_due", "deliver_due")
 """Requests by those who bring something new, and by the clock more rarely."""
-
-THREADS = {"shared": 1, "own": 3, "previews": 3, "sources": 5, "mail": 2, "outbound": 8}
-"""Threads of each worker, by queue."""
-
-PROCESSES = {"mail": 2}
-"""Worker processes of a queue, where there is more than one: composing digests needs every core."""
 
 
 def steady_now() -> datetime:

@@ -21,6 +21,7 @@ What may be set from outside:
     TAPESTRY_TICK     seconds between two runs of what is due (5)
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
     TAPESTRY_PREVIEW_SECONDS   what a run of each lane may take (40, 20, 30, 20)
+    TAPESTRY_WORKERS  which lanes share a process (filters/site/settings/workers.py)
     TAPESTRY_DISK_RESERVE   MiB of the disk that mail and runs leave free (256)
     TAPESTRY_RETENTION   for how many days mail is kept, by audience: user:terry=365 public=3650
     TAPESTRY_SIGN_UP  who may make an account: off, invitation or on (off)
@@ -46,6 +47,7 @@ from filters.site.settings.email_url import email_settings
 from filters.site.settings.numbers import read_retention, seconds, whole_number
 from filters.site.settings.proxies import number_of_proxies
 from filters.site.settings.sign_up import read_mode
+from filters.site.settings.workers import read_workers
 from tapestry.core.files.disk_space import RESERVE
 from tapestry.run.budgets import Budgets
 
@@ -220,7 +222,7 @@ RETURN_PATH = os.environ.get("TAPESTRY_RETURN_PATH") or (
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 
 TICK_SECONDS = seconds("TAPESTRY_TICK", 5)
-
+WORKERS = read_workers(os.environ.get("TAPESTRY_WORKERS", ""))
 
 BUDGETS = Budgets(
     shared=seconds("TAPESTRY_SHARED_SECONDS", 40),

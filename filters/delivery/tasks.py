@@ -8,13 +8,16 @@ a crowd that was due before, and a task that comes late finds nothing to do.
 
 from __future__ import annotations
 
+from django.conf import settings
+
 from filters.delivery import samples, sending
 from filters.delivery.dispatch import claims
 from filters.delivery.mail import bounces, outgoing
 from filters.delivery.ways import table as ways
 from filters.runs.store.release import release
+from filters.site.settings.workers import THREADS
 from filters.sources import trials
-from tapestry.celery import PROCESSES, THREADS, app
+from tapestry.celery import app
 
 AT_ONCE = {ways.MAIL: 20, ways.OUTBOUND: 1}
 """Destinations that a thread claims at once, by queue: what may hang holds up no other."""
@@ -32,7 +35,7 @@ def deliver_due() -> None:
     release()
     claims.free_abandoned()
     for queue, at_once in AT_ONCE.items():
-        threads = THREADS[queue] * PROCESSES.get(queue, 1)
+        threads = THREADS[queue] * sum(lanes.count(queue) for lanes in settings.WORKERS)
         waiting = len(claims.due(ways.kinds_of(queue), threads * at_once))
         for _ in range(-(-waiting // at_once)):
             deliver.apply_async((queue,), queue=queue, expires=SOON)

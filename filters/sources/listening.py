@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import attrgetter
+from typing import NoReturn
 
-from django.db import connection
+from django.db import close_old_connections, connection
 
 from filters.runs.models import Heartbeat, SetAside
 from filters.site.work import set_aside
@@ -25,6 +26,7 @@ from filters.sources.credentials import account_of
 from filters.sources.delivery_folders import is_delivery_folder, mailbox_of, parents_by_mailbox
 from filters.sources.models import Source
 from filters.sources.schedule import LISTENING, make_due, rank_of_owner
+from filters.sources.tasks import pull_soon
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
@@ -52,6 +54,20 @@ LONG = 3600.0
 SOURCE = SetAside.Kind.SOURCE
 
 Key = tuple[int, str]
+
+
+def listen() -> NoReturn:
+    """Listen to the mailboxes of all sources; an error of a turn is logged, and ends nothing."""
+    listener, failures = Listener(pull_soon), 0
+    while True:
+        close_old_connections()
+        try:
+            listener.turn()
+            failures = 0
+        except Exception:
+            failures += 1
+            log.exception("The listener goes on, though a turn of it failed.")
+        time.sleep(max(0.5, pause_after(failures, first=0.5, longest=60.0)))
 
 
 @dataclass(slots=True)

@@ -1,8 +1,8 @@
 """A campaign: parts of a running site are killed again and again, while mail comes and is sent.
 
 Mail comes from a mailbox (Dovecot) and a newsgroup (INN), and is delivered by mail and into
-another folder of the mailbox.  Every process of the site can be the next: a worker of any queue,
-beat, the listener, the web server, Redis, either Spark, and `manage.py up` itself.
+another folder of the mailbox.  Every process of the site can be the next: a worker of any lanes,
+beat, the web server, Redis, either Spark, and `manage.py up` itself.
 """
 
 from __future__ import annotations
@@ -283,14 +283,16 @@ def wait_for_nobody(data: Path, seconds: float = 60.0) -> None:
         time.sleep(0.2)
 
 
+WORKER = "filters.site.launch.worker"
+
+
 def kind_of(arguments: list[str]) -> str:
     """Return which part a process is, by its arguments."""
     words = " ".join(arguments)
-    if "-Q" in arguments:
-        return f"worker of {arguments[arguments.index('-Q') + 1]}"
+    if WORKER in arguments:
+        return f"worker of {arguments[arguments.index(WORKER) + 1]}"
     for sign, kind in (
         ("beat", "beat"),
-        ("listen", "listener"),
         ("web_server", "web"),
         ("redis", "redis"),
         ("spark", "spark"),

@@ -1,14 +1,16 @@
-"""The parts that are Python: how the worker, beat and the web server are started."""
+"""The parts that are Python: how the workers, beat and the web server are started."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from tapestry.celery import PROCESSES, THREADS
+from django.conf import settings
+
 from tapestry.core.processes.child_process import Child, spawn
 
 BASE = Path(__file__).resolve().parents[3]
@@ -45,19 +47,17 @@ class Program:
 
 
 def background() -> Iterator[Program]:
-    """Yield a Celery worker for each queue, Celery's beat and the listener (IMAP IDLE)."""
-    celery = ("celery", "-A", "tapestry.celery", "--skip-checks")
-    options = ("--loglevel", "WARNING")
-    quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
-    for queue, threads in THREADS.items():
-        for name in (queue, *(f"{queue}-{n}" for n in range(2, PROCESSES.get(queue, 1) + 1))):
-            own = ("-Q", queue, "-n", f"{name}@%h", "--concurrency", str(threads))
-            module = (*celery, "worker", *options, *quiet, *own)
-            yield Program(f"The worker of {queue}", f"worker-{name}.log", module)
+    """Yield the worker processes, each named for its first lane, and Celery's beat."""
+    names = Counter[str]()
+    for first, *others in settings.WORKERS:
+        names[first] += 1
+        log = f"worker-{first}-{names[first]}.log" if names[first] > 1 else f"worker-{first}.log"
+        module = ("filters.site.launch.worker", first, *others)
+        yield Program(f"The worker of {first}", log, module)
     # Its schedule is kept in memory: a file of it could not be written to a full disk.
     schedule = ("--scheduler", "celery.beat:Scheduler", "--pidfile", "")
-    yield Program("Beat", "beat.log", (*celery, "beat", *options, *schedule))
-    yield Program("The listener", "listener.log", ("django", "listen"))
+    beat = ("celery", "-A", "tapestry.celery", "--skip-checks", "beat", "--loglevel", "WARNING")
+    yield Program("Beat", "beat.log", (*beat, *schedule))
 
 
 def web(port: int) -> Program:

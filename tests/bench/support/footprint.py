@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROC = Path("/proc")
+WORKER = "filters.site.launch.worker"
 
 
 def peak_mb() -> int:
@@ -18,7 +19,7 @@ def peak_mb() -> int:
 def resident_mb() -> dict[str, int]:
     """Return the resident memory of each process that descends from this one, in MB, by its name.
 
-    The name of one of ours is its module and its queue, of another its program.
+    The name of one of ours is its module and its first lane, of another its program.
     """
     sizes: dict[str, int] = {}
     for pid in _family(os.getpid()):
@@ -32,14 +33,14 @@ def resident_mb() -> dict[str, int]:
 def _name_of(arguments: list[str]) -> str:
     """Return a short name of a command.
 
-    >>> _name_of(["python", "-m", "celery", "-A", "tapestry.celery", "worker", "-Q", "own", ""])
+    >>> _name_of(["python", "-m", "filters.site.launch.worker", "own", "previews", ""])
     'worker own'
     >>> _name_of(["/usr/bin/java", "-cp", "/x"])
     'java'
     """
-    if "-Q" in arguments:
-        return f"worker {arguments[arguments.index('-Q') + 1]}"
-    known = ("beat", "listen", "up", "filters.site.launch.web_server")
+    if WORKER in arguments:
+        return f"worker {arguments[arguments.index(WORKER) + 1]}"
+    known = ("beat", "up", "filters.site.launch.web_server")
     return next((name for name in known if name in arguments), Path(arguments[0]).name)
 
 

@@ -1,12 +1,31 @@
-"""The parts that are Python: what each is told."""
+"""The parts that are Python: which processes there are, and what each is told."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from django.conf import LazySettings
 
-from filters.site.launch.processes import environment
+from filters.site.launch.processes import background, environment
+from filters.site.settings.workers import read_workers
+
+
+def test_few_processes_have_all_lanes(settings: LazySettings) -> None:
+    settings.WORKERS = read_workers("")
+    assert {
+        program.log: program.module[1:] for program in background() if _works(program.module)
+    } == {
+        "worker-shared.log": ("shared",),
+        "worker-own.log": ("own", "previews"),
+        "worker-sources.log": ("sources", "listener"),
+        "worker-mail.log": ("mail", "outbound"),
+        "worker-mail-2.log": ("mail",),
+    }
+
+
+def _works(module: tuple[str, ...]) -> bool:
+    return module[0] == "filters.site.launch.worker"
 
 
 def test_parts_are_told_where_the_site_is_unless_the_operator_says_so(
