@@ -26,12 +26,17 @@ from tapestry.core.processes.listeners import is_strangers
 
 JAVA_HINT = "Install it, on Debian with: apt-get install openjdk-17-jre-headless"
 JVM_OPTIONS = (
-    "-XX:+UseSerialGC -Xshare:auto -XX:ReservedCodeCacheSize=512m -XX:+ExitOnOutOfMemoryError"
+    "-XX:+UseSerialGC -Xshare:auto -XX:ReservedCodeCacheSize=512m -XX:+ExitOnOutOfMemoryError "
+    "-Xms256m -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=40 -XX:-ShrinkHeapInSteps"
 )
 """Options of a server that runs for days.  To analyse and plan a statement is Java code that runs
 again and again: after some minutes both compilers of the JVM halve it.  With the default cache it
 stops compiling after some minutes of different statements.  Without ExitOnOutOfMemoryError it would
-go on without answering."""
+go on without answering.  The heap would grow to its limit before garbage is looked for, and stay:
+it begins small, and each collection of all (``COLLECT``) gives back what is free."""
+
+COLLECT = "5min"
+"""How often Spark has the JVM collect all garbage: a third of a second."""
 
 SHORT_LIVED = f"-XX:TieredStopAtLevel=1 {JVM_OPTIONS}"
 """Options of a server that ends with a command or test, or may be restarted: the quick compiler
@@ -209,6 +214,7 @@ def _spark_home() -> Path:
 
 def _arguments(port: int, master: str, jvm_options: str) -> list[str]:
     settings = {
+        "spark.cleaner.periodicGC.interval": COLLECT,
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
         "spark.driver.host": "127.0.0.1",
