@@ -1,6 +1,7 @@
 """`manage.py up`: what it says when it cannot start, and that it leaves nothing behind."""
 
 import os
+import re
 import signal
 import socket
 import sqlite3
@@ -12,7 +13,7 @@ from email import message_from_bytes
 import pytest
 
 from filters.site.launch.stack import unhealthy
-from tapestry.celery import THREADS
+from filters.site.settings.workers import read_workers
 from tests.support.servers.site import end, start, wait_ready
 from tests.support.servers.smtp import running_smtp
 from tests.support.site_killed import kind_of, processes_of, wait_for_nobody
@@ -61,7 +62,8 @@ Destination.objects.create(owner=joe, kind="forward", name="forward", address=ad
 install(joe, "from ann@x.org", existing=False)
 """
 
-PARTS = {"web", "redis", "beat", "listener", "spark", *(f"worker of {queue}" for queue in THREADS)}
+WORKERS, MOST_WORKERS = read_workers(""), 5
+PARTS = {"web", "redis", "beat", "spark", *(f"worker of {lanes[0]}" for lanes in WORKERS)}
 
 
 def parts_of(site):
@@ -84,6 +86,9 @@ def test_it_starts_once_per_directory_and_parts_that_are_killed_are_started_agai
         output = wait_ready(site)
         assert output.count("\n") == 2
         assert output.startswith("Nobody can sign in yet.")
+        workers = [found for kind, found in parts_of(site).items() if kind.startswith("worker of ")]
+        assert sum(map(len, workers)) == len(WORKERS) <= MOST_WORKERS
+        assert re.search(r": (\d+) processes, (\d\.\d) GB of memory\.$", output, re.MULTILINE)
         assert {path.name for path in (data_dir / "run").glob("*.[ur]*")} >= {
             "redis.url",
             "spark.remote",

@@ -11,6 +11,7 @@ from django.conf import settings
 
 from filters.people.models import User
 from filters.people.signing_in.checks import check_proxies
+from filters.site.launch.footprint import footprint
 from filters.site.launch.stack import Interrupted, running
 from filters.site.management.base import TapestryCommand
 
@@ -43,7 +44,7 @@ class Command(TapestryCommand):
         try:
             with running(data, port, prepare) as stack:
                 self.greet(stack.url)
-                self.stdout.write(f"Tapestry is ready at {stack.url}")
+                self.stdout.write(f"Tapestry is ready at {stack.url}: {footprint()}.")
                 self.stdout.flush()
                 stack.watch(turn)
         except Interrupted:
