@@ -84,3 +84,20 @@ def test_many_mailboxes_of_one_person_keep_out_nobody_else(
     theirs = source_of(bob)
     watched = [source.pk for source, _ in listening._watchable()]
     assert watched == [first.pk, theirs.pk, second.pk]
+
+
+def test_an_error_of_a_turn_ends_neither_the_listener_nor_its_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pauses: list[float] = []
+    turns = iter([KeyError(), KeyError(), None, KeyError(), SystemExit()])
+
+    def turn(_listener: listening.Listener) -> None:
+        if error := next(turns):
+            raise error
+
+    monkeypatch.setattr(listening.Listener, "turn", turn)
+    monkeypatch.setattr("filters.sources.listening.time.sleep", pauses.append)
+    with pytest.raises(SystemExit):
+        listening.listen()
+    assert pauses == [0.5, 1.0, 0.5, 0.5]
