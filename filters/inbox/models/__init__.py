@@ -21,7 +21,6 @@ from filters.inbox.models.triage import (
 from filters.inbox.models.visibility import (
     MatchQuerySet,
     is_due,
-    is_hidden_from,
     is_hidden_from_owner,
     is_seen_in,
     is_visible_to,
@@ -46,7 +45,6 @@ __all__ = [
     "TriageStep",
     "TriageStepPart",
     "is_due",
-    "is_hidden_from",
     "is_hidden_from_owner",
     "is_seen_in",
     "is_visible_to",
