@@ -180,9 +180,9 @@ def append_rows(
                 announce(ts)
                 mark_audiences(tables.root, pc.unique(new["audience"]).to_pylist())
                 if originals is not None:
-                    _commit(tables, ORIGINALS, with_keys(originals, keys), ts)
+                    _commit_originals(tables, with_keys(originals, keys), ts)
             if ts is not None or cursor is not None:
-                _commit(tables, table, new, ts, cursor)
+                _commit_rows(tables, table, new, ts, cursor)
             if ts is not None:
                 locked.advance(ts)
             receipt = Receipt(ts, new.num_rows, rows.num_rows - new.num_rows)
@@ -208,8 +208,12 @@ def _is_newer(tables: Tables, cursor: Cursor) -> bool:
     return stored is None or cursor.version > stored
 
 
-def _commit(
-    tables: Tables, table: str, rows: pa.Table, ts: int | None, cursor: Cursor | None = None
+def _commit_originals(tables: Tables, originals: pa.Table, ts: int) -> None:
+    commit(tables, ORIGINALS, stamped(ORIGINALS, originals, ts), {}, information(ts))
+
+
+def _commit_rows(
+    tables: Tables, table: str, rows: pa.Table, ts: int | None, cursor: Cursor | None
 ) -> None:
     transactions = {} if cursor is None else _transactions(cursor)
     if ts is None:
