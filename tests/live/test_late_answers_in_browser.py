@@ -47,8 +47,7 @@ def drawn(page: Page) -> None:
 def hold_back(page: Page) -> None:
     """Have the list asked for beside a pointer; the page has looked at it, and not shown it."""
     load_again(page)
-    while page.evaluate("waiting === null"):
-        page.wait_for_timeout(20)
+    expect(page.locator("#list[data-waiting]")).to_have_count(1)
 
 
 def msgids(page: Page) -> list[str]:

@@ -43,11 +43,16 @@ function updateProgress(fresh) {
     progress.textContent = "Your mail has been looked through.";
 }
 
+function keep(newest) {
+  waiting = newest;
+  if (list()) list().toggleAttribute("data-waiting", newest !== null);
+}
+
 function takeIn() {
   if (waiting === null || !list()) return;
   const focused = document.activeElement && document.activeElement.id;
   list().outerHTML = waiting;
-  waiting = null;
+  keep(null);
   announce(0);
   htmx.process(list());
   const again = focused && document.getElementById(focused);
@@ -89,7 +94,7 @@ function rowsOf(fresh) {
 function countAct(event) {
   acts += 1;
   hid ||= event.detail.hides;
-  waiting = null;
+  keep(null);
   announce(0);
 }
 
@@ -114,12 +119,12 @@ function hold(event) {
   if (staysInPlace || actsShown < acts || !isPointedAt()) {
     actsShown = acts;
     hid = false;
-    waiting = null;
+    keep(null);
     announce(0);
     return;
   }
   event.detail.shouldSwap = false;
-  waiting = serverResponse;
+  keep(serverResponse);
   announce(ids(fresh).filter((id) => !shown.includes(id)).length);
   update(fresh);
   updateProgress(fresh);
