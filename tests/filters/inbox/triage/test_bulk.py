@@ -18,6 +18,7 @@ from filters.people.models import User
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.tables.delta.log import Tables
 from tests.support.listed_mail import find, installed, letters
+from tests.support.pages import Browser
 
 HTMX = {"HX-Request": "true"}
 MANY = [f"m{number:03}" for number in range(120)]
@@ -28,7 +29,7 @@ def client(tables: Tables, alice: User) -> Client:
     """Alice's browser: her inbox has three pages."""
     letters(tables, *MANY)
     find(tables, installed(alice, "jones"), *MANY)
-    browser = Client()
+    browser = Browser()
     browser.force_login(alice)
     return browser
 

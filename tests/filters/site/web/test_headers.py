@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 from typing import Any
 
@@ -86,6 +87,7 @@ def test_an_answer_of_any_status_has_them() -> None:
 def test_nothing_is_allowed_that_no_page_needs() -> None:
     directives = dict(part.split(" ", 1) for part in headers.POLICY.split("; "))
     assert directives["default-src"] == "'none'"
+    assert re.fullmatch(r"'self' 'sha256-[\w+/]{43}='", directives.pop("script-src"))
     assert set(directives.values()) == {"'none'", "'self'"}
     allowed = {part for part in headers.PERMISSIONS.split(", ") if not part.endswith("=()")}
     passkeys = {f"publickey-credentials-{act}=(self)" for act in ("create", "get")}

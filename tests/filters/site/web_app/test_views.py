@@ -14,6 +14,7 @@ from django.test import Client
 
 from filters.people.models import User
 from filters.site.web_app import shell
+from tests.support.pages import Browser
 
 SignIn = Callable[[User], Client]
 
@@ -58,7 +59,7 @@ def test_the_service_worker_is_at_the_root_and_never_old(as_user: SignIn, alice:
 
 
 def test_the_shell_is_the_same_for_everybody(as_user: SignIn, alice: User) -> None:
-    stranger, member = Client(), as_user(alice)
+    stranger, member = Browser(), as_user(alice)
     kept = shell_of(member)
     assert kept == shell_of(stranger)
     pages = {client.get(str(kept["page"])).content for client in (stranger, member)}
