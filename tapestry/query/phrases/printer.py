@@ -6,6 +6,7 @@ import re
 
 from tapestry.query.phrases import nodes
 from tapestry.query.phrases.catalogue import KINDS
+from tapestry.query.phrases.catalogue.kind import NOUNS
 from tapestry.query.phrases.dates import print_date
 from tapestry.query.phrases.grammar import is_taken
 from tapestry.query.phrases.spellings import NUMBERS
@@ -37,21 +38,20 @@ def _phrase(phrase: nodes.Phrase) -> str:
         slot, extended = kind.extension
         template = template if getattr(phrase, slot) in _ABSENT else extended
     amount, upper, date = phrase.amount, phrase.upper, print_date(phrase.date)
-    singular = amount.value == 1
+    nouns = {many: one if amount.value == 1 else many for many, one in NOUNS.items()}
     return template.format(
         person="me" if phrase.person.kind == "me" else quoted(phrase.person.text),
         words=quoted(phrase.words.text),
         owner=phrase.owner.text,
         number=_number(amount),
         unit=amount.unit,
-        replies="reply" if singular else "replies",
-        people="person" if singular else "people",
         age=_age(amount),
         date=date,
         day=date,
         period=date,
         upper=_age(upper),
         low=_number(amount) if amount.unit in ("", upper.unit) else _age(amount),
+        **nouns,
     )
 
 

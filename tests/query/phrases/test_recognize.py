@@ -50,6 +50,16 @@ OTHERWISE = {
         "with more than one reply and with fewer than twenty replies and replied to "
         "or with no reply"
     ),
+    "with at least three attachments and with more than one attachment and with more than two "
+    "attachments or with at least one attachment and with at least three attachments": (
+        "with more than two attachments and with more than one attachment and with more than two "
+        "attachments or with attachments and with more than two attachments"
+    ),
+    "not with at least three attachments or not with at least one attachment and from mary and "
+    "with at least 21 attachments and larger than one MB": (
+        "not with more than two attachments or not with attachments and from mary and "
+        "with more than twenty attachments and larger than one MB"
+    ),
     "starting a thread of more than one or starting a thread of more than 0": (
         "starting a thread of more than one or starting a thread"
     ),
@@ -130,7 +140,7 @@ def test_phrases_of_all_kinds_survive_tql(phrase):
         ("m.subject HAS 'a' OR m.body HAS 'b'", None),
         ("m.to = 'a@x.org' OR m.cc = 'b@x.org'", None),
         ("m.newsgroups LIKE 'comp%'", None),
-        ("m.attachments > 1", None),
+        ("m.attachments = 2", None),
         ("EXISTS (r: r.inreplyto = m.msgid AND r.subject HAS 'spark')", None),
         ("EXISTS (r: r.sender = m.sender)", None),
         ("EXISTS (r, s: r.inreplyto = m.msgid AND s.inreplyto = r.msgid)", None),
@@ -243,6 +253,10 @@ def test_a_condition_has_the_phrase_that_means_it_or_none(text, phrase):
         ("m.newsgroups NOT IN ('a.b')", "not in a.b"),
         ("m.attachments >= 1", "with attachments"),
         ("m.attachments < 1", "not with attachments"),
+        ("m.attachments > 1", "with more than one attachment"),
+        ("m.attachments >= 3", "with more than two attachments"),
+        ("m.attachments < 3", "not with more than two attachments"),
+        ("m.attachments > -1", "with at least 0 attachments"),
         ("NOT m.size <= 10240", "larger than ten KB"),
         # Joins and IN (SELECT …)
         (

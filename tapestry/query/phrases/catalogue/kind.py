@@ -13,6 +13,9 @@ from tapestry.query.phrases.nodes import Amount, Phrase
 from tapestry.query.tree import nodes as n
 
 _SLOT = re.compile(r"{(\w+)(?::([^}]*))?}")
+NOUNS = {"replies": "reply", "people": "person", "attachments": "attachment"}
+"""Slots that are what a number counts, each with its singular."""
+
 _RULES = {
     "day": "DAY",
     "period": "PERIOD",
@@ -20,8 +23,7 @@ _RULES = {
     "low": "(number | age)",
     "upper": "age",
     "unit": "(KB | MB)",
-    "replies": "(REPLIES | REPLY)",
-    "people": "(PEOPLE | PERSON)",
+    **{many: f"({many.upper()} | {one.upper()})" for many, one in NOUNS.items()},
 }
 """Symbols of the grammar for slots, where they do not follow from the slot's name."""
 
@@ -32,7 +34,7 @@ class PhraseKind:
 
     ``spelling``: its canonical spelling, each slot with an example: ``from {person:Jones}``.
     ``description``: what it finds, in a few words.
-    ``rank``: its place among completions, the likeliest first.
+    ``rank``: its place among completions, the likeliest first; a new one has the next number.
     ``meaning``: the condition on ``m`` that a phrase of this kind means to the person of a context,
     in the nodes a parser of TQL would make.
     ``others``: other spellings, each one alternative of a rule for lark.  A word in capitals is
@@ -56,8 +58,12 @@ class PhraseKind:
 
     @cached_property
     def name(self) -> str:
-        """Return the words of its spelling without the slots: ``voted_for_by``."""
-        return "_".join(_SLOT.sub("", self.spelling).split())
+        """Return the words of its spelling without the slots: ``voted_for_by``.
+
+        What a number counts is one of its words: ``with_more_than_replies``.
+        """
+        words = _SLOT.sub(lambda slot: slot[1] if slot[1] in NOUNS else "", self.spelling)
+        return "_".join(words.split())
 
     @cached_property
     def template(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tapestry.core.schema import Type
-from tapestry.query.phrases.catalogue.conditions import check_positive, column
+from tapestry.query.phrases.catalogue.conditions import check_positive, column, whole_number
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 from tapestry.query.phrases.nodes import Phrase
 from tapestry.query.tql.literals import plain_number
@@ -11,6 +11,13 @@ from tapestry.query.tree import nodes as n
 
 BYTES = {"KB": 1024, "MB": 1024 * 1024}
 """Bytes in each unit of size."""
+
+
+_FILES = "(ATTACHMENTS | ATTACHMENT)"
+
+
+def _attached(op: str, count: n.Literal) -> n.Condition:
+    return n.Compare(op, column("attachments"), count)
 
 
 def _larger(phrase: Phrase) -> n.Condition:
@@ -25,12 +32,33 @@ KINDS = (
         spelling="with attachments",
         description="with files attached",
         rank=19,
-        meaning=lambda *_: n.Compare(">", column("attachments"), n.Literal(0, Type.INTEGER)),
-        others=("(WITH | HAS) AN? ATTACHMENTS",),
+        meaning=lambda *_: _attached(">", n.Literal(0, Type.INTEGER)),
+        others=(f"(WITH | HAS) AN? {_FILES}",),
         opposites=(
-            "(WITH | HAS) NO ATTACHMENTS",
-            "BARE_NO ATTACHMENTS",
-            "WITHOUT (AN | ANY)? ATTACHMENTS",
+            f"(WITH | HAS) NO {_FILES}",
+            f"BARE_NO {_FILES}",
+            f"WITHOUT (AN | ANY)? {_FILES}",
+        ),
+    ),
+    PhraseKind(
+        spelling="with more than {number:two} {attachments}",
+        description="with more files attached than this",
+        rank=45,
+        meaning=lambda phrase, _: _attached(">", whole_number(phrase.amount)),
+        others=(f"(HAS MORE | BARE_MORE) THAN number {_FILES}",),
+    ),
+    PhraseKind(
+        spelling="with at least {number:three} {attachments}",
+        description="with so many files attached, or more",
+        rank=46,
+        meaning=lambda phrase, _: _attached(">=", whole_number(phrase.amount)),
+        others=(
+            f"(HAS AT | BARE_AT) LEAST number {_FILES}",
+            f"(WITH | HAS) number OR_MORE {_FILES}",
+        ),
+        opposites=(
+            f"(WITH | HAS) FEWER THAN number {_FILES}",
+            f"BARE_LESS THAN number {_FILES}",
         ),
     ),
     PhraseKind(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES
 from tapestry.query.phrases.catalogue import KINDS
+from tapestry.query.phrases.catalogue.kind import NOUNS
 from tapestry.query.phrases.help.suggestions import Continuation, Place, continuations, place_after
 from tapestry.query.phrases.help.vocabulary import Named, Vocabulary, names_at
 from tapestry.query.phrases.spellings import NUMBERS
@@ -46,9 +47,8 @@ _SAMPLE = {
     "low": "two",
     "upper": "two weeks",
     "age": "two weeks",
-    "replies": "replies",
-    "people": "people",
     "unit": "KB",
+    **{many: many for many in NOUNS},
 }
 _SPELLED = {"NUMBER": "two", "UNIT": "weeks"}
 _CANONICAL = {
@@ -56,7 +56,7 @@ _CANONICAL = {
     for name, kind in KINDS.items()
 }
 _UNITS = ("weeks", "days", "hours")
-_SINGULAR = {"REPLY": "REPLIES", "PERSON": "PEOPLE"}
+_SINGULAR = {one.upper(): many.upper() for many, one in NOUNS.items()}
 _WORD = re.compile(r"[^\s(),\"“”]*")
 _TYPED = re.compile(r"[^\s(),\"“”]*\Z")
 _CLOSED = re.compile(r'"[^"]*"|“[^”]*”')

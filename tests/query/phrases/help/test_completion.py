@@ -73,7 +73,8 @@ def accepted(text, completion):
         ("between two and three d", ["days old"]),
         ("larger than ", ["100 KB", "two MB"]),
         ("voted for by more than one ", ["person"]),
-        ("with at least ", ["two replies"]),
+        ("with at least ", ["two replies", "two attachments"]),
+        ("with more than one ", ["reply", "attachment"]),
         ("with a score ", ["above ", "below "]),
         ("among the top 10 by v", ["votes", "votes this week", "votes today"]),
         ("among the top 10 by replies thi", ["this week", "thirteen weeks old"]),
@@ -146,7 +147,8 @@ def test_votes_and_tags_name_users_and_not_senders():
 
 def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
     assert set(KINDS) <= set(DESCRIPTIONS)
-    starts = ("", "with ", "in ", "starting a thread ", "with a score ", "among the top ten by ")
+    starts = ("", "with ", "with more than ", "with at least ", "in ", "starting a thread ")
+    starts += ("with a score ", "among the top ten by ")
     seen = {
         offer.meaning
         for prefix in (*starts, *(word[:-1] for word in KEYWORDS))
