@@ -131,6 +131,8 @@ def _could_stand(expected: set[str]) -> str:
         return "Expected a name, an address such as joe@x.org, a domain such as @x.org, or “me”."
     if _begins_phrase(expected):
         return f"You can write: {_STARTS}."
+    if "OR_MORE" in expected:
+        return "Write “at least”, “at most”, “more than” or “fewer than” before the number."
     names = [_SHOWN[name] for name in sorted(expected) if name in _SHOWN]
     if not names:
         return "If it is a name or a text, put it in double quotes."

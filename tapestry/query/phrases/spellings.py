@@ -25,7 +25,7 @@ NUMBER = rf"(?:-?[0-9]+(?:\.[0-9]+)?(?:(?=[km]b{END})|{END})|{_NUMBER_WORDS})"
 
 FORMS = {
     "ABOUT": "about|regarding|concerning",
-    "BARE_AT": rf"at(?=\s+least{END})",
+    "BARE_AT": rf"at(?=\s+(?:least|most){END})",
     "BARE_LESS": rf"less(?=\s+than{END})",
     "BARE_MORE": rf"more(?=\s+than{END})",
     "BARE_NO": rf"no(?=\s+(?:repl(?:y|ies)|answers?|responses?|attachments?|files?){END})",

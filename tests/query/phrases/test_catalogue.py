@@ -1,13 +1,14 @@
 """Every kind of phrase has all that is made of the catalogue."""
 
 import re
+from dataclasses import replace
 from itertools import chain
 
 import pytest
 
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tapestry.query.phrases.catalogue import FAMILIES, KINDS
+from tapestry.query.phrases.catalogue import FAMILIES, KINDS, by_name
 from tapestry.query.phrases.help.completion import complete
 from tapestry.query.phrases.help.phrasebook import phrasebook
 from tapestry.query.phrases.parser import parse_phrase
@@ -56,10 +57,16 @@ def test_a_kind_is_described_where_it_completes(kind):
     assert kind.description in meanings
 
 
-def test_kinds_have_names_ranks_and_descriptions_of_their_own():
+def test_kinds_have_names_and_descriptions_of_their_own():
     assert len(KINDS) == sum(len(family.KINDS) for family in FAMILIES)
     assert len({kind.description for kind in KINDS.values()}) == len(KINDS)
-    assert sorted(kind.rank for kind in KINDS.values()) == list(range(len(KINDS)))
+
+
+def test_two_kinds_of_one_name_are_refused():
+    kind = KINDS["from"]
+    other = replace(kind, spelling="from {words:Jones}")
+    with pytest.raises(ValueError, match="have one name, from"):
+        by_name((kind, KINDS["replies"], other))
 
 
 def test_the_language_document_has_the_table_of_the_catalogue(pytestconfig):

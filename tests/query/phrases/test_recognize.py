@@ -60,6 +60,16 @@ OTHERWISE = {
         "not with more than two attachments or not with attachments and from mary and "
         "with more than twenty attachments and larger than one MB"
     ),
+    "not with more than three attachments and not with more than one attachment "
+    "and not with more than two replies or not with more than one reply": (
+        "not with more than three attachments and not with more than one attachment "
+        "and with fewer than three replies or with fewer than two replies"
+    ),
+    "with at least three replies and with at least one reply and with fewer than three replies "
+    "or with fewer than two replies": (
+        "with more than two replies and replied to and with fewer than three replies "
+        "or with fewer than two replies"
+    ),
     "starting a thread of more than one or starting a thread of more than 0": (
         "starting a thread of more than one or starting a thread"
     ),

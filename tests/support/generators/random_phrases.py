@@ -103,6 +103,8 @@ one_phrase = st.one_of(
             "with more than {} attachments",
             "at least {} attachments",
             "with fewer than {} attachments",
+            "with at most {} attachments",
+            "has at most {} replies",
             "larger than {} KB",
             "smaller than {} MB",
             "more than {} replies",

@@ -14,6 +14,8 @@ A new kind of phrase is one entry in one of these files, and its cases in the fi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tapestry.query.phrases.catalogue import (
     age,
     days,
@@ -28,5 +30,18 @@ from tapestry.query.phrases.catalogue import (
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 
 FAMILIES = (people, words, replies, age, days, threads, votes, tags, size)
-KINDS: dict[str, PhraseKind] = {kind.name: kind for family in FAMILIES for kind in family.KINDS}
+
+
+def by_name(kinds: Iterable[PhraseKind]) -> dict[str, PhraseKind]:
+    """Return kinds by their names; raises ValueError if two have one name."""
+    named: dict[str, PhraseKind] = {}
+    for kind in kinds:
+        if named.setdefault(kind.name, kind) is not kind:
+            raise ValueError(
+                f"“{named[kind.name].spelling}” and “{kind.spelling}” have one name, {kind.name}."
+            )
+    return named
+
+
+KINDS = by_name(kind for family in FAMILIES for kind in family.KINDS)
 """Every kind of phrase by its name, what is akin together."""

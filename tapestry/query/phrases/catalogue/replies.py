@@ -5,6 +5,7 @@ from __future__ import annotations
 from tapestry.core.schema import MESSAGES
 from tapestry.query.context import Context
 from tapestry.query.phrases.catalogue import conditions as c
+from tapestry.query.phrases.catalogue.counts import counted
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 from tapestry.query.phrases.nodes import Phrase
 from tapestry.query.tree import nodes as n
@@ -23,10 +24,6 @@ def _parent_is_by(phrase: Phrase, context: Context) -> n.Condition:
     return n.Exists(
         (n.Binding("p", MESSAGES),), n.And.of((parent, c.sender_is("p", phrase.person, context)))
     )
-
-
-def _count_is(phrase: Phrase, op: str) -> n.Condition:
-    return n.Threshold(c.count_replies(), op, c.whole_number(phrase.amount))
 
 
 def _no_recent_reply(phrase: Phrase) -> n.Condition:
@@ -80,28 +77,12 @@ KINDS = (
         meaning=lambda phrase, context: _has_reply(c.sender_is("r", phrase.person, context)),
         others=("ANSWERED BY person",),
     ),
-    PhraseKind(
-        spelling="with more than {number:three} {replies}",
-        description="answered more often than this",
-        rank=23,
-        meaning=lambda phrase, _: _count_is(phrase, ">"),
-        others=("(HAS MORE | BARE_MORE) THAN number (REPLIES | REPLY)",),
-    ),
-    PhraseKind(
-        spelling="with at least {number:three} {replies}",
-        description="answered so often, or more",
-        rank=27,
-        meaning=lambda phrase, _: _count_is(phrase, ">="),
-        others=(
-            "(HAS AT | BARE_AT) LEAST number (REPLIES | REPLY)",
-            "WITH number OR_MORE REPLIES",
-        ),
-    ),
-    PhraseKind(
-        spelling="with fewer than {number:three} {replies}",
-        description="answered less often than this",
-        rank=28,
-        meaning=lambda phrase, _: _count_is(phrase, "<"),
+    *counted(
+        "replies",
+        lambda op, count: n.Threshold(c.count_replies(), op, count),
+        more=(23, "answered more often than this"),
+        least=(27, "answered so often, or more"),
+        fewer=(28, "answered less often than this"),
     ),
     PhraseKind(
         spelling="with no reply",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tapestry.core.schema import Type
-from tapestry.query.phrases.catalogue.conditions import check_positive, column, whole_number
+from tapestry.query.phrases.catalogue.conditions import check_positive, column
+from tapestry.query.phrases.catalogue.counts import counted
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 from tapestry.query.phrases.nodes import Phrase
 from tapestry.query.tql.literals import plain_number
@@ -11,7 +12,6 @@ from tapestry.query.tree import nodes as n
 
 BYTES = {"KB": 1024, "MB": 1024 * 1024}
 """Bytes in each unit of size."""
-
 
 _FILES = "(ATTACHMENTS | ATTACHMENT)"
 
@@ -40,26 +40,11 @@ KINDS = (
             f"WITHOUT (AN | ANY)? {_FILES}",
         ),
     ),
-    PhraseKind(
-        spelling="with more than {number:two} {attachments}",
-        description="with more files attached than this",
-        rank=45,
-        meaning=lambda phrase, _: _attached(">", whole_number(phrase.amount)),
-        others=(f"(HAS MORE | BARE_MORE) THAN number {_FILES}",),
-    ),
-    PhraseKind(
-        spelling="with at least {number:three} {attachments}",
-        description="with so many files attached, or more",
-        rank=46,
-        meaning=lambda phrase, _: _attached(">=", whole_number(phrase.amount)),
-        others=(
-            f"(HAS AT | BARE_AT) LEAST number {_FILES}",
-            f"(WITH | HAS) number OR_MORE {_FILES}",
-        ),
-        opposites=(
-            f"(WITH | HAS) FEWER THAN number {_FILES}",
-            f"BARE_LESS THAN number {_FILES}",
-        ),
+    *counted(
+        "attachments",
+        _attached,
+        more=(45, "with more files attached than this"),
+        least=(46, "with so many files attached, or more"),
     ),
     PhraseKind(
         spelling="larger than {number:100} {unit:KB}",

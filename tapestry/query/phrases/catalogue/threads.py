@@ -31,7 +31,7 @@ KINDS = (
     ),
     PhraseKind(
         spelling="starting a thread of more than {number:three}",
-        description="that began a thread of so many",
+        description="that began a thread of more messages than this",
         rank=32,
         meaning=lambda phrase, _: _begins_long_thread(phrase),
     ),

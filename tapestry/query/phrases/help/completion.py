@@ -38,7 +38,8 @@ _CONNECTIVES = {
 DESCRIPTIONS = {name: kind.description for name, kind in KINDS.items()} | _CONNECTIVES
 """Meanings of each kind of phrase, and of each connective."""
 
-_RANKS = {name: kind.rank for name, kind in KINDS.items()} | dict.fromkeys(_CONNECTIVES, len(KINDS))
+_RANKS = {name: kind.rank for name, kind in KINDS.items()}
+_RANKS |= dict.fromkeys(_CONNECTIVES, max(_RANKS.values()) + 1)
 _JOINING = {"AND": -3, "OR": -2, "BUT": -1}
 """Continuations that come before another phrase, where a phrase is whole."""
 
