@@ -56,7 +56,11 @@ NORMAL: tuple[Callable[[n.Condition], n.Condition], ...] = (
     isolate_now,
     simplify,
 )
-"""Condition to condition, in this order."""
+"""Condition to condition, in this order: a rule may assume what those before it have done.
+
+After ``push_not``, NOT stands only before what cannot take it in; after ``isolate_now``, ``now()``
+stands alone.  ``simplify`` is last: all of them leave what it folds.
+"""
 
 MOST_PLANS = 256
 """Plans of different shape that one filter may have: all filters wait while they run."""

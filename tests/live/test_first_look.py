@@ -13,7 +13,7 @@ from tapestry.servers.account import Account
 from tapestry.tables.delta.log import Tables
 from tests.support import silence
 from tests.support.clocks import MemoryClock
-from tests.support.intake import ingest, ingest_target
+from tests.support.intake import OverAfter, ingest, ingest_target
 from tests.support.kept_memory import KeptMemory
 from tests.support.servers.inn import running_inn
 
@@ -74,13 +74,7 @@ def in_order(target):
 
 def pull(source, target, states, batches):
     """Pull some batches, as a slice of time would end."""
-    left = [batches]
-
-    def stop():
-        left[0] -= 1
-        return not left[0]
-
-    stopping = replace(target, stop=stop)
+    stopping = replace(target, intake=OverAfter(batches))
     return list(pull_account(source.account, [source.folder], stopping, states))[-1]
 
 

@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 PULL = """\
 import json, resource, sys
 from tests.support.clocks import MemoryClock
+from tests.support.intake import ingest_target
 from pathlib import Path
 from tapestry.servers.account import ANYWHERE, Account
 from tapestry.ingest.pull import pull_account

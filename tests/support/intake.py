@@ -14,7 +14,7 @@ def nothing(raw: bytes) -> bool:
     return False
 
 
-@dataclass(frozen=True)
+@dataclass
 class FreeIntake:
     """Takes in all mail at once; what ``is_ours`` is passed over."""
 
@@ -31,6 +31,18 @@ class FreeIntake:
 
     def note_append(self, ts):
         pass
+
+
+class OverAfter(FreeIntake):
+    """Takes in so many batches, and leaves the rest."""
+
+    def __init__(self, batches):
+        super().__init__()
+        self.left = batches
+
+    def is_over(self) -> bool:
+        self.left -= 1
+        return not self.left
 
 
 def ingest(what, tables, clock, audience=PUBLIC, is_ours=nothing, **options):

@@ -27,8 +27,8 @@ def decrypt(ciphertext: str, data: Path) -> str:
         return _fernet(data).decrypt(ciphertext.encode()).decode()
     except InvalidToken as error:
         raise TapestryError(
-            "The password is stored, but the key to it is another by now.",
-            hint=f"Bring {KEY_FILE} back into the data directory, or give the password again.",
+            "The secret is stored, but the key to it is another by now.",
+            hint=f"Bring {KEY_FILE} back into the data directory, or give the secret again.",
         ) from error
 
 

@@ -22,6 +22,9 @@ from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
 from tests.support.every_address import every_address
 
+NOBODY = "http://127.0.0.1:1/"
+"""Where nothing answers."""
+
 MAIL = b"Message-ID: <d@x>\r\nSubject: 3 new\r\nContent-Type: text/html\r\n\r\n<p>Three</p>"
 
 
@@ -35,7 +38,9 @@ def addresses(mail: Tables, alice: User) -> dict[str, str]:
     Match.objects.create(
         pk=1, filter=jones, msgid=card.msgid, audience="public", card=card, sequence=1, **at
     )
-    hook = Destination.objects.create(pk=1, owner=alice, kind="webhook", name="hook")
+    hook = Destination.objects.create(
+        pk=1, owner=alice, kind="webhook", name="hook", settings={"url": NOBODY}
+    )
     Source.objects.create(pk=1, owner=alice, kind="imap", host="x", port=993, audience="public")
     Trial.objects.create(pk=1, owner=alice, subject="test:1", asked_at=now)
     Feed.objects.create(pk=1, owner=alice, token="of-alice")

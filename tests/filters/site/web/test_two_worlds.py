@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 import redis
 from django.db import transaction
-from django.test import Client
 
 from filters.authoring import known_names, vocabulary
 from filters.authoring.models import Filter
@@ -40,6 +39,7 @@ from tests.support.answers_of_site import (
     searched,
     settled,
 )
+from tests.support.pages import Browser
 from tests.support.process_memory import forget_names
 from tests.support.servers.http_recorder import LOOPBACK, Recorder, recording_server
 from tests.support.set_clock import SetClock
@@ -78,7 +78,7 @@ class Worlds:
 
     def pages(self, site: Site) -> World:
         """Return what every address and commands answer to carol, asked afresh."""
-        client = Client()
+        client = Browser()
         client.force_login(site.carol)
         forget_names()
         shown = [*answers(client, "carol", get_addresses(site, "carol"))]
@@ -87,9 +87,9 @@ class Worlds:
 
     def everything(self, site: Site) -> World:
         """Return all answers to everybody."""
-        shown = dict(answers(Client(), "stranger", get_addresses(site, "carol")))
+        shown = dict(answers(Browser(), "stranger", get_addresses(site, "carol")))
         for person in (site.carol, site.dave):
-            client, name = Client(), person.username
+            client, name = Browser(), person.username
             client.force_login(person)
             shown |= dict(answers(client, name, get_addresses(site, name)))
             shown |= dict(commands(person))
