@@ -1,6 +1,6 @@
 """The forms of destinations, by kind: where matches go, and which filters' they are.
 
-Another kind is a class here and a line of ``FORMS``.
+Another kind is a class in a file here, and a line of ``FORMS``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The table of ways: how each kind of destination is delivered to.
 
-A new way is a file in tapestry/deliver/ways, one here, and a line of this table.
+A new way is a file in tapestry/deliver/ways, one here, and a line of this table; a kind of
+``Destination``, a form in ``FORMS``, and a limit in ``MOST_AN_HOUR`` of dispatch/throttle.py.
 """
 
 from __future__ import annotations
