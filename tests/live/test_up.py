@@ -80,7 +80,7 @@ def all_parts_of(site):
     return wait_for(lambda: (found := parts_of(site)).keys() == PARTS and found)
 
 
-def test_it_starts_once_per_directory_and_parts_that_are_killed_are_started_again(data_dir):
+def test_a_site_starts_once_per_directory_and_starts_killed_parts_again(data_dir):
     with running_smtp() as smtp:
         site = start(data_dir, EMAIL_URL=smtp.url)
         output = wait_ready(site)

@@ -163,8 +163,8 @@ def test_an_age_comes_to_the_same_for_all_messages_of_a_span(texts: list[str]) -
     conditions = [read(text, context).condition for text in texts]
     for received in (NOW - day * DAY + more for day in range(-1, 9) for more in (-1, 0, 1)):
         rows = {"m": {"ts": received, "received": received}}
-        held = [nested_loops.holds(condition, rows, {}, NOW) for condition in conditions]
-        score = sum(rule.weight for rule, holds in zip(rules, held, strict=True) if holds)
+        truths = [nested_loops.holds(condition, rows, {}, NOW) for condition in conditions]
+        score = sum(rule.weight for rule, holds in zip(rules, truths, strict=True) if holds)
         assert score == age_score(spans, received)
 
 

@@ -35,5 +35,5 @@ def test_parts_are_told_where_the_site_is_unless_the_operator_says_so(
     url = "http://127.0.0.1:8000/"
     assert environment(Path("data"), "redis://", url)["TAPESTRY_URL"] == url
     monkeypatch.setenv("TAPESTRY_URL", "https://tapestry.example.org")
-    told = environment(Path("data"), "redis://", url)
-    assert told["TAPESTRY_URL"] == "https://tapestry.example.org"
+    variables = environment(Path("data"), "redis://", url)
+    assert variables["TAPESTRY_URL"] == "https://tapestry.example.org"
