@@ -11,6 +11,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 RUN_READY := .venv/.run-ready
 TEST_READY := .venv/.test-ready
+SPARK_READY := .venv/.spark-ready
+# What Python compiles is kept: hundreds of processes of the tests would compile it again.
+export PYTHONDONTWRITEBYTECODE :=
 # Tests write in memory where there are 4 GB for it: on a disk, each commit waits for it.
 test test-long: export TMPDIR := $(shell df --output=avail /dev/shm 2>/dev/null | \
 	awk 'END { print ($$1 > 4000000) ? "/dev/shm" : "/tmp" }')
@@ -50,10 +53,10 @@ INN_LIBRARIES = dpkg-deb -f $(INN)/inn2_*.deb Depends | tr ',' '\n' | sed -nE 's
 HAS_INN_LIBRARIES = ! LD_LIBRARY_PATH="$$(echo $(INN)/usr/lib/news $(INN)/usr/lib/*-linux-gnu | tr ' ' :)" \
 	ldd $(INN_READY) $(INN)/usr/lib/news/bin/nnrpd | grep 'not found' >/dev/null
 
-demo: java $(RUN_READY)
+demo: $(SPARK_READY)
 	exec $(BIN)/python manage.py demo $(ARGS)
 
-run: java $(RUN_READY)
+run: $(SPARK_READY)
 	exec $(BIN)/python manage.py up $(ARGS)
 
 test: servers $(TEST_READY)
@@ -64,7 +67,7 @@ test-long: servers $(TEST_READY)
 
 SEEDS ?= 1-10
 STEPS ?= 400
-simulate: java $(TEST_READY)
+simulate: $(SPARK_READY) $(TEST_READY)
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --steps $(STEPS) --spark $(ARGS)
 
 lint: $(TEST_READY)
@@ -76,7 +79,7 @@ lint: $(TEST_READY)
 	$(BIN)/python .ci/tree.py
 	$(BIN)/python .ci/audit.py
 
-bench: java $(RUN_READY)
+bench: $(SPARK_READY)
 	for name in compile ingest lookup incremental tick start; do $(BIN)/python manage.py bench $$name $(ARGS); done
 
 # After a change of the pins in pyproject.toml: everything they need, exactly, with its hashes.
@@ -98,7 +101,7 @@ python:
 java:
 	$(call need,Java 17 or newer (for Spark),$(JAVA_17),openjdk-17-jre-headless)
 
-servers: java $(INN_READY)
+servers: $(SPARK_READY) $(INN_READY)
 	$(call need,Dovecot's IMAP server (for the tests),$(HAS_DOVECOT),dovecot-imapd)
 	$(call need,Pigeonhole's sieve-test (for the tests),command -v sieve-test >/dev/null,dovecot-sieve)
 	@if [ -d /run/systemd/system ] && [ "$$(id -u)" = 0 ]; then \
@@ -123,6 +126,11 @@ $(BIN)/python: | python
 $(RUN_READY): requirements.txt | $(BIN)/python
 	@echo "Installing requirements.txt into .venv (the first time takes a few minutes)"
 	$(PIP) install --quiet --require-hashes -r requirements.txt
+	@touch $@
+
+$(SPARK_READY): $(RUN_READY) | java
+	@echo "Preparing Spark, so that it starts in half the time (once, for half a minute)"
+	@$(BIN)/python -m tapestry.spark.class_archive
 	@touch $@
 
 $(TEST_READY): tests/requirements.txt $(RUN_READY)

@@ -187,6 +187,6 @@ def wait_for(done, seconds=240):
 
 def spark_of(data, server="spark"):
     """The process number of a server of a data directory, None while there is none."""
-    settings = str(data / "run" / server / "spark-conf")
+    settings = str(data / "run" / server / "log4j2.properties")
     running = processes_of(data).items()
     return next((pid for pid, arguments in running if settings in "".join(arguments)), None)

@@ -3,12 +3,14 @@
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tapestry.core.errors import TapestryError
 from tapestry.spark import server as spark_server
+from tapestry.spark.server import CLASSES
 
 
 @pytest.mark.parametrize(
@@ -57,6 +59,28 @@ def test_only_a_server_that_runs_for_long_has_both_compilers_of_the_jvm(tmp_path
     spark_server.start(tmp_path)
     assert ["TieredStopAtLevel=1" in " ".join(command) for command in started] == [0, 1, 0]
     assert "spark.driver.extraJavaOptions=-Xint" in started[-1]
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_the_archive_of_its_classes_is_used_where_it_has_been_made(tmp_path, monkeypatch, is_there):
+    started = []
+    archive = tmp_path / "with space" / "classes.jsa"
+    archive.parent.mkdir()
+    if is_there:
+        archive.touch()
+    monkeypatch.setattr(spark_server, "CLASSES", archive)
+    monkeypatch.setattr(spark_server, "find_java", lambda: Path("/usr/bin/java"))
+    monkeypatch.setattr(spark_server, "spawn", lambda _, command, *rest: started.append(command))
+    spark_server.start(tmp_path)
+    assert (f'"-XX:SharedArchiveFile={archive}"' in " ".join(started[0])) == is_there
+
+
+@pytest.mark.spark
+def test_the_jvm_has_taken_the_archive(spark_server):
+    """One that was made for another Java or other packages is opened, and given up."""
+    binding = f"spark.connect.grpc.binding.port={urlsplit(spark_server).port}"
+    (jvm,) = [p for p in psutil.Process().children(recursive=True) if binding in p.cmdline()]
+    assert CLASSES.name in {Path(mapped.path).name for mapped in jvm.memory_maps()}
 
 
 @pytest.mark.spark
