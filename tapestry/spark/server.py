@@ -28,13 +28,15 @@ from tapestry.core.processes.listeners import is_strangers
 JAVA_HINT = "Install it, on Debian with: apt-get install openjdk-17-jre-headless"
 JVM_OPTIONS = (
     "-XX:+UseSerialGC -Xshare:auto -XX:ReservedCodeCacheSize=512m -XX:+ExitOnOutOfMemoryError "
-    "-Xms256m -XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=40 -XX:-ShrinkHeapInSteps"
+    "-Xms320m -XX:NewSize=160m "
+    "-XX:MinHeapFreeRatio=20 -XX:MaxHeapFreeRatio=40 -XX:-ShrinkHeapInSteps"
 )
 """Options of a server that runs for days.  To analyse and plan a statement is Java code that runs
 again and again: after some minutes both compilers of the JVM halve it.  With the default cache it
 stops compiling after some minutes of different statements.  Without ExitOnOutOfMemoryError it would
 go on without answering.  The heap would grow to its limit before garbage is looked for, and stay:
-it begins small, and each collection of all (``COLLECT``) gives back what is free."""
+it begins small, and each collection of all (``COLLECT``) gives back what is free.  Half of it is
+for what is new: with less, much that a statement leaves behind waits for such a collection."""
 
 COLLECT = "5min"
 """How often Spark has the JVM collect all garbage: a third of a second."""
