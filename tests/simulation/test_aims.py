@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from filters.delivery.ways.table import WAYS
 from tests.simulation.generator.aims import Aims
+from tests.simulation.generator.beginnings import KINDS
 from tests.simulation.stories import Story
 
 
@@ -32,3 +34,8 @@ def test_what_need_not_meet_is_not_lacked() -> None:
 def test_worlds_of_consecutive_seeds_begin_with_other_features() -> None:
     first = [set(Aims(seed, []).order[:24]) for seed in range(9, 13)]
     assert set.union(*first) == set(Aims(1, []).order)
+
+
+def test_worlds_send_in_every_way() -> None:
+    """Into mailboxes, too: what comes into those is judged by auditor/boxes.py."""
+    assert {*KINDS, "mailbox"} == WAYS.keys()

@@ -14,7 +14,7 @@ from django.test import Client
 from filters.authoring import tasks
 from filters.authoring.models import Filter
 from filters.authoring.results import backtests, previews
-from filters.delivery.models import KeptMail
+from filters.delivery.models import Destination, KeptMail
 from filters.inbox import tasks as search_tasks
 from filters.inbox.models import Match
 from filters.inbox.search import searches
@@ -41,7 +41,7 @@ PASSING = re.compile(
     r'|x-csrftoken": "\w+"|seen=\w+|name="change" value="[\w:.-]+"|/act/\w+/[^/"\s]+'
     r"|/unsubscribe/[^/\s>]+|(?m:^(?:Date|X-Tapestry\S*): .*$)|={5,}\d+=="
     r"|(?:preview|search|triage/undo)/[\w-]{36}|urn:uuid:[\w-]{36}|sample-[0-9a-f]{32}(?:-\d+)?|v1,[\w/+]{43}="
-    r"|\.[0-9a-f]{32}(?=@)"
+    r"|\.[0-9a-f]{32}(?=@)|<dt>Topic</dt><dd>[\w-]{32}"
 )
 """Random values, signatures, keyed digests and the seconds of the real clock."""
 
@@ -77,7 +77,7 @@ def get_addresses(site: Site, name: str) -> dict[str, str]:
         **{"app_label": "filters", "url": "nothing"},
     }  # fmt: skip
     found = every_address(values)
-    for kind in ("webhook", "digest", "forward"):
+    for kind in Destination.Kind.values:
         found[f"preview of {kind}"] = f"/delivery/{keys[kind]}/preview/"
     found["page of digest"] = f"/delivery/{keys['digest']}/preview/html/"
     others = [f"/in/{mode}-{filter_}/" for mode in ("keep", "live") for filter_ in FILTERS]

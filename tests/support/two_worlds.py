@@ -50,6 +50,9 @@ FILTERS = {
 
 HOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLFSw"
 
+UNREACHED = ("mailbox", "push")
+"""Ways whose servers are not here: what they would send is compared, as on every page."""
+
 Now = Callable[[], int]
 
 
@@ -124,11 +127,12 @@ def _own_things(owner: User, hook: str, prefix: str, *, visibility: str) -> dict
     )  # fmt: skip
     trial = Trial.objects.create(owner=owner, subject="test:1", asked_at=1, ended_at=2)
     address = Address.objects.create(owner=owner, email=f"{name}@example.net", confirmed_at=1)
-    kinds = {"webhook": {"url": f"{hook}/{name}"}, "digest": {}, "forward": {}}
-    for kind, settings in kinds.items():
+    for kind in Destination.Kind.values:
+        settings = {"url": f"{hook}/{name}"} if kind == "webhook" else {}
         found[kind] = Destination.objects.create(
             owner=owner, kind=kind, name=f"{name} {kind}", settings=settings,
-            address=None if kind == "webhook" else address, uid=_uid(f"{name} {kind}"),
+            address=address if kind in ("digest", "forward") else None,
+            uid=_uid(f"{name} {kind}"), active=kind not in UNREACHED,
             secret=encryption.encrypt(HOOK_SECRET, services.data()) if settings else "",
         )  # fmt: skip
     plans = Filter.objects.get(owner=owner, name=f"{prefix}keep-plans")
