@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.durable import sync_file
@@ -83,5 +84,5 @@ def _ask(session: object, file: Path) -> None:
 if __name__ == "__main__":
     try:
         make(server.CLASSES)
-    except TapestryError as error:
+    except (TapestryError, PySparkException, OSError) as error:
         print(f"{error} Spark works without it, and starts more slowly.", file=sys.stderr)
