@@ -9,6 +9,7 @@ and verified (class data sharing: "Class Data Sharing" in the manual of Java 17)
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -42,15 +43,19 @@ STATEMENTS = (
 Whatever another statement needs is loaded as before."""
 
 DUMP = 120.0
-"""Seconds in which the JVM writes the archive."""
+"""Seconds within which the JVM writes the archive as it ends."""
 
 
-def make(archive: Path) -> None:
-    """Make the archive; TapestryError if Spark does not start, or the JVM writes none."""
-    made = archive.with_suffix(".new")
-    made.unlink(missing_ok=True)
+def make() -> None:
+    """Make ``server.CLASSES`` anew.
+
+    TapestryError if Spark does not start, or the JVM does not write it to its end: a JVM dies of
+    an archive that is cut off.
+    """
+    made = server.CLASSES.with_suffix(".new")
+    for old in (made, server.CLASSES):
+        old.unlink(missing_ok=True)
     options = f'{server.SHORT_LIVED} "-XX:ArchiveClassesAtExit={made}"'
-    archive.unlink(missing_ok=True)
     with TemporaryDirectory(prefix="tapestry-") as place:
         started = server.start(Path(place), jvm_options=options)
         try:
@@ -58,10 +63,11 @@ def make(archive: Path) -> None:
             _ask(connect(started.remote, os.geteuid()), Path(place) / "mail.parquet")
         finally:
             stop([started.child], grace=DUMP)
-    if not made.exists():
-        raise TapestryError("The JVM has written no archive of the classes it loads.")
-    sync_file(made)  # a JVM dies of one that is cut off
-    made.rename(archive)
+    if started.child.process.returncode == -signal.SIGKILL or not made.exists():
+        made.unlink(missing_ok=True)
+        raise TapestryError("The JVM has not written an archive of the classes it loads.")
+    sync_file(made)
+    made.rename(server.CLASSES)
 
 
 def _ask(session: object, file: Path) -> None:
@@ -83,6 +89,6 @@ def _ask(session: object, file: Path) -> None:
 
 if __name__ == "__main__":
     try:
-        make(server.CLASSES)
+        make()
     except (TapestryError, PySparkException, OSError) as error:
         print(f"{error} Spark works without it, and starts more slowly.", file=sys.stderr)

@@ -51,7 +51,7 @@ FILTERS = {
 HOOK_SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLFSw"
 
 UNREACHED = ("mailbox", "push")
-"""Ways whose servers are not here: what they would send is compared, as on every page."""
+"""Ways whose servers are not here: they are off, and what they would send is compared."""
 
 Now = Callable[[], int]
 

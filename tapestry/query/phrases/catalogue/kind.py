@@ -34,8 +34,8 @@ class PhraseKind:
 
     ``spelling``: its canonical spelling, each slot with an example: ``from {person:Jones}``.
     ``description``: what it finds, in a few words.
-    ``rank``: its place among completions, the least number first.  Gaps are
-    allowed; of equal ones the first in the catalogue goes before.
+    ``rank``: its place among completions, the least number first.  Gaps are allowed; of equal ones
+    the first in the catalogue goes before.
     ``meaning``: the condition on ``m`` that a phrase of this kind means to the person of a context,
     in the nodes a parser of TQL would make.
     ``others``: other spellings, each one alternative of a rule for lark.  A word in capitals is
