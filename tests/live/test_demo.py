@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import stat
 import time
 from collections.abc import Iterator
@@ -27,6 +28,7 @@ from tests.support.listening_ports import LOOPBACK, arguments_of, listening_of_f
 from tests.support.other_user import is_root, run_as_other_user
 from tests.support.paths import ROOT
 from tests.support.servers.site import Site, end, start, wait_ready
+from tests.support.site_parts import wait_for_nobody
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
@@ -95,7 +97,9 @@ def site() -> Iterator[Site]:
             wait_ready(running, 600)
             yield running
         finally:
-            code = end(running)
+            code = end(running, signal.SIGTERM)
+        wait_for_nobody(data)
+        assert not (data / "run" / "redis.url").exists()
     assert code == 0
 
 

@@ -1,10 +1,12 @@
 """What a person does: sign in, write a filter, look, install it, get new mail, open it, vote.
 
 And what a live filter does then: let go of what no longer matches.  Then with a source: add it,
-choose folders, see mail come at once, pause it.  One site for all: to start one takes a minute.
+choose folders, see mail come at once, pause it.  And every part of the site is killed, and starts
+again.  One site for all: to start one takes a minute.
 """
 
 import re
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.utils import format_datetime
@@ -12,11 +14,21 @@ from email.utils import format_datetime
 import pytest
 from playwright.sync_api import expect
 
+from filters.site.launch.stack import unhealthy
 from tests.support.accessibility import faults
 from tests.support.servers.dovecot import PASSWORD as MAIL_PASSWORD
 from tests.support.servers.dovecot import USER
 from tests.support.servers.site import manage, set_asides_in, start, wait_ready
-from tests.support.site_killed import wait_for_nobody
+from tests.support.servers.smtp import running_smtp
+from tests.support.site_parts import (
+    PARTS,
+    WORKERS,
+    all_parts_of,
+    eventually,
+    kill,
+    parts_of,
+    wait_for_nobody,
+)
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
@@ -53,38 +65,40 @@ def letter(name, subject, parent=None):
 
 
 def write_mbox(path, messages):
-    entries = [
-        b"From x@example.org Sat Jan 31 12:00:00 2026\n" + bytes(m) + b"\n" for m in messages
-    ]
-    path.write_bytes(b"".join(entries))
+    separator = b"From x@example.org Sat Jan 31 12:00:00 2026\n"
+    path.write_bytes(b"".join(separator + bytes(m) + b"\n" for m in messages))
     return str(path)
 
 
-@pytest.fixture(scope="module")
-def question():
-    return letter("Ann Ames", "A question of keys")
+QUESTION = letter("Ann Ames", "A question of keys")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory, question):
+def smtp():
+    """The server that the site sends its mail to."""
+    with running_smtp() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory, smtp):
     """Tapestry with two people and four messages, two of which are replies by Jones."""
     place = tmp_path_factory.mktemp("site")
     data_dir = place / "data"
     data_dir.mkdir(0o700)
-    manage(data_dir, "migrate", "--verbosity", "0")
-    for name in ("terry", "alice"):
-        options = ("--noinput", "--username", name, "--email", f"{name}@example.org")
-        manage(data_dir, "createsuperuser", *options, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
-    mail = [
-        question,
-        letter("Mary Jones", "Re: A question of keys", question),
-        letter("Bob Jones", "Re: A question of locks", question),
-        letter("Mary Jones", "Something of my own"),
-    ]
-    manage(data_dir, "ingest", write_mbox(place / "old.mbox", mail))
-    running = start(data_dir)
+    running = start(data_dir, EMAIL_URL=smtp.url)
     try:
         wait_ready(running)
+        for name in ("terry", "alice"):
+            options = ("--noinput", "--username", name, "--email", f"{name}@example.org")
+            running.manage("createsuperuser", *options, DJANGO_SUPERUSER_PASSWORD=PASSWORD)
+        mail = [
+            QUESTION,
+            letter("Mary Jones", "Re: A question of keys", QUESTION),
+            letter("Bob Jones", "Re: A question of locks", QUESTION),
+            letter("Mary Jones", "Something of my own"),
+        ]
+        running.manage("ingest", write_mbox(place / "old.mbox", mail))
         yield running
     finally:
         # Nothing outlives it when it is killed; the others of these tests end in good order.
@@ -94,14 +108,14 @@ def site(tmp_path_factory, question):
         assert not set_asides_in(data_dir)
 
 
-def sign_in(browser, site, name):
-    page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+def sign_in(browser, site, name, **options):
+    page = browser.new_context(**(options or SIZES["desk"])).new_page()
     page.set_default_timeout(SOON)
     page.goto(site.url)
     page.get_by_label("Name", exact=True).fill(name)
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("link", name="New filter").wait_for()
+    page.get_by_role("link", name="Sources").first.wait_for()
     return page
 
 
@@ -145,13 +159,13 @@ def complete(page):
     offered.wait_for(state="detached")
 
 
-def test_what_two_people_do_with_new_mail_and_votes(site, browser, question, tmp_path, pictures):
-    people = sign_in(browser, site, "terry"), sign_in(browser, site, "alice")
+def test_what_two_people_do_with_new_mail_and_votes(site, browser, tmp_path, pictures):
+    people = [sign_in(browser, site, name) for name in ("terry", "alice")]
     a_live_filter_empties_and_a_first_place_moves(people, site, browser, tmp_path, pictures)
-    a_reply_arrives_and_a_vote_for_it_reaches_another(people, site, question, tmp_path, pictures)
+    a_reply_arrives_and_a_vote_for_it_reaches_another(people, site, tmp_path, pictures)
 
 
-def a_reply_arrives_and_a_vote_for_it_reaches_another(people, site, question, tmp_path, pictures):
+def a_reply_arrives_and_a_vote_for_it_reaches_another(people, site, tmp_path, pictures):
     terry, alice = people
     complete(terry)
     terry.screenshot(path=pictures / "completed.png")
@@ -166,7 +180,7 @@ def a_reply_arrives_and_a_vote_for_it_reaches_another(people, site, question, tm
     alice.goto(f"{site.url}in/terrys/")
     alice.get_by_role("link", name="Re: A question of keys").wait_for()
 
-    new = [letter("Mary Jones", "Re: News of the index", question), letter("Cy Cole", "Silence")]
+    new = [letter("Mary Jones", "Re: News of the index", QUESTION), letter("Cy Cole", "Silence")]
     site.manage("ingest", write_mbox(tmp_path / "new.mbox", new))
     arrived = messages.get_by_role("link", name="Re: News of the index")
     arrived.wait_for()
@@ -242,17 +256,6 @@ def mailbox(dovecot):
     return dovecot
 
 
-def as_terry(browser, site, **options):
-    page = browser.new_context(**options).new_page()
-    page.set_default_timeout(SOON)
-    page.goto(site.url)
-    page.get_by_label("Name", exact=True).fill("terry")
-    page.get_by_label("Password").fill(PASSWORD)
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_role("link", name="Sources").first.wait_for()
-    return page
-
-
 def ask(page, site, address):
     """Ask for the server of an address, on the page that adds a source."""
     page.goto(f"{site.url}sources/new/")
@@ -264,7 +267,9 @@ def ask(page, site, address):
 def test_what_a_person_does_with_sources(browser, site, mailbox, pictures):
     a_source_from_its_first_page_to_new_mail(browser, site, mailbox)
     for size, view in SIZES.items():
-        a_server_is_found_from_an_address(as_terry(browser, site, **view), site, pictures, size)
+        a_server_is_found_from_an_address(
+            sign_in(browser, site, "terry", **view), site, pictures, size
+        )
     a_server_is_found_without_javascript(browser, site)
 
 
@@ -293,7 +298,7 @@ def a_server_is_found_from_an_address(page, site, pictures, size):
 
 
 def a_server_is_found_without_javascript(browser, site):
-    page = as_terry(browser, site, java_script_enabled=False)
+    page = sign_in(browser, site, "terry", java_script_enabled=False)
     ask(page, site, "joe@gmail.com")
     assert page.get_by_label("Server", exact=True).input_value() == "imap.gmail.com"
     ask(page, site, "joe@nowhere.invalid")
@@ -305,7 +310,7 @@ def a_server_is_found_without_javascript(browser, site):
 
 
 def a_source_from_its_first_page_to_new_mail(browser, site, mailbox):
-    page = as_terry(browser, site, **SIZES["desk"])
+    page = sign_in(browser, site, "terry")
     page.get_by_role("link", name="Sources").click()
     page.get_by_role("link", name="Add a source").click()
     page.get_by_text("Or write the server yourself").click()
@@ -335,3 +340,61 @@ def a_source_from_its_first_page_to_new_mail(browser, site, mailbox):
     # The command takes in the same mailbox from where the source stands.
     said = manage(site.data, "ingest", mailbox.url(), "--audience", "user:terry")
     assert said == "Nothing new.\n"
+
+
+FORWARDED = """
+from filters.people.models import User
+from filters.authoring.lifecycle import install
+from filters.delivery.models import Address, Destination
+joe = User.objects.create_user("joe")
+address = Address.objects.create(owner=joe, email="joe@x.org", confirmed_at=1)
+Destination.objects.create(owner=joe, kind="forward", name="forward", address=address)
+install(joe, "from ann@x.org", existing=False)
+"""
+
+MOST_WORKERS = 5
+
+
+def test_it_starts_once_per_directory_and_says_what_it_takes(site, tmp_path):
+    ready, processes = (site.data / "up.log").read_text().splitlines()[:2]
+    assert ready.startswith("Nobody can sign in yet.")
+    assert processes.startswith(f"Tapestry is ready at {site.url}")
+    assert re.search(r": (\d+) processes, (\d\.\d) GB of memory\.$", processes)
+    assert len(WORKERS) <= MOST_WORKERS
+    code, refused = start(tmp_path, "--data", str(site.data)).ended()
+    assert code == 1
+    assert f"error: The data directory {site.data} is in use by another Tapestry" in refused
+
+
+def test_killed_parts_start_again_and_each_message_is_forwarded_once(site, smtp):
+    site.manage("shell", "-v", "0", "-c", FORWARDED)
+    joes_letter(site, 1)
+    eventually(lambda: forwarded(smtp) == {"<1@x>": 1})
+    before = all_parts_of(site.data)
+    workers = [numbers for kind, numbers in before.items() if kind.startswith("worker of ")]
+    assert sum(map(len, workers)) == len(WORKERS)
+    joes_letter(site, 2)
+    kill(before, PARTS - {"redis"})
+    eventually(lambda: forwarded(smtp) == {"<1@x>": 1, "<2@x>": 1})
+    joes_letter(site, 3)
+    kill(parts_of(site.data), {"redis"})
+    joes_letter(site, 4)
+    eventually(lambda: forwarded(smtp) == {f"<{number}@x>": 1 for number in range(1, 5)})
+    after = all_parts_of(site.data)
+    assert not set().union(*before.values()) & set().union(*after.values())
+    eventually(lambda: unhealthy(site.url) is None)
+    log = (site.data / "up.log").read_text()
+    assert "The worker of shared ended by signal 9; the last line of" in log
+    assert "Traceback" not in log
+
+
+def joes_letter(site, number):
+    path = site.data / f"{number}.eml"
+    path.write_text(f"Message-ID: <{number}@x>\nFrom: ann@x.org\nSubject: s\n\nHello.\n")
+    site.manage("ingest", str(path), "--audience", "user:joe")
+
+
+def forwarded(smtp):
+    """How often each message was forwarded; the same sending, tried again, is one."""
+    sendings = {(m["Message-ID"], m["Resent-Message-ID"]) for m in smtp.messages}
+    return Counter(name for name, _ in sendings)

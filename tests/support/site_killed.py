@@ -23,6 +23,7 @@ from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 from tests.support.servers.inn import Inn
 from tests.support.servers.site import end, manage, start, wait_ready
 from tests.support.servers.smtp import SmtpServer
+from tests.support.site_parts import kind_of, processes_of
 
 FOLDER, GROUP, PARENT = "INBOX/One", "comp.misc", "Found"
 ANSWERED = "EXISTS (r: r.inreplyto = m.msgid)"
@@ -255,52 +256,6 @@ def letter(number: int) -> bytes:
 
 def is_from_jones(number: int) -> bool:
     return number % 4 < 2
-
-
-def processes_of(data: Path) -> dict[int, list[str]]:
-    """Return the processes whose environment or arguments name the directory, with these.
-
-    Redis writes its title over both, but works in the directory.
-    """
-    named = {}
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            arguments = (process / "cmdline").read_bytes()
-            description = (process / "environ").read_bytes() + arguments
-            description += str((process / "cwd").readlink()).encode()
-        except OSError:
-            continue
-        if str(data).encode() in description and int(process.name) != os.getpid() and arguments:
-            named[int(process.name)] = arguments.decode(errors="replace").split("\0")
-    return named
-
-
-def wait_for_nobody(data: Path, seconds: float = 60.0) -> None:
-    """Wait until no process names the directory."""
-    deadline = time.monotonic() + seconds
-    while left := processes_of(data):
-        assert time.monotonic() < deadline, left
-        time.sleep(0.2)
-
-
-WORKER = "filters.site.launch.worker"
-
-
-def kind_of(arguments: list[str]) -> str:
-    """Return which part a process is, by its arguments."""
-    words = " ".join(arguments)
-    if WORKER in arguments:
-        return f"worker of {arguments[arguments.index(WORKER) + 1]}"
-    for sign, kind in (
-        ("beat", "beat"),
-        ("web_server", "web"),
-        ("redis", "redis"),
-        ("spark", "spark"),
-        ("manage.py up", "up"),
-    ):
-        if sign in words:
-            return kind
-    return "other"
 
 
 def wait_for(done, seconds, described) -> None:

@@ -29,6 +29,10 @@ class Site:
         """Run another command on the same data and return what it prints."""
         return manage(self.data, *arguments, **environment)
 
+    def ended(self) -> tuple[int, str]:
+        """Wait for it to end by itself; return its exit code and all it printed."""
+        return self.process.wait(180), (self.data / "up.log").read_text()
+
 
 def manage(data: Path, *arguments: str, **environment: str) -> str:
     done = subprocess.run(
@@ -85,14 +89,14 @@ def wait_ready(site: Site, seconds: float = 300) -> str:
     return log.read_text()
 
 
-def end(site: Site, *, sets_aside: bool = False) -> int:
-    """Stop it as Ctrl-C does and return its exit code.
+def end(site: Site, number: int = signal.SIGINT, *, sets_aside: bool = False) -> int:
+    """Stop it by a signal, that of Ctrl-C if no other, and return its exit code.
 
     Fail if something is set aside in it, unless the test says that it plants what ``sets_aside``.
     Faults of the surroundings (a kill, a full disk, a Spark that is gone) set nothing aside.
     """
     if site.process.poll() is None:
-        site.process.send_signal(signal.SIGINT)
+        site.process.send_signal(number)
     try:
         code = site.process.wait(180)
     except subprocess.TimeoutExpired:
