@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 Store = Callable[..., "Match"]
 """Stores a match of a filter, with its card."""
 
+MakeDestination = Callable[..., "Destination"]
+"""Makes a destination of a kind."""
+
 
 class Recorder:
     """The batches of a way, and the outcome of the next."""

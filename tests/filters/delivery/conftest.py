@@ -5,11 +5,16 @@ from __future__ import annotations
 import pytest
 
 from filters.authoring.models import Filter
-from filters.delivery.models import Destination
+from filters.delivery.models import Address, Destination
 from filters.inbox.models import Card, Match
 from filters.people.models import User
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import wall_clock
-from tests.support.recorded_way import Recorder, Store
+from tapestry.core.message import Message
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_messages
+from tests.support.recorded_way import MakeDestination, Recorder, Store
 
 
 @pytest.fixture
@@ -60,3 +65,30 @@ def way(monkeypatch: pytest.MonkeyPatch) -> Recorder:
 @pytest.fixture
 def hook(alice: User) -> Destination:
     return Destination.objects.create(owner=alice, kind=Destination.Kind.WEBHOOK, name="hook")
+
+
+@pytest.fixture
+def to_alice(alice: User) -> MakeDestination:
+    """Return a function that makes a destination of alice's confirmed address."""
+
+    def made(kind: str, **settings: str) -> Destination:
+        address, _ = Address.objects.get_or_create(
+            owner=alice, email="al@example.org", defaults={"confirmed_at": 1}
+        )
+        return Destination.objects.create(
+            owner=alice, kind=kind, name=kind, address=address, settings=settings
+        )
+
+    return made
+
+
+@pytest.fixture
+def kept_original(tables: Tables, db: None) -> bytes:
+    """A message that is kept as it came: its bytes."""
+    message = Message("<one@x.org>", sender="joe@x.org", subject="Hello")
+    raw = (
+        b"Message-ID: <one@x.org>\r\nFrom: Joe <joe@x.org>\r\nTo: all@x.org\r\n"
+        b"Subject: Hello\r\nDKIM-Signature: v=1; b=abc\r\n\r\nBody \xe9\r\n"
+    )
+    append_messages(tables, DjangoClock(), [message], originals=[Original(raw)])
+    return raw

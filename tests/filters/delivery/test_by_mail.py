@@ -3,56 +3,28 @@
 from __future__ import annotations
 
 import smtplib
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.core.mail import EmailMessage
 
 from filters.authoring.models import Filter
-from filters.delivery import sending
-from filters.delivery.dispatch import throttle
 from filters.delivery.mail import outgoing
 from filters.delivery.models import Address, Delivery, Destination, KeptMail
 from filters.delivery.ways import digest as by_digest
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
-from filters.runs.store.release import release
-from tapestry.core.clock import DAY, HOUR, wall_clock
+from tapestry.core.clock import wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.message import Annotation, Message
 from tapestry.deliver.batch import Outcome
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_annotations, append_messages
-from tests.support.recorded_way import Store
+from tests.support.delivery_turn import turn_of_mail
+from tests.support.recorded_way import MakeDestination, Store
 from tests.support.servers.smtp import SmtpServer
 from tests.support.set_asides import Planted
-
-MakeDestination = Callable[..., Destination]
-
-
-@pytest.fixture
-def to_alice(alice: User) -> MakeDestination:
-    """Return a function that makes a destination of alice's confirmed address."""
-
-    def made(kind: str, **settings: str) -> Destination:
-        address, _ = Address.objects.get_or_create(
-            owner=alice, email="al@example.org", defaults={"confirmed_at": 1}
-        )
-        return Destination.objects.create(
-            owner=alice, kind=kind, name=kind, address=address, settings=settings
-        )
-
-    return made
-
-
-def turn() -> None:
-    release()
-    Destination.objects.filter(due_at__isnull=False).update(due_at=wall_clock())
-    with outgoing.kept_connection():
-        sending.deliver(["digest", "forward"], 10)
 
 
 def test_a_digest_is_one_mail_for_all_that_was_released(
@@ -61,8 +33,8 @@ def test_a_digest_is_one_mail_for_all_that_was_released(
     destination = to_alice("digest")
     for number in range(3):
         store(jones, f"m{number}")
-    turn()
-    turn()
+    turn_of_mail()
+    turn_of_mail()
     [message] = smtp.messages
     assert smtp.recipients == ["al@example.org"]
     assert message["To"] == "alice <al@example.org>"
@@ -85,7 +57,7 @@ def test_a_digest_has_the_first_words_of_what_its_reader_sees(
         append_messages(tables, DjangoClock(), [message])
     to_alice("digest")
     store(jones, "m")
-    turn()
+    turn_of_mail()
     text, html = (smtp.messages[0].get_body((kind,)) for kind in ("plain", "html"))
     assert text is not None and "\r\n  At <b>noon</b> & not later.\r\n" in text.get_content()
     assert html is not None and "At &lt;b&gt;noon&lt;/b&gt; &amp; not later." in html.get_content()
@@ -104,7 +76,7 @@ def test_a_digest_begins_with_what_was_voted_for(
     to_alice("digest")
     for number in range(3):
         store(jones, f"m{number}", received=number)
-    turn()
+    turn_of_mail()
     body = smtp.messages[0].get_body(("plain",))
     assert body is not None
     text = body.get_content()
@@ -130,13 +102,13 @@ def test_what_may_pass_is_tried_again_under_the_same_message_id(
     destination = to_alice("digest")
     store(jones, "m")
     setattr(smtp, fault, value)
-    turn()
+    turn_of_mail()
     destination.refresh_from_db()
     assert destination.error
     assert destination.due_at is not None and destination.due_at > wall_clock()
     setattr(smtp, fault, "")
     store(jones, "later")
-    turn()
+    turn_of_mail()
     names = [message["Message-ID"] for message in smtp.messages]
     assert len(set(names)) == 2, "one for what was claimed, one for what came later"
     assert len(names) == (3 if fault == "after_data" else 2)
@@ -149,13 +121,13 @@ def test_a_refused_recipient_stops_the_mail_and_says_why(
     to_alice("digest")
     store(jones, "m")
     smtp.rcpt = "550 no such user"
-    turn()
+    turn_of_mail()
     assert "550 no such user" in Address.objects.get().problem
     smtp.rcpt = ""
-    turn()
+    turn_of_mail()
     assert smtp.messages == []
     Address.objects.update(problem="")
-    turn()
+    turn_of_mail()
     assert len(smtp.messages) == 1
 
 
@@ -186,7 +158,7 @@ def test_a_refused_digest_is_replaced_by_a_note(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(outgoing, "send", refuse_once)
-        turn()
+        turn_of_mail()
     [note] = smtp.messages
     body = note.get_body(("plain",))
     assert body is not None
@@ -196,92 +168,37 @@ def test_a_refused_digest_is_replaced_by_a_note(
     assert destination.cursor == destination.latest
 
 
-ORIGINAL = (
-    b"Message-ID: <one@x.org>\r\nFrom: Joe <joe@x.org>\r\nTo: all@x.org\r\n"
-    b"Subject: Hello\r\nDKIM-Signature: v=1; b=abc\r\n\r\nBody \xe9\r\n"
-)
-
-
-@pytest.fixture
-def kept_original(tables: Tables, db: None) -> None:
-    message = Message("<one@x.org>", sender="joe@x.org", subject="Hello")
-    append_messages(tables, DjangoClock(), [message], originals=[Original(ORIGINAL)])
-
-
-@pytest.mark.usefixtures("kept_original")
 def test_a_message_is_sent_again_as_it_came(
-    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
+    jones: Filter,
+    store: Store,
+    smtp: SmtpServer,
+    to_alice: MakeDestination,
+    kept_original: bytes,
 ) -> None:
     to_alice("forward")
     store(jones, "<one@x.org>")
-    turn()
+    turn_of_mail()
     [raw] = smtp.taken
-    assert raw.endswith(ORIGINAL)
+    assert raw.endswith(kept_original)
     [message] = smtp.messages
     assert "al@example.org" in message["Resent-To"]
     assert message["Message-ID"] == "<one@x.org>"
     assert message[DELIVERY_HEADER]
 
 
-@pytest.mark.usefixtures("kept_original")
 def test_a_message_is_attached_where_that_is_chosen(
-    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
+    jones: Filter,
+    store: Store,
+    smtp: SmtpServer,
+    to_alice: MakeDestination,
+    kept_original: bytes,
 ) -> None:
     to_alice("forward", style="attached")
     store(jones, "<one@x.org>")
-    turn()
+    turn_of_mail()
     [message] = smtp.messages
     assert message["Subject"].startswith("New in jones")
-    assert ORIGINAL in smtp.taken[0]
-
-
-@pytest.mark.usefixtures("kept_original")
-def test_a_flood_comes_as_one_digest_with_a_note(
-    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
-) -> None:
-    to_alice("forward")
-    for number in range(40):
-        store(jones, f"m{number}")
-    turn()
-    [message] = smtp.messages
-    body = message.get_body(("plain",))
-    assert body is not None
-    assert "far more than usual" in body.get_content()
-    turn()
-    assert len(smtp.messages) == 1
-
-
-def test_digests_wait_when_there_were_twelve_in_an_hour(
-    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
-) -> None:
-    destination = to_alice("digest")
-    most = throttle.MOST_AN_HOUR[Destination.Kind.DIGEST]
-    for number in range(most + 3):
-        store(jones, f"m{number}")
-        turn()
-    assert len(smtp.messages) == most
-    destination.refresh_from_db()
-    assert destination.claimed_until is None, "what comes meanwhile is in the next digest too"
-    Delivery.objects.update(at=wall_clock() - HOUR)
-    turn()
-    assert len(smtp.messages) == most + 1
-    body = smtp.messages[-1].get_body(("plain",))
-    assert body is not None
-    assert all(f"About m{number}" in body.get_content() for number in range(most, most + 3))
-
-
-def test_digests_sent_before_the_clock_was_set_back_hold_up_none(
-    jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
-) -> None:
-    to_alice("digest")
-    most = throttle.MOST_AN_HOUR[Destination.Kind.DIGEST]
-    for number in range(most):
-        store(jones, f"m{number}")
-        turn()
-    Delivery.objects.update(at=wall_clock() + 3 * DAY)
-    store(jones, "new")
-    turn()
-    assert len(smtp.messages) == most + 1
+    assert kept_original in smtp.taken[0]
 
 
 def test_without_a_mail_server_mail_is_kept_for_its_reader(
@@ -290,7 +207,7 @@ def test_without_a_mail_server_mail_is_kept_for_its_reader(
     settings.EMAIL_BACKEND = "filters.delivery.mail.kept.KeptMailBackend"
     to_alice("digest")
     store(jones, "m")
-    turn()
+    turn_of_mail()
     kept = KeptMail.objects.get()
     assert (kept.owner, kept.recipient) == (jones.owner, "al@example.org")
     assert "About m" in kept.subject
@@ -304,11 +221,11 @@ def test_a_refused_recipient_loses_no_message(
     to_alice("forward")
     store(jones, "<one@x.org>")
     smtp.rcpt = "550 no such user"
-    turn()
+    turn_of_mail()
     assert "550 no such user" in Address.objects.get().problem
     smtp.rcpt = ""
     Address.objects.update(problem="")
-    turn()
+    turn_of_mail()
     assert [message["Message-ID"] for message in smtp.messages] == ["<one@x.org>"]
 
 
@@ -330,70 +247,12 @@ def test_a_message_that_is_refused_is_told_of_and_the_address_stays(
         return real_send(message, recipient)
 
     monkeypatch.setattr(outgoing, "send", refuse_the_original)
-    turn()
+    turn_of_mail()
     [note] = smtp.messages
     body = note.get_body(("plain",))
     assert body is not None
     assert "552 5.3.4 too big" in " ".join(body.get_content().split())
     assert Address.objects.get().problem == ""
-
-
-@pytest.mark.usefixtures("kept_original")
-def test_a_flood_whose_digest_fails_repeats_no_other_message(
-    alice: User,
-    jones: Filter,
-    store: Store,
-    smtp: SmtpServer,
-    to_alice: MakeDestination,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    other = Filter.objects.create(owner=alice, name="other", text="o", phrase="o")
-    to_alice("forward")
-    store(other, "<one@x.org>")
-    for number in range(40):
-        store(jones, f"m{number}")
-    real_send, failing = outgoing.send, [True]
-
-    def fail_digests(message: Any, recipient: str) -> Outcome:
-        if failing[0] and b"far more than usual" in message.raw:
-            return Outcome("retry", "451 later")
-        return real_send(message, recipient)
-
-    monkeypatch.setattr(outgoing, "send", fail_digests)
-    for _ in range(3):
-        turn()
-    failing[0] = False
-    for _ in range(3):
-        turn()
-    names = [message["Message-ID"] for message in smtp.messages]
-    assert len(names) == 2 and names.count("<one@x.org>") == 1
-
-
-@pytest.mark.usefixtures("kept_original")
-def test_a_flood_whose_answer_was_lost_stays_one_though_little_of_it_is_left(
-    jones: Filter,
-    store: Store,
-    smtp: SmtpServer,
-    to_alice: MakeDestination,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    to_alice("forward")
-    for number in range(40):
-        store(jones, f"m{number}")
-    real_send = outgoing.send
-
-    def lose_the_answer(message: Any, recipient: str) -> Outcome:
-        real_send(message, recipient)
-        return Outcome("retry", "The mail server broke off.")
-
-    monkeypatch.setattr(outgoing, "send", lose_the_answer)
-    turn()
-    Match.objects.exclude(msgid__in=("m1", "m2")).update(retracted_at=1)
-    monkeypatch.setattr(outgoing, "send", real_send)
-    for _ in range(2):
-        turn()
-    first, again = smtp.messages
-    assert first["Message-ID"] == again["Message-ID"]
 
 
 @pytest.mark.parametrize(
@@ -421,11 +280,11 @@ def test_a_fault_of_this_site_pauses_no_address(
 
     with monkeypatch.context() as patch:
         patch.setattr("django.core.mail.backends.smtp.EmailBackend.open", fail)
-        turn()
+        turn_of_mail()
     assert Address.objects.get().problem == ""
     destination.refresh_from_db()
     assert "does not serve this site" in destination.error
-    turn()
+    turn_of_mail()
     assert len(smtp.messages) == 1
 
 
@@ -443,12 +302,12 @@ def test_a_fault_of_this_site_pauses_no_address_where_it_is_said_of_a_recipient(
     to_alice("digest"), to_alice("forward")
     store(jones, "m")
     smtp.rcpt = answer
-    turn()
+    turn_of_mail()
     assert Address.objects.get().problem == ""
     for row in Destination.objects.all():
         assert answer in row.error and row.due_at is not None
     smtp.rcpt = ""
-    turn()
+    turn_of_mail()
     assert len(smtp.messages) == 2
 
 
@@ -470,7 +329,7 @@ def test_a_digest_that_cannot_be_made_holds_up_no_other(
     to_alice("digest")
     store(jones, "good")
     store(of_bob, "bad")
-    turn()
+    turn_of_mail()
     assert smtp.recipients == ["al@example.org"]
     broken.refresh_from_db()
     assert "its operator sees why" in broken.error.lower() and broken.holder == ""

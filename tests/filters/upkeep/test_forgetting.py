@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ from filters.inbox.triage.steps import Target
 from filters.people.models import Export, User
 from filters.reading.annotations.outbox import annotate, append_outbox
 from filters.reading.models import OutboxAnnotation
-from filters.runs import rounds, tasks
 from filters.runs.models import SetAside
 from filters.runs.store.filter_store import DjangoClock
 from filters.sources.models import Source
@@ -36,55 +34,13 @@ from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.check.report import Report
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.forget import forget as forgetting_of_rows
 from tapestry.tables.forget.forget import Forgotten
 from tapestry.tables.forget.forget import forget as forget_rows
 from tapestry.tables.read.messages import annotations_on, message
 from tapestry.tables.write.append import Receipt, append_annotations, append_messages
 from tests.support.live_filters import arrive, vote
-from tests.support.set_asides import Planted
 
 EVERYBODY = ("public", "user:alice", "group:parc")
-
-
-@pytest.fixture
-def delivered(mail: Tables, alice: User) -> Tables:
-    """A private message and a public one that a private reply made match, both delivered."""
-    found, now = Filter.objects.create(owner=alice, name="found", text="replied to"), wall_clock()
-    secret, plan = (
-        Card.objects.create(
-            msgid=msgid, audience=audience, ts=now, received=now, subject="The plan"
-        )
-        for msgid, audience in (
-            ("secret@example.org", "user:alice"),
-            ("plan@example.org", "public"),
-        )
-    )
-    times = {"matched_at": 1, "stored_at": 1, "shown_at": 1, "refreshed_at": 1}
-    Match.objects.create(
-        filter=found, msgid=secret.msgid, audience="user:alice", card=secret, **times
-    )
-    Match.objects.create(
-        filter=found,
-        msgid=plan.msgid,
-        audience="public",
-        card=plan,
-        evidence=["secret@example.org", "reply@example.org"],
-        evidence_rows=[
-            {"what": "reply", "audience": "user:alice"},
-            {"what": "r", "audience": "public"},
-        ],
-        **times,
-    )
-    OutboxAnnotation.objects.create(
-        annid="w", msgid="secret@example.org", owner=alice, kind="tag", value="x",
-        audience="user:alice", created=1,
-    )  # fmt: skip
-    Source.objects.create(
-        owner=alice, kind="imap", host="mail.example.org", port=993, audience="user:alice",
-        active=True,
-    )  # fmt: skip
-    return mail
 
 
 @pytest.mark.parametrize("all_goes", [True, False])
@@ -240,62 +196,11 @@ def test_mail_is_kept_for_as_long_as_its_audience_says(delivered: Tables, settin
     assert Match.objects.get().msgid == "plan@example.org"
 
 
-def test_upkeep_removes_what_is_old(delivered: Tables, monkeypatch, settings: Any) -> None:
-    settings.RETENTION = {"user:alice": 3}
-    later = wall_clock() + 4 * DAY
-    monkeypatch.setattr("filters.upkeep.retention.wall_clock", lambda: later)
-    tasks.compact()
-    assert Match.objects.get().msgid == "plan@example.org"
-
-
 def test_a_group_of_any_name_may_be_forgotten(tables: Tables, db: None) -> None:
     named = "group:Human Resources: 50% + friends"
     append_messages(tables, DjangoClock(), [Message("a@x", audience=named)])
     assert forget(named).messages == 1
     assert message(tables, "a@x", (named,)) is None
-
-
-def test_a_step_of_upkeep_that_fails_costs_no_other(
-    delivered: Tables, monkeypatch, settings: Any, set_asides: Planted
-) -> None:
-    errors = set_asides.expect()
-    settings.RETENTION = {"user:bob": 3, "user:alice": 3}
-    forget_one, done = forget_old, []
-
-    def fail_for_bob(audience: str, present: int) -> None:
-        if audience == "user:bob":
-            raise OSError("the disk says no")
-        forget_one(audience, present)
-        done.append(audience)
-
-    monkeypatch.setattr(tasks, "forget_old", fail_for_bob)
-    for module, step in (
-        (tasks.history, "prune"),
-        (tasks.outbox, "prune"),
-        (tasks, "prune_annotations"),
-    ):
-        monkeypatch.setattr(module, step, lambda *_, step=step: done.append(step))
-    tasks.compact()
-    assert [(kind, key) for kind, key, _ in errors] == [("step", "forget user:bob")]
-    assert done == ["user:alice", "prune", "prune", "prune_annotations"]
-    assert "the disk says no" in SetAside.objects.get().traceback
-
-
-def test_a_fault_of_the_surroundings_costs_no_other_step_and_is_nobodys(
-    delivered: Tables, monkeypatch, settings: Any
-) -> None:
-    done = []
-    settings.RETENTION = {"user:bob": 3}
-
-    def has_gone(audience: str, present: int) -> None:
-        raise OperationalError("the database has gone")
-
-    monkeypatch.setattr(tasks, "forget_old", has_gone)
-    monkeypatch.setattr(tasks.history, "prune", lambda present: done.append("prune"))
-    with pytest.raises(ExceptionGroup) as failed:
-        tasks.compact()
-    assert [str(error) for error in failed.value.exceptions] == ["the database has gone"]
-    assert done == ["prune"] and not SetAside.objects.exists()
 
 
 @pytest.mark.parametrize("before", [None, DAY])
@@ -333,27 +238,6 @@ def test_what_was_done_stays_where_another_copy_is_seen(
     assert (left.owner, left.audience, left.starred_at is None) == (alice, "user:alice", False)
     assert [state.msgid for state in lists.states_of(alice, lists.SHELVES["starred"])] == ["m"]
     assert not TriageStepPart.objects.exclude(states=[]).exists()
-
-
-def test_lanes_wait_only_while_the_rows_go(delivered: Tables, monkeypatch) -> None:
-    seen: dict[str, set[bool]] = defaultdict(set)
-
-    def watched(name: str) -> None:
-        function = getattr(forgetting_of_rows, name)
-
-        def call(*given: Any, **options: Any) -> Any:
-            seen[name].add(rounds.is_running(rounds.SHARED))
-            return function(*given, **options)
-
-        monkeypatch.setattr(forgetting_of_rows, name, call)
-
-    for name in ("rewrite", "commit_rewritten", "drop_old_files", "extend_index"):
-        watched(name)
-    forget("user:alice")
-    assert seen == {
-        "rewrite": {False}, "commit_rewritten": {True},
-        "drop_old_files": {False}, "extend_index": {False},
-    }  # fmt: skip
 
 
 @pytest.mark.usefixtures("mail")

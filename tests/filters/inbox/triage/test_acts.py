@@ -6,51 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db.models import QuerySet
 from django.test import Client
 
 from filters.inbox.lists import listing
-from filters.inbox.models import Card, Match, MessageState, Mute, TriageStep, TriageStepPart
-from filters.inbox.triage import lists, steps, targets
-from filters.inbox.triage.actions import ACTIONS
+from filters.inbox.models import Card, Match, MessageState, Mute, TriageStep
+from filters.inbox.triage import lists, targets
 from filters.people.models import User
 from filters.site.work.batching import KEYS
-from tapestry.core.clock import MINUTE, wall_clock
-from tapestry.deliver.timing.schedule import HELD
+from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
 from tests.support.listed_mail import find, installed, letters
+from tests.support.triage import do, shown, unread
 
 SignIn = Callable[[User], Client]
-HTMX = {"HX-Request": "true"}
-
-
-@pytest.fixture
-def client(tables: Tables, alice: User, as_user: SignIn) -> Client:
-    """Alice's browser: two filters have found a and b, one of them c of a's thread too."""
-    letters(tables, "a", "b")
-    letters(tables, "c", root="a")
-    find(tables, installed(alice, "jones"), "a", "b", "c")
-    find(tables, installed(alice, "plans"), "a", "b")
-    return as_user(alice)
-
-
-def shown(client: Client, address: str = "/") -> list[str]:
-    return sorted(row.card.msgid for row in client.get(address).context["rows"])
-
-
-def do(client: Client, action: str, *msgids: str, **more: str) -> Any:
-    return client.post(f"/triage/do/{action}/", {"id": msgids, **more}, headers=HTMX)
-
-
-def undo(client: Client) -> Any:
-    step = TriageStep.objects.order_by("-at").first()
-    assert step is not None
-    return client.post(f"/triage/undo/{step.pk}/", headers=HTMX)
-
-
-def unread(user: User) -> set[str]:
-    matches = Match.objects.filter(filter__owner=user, read_at=None)
-    return set(matches.values_list("msgid", flat=True))
 
 
 def test_done_leaves_all_lists_at_once_and_replies_come(
@@ -135,65 +103,6 @@ def test_a_muted_thread_is_not_in_the_inbox_nor_sent(
     assert Mute.objects.get(owner=alice).root == "a", "the deliveries ask for the same"
     do(client, "unmute", "d")
     assert shown(client) == ["a", "b", "c", "d"]
-
-
-@pytest.mark.parametrize("action", ["done", "star", "read", "snooze", "mute"])
-def test_each_action_can_be_undone_once(client: Client, alice: User, action: str) -> None:
-    client.get("/", {"open": "b"})
-    before = state_of(alice)
-    do(client, action, "a", "b", until="tomorrow")
-    assert state_of(alice) != before
-    step = TriageStep.objects.get()
-    assert undo(client).status_code == 200
-    assert state_of(alice) == before and shown(client) == ["a", "b", "c"]
-    again = client.post(f"/triage/undo/{step.pk}/", headers=HTMX)
-    assert again.status_code == 422 and "no longer" in again.content.decode()
-    assert client.post(f"/triage/undo/{step.pk}/").status_code == 404
-
-
-def state_of(user: User) -> object:
-    fields = ("msgid", "done_at", "starred_at", "snoozed_until")
-    return (
-        sorted(MessageState.objects.filter(owner=user).values_list(*fields)),
-        sorted(Match.objects.filter(filter__owner=user).values_list("pk", "read_at")),
-        sorted(Mute.objects.filter(owner=user).values_list("root", flat=True)),
-    )
-
-
-def test_undo_leaves_what_was_changed_since(client: Client) -> None:
-    do(client, "done", "a", "b")
-    first = TriageStep.objects.get()
-    do(client, "snooze", "a", until="week")
-    client.post(f"/triage/undo/{first.pk}/", headers=HTMX)
-    assert shown(client) == ["b", "c"] and shown(client, "/snoozed/") == ["a"]
-
-
-def test_whoever_undoes_all_that_they_did_is_where_they_began(client: Client, alice: User) -> None:
-    for action in ("mute", "unmute", "done", "inbox"):
-        do(client, action, "a")
-    assert len(shown(client)) == 3
-    while TriageStep.objects.exists():
-        assert undo(client).status_code == 200
-    assert shown(client) == ["a", "b", "c"] and not Mute.objects.filter(owner=alice).exists()
-
-
-def test_a_step_is_kept_for_a_while(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    do(client, "done", "a")
-    later = wall_clock() + steps.UNDO + MINUTE
-    monkeypatch.setattr(steps, "wall_clock", lambda: later)
-    assert undo(client).status_code == 422
-    do(client, "done", "b")
-    assert TriageStep.objects.count() == 1
-
-
-def test_without_javascript_the_next_page_offers_to_undo(client: Client) -> None:
-    answer = client.post("/triage/do/done/", {"id": "a", "next": "/in/jones/"})
-    assert answer.headers["Location"] == "/in/jones/"
-    page = client.get("/in/jones/").content.decode()
-    assert "1 message done." in page and "/triage/undo/" in page
-    assert "1 message done." not in client.get("/in/jones/").content.decode()
-    elsewhere = client.post("/triage/do/done/", {"id": "a", "next": "https://x.org/"})
-    assert elsewhere.headers["Location"] == "/"
 
 
 def test_people_do_not_see_what_others_did(
@@ -291,39 +200,10 @@ def test_what_waits_until_all_is_read_is_shown_once_the_rest_is_done(
     assert shown(client, "/in/plans/") == ["d"]
 
 
-@pytest.mark.parametrize("action", ["done", "read", "snooze"])
-def test_what_a_step_let_go_waits_again_once_it_is_undone(
-    client: Client, tables: Tables, alice: User, action: str
-) -> None:
-    """Unless it has been shown meanwhile: until tomorrow at eight nothing has."""
-    alice.filters.update(while_unread=True, timeliness="daily at 08:00")
-    plans = alice.filters.get(name="plans")
-    letters(tables, "d")
-    find(tables, plans, "d")
-    waits = Match.objects.filter(msgid="d")
-    assert waits.get().shown_at == HELD
-    assert do(client, action, "a", "b", until="week").status_code == 200
-    assert wall_clock() < waits.get().shown_at < HELD
-    client.post(f"/triage/undo/{TriageStep.objects.get().pk}/")
-    assert waits.get().shown_at == HELD
-
-
 def test_marking_all_read_leaves_what_is_snoozed_unread(client: Client, alice: User) -> None:
     do(client, "snooze", "a", until="tomorrow")
     client.post("/read/")
     assert unread(alice) == {"a"}
-
-
-def test_marking_all_read_is_undone(client: Client, alice: User) -> None:
-    before = unread(alice)
-    page = client.post("/read/", headers={"HX-Request": "true"})
-    assert f"{len(before)} messages marked read." in page.content.decode()
-    assert unread(alice) == set() and "acted" in page["HX-Trigger-After-Swap"]
-    step = TriageStep.objects.get().pk
-    again = client.post("/read/", headers={"HX-Request": "true"}).content.decode()
-    assert "Nothing was unread." in again and "undo" not in again
-    client.post(f"/triage/undo/{step}/")
-    assert unread(alice) == before
 
 
 def test_what_was_lost_with_an_audience_is_in_no_list(
@@ -406,23 +286,3 @@ def test_one_message_that_is_lost_keeps_nothing_from_the_others(
         assert "1 other message is in none of your lists." in said.content.decode()
     assert shown(client) == ["c"] and shown(client, "/starred/") == ["a", "b"]
     assert [do(client, action, "for-parc").status_code for action in ("done", "star")] == [404] * 2
-
-
-def test_each_batch_of_a_step_and_of_its_undoing_waits_for_other_steps_of_the_person(
-    client: Client, alice: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    locked: list[type] = []
-    real = QuerySet.select_for_update
-
-    def noted(rows: QuerySet[Any], *given: Any, **options: Any) -> QuerySet[Any]:
-        locked.append(rows.model)
-        return real(rows, *given, **options)
-
-    monkeypatch.setattr(QuerySet, "select_for_update", noted)
-    monkeypatch.setattr(steps, "batched", lambda items: ([item] for item in items))
-    some = [targets.Target(msgid, "public", "a") for msgid in ("a", "b")]
-    step = steps.act(alice, ACTIONS["done"], some)
-    assert locked == [User, *[User, MessageState] * 2]
-    locked.clear()
-    assert steps.undo(alice, step.pk)
-    assert locked == [*[User, TriageStepPart, MessageState] * 2, User, TriageStepPart]
