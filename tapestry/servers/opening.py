@@ -56,16 +56,17 @@ def opened(
     of the protocol in words.  Raise ConnectionLostError or RefusedError, in words;
     UnreachableError if there is no TLS.  Errors of the protocol in the block pass.
     """
-    context = ssl.create_default_context()
     with ExitStack() as stack:
         with explained(account), reached(account, timeout) as connection, explained(account):
             stack.enter_context(limited(connection, seconds))
             if account.security == "tls":
-                connection = context.wrap_socket(connection, server_hostname=account.host)
+                connection = ssl.create_default_context().wrap_socket(
+                    connection, server_hostname=account.host
+                )
             client = client_over(account, connection, timeout)
             stack.callback(client.leave)
             if account.security == "starttls" and client.offers_tls():
-                client.begin_tls(context)
+                client.begin_tls(ssl.create_default_context())
             elif account.security != "tls":
                 require_private_connection(account)
         with explained(account):
