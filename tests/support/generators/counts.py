@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import strategies as st
-
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
 from tapestry.query.tree import nodes as n
 from tests.support.generators.rows import LAST, TEXTS
 from tests.support.generators.terms import TRUE, column, conjoin, disjoin, integer, number, text
+from tests.support.generators.values import whole
 
 
 class Counts:
@@ -186,7 +185,7 @@ class Counts:
             case Type.INTEGER:
                 return self.pick(*map(integer, (0, 1, 2, 3, 4)), number(1.5))
             case Type.INSTANT:
-                return n.Literal(self.draw(st.integers(0, LAST)) * self.limits.unit, Type.INSTANT)
+                return n.Literal(self.draw(whole(0, LAST)) * self.limits.unit, Type.INSTANT)
             case Type.DURATION:
                 return self.duration()
         assert isinstance(aggregate.term, n.Column)

@@ -26,6 +26,7 @@ from tests.support.generators.rows import (
     schedules,
 )
 from tests.support.generators.terms import NULL, column, conjoin, disjoin, integer, number, text
+from tests.support.generators.values import one_of, whole
 from tests.support.oracle import Data
 
 
@@ -47,7 +48,7 @@ class _Writer(Counts):
     made: int = 0
 
     def pick(self, *options):
-        return self.draw(st.sampled_from(options))
+        return self.draw(one_of(*options))
 
     def bind(self) -> tuple[n.Binding, ...]:
         tables = self.pick(*[(MESSAGES,)] * 4, *[(ANNOTATIONS,)] * 2, (MESSAGES, ANNOTATIONS))
@@ -191,7 +192,7 @@ class _Writer(Counts):
     # Time.
 
     def instant(self) -> n.Term:
-        return n.Literal(self.draw(st.integers(0, LAST + 4)) * self.limits.unit, Type.INSTANT)
+        return n.Literal(self.draw(whole(0, LAST + 4)) * self.limits.unit, Type.INSTANT)
 
     def duration(self) -> n.Literal:
         return n.Literal(self.pick(*DELAYS) * self.limits.unit, Type.DURATION)
@@ -263,12 +264,12 @@ def queries(
     """Draw a checked filter: quantifiers nested up to ``depth``, about ``size`` leaves a level."""
     writer = _Writer(draw, _Limits(unit, in_query, aggregates))
     scope = (n.Binding("m", MESSAGES),)
-    deep = draw(st.sampled_from((*range(depth, -1, -1), *range(depth, 0, -1))))
+    deep = draw(one_of(*range(depth, -1, -1), *range(depth, 0, -1)))
     form = "any"
     if aggregates:
-        form = draw(st.sampled_from(("one", "and", "any", "inside", "one", "or", "threshold")))
+        form = draw(one_of("one", "and", "any", "inside", "one", "or", "threshold"))
     if form == "any":
-        condition = writer.condition(scope, deep, draw(st.integers(1, size)))
+        condition = writer.condition(scope, deep, draw(whole(1, size)))
     else:
         condition = writer.counts(scope, max(deep, 1), form)
     return n.CheckedQuery("m", condition, "")
@@ -302,11 +303,11 @@ def siblings(draw: st.DrawFn, query: n.CheckedQuery) -> n.CheckedQuery:
         if isinstance(node, n.Has | n.Like):
             return replace(node, term=change(node.term))
         if isinstance(node, n.Top):
-            limit = integer(draw(st.integers(1, 3)))
+            limit = integer(draw(whole(1, 3)))
             parts = (change(node.aggregate), change(node.condition))
             return replace(node, limit=limit, aggregate=parts[0], condition=parts[1])
         if isinstance(node, n.Literal) and node.value is not None and draw(st.booleans()):
-            return replace(node, value=draw(st.sampled_from(_SAME_TYPE[node.type])))
+            return replace(node, value=draw(one_of(*_SAME_TYPE[node.type])))
         if isinstance(node, n.Node) and not isinstance(node, n.Column | n.Literal | n.Values):
             return replace(
                 node, **{f.name: change(getattr(node, f.name)) for f in fields(node) if f.init}
@@ -350,7 +351,7 @@ def worlds(
     start = None
     if draw(st.booleans()):
         arrivals = sorted({row["ts"] for rows in tables.values() for row in rows}) or [0]
-        start = draw(st.sampled_from((*arrivals, *schedule)))
+        start = draw(one_of(*arrivals, *schedule))
         schedule = [until for until in schedule if until > start] or [start + LAST]
     return World(query, tables, draw(audiences), tuple(schedule), start)
 
@@ -360,8 +361,8 @@ def counting_worlds(draw: st.DrawFn) -> World:
     """Draw a world whose filter is one aggregate or rank: many of them are soon tried."""
     writer = _Writer(draw, _Limits(aggregates=True))
     query = n.CheckedQuery("m", writer.plain_count(n.Binding("m", MESSAGES)), "")
-    start = draw(st.sampled_from((None, None, 0, 2, 3, 4)))
-    between = draw(st.sampled_from((LAST, LAST, 5, 6, 7)))
+    start = draw(one_of(None, None, 0, 2, 3, 4))
+    between = draw(one_of(LAST, LAST, 5, 6, 7))
     return World(
         query, draw(crowds()), ("public", "user:alice"), tuple(sorted({between, LAST})), start
     )

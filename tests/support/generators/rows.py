@@ -8,9 +8,12 @@ later" meets another event as often as not.
 
 from __future__ import annotations
 
+from functools import cache
+
 from hypothesis import strategies as st
 
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, RETRACTION
+from tests.support.generators.values import one_of, whole
 from tests.support.oracle import Data
 from tests.support.oracle_values import Row
 
@@ -69,6 +72,20 @@ _PROFILES: tuple[Row, ...] = (
     },
 )
 
+_profiles = st.sampled_from(_PROFILES)
+
+
+@cache
+def _message_keys(fewest: int) -> st.SearchStrategy[list[tuple[str, str]]]:
+    key = st.tuples(one_of(*MSGIDS[:6]), one_of(*_LIKELY_AUDIENCES))
+    return st.lists(key, unique=True, min_size=fewest, max_size=8)
+
+
+@cache
+def _annotation_keys(fewest: int) -> st.SearchStrategy[list[tuple[str, str]]]:
+    key = st.tuples(one_of(*TEXTS["annid"]), one_of(*_LIKELY_AUDIENCES))
+    return st.lists(key, unique=True, min_size=fewest, max_size=6)
+
 
 @st.composite
 def messages(
@@ -78,27 +95,20 @@ def messages(
     fewest: tuple[int, ...] = (3, 1, 6, 0),
 ) -> list[Row]:
     """Draw up to eight rows, one per msgid and audience, whose ts is one of ``batches``."""
-    keys = draw(
-        st.lists(
-            st.tuples(st.sampled_from(MSGIDS[:6]), st.sampled_from(_LIKELY_AUDIENCES)),
-            unique=True,
-            min_size=draw(st.sampled_from(fewest)),
-            max_size=8,
-        )
-    )
+    keys = draw(_message_keys(draw(one_of(*fewest))))
     rows: list[Row] = []
     parents = _parents(keys)
     for msgid, audience in keys:
-        late = draw(st.sampled_from((None, None, -9, -2, 0, 1, 4, 20)))
-        row = {"msgid": msgid, "audience": audience, "ts": draw(st.sampled_from(batches))}
+        late = draw(one_of(None, None, -9, -2, 0, 1, 4, 20))
+        row = {"msgid": msgid, "audience": audience, "ts": draw(one_of(*batches))}
         row |= {
-            "sender": draw(st.sampled_from((*PEOPLE, *PEOPLE, None))),
-            "inreplyto": draw(st.sampled_from(parents)),
+            "sender": draw(one_of(*PEOPLE, *PEOPLE, None)),
+            "inreplyto": draw(one_of(*parents)),
             "date": None if late is None else row["ts"] + late * unit,
-            "received": draw(st.sampled_from((None, *(row["ts"] - n * unit for n in _DELAYED)))),
+            "received": draw(one_of(None, *(row["ts"] - n * unit for n in _DELAYED))),
         }
-        row |= draw(st.sampled_from(_PROFILES))
-        row["references"] = draw(st.sampled_from(_REFERENCES))
+        row |= draw(_profiles)
+        row["references"] = draw(one_of(*_REFERENCES))
         rows.append(row)
     return rows + draw(_twins(rows, batches))
 
@@ -113,12 +123,12 @@ def _parents(keys: list[tuple[str, str]]) -> list[str | None]:
 def _twins(draw: st.DrawFn, rows: list[Row], batches: tuple[int, ...]) -> list[Row]:
     """Draw a second arrival of one message, for another audience and at another time."""
     keys = {(row["msgid"], row["audience"]) for row in rows}
-    if not rows or draw(st.sampled_from((False, False, True))):
+    if not rows or draw(one_of(False, False, True)):
         return []
-    row, audience = draw(st.sampled_from(rows)), draw(st.sampled_from(_LIKELY_TWINS))
-    twin = row | {"audience": audience, "ts": draw(st.sampled_from(batches))}
+    row, audience = draw(st.sampled_from(rows)), draw(one_of(*_LIKELY_TWINS))
+    twin = row | {"audience": audience, "ts": draw(one_of(*batches))}
     if draw(st.booleans()):
-        twin |= draw(st.sampled_from(_PROFILES))
+        twin |= draw(_profiles)
     return [] if (row["msgid"], audience) in keys else [twin]
 
 
@@ -135,24 +145,17 @@ def annotations(
     draw: st.DrawFn, batches: tuple[int, ...], about: tuple[str, ...] = MSGIDS[:5]
 ) -> list[Row]:
     """Draw up to six annotations, most of them on a message that can be there."""
-    keys = draw(
-        st.lists(
-            st.tuples(st.sampled_from(TEXTS["annid"]), st.sampled_from(_LIKELY_AUDIENCES)),
-            unique=True,
-            min_size=draw(st.sampled_from((2, 0, 4))),
-            max_size=6,
-        )
-    )
+    keys = draw(_annotation_keys(draw(one_of(2, 0, 4))))
     return [
         {
             "annid": annid,
             "audience": audience,
-            "ts": draw(st.sampled_from(batches)),
-            "msgid": draw(st.sampled_from((*about, "mx"))),
-            "owner": draw(st.sampled_from(TEXTS["owner"])),
-            "kind": draw(st.sampled_from(KINDS)),
-            "value": draw(st.sampled_from((None, *VALUES))),
-            "number": draw(st.sampled_from((None, 1.0, -1.0, 2.5))),
+            "ts": draw(one_of(*batches)),
+            "msgid": draw(one_of(*about, "mx")),
+            "owner": draw(one_of(*TEXTS["owner"])),
+            "kind": draw(one_of(*KINDS)),
+            "value": draw(one_of(None, *VALUES)),
+            "number": draw(one_of(None, 1.0, -1.0, 2.5)),
         }
         for annid, audience in keys
     ]
@@ -164,17 +167,17 @@ def votes(draw: st.DrawFn, batches: tuple[int, ...], about: tuple[str, ...]) -> 
 
     Their numbers cancel or are NULL, and are multiples of a half: every sum is exact.
     """
-    crowd = about[: draw(st.integers(1, 3))]
+    crowd = about[: draw(whole(1, 3))]
     one = st.tuples(
-        st.sampled_from(_LIKELY_AUDIENCES),
-        st.sampled_from(batches),
-        st.sampled_from((*crowd, *crowd, *crowd, *about, "mx")),
-        st.sampled_from(TEXTS["owner"]),
-        st.sampled_from(("vote", "vote", "vote", "tag")),
-        st.sampled_from((None, *VALUES)),
-        st.sampled_from((1.0, -1.0, 0.5, None, 1.0, -1.0, -0.5)),
+        one_of(*_LIKELY_AUDIENCES),
+        one_of(*batches),
+        one_of(*crowd, *crowd, *crowd, *about, "mx"),
+        one_of(*TEXTS["owner"]),
+        one_of("vote", "vote", "vote", "tag"),
+        one_of(None, *VALUES),
+        one_of(1.0, -1.0, 0.5, None, 1.0, -1.0, -0.5),
     )
-    size = draw(st.sampled_from((5, 2, 7)))
+    size = draw(one_of(5, 2, 7))
     drawn = draw(st.lists(one, min_size=size, max_size=9))
     names = ("audience", "ts", "msgid", "owner", "kind", "value", "number")
     return [{"annid": f"a{i}"} | dict(zip(names, row, strict=True)) for i, row in enumerate(drawn)]
@@ -193,7 +196,7 @@ _CLAIMS: tuple[Row, ...] = (
 @st.composite
 def retractions(draw: st.DrawFn, notes: list[Row], instants: st.SearchStrategy[int]) -> list[Row]:
     """Draw up to four rows that take back some annotations, or claim to; often none."""
-    if not notes or draw(st.sampled_from((False, True, True))):
+    if not notes or draw(one_of(False, True, True)):
         return []
     one = st.tuples(st.sampled_from(notes), instants, st.sampled_from(_CLAIMS))
     names = ("msgid", "owner", "audience")
@@ -208,25 +211,25 @@ def retractions(draw: st.DrawFn, notes: list[Row], instants: st.SearchStrategy[i
 @st.composite
 def data(draw: st.DrawFn, unit: int = 1, crowded: bool = False) -> Data:
     """Draw both tables; they share their batches.  ``crowded``: with many votes."""
-    at = st.lists(st.integers(0, LAST), min_size=1, max_size=5, unique=True)
+    at = st.lists(whole(0, LAST), min_size=1, max_size=5, unique=True)
     batches = tuple(instant * unit for instant in sorted(draw(at)))
     mail = draw(messages(batches, unit, (3, 5, 1) if crowded else (3, 1, 6, 0)))
     about = tuple(str(row["msgid"]) for row in mail)
     notes = votes(batches, about or MSGIDS[:2]) if crowded else annotations(batches, about)
     made = draw(notes)
-    taken_back = draw(retractions(made, st.sampled_from(batches)))
+    taken_back = draw(retractions(made, one_of(*batches)))
     return {MESSAGES: mail, ANNOTATIONS: made + taken_back}
 
 
 @st.composite
 def crowds(draw: st.DrawFn) -> Data:
     """Draw three messages, and close together what refers to them: a few replies, many votes."""
-    about, soon = st.sampled_from(("m0", "m0", "m1", "m2")), st.integers(0, 6)
-    seen = st.sampled_from(("public", "public", "user:alice"))
-    reply = st.tuples(about, soon, seen, st.sampled_from(PEOPLE), st.sampled_from((None, 1, 2, 3)))
-    number = st.sampled_from((1.0, 1.0, -1.0, 0.5, None))
-    owner = st.sampled_from(TEXTS["owner"])
-    vote = st.tuples(about, soon, seen, owner, st.sampled_from((None, *VALUES)), number)
+    about, soon = one_of("m0", "m0", "m1", "m2"), whole(0, 6)
+    seen = one_of("public", "public", "user:alice")
+    reply = st.tuples(about, soon, seen, one_of(*PEOPLE), one_of(None, 1, 2, 3))
+    number = one_of(1.0, 1.0, -1.0, 0.5, None)
+    owner = one_of(*TEXTS["owner"])
+    vote = st.tuples(about, soon, seen, owner, one_of(None, *VALUES), number)
     mail: list[Row] = [{"msgid": name, "ts": draw(soon) // 3} for name in ("m0", "m1", "m2")]
     if draw(st.booleans()):
         mail.append({"msgid": "m0", "ts": draw(soon), "audience": "user:alice"})
@@ -259,8 +262,8 @@ audiences = st.sampled_from(
 @st.composite
 def schedules(draw: st.DrawFn, events: tuple[int, ...] = (), unit: int = 1) -> list[int]:
     """Draw an increasing list of instants of runs, one to dozens, many of them on an event."""
-    step = st.integers(-3, LAST + 25).map(lambda instant: instant * unit)
+    step = whole(-3, LAST + 25).map(lambda instant: instant * unit)
     if events:
-        step = st.one_of(step, st.sampled_from(events))
-    runs = draw(st.lists(step, min_size=1, max_size=draw(st.sampled_from((1, 2, 4, 30)))))
+        step = st.one_of(step, one_of(*events))
+    runs = draw(st.lists(step, min_size=1, max_size=draw(one_of(1, 2, 4, 30))))
     return sorted(set(runs))
