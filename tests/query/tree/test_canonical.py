@@ -21,19 +21,29 @@ def shape(text):
     return alpha_normalize(canonicalize(read(text, TERRY).condition))
 
 
-def answers(condition, world):
-    query = n.CheckedQuery("m", condition, "")
-    instants = sorted({*oracle.instants(world.data, world.query), *world.schedule})
-    return [oracle.answer(query, world.data, world.audiences, at) for at in instants]
+class Judge:
+    """What conditions are true of in a world, at every instant at which its filter's may change."""
+
+    def __init__(self, world):
+        self.world = world
+        instants = oracle.instants(world.data, world.query)
+        self.instants = sorted({*instants, *world.schedule})
+        self.db = oracle.Oracle(world.query, world.data, world.audiences).db
+
+    def answers(self, condition):
+        query = n.CheckedQuery("m", condition, "")
+        judge = oracle.Oracle(query, self.world.data, self.world.audiences, self.db)
+        return [judge.answer(at) for at in self.instants]
 
 
 @often
 @given(st.one_of(random_filters.worlds(), random_filters.worlds(aggregates=True)))
 def test_a_shaped_condition_is_true_of_the_same_messages_at_every_instant(world):
-    expected = answers(world.query.condition, world)
+    judge = Judge(world)
+    expected = judge.answers(world.query.condition)
     usual = canonicalize(world.query.condition)
-    assert answers(usual, world) == expected
-    assert answers(order_as_phrase(usual), world) == expected
+    assert judge.answers(usual) == expected
+    assert judge.answers(order_as_phrase(usual)) == expected
 
 
 @often
@@ -117,7 +127,8 @@ SPECIAL = [
 @given(world=random_filters.worlds())
 def test_the_special_cases_keep_their_meaning(text, world):
     condition = read(text, TERRY).condition
-    assert answers(canonicalize(condition), world) == answers(condition, world)
+    judge = Judge(world)
+    assert judge.answers(canonicalize(condition)) == judge.answers(condition)
 
 
 ALTERNATIVES = [
@@ -137,4 +148,5 @@ def test_the_phrase_shown_finds_the_same_messages(text, world):
     condition = read(text, TERRY).condition
     phrase = recognize(condition)
     assert phrase is not None
-    assert answers(read(phrase, TERRY).condition, world) == answers(condition, world)
+    judge = Judge(world)
+    assert judge.answers(read(phrase, TERRY).condition) == judge.answers(condition)
