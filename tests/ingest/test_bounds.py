@@ -56,7 +56,7 @@ def stored(tables, msgid):
 
 HOSTILE = {
     "parts": (
-        HEAD + b"Subject: many\n" + MIXED + b"--b\n\nhi\n" * 1_200_000,
+        HEAD + b"Subject: many\n" + MIXED + b"--b\n\nhi\n" * 600_000,
         "more than 10,000 parts: the rest is not read",
     ),
     "header lines": (
@@ -72,11 +72,11 @@ HOSTILE = {
         "a header of more than 65,536 characters: its end is not read",
     ),
     "headers": (
-        HEAD + b"Subject: many\n" + (b"To: " + b"ann@x.org, " * 5_000 + b"\n") * 500 + b"\nhi\n",
+        HEAD + b"Subject: many\n" + (b"To: " + b"ann@x.org, " * 5_000 + b"\n") * 150 + b"\nhi\n",
         "more than 4,194,304 characters of headers: the rest is not read",
     ),
     "lines": (
-        HEAD + b"Subject: many\n" + MIXED + b"--b\n" * 3_000_000,
+        HEAD + b"Subject: many\n" + MIXED + b"--b\n" * 1_000_000,
         "more than 200,000 lines between parts: the rest is not read",
     ),
 }
@@ -157,12 +157,15 @@ def test_of_a_message_too_large_the_beginning_is_kept():
     assert (file.size, len(file.raw)) == (LARGEST + 1, BEGINNING)
 
 
+FAST = {gzip: {"compresslevel": 1}, bz2: {"compresslevel": 1}, lzma: {"preset": 0}}
+
+
 @pytest.mark.parametrize(("pack", "begins"), [(gzip, FROM), (bz2, FROM), (lzma, HEAD)])
 def test_a_bomb_is_refused_and_what_is_beside_it_comes_in(tmp_path, tables, pack, begins):
     folder = tmp_path / "mail"
     folder.mkdir()
     bomb = folder / "b.mbox"
-    with pack.open(bomb, "wb") as file:
+    with pack.open(bomb, "wb", **FAST[pack]) as file:
         file.write(begins + HEAD + b"\n")
         for _ in range(MOST_UNPACKED // 2**20 + 1):
             file.write(b"\0" * 2**20)
