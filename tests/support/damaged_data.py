@@ -23,8 +23,8 @@ from tapestry.tables.write.compact import compact
 from tapestry.tables.write.staging import Staging
 from tests.support.clocks import MemoryClock
 
-MESSAGES = 24
-"""In batches of four, of which the first half is merged into one file."""
+MESSAGES, BATCH = 24, 4
+"""How many messages there are, and in each batch: the first half is merged into one file."""
 
 
 def message(n: int) -> Message:
@@ -47,8 +47,8 @@ def append(tables: Tables, begin: int, end: int) -> int:
 def build(root: Path) -> Tables:
     """Make the tables, indexes, tombstones, half a removal, a staged import, a predicate index."""
     tables = Tables(root)
-    for begin in range(0, MESSAGES, 4):
-        append(tables, begin, begin + 4)
+    for begin in range(0, MESSAGES, BATCH):
+        append(tables, begin, begin + BATCH)
         votes = [Annotation(f"a{begin}", f"m{begin}", "joe", "vote", None, 1.0)]
         append_annotations(tables, MemoryClock(), votes)
         if begin == MESSAGES // 2:

@@ -21,12 +21,21 @@ from tapestry.tables.check.report import RESTORE, Report
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.forget.forget import TABLES, forget
 from tapestry.tables.keys.tombstones import find_tombstones
-from tapestry.tables.read.messages import message
+from tapestry.tables.read.messages import lookup, message
 from tapestry.tables.read.originals import Original
+from tapestry.tables.rows import arrow_schema
 from tapestry.tables.write.append import Cursor, append_messages, cursor_of
 from tapestry.tables.write.compact import compact
 from tests.support.clocks import FileClock
-from tests.support.damaged_data import MESSAGES, append, build, files, forget_what_is_known, strike
+from tests.support.damaged_data import (
+    BATCH,
+    MESSAGES,
+    append,
+    build,
+    files,
+    forget_what_is_known,
+    strike,
+)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +70,10 @@ def ingest_all_again(root):
     tables = Tables(root)
     new = append(tables, 0, MESSAGES)
     assert sum(file.rows for file in tables.data_files("messages")) == MESSAGES + new
-    assert all(message(tables, f"m{n}", ("public",)) for n in range(MESSAGES))
+    names, columns = [f"m{n}" for n in range(MESSAGES)], arrow_schema("messages").names
+    rows = lookup(tables, "messages", "msgid", names, ("public",), columns)
+    assert sorted(row["msgid"] for row in rows) == sorted(names)
+    assert all(message(tables, name, ("public",)) for name in names[::BATCH])
     assert find_tombstones(root, "user:joe", ["gone1", "m1"]) == {"gone1"}
     PredicateIndex(root).drop_if_damaged()
     return new

@@ -8,6 +8,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from itertools import count
 from pathlib import Path
 from types import FrameType
@@ -46,6 +47,8 @@ def failing(writer: str, point: int) -> Iterator[list[str]]:
     """
     link, reached = os.link, list[str]()
     is_linked = is_over = False
+    traced = tuple(f"{part}.py" for part in (*PARTS, writer))
+    is_traced = cache(lambda name: name.endswith(traced))
 
     def linked(*paths: Path) -> None:
         nonlocal is_linked
@@ -54,7 +57,7 @@ def failing(writer: str, point: int) -> Iterator[list[str]]:
 
     def trace(frame: FrameType, event: str, _: Any) -> Callable[..., Any] | None:
         name = frame.f_code.co_filename
-        if not name.endswith(tuple(f"{part}.py" for part in (*PARTS, writer))):
+        if not is_traced(name):
             return None
         nonlocal is_over
         is_over |= is_linked and event == "return" and frame.f_code.co_name == "__exit__"
