@@ -19,6 +19,7 @@ from zlib import crc32
 
 from django.db.models import Model
 
+from tapestry.core.program_version import program_version
 from tapestry.query.phrases.grammar import grammar
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -120,22 +121,22 @@ def planted(victim: Victim, at: CodeType) -> Iterator[Fault]:
     """Have a function raise for the victim in this block.
 
     An exception of a trace function goes to the function that was called, and ends the tracing;
-    the profile function begins it again.
+    the profile function begins it again with what happens next, and is not called any more.
     """
     fault = Fault()
 
     def trace(frame: FrameType, event: str, _: Any) -> None:
         if frame.f_code is at and fault.active and victim.has(_arguments(frame)):
             fault.raised += 1
+            sys.setprofile(begin_again)
             raise error_of(at)
 
     def begin_again(frame: FrameType, event: str, _: Any) -> None:
-        if sys.gettrace() is None:
-            sys.settrace(trace)
+        sys.setprofile(None)
+        sys.settrace(trace)
 
     before = sys.gettrace()
     forget_all()
-    sys.setprofile(begin_again)
     sys.settrace(trace)
     try:
         yield fault
@@ -152,10 +153,11 @@ def name_of(code: CodeType) -> str:
 def forget_all() -> None:
     """Clear the product's caches: what is kept in them is not called.
 
-    But for the tables of the grammar, which are nobody's: to make them takes half a second.
+    But for the tables of the grammar and the digest of the program, which are nobody's: to make
+    them takes half a second.
     """
     for kept in gc.get_objects():
-        if type(kept) is _lru_cache_wrapper and kept is not grammar:
+        if type(kept) is _lru_cache_wrapper and kept not in (grammar, program_version):
             code = getattr(kept.__wrapped__, "__code__", None)
             if code is not None and code.co_filename.startswith(PRODUCT):
                 kept.cache_clear()
