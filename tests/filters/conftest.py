@@ -175,16 +175,8 @@ def mail(db: None, tables: Tables) -> Tables:
 def engine(monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
     """Answer statements without a JVM: the product's plans, on the tables' rows, by SQLite."""
     from filters.site.work import services
-    from tapestry.tables.delta.log import Snapshot
-    from tests.support.engines.sqlite_engine import SqliteEngine
+    from tests.support.engines.sqlite_engine import engine_of
 
-    def engine_on(snapshot: Snapshot, **_: Any) -> SqliteEngine:
-        return SqliteEngine(
-            {
-                name: tables.open(name).to_pyarrow_table().to_pylist()
-                for name in ("messages", "annotations")
-            }
-        )
-
+    engine_on = engine_of()
     monkeypatch.setattr(services, "engine_on", engine_on)
     monkeypatch.setattr(services, "unproven_engine_on", engine_on)

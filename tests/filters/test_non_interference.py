@@ -176,14 +176,9 @@ def test_what_others_have_changes_nothing_of_what_one_sees(
     monkeypatch: pytest.MonkeyPatch,
     seed: int,
 ) -> None:
-    from tests.support.engines.sqlite_engine import SqliteEngine
+    from tests.support.engines.sqlite_engine import engine_of
 
-    def engine_on(_snapshot: object) -> SqliteEngine:
-        names = ("messages", "annotations")
-        return SqliteEngine(
-            {name: services.tables().open(name).to_pyarrow_table().to_pylist() for name in names}
-        )
-
+    engine_on = engine_of()
     monkeypatch.setattr(services, "engine_on", engine_on)
     worlds = []
     for secrets in (True, False):

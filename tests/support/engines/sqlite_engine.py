@@ -4,8 +4,9 @@ import json
 import re
 import sqlite3
 from contextlib import nullcontext
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby
+from pathlib import Path
 
 import pyarrow.parquet as pq
 from sqlglot import exp
@@ -195,12 +196,22 @@ def _cell(value, kind):
 
 
 def engine_of(kind=SqliteEngine):
-    """What opens an engine of a kind over the rows of a snapshot."""
-    return lambda snapshot: kind(
-        {
-            table: [
-                r for p in snapshot.data_files(table) for r in pq.read_table(p.path).to_pylist()
-            ]
-            for table in COLUMNS
-        }
-    )
+    """What opens an engine of a kind over the rows of a snapshot; each file is read once."""
+
+    @cache
+    def rows_of(path, _modified):
+        return pq.read_table(path).to_pylist()
+
+    def engine_on(snapshot, **_):
+        return kind(
+            {
+                table: [
+                    row
+                    for file in snapshot.data_files(table)
+                    for row in rows_of(file.path, Path(file.path).stat().st_mtime_ns)
+                ]
+                for table in COLUMNS
+            }
+        )
+
+    return engine_on

@@ -119,14 +119,9 @@ def worlds(
 
 @pytest.fixture
 def sqlite(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tests.support.engines.sqlite_engine import SqliteEngine
+    from tests.support.engines.sqlite_engine import engine_of
 
-    def engine_on(_snapshot: object, **_: object) -> SqliteEngine:
-        names = ("messages", "annotations")
-        return SqliteEngine(
-            {name: services.tables().open(name).to_pyarrow_table().to_pylist() for name in names}
-        )
-
+    engine_on = engine_of()
     monkeypatch.setattr(services, "engine_on", engine_on)
     monkeypatch.setattr(services, "unproven_engine_on", engine_on)
 
