@@ -17,7 +17,7 @@ _BLOCKS = (
 _VERBATIM = re.compile(
     r"<(pre|textarea|script)\b.*?</\1>|<(div|span) class=\"(?:lines|text)\".*?</\2>", re.DOTALL
 )
-_TAG = re.compile(r"<[^>]*>")
+_BROKEN_TAG = re.compile(r"<[^>\n]*\n[^>]*>")
 _AFTER = re.compile(rf"(</?(?:{_BLOCKS})\b[^>]*>|<(?!input|br|img)[a-z][^>]*>)\s*\n\s*")
 _BEFORE = re.compile(rf"\s*\n\s*(</?(?:{_BLOCKS})\b|</)")
 _BREAK = re.compile(r"\s*\n\s*")
@@ -33,7 +33,7 @@ def in_one_line(page: str) -> str:
 
 
 def _joined(part: str) -> str:
-    part = _TAG.sub(lambda tag: _BREAK.sub(" ", tag[0]), part)
+    part = _BROKEN_TAG.sub(lambda tag: _BREAK.sub(" ", tag[0]), part)
     return _BREAK.sub(" ", _BEFORE.sub(r"\1", _AFTER.sub(r"\1", part)))
 
 
