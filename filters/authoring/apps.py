@@ -11,6 +11,6 @@ class AuthoringConfig(AppConfig):
     name = "filters.authoring"
 
     def ready(self) -> None:
-        from filters.authoring import visibility_changes
+        from filters.authoring import signals
 
-        visibility_changes.connect_signals()
+        signals.connect_signals()

@@ -15,7 +15,6 @@ from typing import Any
 from django.contrib.auth.models import Group
 from django.db import transaction
 from django.db.models import QuerySet
-from django.db.models.signals import m2m_changed, post_save, pre_delete, pre_save
 
 from filters.authoring.compilation.ahead import Ahead, Change
 from filters.authoring.compilation.dependents import filters_of, recompile_all_of
@@ -35,14 +34,6 @@ ME = ("username", "email", "aliases")
 
 WATCHED = {*ME, "is_active", *OWNER_FIELDS}
 """Fields of an account by which filters are run again, compiled, or planned anew."""
-
-
-def connect_signals() -> None:
-    """Follow every change of groups and memberships, which are Django's, wherever it is made."""
-    m2m_changed.connect(_members_changed, sender=User.groups.through, dispatch_uid="members")
-    pre_save.connect(_group_changes, sender=Group, dispatch_uid="group")
-    post_save.connect(_group_changed, sender=Group, dispatch_uid="group saved")
-    pre_delete.connect(_group_is_deleted, sender=Group, dispatch_uid="group deleted")
 
 
 @contextmanager
@@ -97,9 +88,10 @@ def _differing(before: User, after: User, fields: Collection[str]) -> set[str]:
     return {field for field in fields if getattr(before, field) != getattr(after, field)}
 
 
-def _members_changed(
+def members_changed(
     instance: User | Group, action: str, pk_set: Collection[int] | None, **_: Any
 ) -> None:
+    """Have the filters of whoever joined or left a group begin again."""
     if isinstance(instance, User):
         if action in ("post_add", "post_remove", "post_clear"):
             _change_audiences(User.objects.filter(pk=instance.pk))
@@ -109,7 +101,8 @@ def _members_changed(
         _change_audiences(User.objects.filter(pk__in=pk_set or ()))
 
 
-def _group_changes(instance: Group, raw: bool, **_: Any) -> None:
+def group_changes(instance: Group, raw: bool, **_: Any) -> None:
+    """Check the name of a group before it is saved; one that is renamed goes."""
     before = Group.objects.filter(pk=instance.pk).first()
     if before is not None and before.name == instance.name:
         return
@@ -119,11 +112,13 @@ def _group_changes(instance: Group, raw: bool, **_: Any) -> None:
         _group_goes(before)
 
 
-def _group_changed(instance: Group, **_: Any) -> None:
+def group_changed(instance: Group, **_: Any) -> None:
+    """Have the filters of the members of a group that was saved run again."""
     run_again(Filter.objects.filter(owner__in=instance.user_set.all()))
 
 
-def _group_is_deleted(instance: Group, **_: Any) -> None:
+def group_is_deleted(instance: Group, **_: Any) -> None:
+    """Keep the name of a group before it is deleted."""
     retired_names.retire(instance)
     _group_goes(instance)
 

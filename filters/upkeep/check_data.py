@@ -15,7 +15,6 @@ from filters.compose.models import SmtpAccount
 from filters.delivery.models import Destination
 from filters.inbox.models import Match
 from filters.people.models import AuthenticatorApp
-from filters.runs import rounds
 from filters.runs.models import Clock, ReleaseCounter, SharedWindow
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
@@ -61,6 +60,8 @@ def repair() -> list[str]:
 
     The caller has made sure that no other part of the site runs.
     """
+    from filters.runs import rounds
+
     tables = services.tables()
     with (
         file_lock(tables.root / "compact.lock", wait=FOREVER),  # before the lanes, as to forget

@@ -14,7 +14,6 @@ from typing import Protocol
 
 from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.core.surroundings import NobodysFaultError
-from tapestry.plan.lowering.assembly import Assembly, smallest_select
 from tapestry.plan.relation import Range, Relation, Statement
 
 Row = tuple[int, str, str, int, int, int, str]
@@ -111,6 +110,8 @@ def require_running(engine: Engine) -> None:
 
     It has a row, so that it is executed: what has none, an engine may answer from the plan alone.
     """
+    from tapestry.plan.lowering.assembly import Assembly, smallest_select
+
     assembly = Assembly({})
     assembly.selects.append(smallest_select())
     try:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-from sqlglot import exp
+from typing import TYPE_CHECKING, Any
 
 from tapestry.core.schema import Type
+
+if TYPE_CHECKING:
+    from sqlglot import exp
 
 Range = tuple[int, int]
 """Instants after the first and up to the second, as a window is."""

@@ -19,7 +19,6 @@ from filters.people.names.account_names import check_name
 from filters.people.names.folded_names import folded
 from filters.site.work import services
 from filters.site.work.batching import batched
-from tapestry.tables.write.audience_markers import has_rows
 
 _KINDS = {User: ("user", "username", "account"), Group: ("group", "name", "group")}
 """Beginning of the audience, field of the name, and what it is called."""
@@ -37,6 +36,8 @@ def check_available(model: type[User] | type[Group], name: str, key: int = 0) ->
     Nor may the name of an account be that of another, or of one that is gone, in other capitals or
     forms of letters: filters that refer to it would mean those of the new account.
     """
+    from tapestry.tables.write.audience_markers import has_rows
+
     if model is User and name:  # a form without a name has None
         check_name(name)
     kind, _, called = _KINDS[model]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError
 
@@ -28,6 +29,8 @@ class TapestryCommand(BaseCommand):
     service, whose standard error is a log; other commands log what they do only with ``-v2``.
     """
 
+    # The others are about the program, not about what a person sets, and import every page.
+    requires_system_checks: list[str] | tuple[str, ...] = [Tags.security]
     needs_database = True
     logs_events = False
 

@@ -1,4 +1,7 @@
-"""Tasks sent to the workers, from pages and from those that bring mail."""
+"""Tasks sent to the workers, from pages and from those that bring mail.
+
+Celery is imported where one is sent: many commands send none.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,12 @@ import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import redis
-from celery import Signature, Task
 from django.conf import settings
-from kombu.exceptions import OperationalError as BrokerError
 
-from tapestry.celery import app
+if TYPE_CHECKING:
+    from celery import Signature, Task
 
 log = logging.getLogger(__name__)
 
@@ -29,6 +30,8 @@ SOON = 5.0
 def run_soon(name: str) -> None:
     """Have a lane run at once: something is new."""
     if os.environ.get("REDIS_URL") or (Path(settings.DATA) / "run" / "redis.url").exists():
+        from tapestry.celery import app
+
         send(app.signature(name), (), otherwise=f"{name} runs by the clock", expires=SOON)
 
 
@@ -37,9 +40,12 @@ def send(task: Task | Signature, args: Sequence[Any], *, otherwise: str, **optio
 
     Return False if the queue cannot be reached, and log what happens ``otherwise``.
     """
+    from kombu.exceptions import OperationalError as BrokerError
+    from redis import RedisError
+
     try:
         task.apply_async(args, retry=False, **options)
-    except (BrokerError, redis.RedisError, OSError) as error:
+    except (BrokerError, RedisError, OSError) as error:
         log.warning("%s: %s", otherwise, error)
         return False
     return True

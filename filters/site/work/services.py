@@ -21,10 +21,10 @@ from django.conf import settings
 from filters.site.work import addresses, spark_restart
 from filters.site.work.addresses import PROVEN, UNPROVEN
 from tapestry.core.files.file_lock import shared_lock
-from tapestry.tables.delta.log import Snapshot, Tables
 
 if TYPE_CHECKING:
     from tapestry.plan.engine import Engine
+    from tapestry.tables.delta.log import Snapshot, Tables
 
 PATIENCE = {PROVEN: math.inf, UNPROVEN: 60.0}
 """Seconds after which a Spark that is busy for nobody is restarted although it serves others."""
@@ -40,6 +40,8 @@ def data() -> Path:
 
 
 def tables() -> Tables:
+    from tapestry.tables.delta.log import Tables
+
     return Tables(data() / "tables")
 
 

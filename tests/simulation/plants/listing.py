@@ -120,7 +120,7 @@ PLANTS = (
     Plant(
         "who joins a group finds what comes from now on",
         "filters.authoring.visibility_changes",
-        "_members_changed",
+        "members_changed",
         'if action in ("post_add", "post_remove", "post_clear"):',
         'if action in ("post_remove", "post_clear"):',
         "matches",

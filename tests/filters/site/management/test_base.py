@@ -3,8 +3,12 @@
 import os
 import subprocess
 import sys
+from io import StringIO
 
 import pytest
+from django.core import checks
+from django.core.management import load_command_class
+from django.core.management.base import OutputWrapper
 
 from filters.site.management.base import TapestryCommand
 from tests.support.paths import ROOT
@@ -40,3 +44,16 @@ def test_an_interrupted_command_says_what_came_of_it(tmp_path, monkeypatch, caps
         TapestryCommand().run_from_argv(["manage.py", "ingest"])
     assert ended.value.code == 130
     assert capsys.readouterr().err == "interrupted: 4 of 10 are in; run it again to go on.\n"
+
+
+def test_the_checks_of_the_program_find_nothing(settings):
+    settings.ALLOWED_HOSTS = ["localhost"]
+    assert checks.run_checks() == []
+
+
+def test_a_command_warns_of_what_is_set_wrong(settings):
+    settings.ALLOWED_HOSTS, settings.PROXIES = ["mail.example.org"], 0
+    command, told = load_command_class("filters.site", "ingest"), StringIO()
+    command.stderr = OutputWrapper(told)
+    command.check(tags=command.requires_system_checks)
+    assert "TAPESTRY_HOSTS is set, but TAPESTRY_PROXIES is not" in told.getvalue()

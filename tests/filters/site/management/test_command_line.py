@@ -32,6 +32,17 @@ def test_help_names_our_commands_first() -> None:
     assert set(manage("help", "--commands").stdout.split()) > set(ours())
 
 
+def test_what_few_commands_need_is_imported_by_these(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", "import django, sys; django.setup(); print(*sys.modules)"],
+        cwd=ROOT, capture_output=True, text=True, check=True, timeout=300,
+        env={"DJANGO_SETTINGS_MODULE": "tapestry.settings", "TAPESTRY_DATA": str(tmp_path)},
+    )  # fmt: skip
+    imported = set(done.stdout.split())
+    large = {"celery", "deltalake", "lark", "numpy", "pandas", "pyarrow", "pyspark", "sqlglot"}
+    assert "filters.inbox.models" in imported and not large & imported
+
+
 @pytest.mark.parametrize("name", sorted(set(ours()) - WITHOUT_DATA))
 def test_every_command_takes_a_data_directory(name: str) -> None:
     from django.core.management import load_command_class
