@@ -47,6 +47,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'indexes': [models.Index(condition=models.Q(('active', True), ('enrolled', False)), fields=['since'], name='filter_own_window'), models.Index(condition=models.Q(('active', True), ('end__isnull', False)), fields=['end'], name='filter_ends'), models.Index(condition=models.Q(('error', ''), _negated=True), fields=['since'], name='filter_failed'), models.Index(condition=models.Q(('active', False)), fields=['id'], name='filter_paused')],
+                'constraints': [models.UniqueConstraint(fields=('owner', 'name'), name='filter_name_once')],
             },
         ),
         migrations.CreateModel(
@@ -70,33 +72,9 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=60)),
                 ('filter', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='references', to='authoring.filter')),
             ],
-        ),
-        migrations.AddIndex(
-            model_name='filter',
-            index=models.Index(condition=models.Q(('active', True), ('enrolled', False)), fields=['since'], name='filter_own_window'),
-        ),
-        migrations.AddIndex(
-            model_name='filter',
-            index=models.Index(condition=models.Q(('active', True), ('end__isnull', False)), fields=['end'], name='filter_ends'),
-        ),
-        migrations.AddIndex(
-            model_name='filter',
-            index=models.Index(condition=models.Q(('error', ''), _negated=True), fields=['since'], name='filter_failed'),
-        ),
-        migrations.AddIndex(
-            model_name='filter',
-            index=models.Index(condition=models.Q(('active', False)), fields=['id'], name='filter_paused'),
-        ),
-        migrations.AddConstraint(
-            model_name='filter',
-            constraint=models.UniqueConstraint(fields=('owner', 'name'), name='filter_name_once'),
-        ),
-        migrations.AddIndex(
-            model_name='reference',
-            index=models.Index(fields=['owner', 'name'], name='reference_to'),
-        ),
-        migrations.AddConstraint(
-            model_name='reference',
-            constraint=models.UniqueConstraint(fields=('filter', 'owner', 'name'), name='reference_once'),
+            options={
+                'indexes': [models.Index(fields=['owner', 'name'], name='reference_to')],
+                'constraints': [models.UniqueConstraint(fields=('filter', 'owner', 'name'), name='reference_once')],
+            },
         ),
     ]

@@ -12,8 +12,8 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        ('sources', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+        ('sources', '0001_initial'),
     ]
 
     operations = [
@@ -57,6 +57,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-changed_at', '-pk'],
+                'indexes': [models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='outgoing_due')],
+                'constraints': [models.UniqueConstraint(fields=('owner', 'uid'), name='outgoing_once')],
             },
         ),
         migrations.CreateModel(
@@ -84,13 +86,5 @@ class Migration(migrations.Migration):
                 ('secret', models.TextField(blank=True, default='')),
                 ('owner', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='smtp_account', to=settings.AUTH_USER_MODEL)),
             ],
-        ),
-        migrations.AddIndex(
-            model_name='outgoingmessage',
-            index=models.Index(condition=models.Q(('due_at__isnull', False)), fields=['due_at'], name='outgoing_due'),
-        ),
-        migrations.AddConstraint(
-            model_name='outgoingmessage',
-            constraint=models.UniqueConstraint(fields=('owner', 'uid'), name='outgoing_once'),
         ),
     ]

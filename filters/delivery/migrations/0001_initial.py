@@ -47,6 +47,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'verbose_name_plural': 'addresses',
+                'constraints': [models.UniqueConstraint(fields=('owner', 'email'), name='address_once')],
             },
         ),
         migrations.CreateModel(
@@ -76,6 +77,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name', 'pk'],
+                'indexes': [models.Index(condition=models.Q(('active', True), ('due_at__isnull', False)), fields=['due_at'], name='destination_due'), models.Index(condition=models.Q(('holder', ''), _negated=True), fields=['holder'], name='destination_held')],
             },
         ),
         migrations.CreateModel(
@@ -93,6 +95,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'deliveries',
                 'ordering': ['-pk'],
+                'indexes': [models.Index(fields=['destination', '-id'], name='delivery_latest'), models.Index(fields=['key'], name='delivery_key')],
             },
         ),
         migrations.CreateModel(
@@ -104,6 +107,9 @@ class Migration(migrations.Migration):
                 ('filter', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='feeds', to='authoring.filter')),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='feeds', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('filter',), name='feed_of_filter'), models.UniqueConstraint(condition=models.Q(('filter', None)), fields=('owner',), name='feed_of_all')],
+            },
         ),
         migrations.CreateModel(
             name='KeptMail',
@@ -120,6 +126,7 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'kept mail',
                 'ordering': ['-pk'],
+                'constraints': [models.UniqueConstraint(fields=('owner', 'message_id'), name='kept_mail_once')],
             },
         ),
         migrations.CreateModel(
@@ -130,41 +137,8 @@ class Migration(migrations.Migration):
                 ('destination', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='subscriptions', to='delivery.destination')),
                 ('filter', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='subscriptions', to='authoring.filter')),
             ],
-        ),
-        migrations.AddConstraint(
-            model_name='address',
-            constraint=models.UniqueConstraint(fields=('owner', 'email'), name='address_once'),
-        ),
-        migrations.AddIndex(
-            model_name='destination',
-            index=models.Index(condition=models.Q(('active', True), ('due_at__isnull', False)), fields=['due_at'], name='destination_due'),
-        ),
-        migrations.AddIndex(
-            model_name='destination',
-            index=models.Index(condition=models.Q(('holder', ''), _negated=True), fields=['holder'], name='destination_held'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(fields=['destination', '-id'], name='delivery_latest'),
-        ),
-        migrations.AddIndex(
-            model_name='delivery',
-            index=models.Index(fields=['key'], name='delivery_key'),
-        ),
-        migrations.AddConstraint(
-            model_name='feed',
-            constraint=models.UniqueConstraint(fields=('filter',), name='feed_of_filter'),
-        ),
-        migrations.AddConstraint(
-            model_name='feed',
-            constraint=models.UniqueConstraint(condition=models.Q(('filter', None)), fields=('owner',), name='feed_of_all'),
-        ),
-        migrations.AddConstraint(
-            model_name='keptmail',
-            constraint=models.UniqueConstraint(fields=('owner', 'message_id'), name='kept_mail_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='subscription',
-            constraint=models.UniqueConstraint(fields=('destination', 'filter'), name='subscription_once'),
+            options={
+                'constraints': [models.UniqueConstraint(fields=('destination', 'filter'), name='subscription_once')],
+            },
         ),
     ]

@@ -96,6 +96,9 @@ class Migration(migrations.Migration):
                 ('count', models.PositiveIntegerField(default=0)),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='triage_steps', to=settings.AUTH_USER_MODEL)),
             ],
+            options={
+                'constraints': [models.UniqueConstraint(fields=('owner', 'at'), name='triage_step_once')],
+            },
         ),
         migrations.CreateModel(
             name='TriageStepPart',
@@ -180,9 +183,5 @@ class Migration(migrations.Migration):
             options={
                 'constraints': [models.UniqueConstraint(fields=('owner', 'root'), name='mute_once')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='triagestep',
-            constraint=models.UniqueConstraint(fields=('owner', 'at'), name='triage_step_once'),
         ),
     ]

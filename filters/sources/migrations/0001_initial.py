@@ -46,6 +46,7 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['host', 'user', 'pk'],
                 'permissions': [('publish', 'Can publish mail to everybody and to groups, by sources')],
+                'indexes': [models.Index(condition=models.Q(('active', True)), fields=['due_at'], name='source_due')],
             },
         ),
         migrations.CreateModel(
@@ -64,6 +65,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-pk'],
+                'indexes': [models.Index(fields=['source', '-id'], name='pull_latest')],
             },
         ),
         migrations.CreateModel(
@@ -82,6 +84,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['name'],
+                'constraints': [models.UniqueConstraint(fields=('source', 'name'), name='folder_once')],
             },
         ),
         migrations.CreateModel(
@@ -111,21 +114,8 @@ class Migration(migrations.Migration):
                 ('answer', models.JSONField(blank=True, default=dict)),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='trials', to=settings.AUTH_USER_MODEL)),
             ],
-        ),
-        migrations.AddIndex(
-            model_name='source',
-            index=models.Index(condition=models.Q(('active', True)), fields=['due_at'], name='source_due'),
-        ),
-        migrations.AddIndex(
-            model_name='pull',
-            index=models.Index(fields=['source', '-id'], name='pull_latest'),
-        ),
-        migrations.AddConstraint(
-            model_name='folder',
-            constraint=models.UniqueConstraint(fields=('source', 'name'), name='folder_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='trial',
-            constraint=models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('owner',), name='one_trial_at_a_time'),
+            options={
+                'constraints': [models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('owner',), name='one_trial_at_a_time')],
+            },
         ),
     ]
