@@ -7,6 +7,8 @@ import pytest
 import redis
 from xdist.scheduler import LoadFileScheduling
 
+from tests.support import forked
+
 pytest_plugins = ["tests.support.datadriven", "tests.support.set_asides"]
 
 NO_REDIS = "redis://127.0.0.1:1/0"
@@ -56,6 +58,11 @@ def pytest_collection_modifyitems(items):
         return not is_long, "live" not in item.keywords
 
     items.sort(key=place)
+
+
+def pytest_unconfigure():
+    """End the process that forks, so that what its children took is known here."""
+    forked.end()
 
 
 ON_SPARK = ("tests/spark/", "tests/suites/", "tests/laws/test_text_predicates.py")

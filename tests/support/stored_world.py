@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,34 @@ FILTERS = {
 def run(
     data: Path, *arguments: object, database: str = "", **environment: str
 ) -> subprocess.Popen[str]:
-    """Start this program, or a command of manage.py if the first argument names one."""
+    """Run this program, or a command of manage.py if the first argument names one."""
+    from tests.support.forked import Forked
+
+    return _begin(Forked, [], data, arguments, {"DATABASE_URL": database, **environment})
+
+
+def start(
+    data: Path, *arguments: object, database: str = "", **environment: str
+) -> subprocess.Popen[str]:
+    """Start Python with it: for a library that is loaded first, or to kill what a person starts."""
+    python = [sys.executable]
+    return _begin(
+        subprocess.Popen, python, data, arguments, {"DATABASE_URL": database, **environment}
+    )
+
+
+def _begin(
+    kind: type[subprocess.Popen[str]],
+    python: list[str],
+    data: Path,
+    arguments: Sequence[object],
+    environment: dict[str, str],
+) -> subprocess.Popen[str]:
     own = arguments[0] in {"go-on", "tell", "look"}
-    program = [str(__file__)] if own else [str(TESTS.parent / "manage.py")]
-    environ = {**os.environ, "TAPESTRY_DATA": str(data), "DATABASE_URL": database, **environment}
-    return subprocess.Popen(
-        [sys.executable, *program, *map(str, arguments)],
-        env=environ,
+    program = __file__ if own else str(TESTS.parent / "manage.py")
+    return kind(
+        [*python, program, *map(str, arguments)],
+        env={**os.environ, "TAPESTRY_DATA": str(data), **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -17,7 +17,7 @@ import pytest
 
 from tests.support.power_loss import Disk, Record, read_records, recording
 from tests.support.preloaded import build
-from tests.support.stored_world import BATCH, ended, expected, run
+from tests.support.stored_world import BATCH, ended, expected, run, start
 
 pytestmark = pytest.mark.sqlite
 
@@ -57,7 +57,7 @@ def go_on(data: Path, end: int, recorder: Path) -> Work:
     log = data.with_name("records")
     log.unlink(missing_ok=True)
     disk = Disk(data)
-    printed = ended(run(data, "look", end, **recording(recorder, data, log))).splitlines()
+    printed = ended(start(data, "look", end, **recording(recorder, data, log))).splitlines()
     return Work(json.loads(printed[0]), json.loads(printed[-1]), disk, read_records(log))
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.stepped_clock import SteppedClock
-from tests.support.stored_world import BATCH, ended, expected, run
+from tests.support.stored_world import BATCH, ended, expected, start
 
 pytestmark = pytest.mark.sqlite
 
@@ -24,7 +24,7 @@ def all_is_found_once(directory: Path, batches: int, seed: int) -> None:
     clock = SteppedClock(directory, random.Random(seed))
     end = batches * BATCH
     with clock.stepping(0.02):
-        printed = ended(run(data, "look", end, **clock.environment)).splitlines()
+        printed = ended(start(data, "look", end, **clock.environment)).splitlines()
     found = json.loads(printed[-1])
     assert found["messages"] == sorted(f"m{n}@x" for n in range(end))
     assert sorted(found["matches"]) == expected(end)

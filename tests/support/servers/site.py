@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tapestry.core.processes.child_process import free_port
+from tests.support import forked
 from tests.support.paths import ROOT
 
 
@@ -35,15 +36,15 @@ class Site:
 
 
 def manage(data: Path, *arguments: str, **environment: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "manage.py", *arguments],
+    done = forked.run(
+        ["manage.py", *arguments],
         cwd=ROOT,
         env=environment_for(data) | environment,
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         timeout=600,
-        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -8,26 +8,32 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests.support import forked
 from tests.support.paths import ROOT
 
 LETTERS = [f"From: joe@x.org\nMessage-ID: <{n}@x>\nSubject: n{n}\n\nHello.\n" for n in range(6)]
 
 
-def manage(data, *arguments):
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
+def manage(data, *arguments, run=forked.run, python=()):
+    return run(
+        [*python, "manage.py", *arguments],
         cwd=ROOT,
         env=os.environ | {"TAPESTRY_DATA": str(data)},
         stdin=subprocess.DEVNULL,
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         timeout=600,
-        check=False,
     )
+
+
+started = partial(manage, run=subprocess.run, python=[sys.executable])
+"""A command as a person starts it."""
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +57,7 @@ def stored(ingested, tmp_path):
 
 
 def test_it_says_what_is_whole_names_damage_and_mends_it(stored):
-    done = manage(stored, "check-data")
+    done = started(stored, "check-data")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "data files: whole (2 files, 12 rows)" in done.stdout
     assert "database: whole" in done.stdout
@@ -139,6 +145,6 @@ def test_an_older_version_is_no_damage_and_one_sentence_says_what_to_do(stored, 
 @pytest.mark.parametrize("command", [["check-data"], ["matches", "alice"]])
 def test_a_database_of_before_the_first_version_is_refused_in_a_sentence(stored, command):
     forge(stored, "INSERT INTO django_migrations VALUES (NULL, 'filters', '0001_initial', '')")
-    done = manage(stored, *command)
+    done = started(stored, *command)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("error: This data directory is of before version 1.0")
