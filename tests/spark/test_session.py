@@ -23,7 +23,7 @@ from tapestry.tables.write.append import append_messages
 from tests.support.clocks import MemoryClock
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
-MANY = 3_000
+MANY = 1_200
 
 
 class Spark:
@@ -93,7 +93,7 @@ def running_tasks(session):
 
 
 SLOW = f"EXISTS (r: r.size + m.size = {2 * MANY}) OR m.size = 1"
-"""Nothing but one message, after some tens of millions of comparisons."""
+"""Nothing but one message, after more than a million comparisons: seconds, wherever it runs."""
 
 
 def test_a_statement_under_way_is_asked_once_more(server, mail, caplog):
@@ -129,17 +129,6 @@ def test_what_spark_goes_down_over_twice_is_too_much(server, mail, monkeypatch):
     assert asked(engine, "m.size = 5") == ["5@x"]
 
 
-def test_a_server_that_stays_away_is_one_sentence(server, mail):
-    session = server.connect()
-    engine = SparkEngine(session, mail, reopen=lambda: reconnect(server.connect, patience=1))
-    server.kill()
-    with pytest.raises(TapestryError, match=r"Spark cannot be reached at 127\.0\.0\.1:"):
-        asked(engine)
-    with pytest.raises(TapestryError, match="Spark did not answer"):
-        asked(engine)  # at once: it is not waited for again
-    assert session.is_stopped  # or pyspark would ask it about what others make
-
-
 def test_a_server_that_says_nothing_holds_up_no_other(server, monkeypatch):
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -150,3 +139,14 @@ def test_a_server_that_says_nothing_holds_up_no_other(server, monkeypatch):
             connect(f"sc://127.0.0.1:{port}", os.geteuid())
         spark_session._sessions.pop(server.server.remote, None)
         assert not is_lost(server.connect())
+
+
+def test_a_server_that_stays_away_is_one_sentence(server, mail):
+    session = server.connect()
+    engine = SparkEngine(session, mail, reopen=lambda: reconnect(server.connect, patience=1))
+    server.kill()
+    with pytest.raises(TapestryError, match=r"Spark cannot be reached at 127\.0\.0\.1:"):
+        asked(engine)
+    with pytest.raises(TapestryError, match="Spark did not answer"):
+        asked(engine)  # at once: it is not waited for again
+    assert session.is_stopped  # or pyspark would ask it about what others make

@@ -41,17 +41,20 @@ def started(run, **options):
 
 
 @pytest.fixture(scope="module")
-def spark(tmp_path_factory):
-    server = started(tmp_path_factory.mktemp("spark"))
-    yield server
-    server.stop()
+def sparks(tmp_path_factory):
+    """The server of these tests, the last of a list: one of them ends it."""
+    servers = [started(tmp_path_factory.mktemp("spark"))]
+    yield servers
+    servers[-1].stop()
 
 
 @pytest.fixture
-def ending_spark(tmp_path):
-    server = started(tmp_path)
-    yield server
-    server.stop()
+def spark(sparks):
+    """The server, running."""
+    if not sparks[-1].child.alive:
+        sparks.append(sparks[-1].restart())
+        sparks[-1].wait(300)
+    return sparks[-1]
 
 
 @pytest.fixture
@@ -151,21 +154,6 @@ def test_no_secret_is_shown(spark):
             assert spark.token.encode() not in path.read_bytes(), path
 
 
-def test_who_takes_the_port_of_a_spark_that_ended_is_sent_nothing(ending_spark, request):
-    """Neither the token nor a statement, by a session that was open and by a new one."""
-    session = connect(ending_spark.remote, os.geteuid())
-    assert session.sql("SELECT 1").collect()
-    ending_spark.stop()
-    with squatting(ending_spark.port) as stranger:
-        request.getfixturevalue("stranger_told_apart")
-        with pytest.raises(PySparkException):
-            session.sql("SELECT 'the mail of terry'").collect()
-        assert is_lost(session)
-        with pytest.raises(TapestryError, match="another user's process listens"):
-            connect(ending_spark.remote, os.geteuid())
-    assert stranger.received == b""
-
-
 def test_who_takes_the_port_before_a_spark_does_gets_no_token(
     tmp_path, monkeypatch, stranger_told_apart
 ):
@@ -193,3 +181,18 @@ def test_the_other_localhost_is_not_asked(spark):
 def test_files_of_a_spark_are_closed_to_others(spark):
     require_running(engine_on(spark))
     assert not stat.S_IMODE(spark.run.stat().st_mode) & 0o077
+
+
+def test_who_takes_the_port_of_a_spark_that_ended_is_sent_nothing(spark, request):
+    """Neither the token nor a statement, by a session that was open and by a new one."""
+    session = connect(spark.remote, os.geteuid())
+    assert session.sql("SELECT 1").collect()
+    spark.stop()
+    with squatting(spark.port) as stranger:
+        request.getfixturevalue("stranger_told_apart")
+        with pytest.raises(PySparkException):
+            session.sql("SELECT 'the mail of terry'").collect()
+        assert is_lost(session)
+        with pytest.raises(TapestryError, match="another user's process listens"):
+            connect(spark.remote, os.geteuid())
+    assert stranger.received == b""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tapestry.core.clock import BEGINNING
 from tapestry.plan.compile import Compiled
 from tapestry.plan.engine import Engine, evaluate
@@ -12,6 +14,16 @@ from tapestry.run.execute import Subscription, signature_groups
 
 def answer(plan: Compiled, audiences: tuple[str, ...], engine: Engine, t: int) -> set[str]:
     """Return the keys of the messages that match."""
-    asked = Subscription(0, plan, audiences, BEGINNING)
-    groups = groups_while_valid(signature_groups([(asked, 0)]), engine.covers)
-    return {str(msgid) for _, msgid, *_ in evaluate(engine, lower_at(groups, t))}
+    return answers([plan], audiences, engine, t)[0]
+
+
+def answers(
+    plans: Sequence[Compiled], audiences: tuple[str, ...], engine: Engine, t: int
+) -> list[set[str]]:
+    """Return the keys of the messages that match each of some filters, by one statement."""
+    asked = [(Subscription(n, plan, audiences, BEGINNING), 0) for n, plan in enumerate(plans)]
+    groups = groups_while_valid(signature_groups(asked), engine.covers)
+    matches: list[set[str]] = [set() for _ in plans]
+    for number, msgid, *_ in evaluate(engine, lower_at(groups, t)):
+        matches[number].add(str(msgid))
+    return matches
