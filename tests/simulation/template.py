@@ -14,6 +14,12 @@ from pathlib import Path
 MEMORY = Path("/dev/shm")
 """Where there is one, a sync costs next to nothing."""
 
+LATER = (
+    *("fakeredis", "pandas", "pyarrow.acero", "pyarrow.compute", "pyarrow.parquet"),
+    *("pywebpush", "sqlglot.dialects"),
+)
+"""What a site imports where it is first needed."""
+
 
 def worlds_directory() -> Path:
     """Return a new directory for worlds, in memory if that can be."""
@@ -32,11 +38,11 @@ def prepare(directory: Path) -> Path:
         DJANGO_SETTINGS_MODULE="tapestry.settings",
         REDIS_URL="redis://127.0.0.1:1/0",
     )
-    if (process := os.fork()) == 0:
-        _migrate(database)
     import django
 
     django.setup()
+    if (process := os.fork()) == 0:
+        _migrate(database)
     _import_all()
     if os.waitpid(process, 0)[1]:
         raise SystemExit("the database of the worlds could not be made")
@@ -46,14 +52,10 @@ def prepare(directory: Path) -> Path:
 def _migrate(database: Path) -> None:
     status = 1
     try:
-        import django
-        from django.conf import settings
-
-        settings.DATABASES["default"]["NAME"] = database
-        django.setup()
         from django.core.management import call_command
         from django.db import connection
 
+        connection.settings_dict["NAME"] = database
         call_command("migrate", verbosity=0, interactive=False)
         connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.close()
@@ -74,7 +76,7 @@ def _import_all() -> None:
             skipped = (".migrations.", "tests.bench", "filters.site.launch.", "tapestry.spark.")
             if not module.name.startswith(skipped[1:]) and skipped[0] not in module.name:
                 import_module(module.name)
-    for name in ("fakeredis", "pandas", "pyarrow.compute", "pyarrow.parquet", "sqlglot.dialects"):
+    for name in LATER:
         import_module(name)
     _warm_up()
 
@@ -87,10 +89,12 @@ def _warm_up() -> None:
 
     from filters.authoring.compilation.understanding import understand
     from tapestry.core.errors import TapestryError
+    from tapestry.core.program_version import program_version
     from tapestry.query.context import Context
     from tapestry.query.phrases.catalogue import KINDS
     from tests.simulation import site_orders
 
+    program_version()
     get_resolver().url_patterns  # noqa: B018
     pages = Path(__file__).parent.parent.parent / "templates"
     for page in sorted(pages.rglob("*.html")):
