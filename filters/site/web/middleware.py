@@ -81,7 +81,8 @@ class ErrorPages:
         elif is_disk_full(error):
             full = DiskFullError()
             sentence, hint, status = full.message, full.hint or "", 507
-        elif isinstance(error, DataError) and "NUL" in str(error):  # PostgreSQL stores none
+        elif isinstance(error, DataError) and _sqlstate(error) is None:
+            # PostgreSQL stores none: its driver refuses them itself.
             sentence, hint, status = "No text has the character NUL.", "Leave it out.", 400
         elif _is_too_large(error):
             sentence, hint, status = "A number is too large for anything here.", GO_BACK, 400
@@ -101,8 +102,14 @@ class ErrorPages:
         return render(request, "error.html", context, status=status)
 
 
+def _sqlstate(error: DataError) -> str | None:
+    """Return the code of PostgreSQL's error, None if its driver raised it; "" of SQLite's."""
+    code: str | None = getattr(error.__cause__, "sqlstate", "")
+    return code
+
+
 def _is_too_large(error: Exception) -> bool:
     """Tell whether the database was asked for a number of more than 64 bits: none of its keys."""
     if isinstance(error, DataError):
-        return getattr(error.__cause__, "sqlstate", "") == "22003"  # PostgreSQL, out of range
+        return _sqlstate(error) == "22003"  # out of range
     return isinstance(error, OverflowError) and "SQLite INTEGER" in str(error)
