@@ -32,11 +32,11 @@ from django.db.models.functions import Lower
 from filters.authoring.models import Filter
 from filters.inbox.models import (
     Match,
-    MatchQuerySet,
     MessageState,
     Mute,
     TriageStep,
     is_due,
+    is_seen_in,
     is_waiting,
 )
 from filters.people import people
@@ -160,37 +160,24 @@ def _last(name: str) -> Subquery:
 
 def unread_of(user: User) -> int:
     """Return how many messages of a person's inbox are unread; no other is counted."""
-    unread = _shown(user, _own(user).filter(read_at=None)).unmuted(user)
+    unread = Match.objects.in_list(user).filter(read_at=None).order_by()
     return unread.aggregate(unread=Count("card", distinct=True))["unread"] or 0
-
-
-def _own(user: User) -> MatchQuerySet:
-    """Return the matches of a person, in their lists or not, that they may see."""
-    return Match.objects.filter(
-        filter__in=Filter.objects.filter(owner=user).order_by().values("pk"),
-        audience__in=people.audiences(user),
-        card__isnull=False,
-    ).order_by()
-
-
-def _shown(user: User, matches: MatchQuerySet) -> MatchQuerySet:
-    return matches.filter(is_due(), retracted_at=None).listed(user)
 
 
 def _count(user: User, mark: str) -> Sidebar:
     filters = Filter.objects.filter(owner=user).order_by()
-    own = _own(user)
-    shown = _shown(user, own)
-    present = own.filter(retracted_at=None)
+    own, audiences = Match.objects.filter(filter__owner=user).order_by(), people.audiences(user)
+    present = own.filter(is_seen_in(audiences))
+    shown = present.filter(is_due()).listed(user)
     waiting = present.filter(is_waiting())
-    left = own.filter(is_due(), retracted_at__isnull=False)
+    left = own.filter(is_seen_in(audiences, retracted=True), is_due())
     parts: dict[int, dict[str, Any]] = {}
-    for matches, values in (
+    for counted, values in (
         (shown, {"total": Count("pk"), "unread": Count("pk", filter=Q(read_at=None))}),
         (left, {"left": Count("pk")}),
         (waiting, {"waiting": Count("pk"), "waits_until": Min("shown_at")}),
     ):
-        groups = matches.values("filter").annotate(**values)
+        groups = counted.values("filter").annotate(**values)
         for filter_id, *numbers in groups.values_list("filter", *values):
             parts.setdefault(filter_id, {}).update(zip(values, numbers, strict=True))
     inbox = shown.unmuted(user).aggregate(
