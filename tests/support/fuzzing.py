@@ -107,5 +107,9 @@ def filter_seeds() -> list[str]:
     seeds += _SPAN.findall(_BLOCK.sub("", text))
     for room in ("query", "rewrite", "plan"):
         for path in sorted((FIXTURES / room).rglob("*.*")):
-            seeds += [case.input for case in parse(path.read_text())[0]]
+            text = path.read_text()
+            if path.suffix == ".tsv":
+                seeds += [line.split("\t")[1] for line in text.splitlines()]
+            else:
+                seeds += [case.input for case in parse(text)[0]]
     return list(dict.fromkeys(each for each in seeds if each.strip()))

@@ -56,7 +56,8 @@ _DATES = {
 }
 _RANGES = ("d", "dt", "rt", "date")
 _OTHERS = ("has", "attachment", "is", "in", "filename", "bcc", "id", "m", "mid", "thread")
-_MUTT = {"f": "from", "t": "to", "c": "cc", "s": "subject", "b": "b", "B": "b"}
+_MUTT = {"f": "from", "t": "to", "c": "cc", "C": "to", "s": "subject", "b": "b", "B": "b"}
+"""Patterns of mutt, in whose names capitals count."""
 
 NAMES = (*_PEOPLE, *_TEXTS, *_AGES, *_SIZES, *_DATES, *_RANGES, *_OTHERS)
 EVERYWHERE = r"in:(?:inbox|anywhere|all|mail)"
@@ -64,7 +65,7 @@ EVERYWHERE = r"in:(?:inbox|anywhere|all|mail)"
 
 OPERATOR_PATTERN = (
     rf"(?:(?!{EVERYWHERE}(?![^\s,()]))(?:{'|'.join(NAMES)}):(?=[^\s,)])"
-    rf"|~[{''.join(_MUTT)}]\s+(?=[^\s,()]))"
+    rf"|~(?-i:[{''.join(_MUTT)}])\s+(?=[^\s,()]))"
 )
 """The name of an operator up to its value."""
 
