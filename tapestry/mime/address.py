@@ -17,8 +17,6 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _COMMENT = re.compile(r"\([^()]*\)")
 _OBSCURED = " @end|ng |rom "
 """Substitutes of some list archives for an @; they leave out the rest of the address."""
-_PLAIN = re.compile(r"\s*([\w.+-]+@[\w-]+(?:\.[\w-]+)+)\s*", re.ASCII)
-"""An address and nothing more, as most are: it needs no other test."""
 _ROUTE = re.compile(r"^@[^:]*:")
 _TOKEN = re.compile(
     r'"((?:[^"\\]|\\.)*)"?|<([^<>]*)>?|\\(.)|([,;:()\\])|[^"<>,;:()\\]+|.', re.DOTALL
@@ -104,9 +102,6 @@ def _complete(parts: _Parts) -> bool:
 
 
 def _mailbox(parts: _Parts) -> list[Mailbox]:
-    is_one_word = len(parts.words) == 1 and parts.angle is None and not parts.comments
-    if is_one_word and (plain := _PLAIN.fullmatch(parts.words[0])) is not None:
-        return [Mailbox(plain[1].lower(), "")]
     text = " ".join("".join(parts.words).split()).strip(" ,")
     comment = " ".join(" ".join(parts.comments).split())
     if parts.angle is None and "," in text:

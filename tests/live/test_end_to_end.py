@@ -355,7 +355,7 @@ install(joe, "from ann@x.org", existing=False)
 MOST_WORKERS = 5
 
 
-def test_it_starts_once_per_directory_and_says_what_it_takes(site, tmp_path):
+def test_a_site_starts_once_per_directory_and_says_what_it_takes(site, tmp_path):
     ready, processes = (site.data / "up.log").read_text().splitlines()[:2]
     assert ready.startswith("Nobody can sign in yet.")
     assert processes.startswith(f"Tapestry is ready at {site.url}")

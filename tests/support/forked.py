@@ -81,19 +81,15 @@ class Forked(subprocess.Popen):
 
 
 def run(
-    arguments: list[Any], *, timeout: float = 300, check: bool = False, **options: Any
+    arguments: list[Any], *, timeout: float = 300, **options: Any
 ) -> subprocess.CompletedProcess[Any]:
     """Run a program to its end, as `subprocess.run` does; kill it after ``timeout`` seconds."""
     with Forked(arguments, **options) as process:
         try:
             output, errors = process.communicate(timeout=timeout)
-        except BaseException:
-            process.kill()
-            raise
-    done = subprocess.CompletedProcess(process.args, process.returncode, output, errors)
-    if check:
-        done.check_returncode()
-    return done
+        finally:
+            process.kill()  # nothing, if it has ended
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
 @cache

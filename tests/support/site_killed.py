@@ -23,7 +23,7 @@ from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 from tests.support.servers.inn import Inn
 from tests.support.servers.site import end, manage, start, wait_ready
 from tests.support.servers.smtp import SmtpServer
-from tests.support.site_parts import kind_of, processes_of
+from tests.support.site_parts import eventually, kind_of, processes_of, wait_for_nobody
 
 FOLDER, GROUP, PARENT = "INBOX/One", "comp.misc", "Found"
 ANSWERED = "EXISTS (r: r.inreplyto = m.msgid)"
@@ -153,7 +153,7 @@ class World:
             words = f"Tapestry is ready at {site.url}"
             log = self.data / "up.log"
             # Or it gives up: on a busy machine Spark may not answer in time.
-            wait_for(
+            eventually(
                 lambda: words in log.read_text() or site.process.poll() is not None,
                 300,
                 log.read_text,
@@ -170,7 +170,7 @@ class World:
         site.process.wait(120)
         words = (self.data / "up.log").read_text()
         assert "Traceback" not in words, words
-        wait_for(lambda: not processes_of(self.data), 60, lambda: processes_of(self.data))
+        wait_for_nobody(self.data)
 
     def differences(self) -> Iterator[str]:
         """Start the site once more, wait until all is done, and yield what is not as it must be."""
@@ -256,10 +256,3 @@ def letter(number: int) -> bytes:
 
 def is_from_jones(number: int) -> bool:
     return number % 4 < 2
-
-
-def wait_for(done, seconds, described) -> None:
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline, described()
-        time.sleep(0.2)

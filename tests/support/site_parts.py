@@ -86,10 +86,12 @@ def kill(parts: dict[str, set[int]], kinds: Iterable[str]) -> None:
             os.kill(number, signal.SIGKILL)
 
 
-def eventually(done: Callable[[], Done | None], seconds: float = 240) -> Done:
-    """Wait for what is true, and return it."""
+def eventually(
+    done: Callable[[], Done | None], seconds: float = 240, described: Callable[[], object] = str
+) -> Done:
+    """Wait for what is true, and return it; if it does not come, say what there is instead."""
     deadline = time.monotonic() + seconds
     while not (value := done()):
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, described()
         time.sleep(0.2)
     return value

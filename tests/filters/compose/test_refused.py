@@ -47,7 +47,7 @@ def test_a_refused_message_is_edited(browser: Client, smtp: SmtpServer) -> None:
     assert row.is_draft
 
 
-def test_those_who_are_refused_are_named_and_tried_alone(
+def test_refused_recipients_are_named_and_tried_alone(
     browser: Client, monkeypatch: pytest.MonkeyPatch, smtp: SmtpServer
 ) -> None:
     tried: list[list[str]] = []
@@ -56,9 +56,9 @@ def test_those_who_are_refused_are_named_and_tried_alone(
     def refuse_eve(owner: User, sender: str, recipients: list[str], raw: bytes) -> Transmission:
         tried.append(list(recipients))
         others = [address for address in recipients if address != "eve@x.org"]
-        said = send_mail(owner, sender, others, raw) if others else Transmission()
+        sent = send_mail(owner, sender, others, raw) if others else Transmission()
         gone = {"eve@x.org": "The mail server said: 550 no such user"}
-        return Transmission(said.accepted, gone)
+        return Transmission(sent.accepted, gone)
 
     monkeypatch.setattr(outbox, "send_mail", refuse_eve)
     browser.post("/compose/", typed(to="mary@x.org, eve@x.org"))

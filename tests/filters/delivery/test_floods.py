@@ -19,13 +19,18 @@ from tests.support.recorded_way import MakeDestination, Store
 from tests.support.servers.smtp import SmtpServer
 
 
+def flood(store: Store, filter_: Filter) -> None:
+    """Have a filter find far more than usual."""
+    for number in range(40):
+        store(filter_, f"m{number}")
+
+
 @pytest.mark.usefixtures("kept_original")
 def test_a_flood_comes_as_one_digest_with_a_note(
     jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
 ) -> None:
     to_alice("forward")
-    for number in range(40):
-        store(jones, f"m{number}")
+    flood(store, jones)
     turn_of_mail()
     [message] = smtp.messages
     body = message.get_body(("plain",))
@@ -80,8 +85,7 @@ def test_a_flood_whose_digest_fails_repeats_no_other_message(
     other = Filter.objects.create(owner=alice, name="other", text="o", phrase="o")
     to_alice("forward")
     store(other, "<one@x.org>")
-    for number in range(40):
-        store(jones, f"m{number}")
+    flood(store, jones)
     real_send, failing = outgoing.send, [True]
 
     def fail_digests(message: Any, recipient: str) -> Outcome:
@@ -108,8 +112,7 @@ def test_a_flood_whose_answer_was_lost_stays_one_though_little_of_it_is_left(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     to_alice("forward")
-    for number in range(40):
-        store(jones, f"m{number}")
+    flood(store, jones)
     real_send = outgoing.send
 
     def lose_the_answer(message: Any, recipient: str) -> Outcome:

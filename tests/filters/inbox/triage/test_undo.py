@@ -128,8 +128,8 @@ def test_each_batch_of_a_step_and_of_its_undoing_waits_for_other_steps_of_the_pe
 
     monkeypatch.setattr(QuerySet, "select_for_update", noted)
     monkeypatch.setattr(steps, "batched", lambda items: ([item] for item in items))
-    some = [targets.Target(msgid, "public", "a") for msgid in ("a", "b")]
-    step = steps.act(alice, ACTIONS["done"], some)
+    both = [targets.Target(msgid, "public", "a") for msgid in ("a", "b")]
+    step = steps.act(alice, ACTIONS["done"], both)
     assert locked == [User, *[User, MessageState] * 2]
     locked.clear()
     assert steps.undo(alice, step.pk)
