@@ -18,12 +18,9 @@ TESTS = ROOT / "tests" / "filters"
 
 EXACT = (
     "runs/store/test_filter_store",
-    "runs/store/test_shared_window_runs",
     "runs/test_rounds",
-    "sources/test_sources",
     "delivery/test_claims",
     "delivery/test_subscriptions",
-    "people/membership/test_removal",
     "delivery/test_votes",
 )
 """Where what is stored once, or locked, or raced for, is tested; the long campaign runs all."""

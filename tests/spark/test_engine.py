@@ -158,7 +158,12 @@ OF_VOTES = [
 
 
 @pytest.mark.parametrize(
-    "limits", [ALL_SENT, LOOKED_UP, ALL_READ], ids=["sent along", "looked up", "read by Spark"]
+    "limits",
+    [
+        pytest.param(ALL_SENT, marks=pytest.mark.long, id="sent along"),
+        pytest.param(LOOKED_UP, marks=pytest.mark.long, id="looked up"),
+        pytest.param(ALL_READ, id="read by Spark"),
+    ],
 )
 def test_spark_lets_go_of_votes_that_are_taken_back_as_sqlite_does(session, tmp_path, limits):
     names = ("annid", "ts", "msgid", "owner", "kind", "value", "audience")
@@ -203,13 +208,14 @@ def test_a_filter_from_now_on_delivers_the_same_on_spark(session, tmp_path):
     assert expected
 
 
-def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory):
-    """200 and more, eight at a time over one set of random tables, in three windows."""
+@pytest.mark.parametrize("examples", [7, pytest.param(30, marks=pytest.mark.long)])
+def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory, examples):
+    """Nearly eight at a time over one set of random tables, in three windows."""
     ran = 0
 
     @seed(19920602)
     @settings(
-        max_examples=30,
+        max_examples=examples,
         deadline=None,
         database=None,
         phases=[Phase.generate],
@@ -236,11 +242,12 @@ def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory):
         )
 
     same()
-    assert ran >= 200
+    assert ran >= 6 * examples
 
 
-def test_random_counts_and_tops_deliver_the_same_on_spark(session, tmp_path_factory):
-    """60, of few shapes that each share a plan: what matches, and every change of what matches.
+@pytest.mark.parametrize("examples", [1, pytest.param(3, marks=pytest.mark.long)])
+def test_random_counts_and_tops_deliver_the_same_on_spark(session, tmp_path_factory, examples):
+    """20 each, of few shapes that each share a plan: what matches, and every change of that.
 
     The rows are sent along with a statement, or no more of them than a window reaches.
     """
@@ -248,7 +255,7 @@ def test_random_counts_and_tops_deliver_the_same_on_spark(session, tmp_path_fact
 
     @seed(19920602)
     @settings(
-        max_examples=3,
+        max_examples=examples,
         deadline=None,
         database=None,
         phases=[Phase.generate],
@@ -274,15 +281,20 @@ def test_random_counts_and_tops_deliver_the_same_on_spark(session, tmp_path_fact
         assert change_windows(engine, asked[:1], instants, net=False) == told
 
     same()
-    assert ran >= 60
+    assert ran >= 20 * examples
 
 
 def _counts(part):
     return bool(part.aggregate_tests) or any(map(_counts, part.not_exists))
 
 
+@pytest.mark.parametrize(
+    "instants", [[10**12], pytest.param([3_000_000, 10**12], marks=pytest.mark.long)], ids=len
+)
 @pytest.mark.parametrize("counting", [False, True], ids=["plain", "counting"])
-def test_the_examples_of_every_rule_deliver_the_same_on_spark(session, tmp_path, counting):
+def test_the_examples_of_every_rule_deliver_the_same_on_spark(
+    session, tmp_path, counting, instants
+):
     cases = [case for file in sorted(RULES.rglob("*.spec")) for case in parse(file.read_text())[0]]
     plans = []
     for text in dict.fromkeys(case.input for case in cases):
@@ -292,7 +304,6 @@ def test_the_examples_of_every_rule_deliver_the_same_on_spark(session, tmp_path,
                 plans.append(plan)
     assert len(plans) >= (15 if counting else 100)
     asked = subscriptions(plans)
-    instants = [3_000_000, 10**12]
     engine = spark.SparkEngine(session, snapshot_of(ROWS, tmp_path))
     expected = execute_windows(SqliteEngine(ROWS), asked, instants)
     assert execute_windows(engine, asked, instants) == expected

@@ -1,5 +1,6 @@
 """The Spark Connect server."""
 
+import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,6 +12,7 @@ from pyspark.sql import SparkSession
 from tapestry.core.errors import TapestryError
 from tapestry.spark import server as spark_server
 from tapestry.spark.server import CLASSES
+from tests.support.listening_ports import listening_of_family
 
 
 @pytest.mark.parametrize(
@@ -78,9 +80,10 @@ def test_the_archive_of_its_classes_is_used_where_it_has_been_made(tmp_path, mon
 @pytest.mark.spark
 def test_the_jvm_has_taken_the_archive(spark_server):
     """One that was made for another Java or other packages is opened, and given up."""
-    binding = f"spark.connect.grpc.binding.port={urlsplit(spark_server).port}"
-    (jvm,) = [p for p in psutil.Process().children(recursive=True) if binding in p.cmdline()]
-    assert CLASSES.name in {Path(mapped.path).name for mapped in jvm.memory_maps()}
+    port, family = urlsplit(spark_server).port, listening_of_family(os.getpid())
+    (jvm,) = [pid for pid, sockets in family.items() if port in {place[1] for place in sockets}]
+    mapped = psutil.Process(jvm).memory_maps()
+    assert CLASSES.name in {Path(part.path).name for part in mapped}
 
 
 @pytest.mark.spark
