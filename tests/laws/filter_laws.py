@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from hypothesis import HealthCheck, Phase, given, reject, settings
+from hypothesis import HealthCheck, Phase, given, reject, seed, settings
 from hypothesis import strategies as st
 
 from tapestry.core.clock import BEGINNING, SECOND
@@ -45,13 +45,20 @@ QUICK = settings(
 )
 
 
-def check(law: Law, examples: int, aggregates: bool = False, **options: object) -> None:
+def check(
+    law: Law,
+    examples: int,
+    aggregates: bool = False,
+    seeded: int | None = None,
+    **options: object,
+) -> None:
     """Run a law on random examples; the first failure is made small and raised."""
 
     def hold(draw: st.DataObject) -> None:
         law(draw, aggregates)
 
-    settings(QUICK, max_examples=examples, **options)(given(st.data())(hold))()
+    test = settings(QUICK, max_examples=examples, **options)(given(st.data())(hold))
+    (test if seeded is None else seed(seeded)(test))()
 
 
 MOST_DELTA_QUERIES = 12
@@ -318,25 +325,25 @@ def printing_and_reading_again_is_the_identity(draw: st.DataObject, aggregates: 
 
 
 LAWS: dict[Law, int] = {
-    every_schedule_delivers_what_the_oracle_does: 100,
-    the_general_rule_delivers_what_the_oracle_does: 50,
-    all_windows_at_once_deliver_what_the_oracle_does: 25,
-    fast_rules_equal_the_general_rule: 50,
-    filters_run_together_deliver_what_each_would_alone: 50,
-    alternatives_of_one_shape_deliver_what_the_oracle_does: 50,
-    no_match_and_no_evidence_crosses_an_audience: 50,
-    evidence_alone_makes_a_match_true: 25,
-    a_run_that_was_lost_and_repeated_delivers_once: 25,
-    what_matched_at_the_start_is_not_delivered: 50,
-    asking_gives_the_answer_of_that_instant: 25,
-    normal_rules_keep_the_rows_and_do_nothing_twice: 50,
-    printing_and_reading_again_is_the_identity: 25,
+    every_schedule_delivers_what_the_oracle_does: 40,
+    the_general_rule_delivers_what_the_oracle_does: 20,
+    all_windows_at_once_deliver_what_the_oracle_does: 10,
+    fast_rules_equal_the_general_rule: 20,
+    filters_run_together_deliver_what_each_would_alone: 20,
+    alternatives_of_one_shape_deliver_what_the_oracle_does: 20,
+    no_match_and_no_evidence_crosses_an_audience: 20,
+    evidence_alone_makes_a_match_true: 10,
+    a_run_that_was_lost_and_repeated_delivers_once: 10,
+    what_matched_at_the_start_is_not_delivered: 20,
+    asking_gives_the_answer_of_that_instant: 10,
+    normal_rules_keep_the_rows_and_do_nothing_twice: 20,
+    printing_and_reading_again_is_the_identity: 10,
 }
 """How many examples of each law `make test` looks at."""
 
 COUNTING: dict[Law, int] = {law: examples // 2 for law, examples in LAWS.items()} | {
-    every_schedule_delivers_what_the_oracle_does: 75,
-    every_count_and_every_top_deliver_what_the_oracle_does: 100,
-    normal_rules_keep_the_rows_and_do_nothing_twice: 50,
+    every_schedule_delivers_what_the_oracle_does: 30,
+    every_count_and_every_top_deliver_what_the_oracle_does: 40,
+    normal_rules_keep_the_rows_and_do_nothing_twice: 20,
 }
 """How many more have aggregates and ranks."""

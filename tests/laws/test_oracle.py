@@ -1,12 +1,12 @@
 """The oracle is judged too: by examples worked by hand, and by a second evaluator."""
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
 from tests.support import oracle, oracle_values
+from tests.support.campaigns import campaigns
 from tests.support.engines import nested_loops
 from tests.support.generators import random_filters
 from tests.support.generators.terms import column, integer, number, text
@@ -189,9 +189,13 @@ def test_a_set_compares_as_sql_any(elements, op, value, expected):
         assert oracle.answer(query, data, PUBLIC, 0) == ({"x"} if wanted else set())
 
 
-@settings(deadline=None)
-@given(
-    random_filters.queries(), random_filters.data(), random_filters.audiences, st.integers(-2, 40)
+@campaigns(
+    30,
+    100,
+    random_filters.queries(),
+    random_filters.data(),
+    random_filters.audiences,
+    st.integers(-2, 40),
 )
 def test_sql_and_loops_agree(query, data, audiences, t):
     assert oracle.answer(query, data, audiences, t) == nested_loops.answer(
@@ -199,8 +203,9 @@ def test_sql_and_loops_agree(query, data, audiences, t):
     )
 
 
-@settings(deadline=None, max_examples=300)
-@given(
+@campaigns(
+    100,
+    300,
     random_filters.queries(depth=2, aggregates=True),
     random_filters.data(crowded=True),
     random_filters.audiences,
@@ -212,8 +217,9 @@ def test_sql_and_loops_agree_on_aggregates_and_ranks(query, data, audiences, t):
     )
 
 
-@settings(deadline=None)
-@given(
+@campaigns(
+    30,
+    100,
     random_filters.queries(depth=2, aggregates=True),
     random_filters.data(crowded=True),
     random_filters.audiences,
@@ -227,8 +233,7 @@ def test_no_aggregate_changes_between_two_instants(query, data, audiences):
         last_answer = judge.answer(t)
 
 
-@settings(deadline=None)
-@given(random_filters.queries(), random_filters.data(), random_filters.audiences)
+@campaigns(30, 100, random_filters.queries(), random_filters.data(), random_filters.audiences)
 def test_no_answer_changes_between_two_instants(query, data, audiences):
     judge = oracle.Oracle(query, data, audiences)
     first = {}
@@ -238,8 +243,7 @@ def test_no_answer_changes_between_two_instants(query, data, audiences):
     assert judge.ever(59) == first
 
 
-@settings(deadline=None)
-@given(st.data())
+@campaigns(30, 100, st.data())
 def test_runs_deliver_what_their_windows_hold_by_definition(draw):
     query, data = draw.draw(random_filters.queries()), draw.draw(random_filters.data())
     audiences = draw.draw(random_filters.audiences)

@@ -1,18 +1,18 @@
 """Laws of phrases under Hypothesis, by the oracle: lists, ``not``, and the phrase shown back."""
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume
 from hypothesis import strategies as st
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.recognize import recognize
+from tests.support.campaigns import campaigns
 from tests.support.generators.random_phrases import one_phrase, some_phrases
 from tests.support.generators.rows import LAST, annotations, messages
 from tests.support.oracle import Oracle
 
 ALICE = Context("alice", ("joe@x.org",), lambda owner, name: "m.subject HAS 'index'", now=LAST)
-laws = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 BATCHES = (1, 5, LAST)
 PRESENT = {"size": 0, "attachments": 0}
@@ -42,8 +42,7 @@ def understood(text):
         return None
 
 
-@laws
-@given(some_phrases, tables())
+@campaigns(25, 60, some_phrases, tables())
 def test_not_finds_every_row_that_the_phrase_does_not_find(phrase, data):
     assume(understood(phrase) and understood(f"not ({phrase})"))
     everything = found("TRUE", data)
@@ -51,16 +50,16 @@ def test_not_finds_every_row_that_the_phrase_does_not_find(phrase, data):
     assert found(f"not not ({phrase})", data) == found(phrase, data)
 
 
-@laws
-@given(st.sampled_from(("from", "to", "replies by", "replies to")), people, people, tables())
+@campaigns(
+    25, 60, st.sampled_from(("from", "to", "replies by", "replies to")), people, people, tables()
+)
 def test_or_and_a_comma_in_a_list_mean_any_of_it(phrase, first, second, data):
     either = found(f"{phrase} {first}", data) | found(f"{phrase} {second}", data)
     for joining in (" or ", ", ", ",", ", or "):
         assert found(f"{phrase} {first}{joining}{second}", data) == either
 
 
-@laws
-@given(st.sampled_from(("about", "mentioning")), texts, texts, texts, tables())
+@campaigns(25, 60, st.sampled_from(("about", "mentioning")), texts, texts, texts, tables())
 def test_and_in_a_list_means_all_of_it_and_binds_closer(phrase, first, second, third, data):
     every = [found(f"{phrase} {text}", data) for text in (first, second, third)]
     assert (
@@ -69,8 +68,7 @@ def test_and_in_a_list_means_all_of_it_and_binds_closer(phrase, first, second, t
     assert found(f"{phrase} {first}, {second} and {third}", data) == every[0] & every[1] & every[2]
 
 
-@laws
-@given(people, people, tables())
+@campaigns(25, 60, people, people, tables())
 def test_in_phrases_about_one_sender_a_list_is_of_alternatives(first, second, data):
     either = found(f"from {first}", data) | found(f"from {second}", data)
     assert found(f"from {first} and {second}", data) == either
@@ -78,8 +76,7 @@ def test_in_phrases_about_one_sender_a_list_is_of_alternatives(first, second, da
     assert found(f"with no reply by {first} or {second}", data) == neither
 
 
-@laws
-@given(one_phrase, tables())
+@campaigns(25, 60, one_phrase, tables())
 def test_the_phrase_that_is_recognized_finds_the_same(phrase, data):
     query = understood(phrase)
     assume(query is not None)

@@ -4,7 +4,7 @@ import contextlib
 import string
 from zoneinfo import ZoneInfo
 
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tapestry.core.errors import TapestryError
@@ -15,6 +15,7 @@ from tapestry.query.phrases.grammar import KEYWORDS
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree.nodes import Arith, Literal, Node
 from tapestry.query.tree.printer import print_sql, print_tql
+from tests.support.campaigns import campaigns
 from tests.support.generators import random_filters
 from tests.support.generators.random_phrases import some_phrases
 
@@ -25,7 +26,6 @@ TERRY = Context(
     now=1_774_000_000_000_000,
     zone=ZoneInfo("Europe/Berlin"),
 )
-quickly = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def check_prints(query):
@@ -52,12 +52,13 @@ def holds_constant_sum(node):
     )
 
 
-@quickly
-@given(
+@campaigns(
+    30,
+    80,
     st.one_of(
         random_filters.queries(unit=1_000_000),
         random_filters.queries(unit=1_000_000, aggregates=True),
-    )
+    ),
 )
 def test_every_random_tree_reads_back(query):
     printed = print_tql(query)
@@ -220,8 +221,7 @@ selects = st.one_of(
 )
 
 
-@quickly
-@given(selects)
+@campaigns(30, 80, selects)
 def test_what_reads_as_a_select_prints_so_that_it_reads_back(text):
     try:
         query = read(text, TERRY)
@@ -231,8 +231,7 @@ def test_what_reads_as_a_select_prints_so_that_it_reads_back(text):
     check_prints(query)
 
 
-@quickly
-@given(conditions)
+@campaigns(30, 80, conditions)
 @example("m.size * (m.size - (1 - m.size)) = 0 - -m.size")
 def test_what_reads_prints_so_that_it_reads_back(condition):
     try:
@@ -258,8 +257,7 @@ def test_most_of_those_texts_are_filters():
     assert len(read_ones) > len(seen) / 2
 
 
-@quickly
-@given(some_phrases)
+@campaigns(30, 80, some_phrases)
 def test_canonical_phrases_say_the_same_in_the_same_words(text):
     try:
         query = read(text, TERRY)
@@ -304,8 +302,7 @@ def spoiled(draw):
     return " ".join(pieces)
 
 
-@settings(quickly, max_examples=250)
-@given(st.one_of(soup, spoiled()))
+@campaigns(100, 250, st.one_of(soup, spoiled()))
 @example("EXISTS (İ: İ.size = 1)")
 @example("m.ts < TIMESTAMP '0001-01-01 00:00:00+14:00'")
 @example("m.size > " + "9" * 5000)

@@ -66,7 +66,7 @@ def check(engine: Engine, examples: int, phases: Sequence[Phase] = tuple(Phase))
 
 
 def test_expressions_mean_what_they_mean_in_sql() -> None:
-    check(SqliteEngine(DATA), 300)
+    check(SqliteEngine(DATA), 100)
 
 
 @pytest.mark.long

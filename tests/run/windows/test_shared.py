@@ -109,7 +109,7 @@ with_and_without_aggregates = pytest.mark.parametrize(
 
 @with_and_without_aggregates
 def test_shared_windows_deliver_what_the_oracle_does(aggregates):
-    filter_laws.check(shared_windows_deliver_what_the_oracle_does, 60, aggregates)
+    filter_laws.check(shared_windows_deliver_what_the_oracle_does, 20, aggregates)
 
 
 def test_a_filter_that_begins_at_the_first_of_all_instants_knows_what_matched_there():
@@ -138,7 +138,7 @@ def stored_rows_give_every_key(draw: st.DataObject, aggregates: bool) -> None:
 
 
 def test_stored_rows_give_every_key():
-    filter_laws.check(stored_rows_give_every_key, 60)
+    filter_laws.check(stored_rows_give_every_key, 20)
 
 
 @pytest.mark.long
