@@ -39,20 +39,20 @@ def as_the_oracle_says(text, messages, votes, schedule):
     judge = oracle.Oracle(query, data, ("public",))
     wanted = judge.delivered(schedule)
     assert any(wanted), "a case in which nothing matches tells nothing"
+    engine = SqliteEngine(data)
     for rule in ("fast", "general"):
+        plan = compile_filter(text, Context(), rule)
         known, since = set(), BEGINNING
         for until, expected in zip(schedule, wanted, strict=True):
-            plan = compile_filter(text, Context(), rule)
             asked = Subscription(0, plan, ("public",), since)
-            matches = execute(SqliteEngine(data), [asked], until, known.intersection)
+            matches = execute(engine, [asked], until, known.intersection)
             assert {m.msgid: m.matched_at for m in matches} == expected, (rule, until)
             known |= {(0, m.msgid) for m in matches}
             since = until
     answer, since = set(), BEGINNING
-    plan = compile_filter(text, Context(), "general")
     for until in schedule:
         asked = Subscription(0, plan, ("public",), since)
-        for change in change_windows(SqliteEngine(data), [asked], [until], net=False)[0]:
+        for change in change_windows(engine, [asked], [until], net=False)[0]:
             (answer.discard if change.op == "delete" else answer.add)(change.msgid)
         assert answer == judge.answer(until), until
         since = until

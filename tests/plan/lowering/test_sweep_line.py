@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapestry.plan.lowering.sweep_line import SweepLine
+from tests.support.campaigns import campaigns
 
 SINCE, UNTIL = 3, 12
 KEYS = ((1, 0), (1, 1), (2, 0))
@@ -75,8 +75,7 @@ def ranked(function, rows, key, limit, at):
 
 
 @pytest.mark.parametrize("function", AGGREGATES)
-@settings(deadline=None, database=None, max_examples=100)
-@given(data=st.data())
+@campaigns(40, 100, data=st.data())
 def test_a_message_is_on_top_in_its_periods_and_at_no_other_instant(function, data):
     ending = function in ("COUNT", "SUM", "AVG")
     rows = data.draw(st.lists(counted(ending), max_size=14))
@@ -101,8 +100,7 @@ def test_of_several_audiences_the_highest_value_counts_and_not_their_sum():
     assert SweepLine("COUNT", {(1, 0): (1, 9)})(change_rows) == ((1, 0, "b", 1, 10),)
 
 
-@settings(deadline=None, database=None)
-@given(st.lists(counted(True), max_size=14), st.integers(1, 3))
+@campaigns(40, 100, st.lists(counted(True), max_size=14), st.integers(1, 3))
 def test_periods_lie_in_the_span_and_do_not_touch(rows, limit):
     periods = SweepLine("SUM", dict.fromkeys(KEYS, (limit, UNTIL)))(changes(rows))
     assert all(SINCE <= begins < ends <= UNTIL + 1 for *_, begins, ends in periods)

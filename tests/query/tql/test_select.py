@@ -1,10 +1,10 @@
 """What is read as SQL means what a database says that it means."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
+from tests.support.campaigns import campaigns
 from tests.support.generators.rows import AUDIENCES, LAST, data
 from tests.support.oracle import Oracle
 from tests.support.standing import stands
@@ -43,8 +43,7 @@ SELECTS = [
 
 
 @pytest.mark.parametrize("text", SELECTS)
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-@given(rows=data(crowded=True))
+@campaigns(15, 40, rows=data(crowded=True))
 def test_a_select_finds_what_a_database_finds(text, rows):
     """A database knows nothing of retractions: it is given what stands."""
     notes = rows["annotations"]

@@ -1,7 +1,6 @@
 """The usual shape of a condition keeps what it means, and forgets how it was written."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tapestry.query.context import Context
@@ -11,10 +10,10 @@ from tapestry.query.tree import nodes as n
 from tapestry.query.tree.canonical import canonicalize
 from tapestry.query.tree.ordering import alpha_normalize, order_as_phrase
 from tests.support import oracle
+from tests.support.campaigns import campaigns
 from tests.support.generators import random_filters
 
 TERRY = Context(owner="terry", addresses=("terry@parc.com",))
-often = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def shape(text):
@@ -36,8 +35,7 @@ class Judge:
         return [judge.answer(at) for at in self.instants]
 
 
-@often
-@given(st.one_of(random_filters.worlds(), random_filters.worlds(aggregates=True)))
+@campaigns(50, 150, st.one_of(random_filters.worlds(), random_filters.worlds(aggregates=True)))
 def test_a_shaped_condition_is_true_of_the_same_messages_at_every_instant(world):
     judge = Judge(world)
     expected = judge.answers(world.query.condition)
@@ -46,8 +44,7 @@ def test_a_shaped_condition_is_true_of_the_same_messages_at_every_instant(world)
     assert judge.answers(order_as_phrase(usual)) == expected
 
 
-@often
-@given(st.one_of(random_filters.queries(), random_filters.queries(aggregates=True)))
+@campaigns(50, 150, st.one_of(random_filters.queries(), random_filters.queries(aggregates=True)))
 def test_a_shaped_condition_has_its_shape(query):
     usual = canonicalize(query.condition)
     assert alpha_normalize(order_as_phrase(usual)) == alpha_normalize(usual)
@@ -123,8 +120,7 @@ SPECIAL = [
 
 
 @pytest.mark.parametrize("text", SPECIAL)
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
-@given(world=random_filters.worlds())
+@campaigns(10, 30, world=random_filters.worlds())
 def test_the_special_cases_keep_their_meaning(text, world):
     condition = read(text, TERRY).condition
     judge = Judge(world)
@@ -142,8 +138,7 @@ ALTERNATIVES = [
 
 
 @pytest.mark.parametrize("text", ALTERNATIVES)
-@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
-@given(world=random_filters.worlds())
+@campaigns(8, 20, world=random_filters.worlds())
 def test_the_phrase_shown_finds_the_same_messages(text, world):
     condition = read(text, TERRY).condition
     phrase = recognize(condition)

@@ -1,7 +1,7 @@
 """Phrases complete as one types: what is offered, where, and that it never leads astray."""
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example
 from hypothesis import strategies as st
 
 from tapestry.core.errors import TapestryError
@@ -14,6 +14,7 @@ from tapestry.query.phrases.help.phrasebook import phrasebook
 from tapestry.query.phrases.help.vocabulary import Vocabulary
 from tapestry.query.phrases.parser import parse_phrase
 from tests.support import datadriven as fixtures
+from tests.support.campaigns import campaigns
 from tests.support.paths import FIXTURES
 from tests.support.work import SECOND, counted
 
@@ -178,15 +179,16 @@ def canonical_phrases():
     return [case.expected.splitlines()[0] for case in cases if case.expected]
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("phrase", canonical_phrases())
-def test_from_any_place_in_a_phrase_a_completion_leads_on(phrase):
-    for at in range(len(phrase) + 1):
+def test_from_any_place_in_a_phrase_a_completion_leads_on(phrase, step):
+    """From all places, or from every third."""
+    for at in range(0, len(phrase) + 1, step):
         for offer in complete(phrase[:at], None, KNOWN):
             assert is_beginning(accepted(phrase[:at], offer)), (phrase[:at], offer.text)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.data())
+@campaigns(40, 100, st.data())
 def test_whatever_one_accepts_one_after_the_other_begins_a_phrase(data):
     text = ""
     for _ in range(data.draw(st.integers(1, 10))):
@@ -237,8 +239,9 @@ _PIECES = (
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
-@given(
+@campaigns(
+    100,
+    300,
     st.one_of(
         st.text(max_size=30),
         st.lists(st.sampled_from(_PIECES), max_size=12).map(" ".join),
