@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from contextlib import contextmanager
 
 import pyarrow.parquet as pq
@@ -22,9 +23,10 @@ MINE, THEIRS = "user:joe", "public"
 EVERYBODY = (MINE, THEIRS)
 
 
-@pytest.fixture
-def tables(tmp_path):
-    tables, clock = Tables(tmp_path), MemoryClock()
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    root = tmp_path_factory.mktemp("built") / "tables"
+    tables, clock = Tables(root), MemoryClock()
     for n in range(8):
         some = [
             Message(f"mine{n}", body="a secret", audience=MINE),
@@ -39,7 +41,13 @@ def tables(tmp_path):
         if n == 4:
             compact(tables)
     extend_index(tables, "messages")
-    return tables
+    return root
+
+
+@pytest.fixture
+def tables(built, tmp_path):
+    shutil.copytree(built, tmp_path / "tables")
+    return Tables(tmp_path / "tables")
 
 
 def rows_on_disk(tables):

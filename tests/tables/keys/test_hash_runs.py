@@ -7,7 +7,7 @@ import random
 import shutil
 from pathlib import Path
 
-from hypothesis import given, settings
+import pytest
 from hypothesis import strategies as st
 
 from tapestry.core.files.file_lock import file_lock
@@ -17,6 +17,7 @@ from tapestry.tables.keys import hash_runs
 from tapestry.tables.read.find import ReadLimit, by_key, by_time
 from tapestry.tables.write.append import append_messages
 from tapestry.tables.write.compact import compact
+from tests.support.campaigns import campaigns
 from tests.support.clocks import FileClock, MemoryClock
 
 COLUMNS = ["msgid", "inreplyto", "ts", "audience"]
@@ -114,8 +115,9 @@ def test_runs_are_merged_so_that_there_are_few(tmp_path):
     agree(tables, [f"m{n}" for n in range(40)])
 
 
-@settings(max_examples=15, deadline=None)
-@given(
+@campaigns(
+    6,
+    15,
     steps=st.lists(st.sampled_from(["append", "extend", "compact"]), max_size=12),
     seed=st.integers(0, 99),
 )
@@ -147,16 +149,16 @@ def test_a_slice_of_time_is_read_without_the_rest(tmp_path):
     assert by_time(parts, "messages", [(11, 31)], ["msgid"], ReadLimit(10**6, 10**6)) is not None
 
 
-def _appender(root, name):
+def _appender(root, name, batches):
     tables, clock = Tables(root), FileClock(root / "clock")
-    for n in range(60):
+    for n in range(batches):
         append_messages(tables, clock, [Message(f"{name}{n}", inreplyto=f"{name}{n - 1}")])
 
 
-def _reader(root):
+def _reader(root, batches):
     tables = Tables(root)
-    wanted = [f"{name}{n}" for name in "ab" for n in range(60)]
-    for _ in range(60):
+    wanted = [f"{name}{n}" for name in "ab" for n in range(batches)]
+    for _ in range(batches):
         agree_on_one_version(tables, wanted)
 
 
@@ -169,13 +171,14 @@ def agree_on_one_version(tables, wanted):
     assert sorted(through) == sorted(scanned)
 
 
-def test_processes_append_and_look_up_at_once(tmp_path):
+@pytest.mark.parametrize("batches", [20, pytest.param(60, marks=pytest.mark.long)])
+def test_processes_append_and_look_up_at_once(tmp_path, batches):
     Tables(tmp_path).open("messages")
     context = multiprocessing.get_context("spawn")
     processes = [
-        context.Process(target=_appender, args=(tmp_path, "a")),
-        context.Process(target=_appender, args=(tmp_path, "b")),
-        context.Process(target=_reader, args=(tmp_path,)),
+        context.Process(target=_appender, args=(tmp_path, "a", batches)),
+        context.Process(target=_appender, args=(tmp_path, "b", batches)),
+        context.Process(target=_reader, args=(tmp_path, batches)),
     ]
     for process in processes:
         process.start()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapestry.core.message import Message
@@ -13,6 +12,7 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import lookup
 from tapestry.tables.read.thread import DEEPEST, HIGHEST, LARGEST, thread
 from tapestry.tables.write.append import append_messages
+from tests.support.campaigns import campaigns
 from tests.support.clocks import MemoryClock
 from tests.support.engines.sqlite_engine import SqliteEngine
 
@@ -145,8 +145,9 @@ def starting(tables):
     return {card.msgid for card in answer.cards}
 
 
-@settings(max_examples=25, deadline=None)
-@given(
+@campaigns(
+    10,
+    25,
     parents=st.lists(st.sampled_from([*NAMES, "missing", None]), min_size=6, max_size=6),
     order=st.permutations(range(6)),
     private=st.sets(st.integers(0, 5), max_size=2),
