@@ -271,9 +271,15 @@ def test_what_came_before_the_damage_is_kept(tmp_path, tables, clock):
     assert ingest(str(path), tables, clock).added == 50 - before
 
 
-def test_a_real_archive_goes_in_whole(shared_mail, tmp_path, tables, clock):
+@pytest.mark.parametrize("share", [4, pytest.param(1, marks=pytest.mark.long)])
+def test_a_real_archive_goes_in_whole(shared_mail, tmp_path, tables, clock, share):
+    """A year of mail, or the first months of it."""
     archive = shared_mail / "r-devel" / "2004.mbox.gz"
     text = gzip.decompress(archive.read_bytes())
+    if share > 1:
+        text = text[: text.index(b"\n\nFrom ", len(text) // share) + 2]
+        archive = tmp_path / "months.mbox.gz"
+        archive.write_bytes(gzip.compress(text))
     headers = re.findall(rb"^From .*\n(?:[!-9;-~]+:.*\n(?:[ \t].*\n)*)+", text, re.MULTILINE)
     found = [re.search(rb"^Message-ID: *<(.*)>", head, re.MULTILINE) for head in headers]
     report = ingest(str(archive), tables, clock)
@@ -284,6 +290,7 @@ def test_a_real_archive_goes_in_whole(shared_mail, tmp_path, tables, clock):
     assert ingest(str(copy), tables, clock).added == 0
 
 
+@pytest.mark.long
 def test_a_news_archive_has_its_newsgroups(shared_mail, tables, clock):
     report = ingest(str(shared_mail / "comp.lang.cobol.sample.mbox.gz"), tables, clock)
     assert (report.read, report.broken) == (5000, 0)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapestry.ingest.parse import UNREADABLE, parse
+from tests.support.campaigns import campaigns
 from tests.support.work import SECOND, counted
 
 SIMPLE = b"From: Joe <Joe@X.org>\nMessage-ID: <a@x.org>\n"
@@ -36,7 +36,12 @@ HOSTILE = {
     "open tags": SIMPLE + b"Content-Type: text/html\n\n" + b"<a " * 150_000,
     "open comments": SIMPLE + b"Content-Type: text/html\n\n" + b"<!--" * 150_000,
     "open sections": SIMPLE + b"Content-Type: text/html\n\n" + b"<![CDATA[" * 50_000,
+    "some elements in elements": SIMPLE + b"Content-Type: text/html\n\n" + b"<div>" * 20_000,
     "elements in elements": SIMPLE + b"Content-Type: text/html\n\n" + b"<div>" * 100_000,
+    "some ends of nothing": SIMPLE
+    + b"Content-Type: text/html\n\n"
+    + b"<b>" * 10_000
+    + b"</p>" * 18_000,
     "ends of nothing": SIMPLE + b"Content-Type: text/html\n\n" + b"<b>" * 50_000 + b"</p>" * 90_000,
     "one long line": SIMPLE + b"\n" + b"x" * 50_000_000,
     "a big attachment": SIMPLE
@@ -47,12 +52,18 @@ HOSTILE = {
 }
 
 
+SLOW = {"elements in elements", "ends of nothing"}
+"""What takes seconds, and at a fifth of its size tells nearly as much."""
+
+
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.parametrize(
+    "what", [pytest.param(what, marks=[pytest.mark.long] * (what in SLOW)) for what in HOSTILE]
+)
 def test_mail_made_to_break_the_parser_is_kept_soon(what):
     with counted() as work:
         message = parse(HOSTILE[what]).message
-    assert work.calls < 5 * SECOND
+    assert work.calls < (SECOND if what.startswith("some ") else 5 * SECOND)
     assert (message.msgid, message.sender) == ("a@x.org", "joe@x.org")
     assert message.size == len(HOSTILE[what])
 
@@ -86,8 +97,7 @@ HEADS = st.sampled_from(
 VALUES = st.text(st.sampled_from(list('<>@",;:()=?\\ \n\taé.b-_0/*%\0')), max_size=40)
 
 
-@settings(max_examples=300, deadline=None)
-@given(st.lists(st.tuples(HEADS, VALUES), max_size=6), st.binary(max_size=60))
+@campaigns(100, 300, st.lists(st.tuples(HEADS, VALUES), max_size=6), st.binary(max_size=60))
 def test_parsing_never_raises(headers, body):
     head = "".join(f"{name}: {value}\n" for name, value in headers)
     parsed = parse(head.encode() + b"\n" + body)
