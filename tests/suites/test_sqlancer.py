@@ -69,16 +69,21 @@ with_counts = pytest.mark.parametrize("aggregates", [False, True], ids=["plain",
 Law = Callable[[st.DataObject, bool], None]
 
 
+@pytest.mark.parametrize("seed", [5, pytest.param(None, marks=pytest.mark.long)])
 @pytest.mark.parametrize("missing", [0, 1, 2], ids=["true", "false", "unknown"])
-def test_a_part_that_is_missing_is_noticed(monkeypatch: pytest.MonkeyPatch, missing: int) -> None:
+def test_a_part_that_is_missing_is_noticed(
+    monkeypatch: pytest.MonkeyPatch, missing: int, seed: int | None
+) -> None:
+    """By the examples of a seed that soon shows it, or by any."""
     all_parts = parts
 
     def two(condition: n.Condition, cut: n.Condition) -> list[n.Condition]:
         return [part for i, part in enumerate(all_parts(condition, cut)) if i != missing]
 
     monkeypatch.setitem(globals(), "parts", two)
+    search = {"phases": (Phase.generate,), "report_multiple_bugs": False}
     with pytest.raises(AssertionError):
-        check(an_answer_is_that_of_its_three_parts, 400, phases=(Phase.generate,))
+        check(an_answer_is_that_of_its_three_parts, 400, seeded=seed, **search)
 
 
 @by_name
