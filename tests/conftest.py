@@ -69,13 +69,23 @@ ON_SPARK = ("tests/spark/", "tests/suites/", "tests/laws/test_text_predicates.py
 """Where the files are that ask the Spark of all tests."""
 
 
+CRAWLED = tuple(
+    f"tests/filters/site/web/test_{name}.py"
+    for name in ("cast", "head", "headers", "markup", "references")
+)
+"""Files that look at what every address of the site answers (tests.support.crawled)."""
+
+
 class OneSpark(LoadFileScheduling):
     """A file of tests at a time for each process, but all that ask Spark for one of them.
 
-    A second Spark would start, and run the same Java code cold.
+    A second Spark would start, and run the same Java code cold.  So would every address of the
+    site be asked again, were the files that look at the answers divided.
     """
 
     def _split_scope(self, nodeid):
+        if nodeid.startswith(CRAWLED):
+            return "every address"
         return "on Spark" if nodeid.startswith(ON_SPARK) else super()._split_scope(nodeid)
 
 

@@ -12,14 +12,15 @@ import pytest
 from filters.site.management.command_line import WITHOUT_DATA, choose_data_directory, ours
 from filters.site.work.addresses import LOCK, UNPROVEN, spark_remote
 from tapestry.core.files.file_lock import file_lock
+from tests.support import forked
 from tests.support.paths import ROOT
 
 
 def manage(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
+    return forked.run(
+        ["manage.py", *arguments],
         cwd=ROOT, env={"PATH": "/usr/bin:/bin", **environ}, stdin=subprocess.DEVNULL,
-        capture_output=True, text=True, timeout=300, check=False,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
 
 

@@ -1,9 +1,10 @@
-"""Something of alice's behind every address of the site."""
+"""Something of alice's behind every address of the site, and what is answered to each person."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from django.test import Client
@@ -20,6 +21,7 @@ from filters.runs.models import SetAside
 from filters.sources.models import Source, Trial
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
+from tests.support.crawled import Crawled, crawl
 from tests.support.every_address import every_address
 
 NOBODY = "http://127.0.0.1:1/"
@@ -69,8 +71,8 @@ def addresses(mail: Tables, alice: User) -> dict[str, str]:
         "feed.token": "of-alice",
         "key": "forged",
         "token": "forged",
-        "task": str(uuid.uuid4()),
-        "step": str(uuid.uuid4()),
+        "task": str(uuid.UUID(int=7)),
+        "step": str(uuid.UUID(int=7)),
         "action": "done",
         "uid": str(draft.uid),
         "id": str(alice.pk),
@@ -95,3 +97,21 @@ def browsers(alice: User, carol: User, as_user: Callable[[User], Client]) -> dic
     for browser in (stranger := Client(), *signed_in.values()):
         browser.raise_request_exception = False
     return {"stranger": stranger, **signed_in}
+
+
+@pytest.fixture
+def crawled(
+    addresses: dict[str, str],
+    browsers: dict[str, Client],
+    bob: User,
+    as_user: Callable[[User], Client],
+) -> Crawled:
+    """Return a function: what each address answers to a person, who asks once for all tests.
+
+    The source of alice is on a server that refuses connections at once.
+    """
+    Trial.objects.update(ended_at=1)
+    Source.objects.update(host="127.0.0.1", port=1)
+    member = as_user(bob)
+    member.raise_request_exception = False
+    return partial(crawl, browsers | {"bob": member}, addresses)

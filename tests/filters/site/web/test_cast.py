@@ -8,19 +8,18 @@ the kind of page that it is, and what each of the cast gets follows from that.
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass
 
 import pytest
-from django.db import transaction
 from django.test import Client
 
 from filters.people.models import User
-from filters.sources.models import Source, Trial
+from tests.support.crawled import Crawled, answer_to
 
 SignIn = Callable[[User], Client]
 
-CAST = ("owner", "member", "stranger", "signed out")
+CAST = ("alice", "bob", "carol", "stranger")
+"""Alice owns what there is, bob is in her group, carol is in none; the last is not signed in."""
 
 DONE = 0
 """Stands for an answer to a form without fields: done, nothing to do, or a field is missing."""
@@ -214,17 +213,9 @@ ADMIN = "admin/"
 @pytest.fixture
 def cast(
     addresses: dict[str, str], alice: User, bob: User, carol: User, as_user: SignIn
-) -> dict[str, Client]:
-    """Browsers of the cast: alice owns what there is, bob is in her group, carol is in none.
-
-    Her source is on a server that refuses connections at once.
-    """
-    Trial.objects.update(ended_at=1)
-    Source.objects.update(host="127.0.0.1", port=1)
-    browsers = [as_user(alice), as_user(bob), as_user(carol), Client()]
-    for browser in browsers:
-        browser.raise_request_exception = False
-    return dict(zip(CAST, browsers, strict=True))
+) -> list[Client]:
+    """Browsers of the cast."""
+    return [as_user(alice), as_user(bob), as_user(carol), Client()]
 
 
 def test_every_address_says_what_each_of_the_cast_gets(addresses: dict[str, str]) -> None:
@@ -233,31 +224,20 @@ def test_every_address_says_what_each_of_the_cast_gets(addresses: dict[str, str]
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_each_gets_that(addresses: dict[str, str], cast: dict[str, Client], method: str) -> None:
+def test_each_gets_that(crawled: Crawled, method: str) -> None:
     wrong = {}
     for route, kind in EXPECTED.items():
-        found = tuple(answer_to(who, method, addresses[route]) for who in cast.values())
+        found = tuple(crawled(who, method)[route].status for who in CAST)
         if not all(map(fits, found, getattr(kind, method))):
             wrong[route] = found
     assert wrong == {}
 
 
-def test_the_administration_lets_none_of_them_in(
-    addresses: dict[str, str], cast: dict[str, Client]
-) -> None:
-    for route, address in addresses.items():
+def test_the_administration_lets_none_of_them_in(crawled: Crawled) -> None:
+    for route, answer in crawled("alice", "get").items():
         if route.startswith(ADMIN):
             refused = 403 if route == "admin/login/" else 302
-            assert cast["owner"].get(address).status_code == refused, route
-
-
-def answer_to(browser: Client, method: str, address: str) -> int:
-    """Return the status of the answer; what it has changed is undone, as signing out."""
-    before, cookies = transaction.savepoint(), deepcopy(browser.cookies)
-    status: int = getattr(browser, method)(address).status_code
-    transaction.savepoint_rollback(before)
-    browser.cookies = cookies
-    return status
+            assert answer.status == refused, route
 
 
 def fits(status: int, expected: int) -> bool:
@@ -274,9 +254,7 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("message", MESSAGES)
-def test_a_message_is_for_its_audience(
-    addresses: dict[str, str], cast: dict[str, Client], message: str
-) -> None:
+def test_a_message_is_for_its_audience(cast: list[Client], message: str) -> None:
     for page in ("/message/?id=", "/?open=", "/message/actions/?id=", "/filters/like/?id="):
-        found = tuple(answer_to(who, "get", f"{page}{message}") for who in cast.values())
+        found = tuple(answer_to(who, "get", f"{page}{message}").status for who in cast)
         assert found == MESSAGES[message], page

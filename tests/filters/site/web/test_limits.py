@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 from urllib.parse import urlencode
 
@@ -39,8 +40,13 @@ def _file(size: int) -> SimpleUploadedFile:
     return SimpleUploadedFile("f", b"x" * size)
 
 
-@pytest.mark.parametrize("what", TOO_MUCH)
-@pytest.mark.parametrize("address", PAGES)
+@pytest.mark.parametrize(
+    ("address", "what"),
+    [
+        pytest.param(*each, marks=[pytest.mark.long] * ("bytes" not in each and "/me/" not in each))
+        for each in product(PAGES, TOO_MUCH)
+    ],
+)
 def test_too_much_is_refused_with_a_sentence(alice: User, address: str, what: str) -> None:
     given, sentence = TOO_MUCH[what]
     for user in (None, alice):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-from django.test import Client
+import pytest
+
+from tests.support.crawled import Crawled
 
 GENERIC = {
     "span",
@@ -41,22 +43,19 @@ class Named(HTMLParser):
             self.wrong.append(self.get_starttag_text() or tag)
 
 
-def pages(addresses: dict[str, str], client: Client) -> dict[str, str]:
-    """Return the pages of the site, but those of the administration, which are Django's."""
-    shown = {}
-    for route, address in addresses.items():
-        if not route.startswith("admin/"):
-            answer = client.get(address)
-            if answer.headers.get("Content-Type", "").startswith("text/html"):
-                shown[address] = answer.content.decode()
-    return shown
+@pytest.fixture
+def pages(crawled: Crawled) -> dict[str, str]:
+    """The pages of the site for alice, but those of the administration, which are Django's."""
+    return {
+        route: answer.page
+        for route, answer in crawled("alice", "get").items()
+        if answer.page and not route.startswith("admin/")
+    }
 
 
-def test_names_stand_on_what_may_have_one(
-    addresses: dict[str, str], browsers: dict[str, Client]
-) -> None:
+def test_names_stand_on_what_may_have_one(pages: dict[str, str]) -> None:
     names = 0
-    for address, page in pages(addresses, browsers["alice"]).items():
+    for address, page in pages.items():
         markup = Named()
         markup.feed(page)
         assert markup.wrong == [], address
@@ -64,16 +63,13 @@ def test_names_stand_on_what_may_have_one(
     assert names > 50
 
 
-def test_no_page_shows_a_backtick(addresses: dict[str, str], browsers: dict[str, Client]) -> None:
-    shown = pages(addresses, browsers["alice"])
-    assert "/me/" in shown and [address for address, page in shown.items() if "`" in page] == []
+def test_no_page_shows_a_backtick(pages: dict[str, str]) -> None:
+    assert "me/" in pages and [address for address, page in pages.items() if "`" in page] == []
 
 
-def test_where_a_message_is_read_its_styles_and_script_are(
-    addresses: dict[str, str], browsers: dict[str, Client]
-) -> None:
+def test_where_a_message_is_read_its_styles_and_script_are(pages: dict[str, str]) -> None:
     panes = 0
-    for address, page in pages(addresses, browsers["alice"]).items():
+    for address, page in pages.items():
         if 'id="reading"' in page:
             panes += 1
             for name in (r"reading[.\w]*\.css", r"reading[.\w]*\.js", r"place[.\w]*\.js"):

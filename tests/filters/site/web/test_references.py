@@ -5,16 +5,15 @@ And each error and help text of a form is referred to: who hears a field hears t
 
 from __future__ import annotations
 
-from copy import deepcopy
 from html.parser import HTMLParser
 
 import pytest
-from django.db import transaction
 from django.test import Client
 from django.urls import resolve
 
 from filters.delivery.forms import FORMS
 from filters.sources.models import Trial
+from tests.support.crawled import Crawled, answer_to
 
 ASKING_THE_CLOCK = {"filter/<slug:name>/resume/", "filter/<slug:name>/delete/"}
 """Nothing else may surround what these do, and here each request is taken back."""
@@ -75,41 +74,43 @@ class Ids(HTMLParser):
         return missing | twice | {f"of no field: {key}" for key in loose}
 
 
-def _pages(addresses: dict[str, str]) -> dict[str, str]:
-    """Return the addresses of all pages of our own, and of those that differ by a kind."""
+def _kinds() -> dict[str, str]:
+    """Return the addresses of pages that differ by a kind."""
     kinds = {f"new {kind}": f"/delivery/new/{kind}/" for kind in FORMS}
-    kinds |= {
+    return kinds | {
         f"source {kind}": f"/sources/new/?kind={kind}" for kind in ("imap", "nntp", "archive")
     }
-    return kinds | {
+
+
+def _pages(addresses: dict[str, str]) -> dict[str, str]:
+    """Return the addresses of all pages of our own, and of those that differ by a kind."""
+    return _kinds() | {
         route: address for route, address in addresses.items() if not route.startswith("admin/")
     }
 
 
 @pytest.mark.parametrize("sent", [None, *WRONG])
 def test_what_a_page_refers_to_is_on_it(
-    addresses: dict[str, str], browsers: dict[str, Client], sent: str | None
+    addresses: dict[str, str], browsers: dict[str, Client], crawled: Crawled, sent: str | None
 ) -> None:
     Trial.objects.all().delete()
-    faults, forms = {}, 0
+    kinds, faults, forms = _kinds(), {}, 0
+    method = "get" if sent is None else "post"
+    given = () if sent is None else (WRONG[sent],)
     for route, address in _pages(addresses).items():
         if sent is not None and route in ASKING_THE_CLOCK:
             continue
         is_open = getattr(resolve(address.partition("?")[0]).func, "login_required", True) is False
         people = ["staff" if route.startswith("operator/") else "alice"]
         for who in people + ["stranger"] * is_open:
-            cookies = deepcopy(browsers[who].cookies)  # it may sign out
-            with transaction.atomic():
-                if sent is None:
-                    answer = browsers[who].get(address)
-                else:
-                    answer = browsers[who].post(address, WRONG[sent])
-                transaction.set_rollback(True)
-            browsers[who].cookies = cookies
-            page = getattr(answer, "content", b"").decode(errors="replace")
+            if sent == "nonsense" or route in kinds or who == "staff":
+                answer = answer_to(browsers[who], method, address, *given)
+            else:
+                answer = crawled(who, method)[route]
+            page = answer.page
             if "<html" in page:
                 forms += "<label" in page
                 if found := Ids(page).faults():
-                    faults[f"{route} to {who}: {answer.status_code}"] = found
+                    faults[f"{route} to {who}: {answer.status}"] = found
     assert not faults
     assert forms > 20
