@@ -209,7 +209,7 @@ def test_what_raises_for_one_filter_costs_no_other(
     world: Tables, lane: str, set_asides: Planted
 ) -> None:
     errors = set_asides.expect()
-    count, bad = faults(lane, world, 80, 7)
+    count, bad = faults(lane, world, 240, 7)
     assert count and not bad, "\n".join(bad)
     assert all(isinstance(error, PlantedError) for _, _, error in errors)
 

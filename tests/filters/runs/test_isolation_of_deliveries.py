@@ -181,7 +181,7 @@ def _destinations(owner: User, url: Callable[[str], str], browser: Browser) -> N
 @pytest.mark.parametrize(
     ("share", "part"),
     [
-        pytest.param(24, 3, id="some"),
+        pytest.param(72, 3, id="some"),
         pytest.param(
             int(os.environ.get("SHARE", "1")),
             0,

@@ -263,12 +263,12 @@ def appraisals(people: tuple[User, User]) -> PlantedLane:
 
 
 LANES = {
-    "appraisals": 6,
-    "pulls": 24,
-    "letters": 24,
+    "appraisals": 18,
+    "pulls": 72,
+    "letters": 48,
     "annotations": 6,
-    "upkeep": 12,
-    "accounts": 16,
+    "upkeep": 36,
+    "accounts": 48,
 }
 """Of so many functions of a lane one is tried each time; all are in the long tests."""
 

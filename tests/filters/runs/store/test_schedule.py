@@ -340,7 +340,11 @@ def may_be_shown(owner: User, now: int) -> bool:
     return not (begin <= minute < end if begin < end else minute >= begin or minute < end)
 
 
-@pytest.mark.parametrize("seed", range(8))
+SEEDS = [0, 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(2, 8))]
+"""The first two begin before the clocks are set back, and before they are set forward."""
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_whatever_happens_each_match_is_shown_once_and_when_it_may_be(
     bob: User, clock: SetClock, seed: int
 ) -> None:
