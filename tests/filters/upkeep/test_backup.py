@@ -57,7 +57,7 @@ def test_a_backup_is_for_its_owner_alone_and_holds_the_keys(site: Path, backup: 
     assert all(path.stat().st_mode & 0o077 == 0 for path in backup.rglob("*"))
     (site / "source.key").write_text("a key")
     again = backup.with_name("again")
-    printed = ended(start(site, "backup", again))
+    printed = ended(run(site, "backup", again))
     assert "21 messages" in printed and "whoever has it can read" in printed
     assert (again / "source.key").read_text() == "a key"
     (site / "source.key").unlink()
@@ -65,7 +65,7 @@ def test_a_backup_is_for_its_owner_alone_and_holds_the_keys(site: Path, backup: 
 
 def test_what_was_backed_up_is_restored_and_nothing_else(backup: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
-    printed = ended(start(copy, "restore", backup))
+    printed = ended(run(copy, "restore", backup))
     assert f"manage.py up --data {copy}" in printed
     assert sorted(told(copy)["matches"]) == expected(3 * BATCH)
     assert (backup / LATER).exists() and not (copy / LATER).exists()
@@ -98,17 +98,18 @@ def test_a_damaged_site_is_not_backed_up_in_silence(site: Path, tmp_path: Path) 
     assert not (tmp_path / "backup").exists()
 
 
+@pytest.mark.parametrize("kills", [1, pytest.param(3, marks=pytest.mark.long)])
 def test_a_killed_backup_leaves_none_and_a_killed_restore_is_repeated(
-    site: Path, backup: Path, tmp_path: Path
+    site: Path, backup: Path, tmp_path: Path, kills: int
 ) -> None:
     chance = random.Random(3)
-    for _ in range(3):
+    for _ in range(kills):
         killed = start(site, "backup", tmp_path / "new")
         time.sleep(chance.uniform(0.5, 1.5))
         killed.send_signal(signal.SIGKILL)
         killed.wait()
         if not (tmp_path / "new").exists():
-            ended(start(site, "backup", tmp_path / "new"))
+            ended(run(site, "backup", tmp_path / "new"))
         assert not (tmp_path / f"new{DRAFT}").exists()
         shutil.rmtree(tmp_path / "new")
     copy = tmp_path / "copy"
@@ -120,7 +121,7 @@ def test_a_killed_backup_leaves_none_and_a_killed_restore_is_repeated(
         assert "was cut short" in refused(copy, "tick")
         shutil.rmtree(copy)
     if not (copy / "db.sqlite3").exists():
-        ended(start(copy, "restore", backup))
+        ended(run(copy, "restore", backup))
     assert sorted(told(copy)["matches"]) == expected(3 * BATCH)
 
 
