@@ -14,6 +14,7 @@ from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.runs.store import live_changes
 from filters.runs.store.filter_store import DjangoFilterStore, latest_instant
+from filters.site.work.batching import BATCH_SIZE
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
 from tapestry.tables.delta.log import Tables
@@ -189,20 +190,26 @@ class TestStoring:
         [row] = listing.rows_of(carol, list(listing.cards(carol)))
         assert row.explanation.startswith("Zoe replied on ")
 
-    def test_many_changes_go_in_together(self, tables: Tables, carol: User) -> None:
+    @pytest.mark.parametrize(
+        ("scale", "size"), [(1, 50), pytest.param(10, BATCH_SIZE, marks=pytest.mark.long)]
+    )
+    def test_many_changes_go_in_together(
+        self, tables: Tables, carol: User, monkeypatch: pytest.MonkeyPatch, scale: int, size: int
+    ) -> None:
+        monkeypatch.setattr(live_changes, "BATCH_SIZE", size)
         made = install(carol, "with no reply")
         store = DjangoFilterStore()
-        names = [f"m{i}" for i in range(1300)]
+        names = [f"m{i}" for i in range(130 * scale)]
         inserts = [self.change(made, name, "insert", 5) for name in names]
         assert store.commit(store.due(10), 10, [], inserts)
-        assert Match.objects.filter(retracted_at=None).count() == 1300
-        again = [self.change(made, name, "update", 12) for name in names[:400]]
-        leaving = [self.change(made, name, "delete", 13) for name in names[300:]]
+        assert Match.objects.filter(retracted_at=None).count() == 130 * scale
+        again = [self.change(made, name, "update", 12) for name in names[: 40 * scale]]
+        leaving = [self.change(made, name, "delete", 13) for name in names[30 * scale :]]
         assert store.commit(store.due(20), 20, [], again + leaving)
-        assert Match.objects.filter(retracted_at=None).count() == 300
+        assert Match.objects.filter(retracted_at=None).count() == 30 * scale
         back = [self.change(made, name, "insert", 25) for name in names]
         assert store.commit(store.due(30), 30, [], back)
-        assert Match.objects.filter(retracted_at=None).count() == 1300
+        assert Match.objects.filter(retracted_at=None).count() == 130 * scale
 
     def test_the_fate_of_a_message_is_its_last_change(self) -> None:
         def fate(*ops: Op) -> tuple[str, int | None]:

@@ -113,12 +113,17 @@ def owner(alice: User, monkeypatch: pytest.MonkeyPatch) -> User:
     return alice
 
 
-@settings(
-    max_examples=60,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-@given(fields=st.fixed_dictionaries(FIELDS), end=ENDS | DAYS, zone=ZONES)
-def test_every_field_of_a_filter_returns(
+@pytest.mark.parametrize("examples", [15, pytest.param(60, marks=pytest.mark.long)])
+def test_every_field_of_a_filter_returns(owner: User, examples: int) -> None:
+    @settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
+    @given(fields=st.fixed_dictionaries(FIELDS), end=ENDS | DAYS, zone=ZONES)
+    def every_field_returns(fields: dict[str, Any], end: date | int | None, zone: ZoneInfo) -> None:
+        check_fields(owner, fields, end, zone)
+
+    every_field_returns()
+
+
+def check_fields(
     owner: User, fields: dict[str, Any], end: date | int | None, zone: ZoneInfo
 ) -> None:
     """The rows are written, read and created again; they are gone after each example."""
