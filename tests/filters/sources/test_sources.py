@@ -250,21 +250,19 @@ def test_the_audience_of_others_cannot_be_chosen(
     assert response.status_code == 400 and not Source.objects.exists()
 
 
-@pytest.mark.parametrize("act", ["", "edit/", "places/", "delete/"])
-def test_nobody_sees_the_sources_of_others(
-    source: Source, bob: User, as_user: SignIn, act: str
-) -> None:
-    assert as_user(bob).get(f"/source/{source.pk}/{act}").status_code == 404
-    assert USER not in as_user(bob).get("/sources/").content.decode()
+def test_nobody_sees_the_sources_of_others(source: Source, bob: User, as_user: SignIn) -> None:
+    client = as_user(bob)
+    for act in ("", "edit/", "places/", "delete/"):
+        assert client.get(f"/source/{source.pk}/{act}").status_code == 404, act
+    assert USER not in client.get("/sources/").content.decode()
 
 
-@pytest.mark.parametrize("act", ["test", "look", "pause", "resume", "delete"])
-def test_nobody_touches_the_sources_of_others(
-    source: Source, bob: User, as_user: SignIn, act: str
-) -> None:
-    assert as_user(bob).post(f"/source/{source.pk}/{act}/").status_code == 404
-    source.refresh_from_db()
-    assert source.active
+def test_nobody_touches_the_sources_of_others(source: Source, bob: User, as_user: SignIn) -> None:
+    client = as_user(bob)
+    for act in ("test", "look", "pause", "resume", "delete"):
+        assert client.post(f"/source/{source.pk}/{act}/").status_code == 404, act
+        source.refresh_from_db()
+        assert source.active, act
 
 
 def test_testing_the_connection_says_how_it_went(
@@ -359,7 +357,12 @@ def test_mail_that_is_heard_of_during_a_pull_is_not_forgotten(
 
 
 @pytest.mark.parametrize(
-    ("mine", "others", "is_pulled"), [(1, 0, True), (2, 0, False), (1, 1, True), (0, 3, False)]
+    ("mine", "others", "is_pulled"),
+    [
+        (2, 0, False),
+        (1, 1, True),
+        *(pytest.param(*each, marks=pytest.mark.long) for each in ((1, 0, True), (0, 3, False))),
+    ],
 )
 def test_some_pulls_run_at_a_time_and_fewer_of_one_person(
     source: Source, tables: Tables, bob: User, mine: int, others: int, is_pulled: bool
