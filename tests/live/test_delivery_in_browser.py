@@ -48,11 +48,6 @@ def jones(transactional_db, settings, tmp_path, monkeypatch):
     return made
 
 
-@pytest.fixture(params=SIZES)
-def size(request):
-    return request.param
-
-
 @pytest.fixture
 def page(browser, jones, live_server, size):
     opened = browser.new_context(viewport=SIZES[size]).new_page()
@@ -66,6 +61,7 @@ def fits(page: Page) -> bool:
     return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
 
 
+@pytest.mark.parametrize("size", ["desktop", pytest.param("phone", marks=pytest.mark.long)])
 def test_a_digest_from_the_first_page_to_its_first_mail(
     page, live_server, size, pictures, monkeypatch
 ):
@@ -141,6 +137,7 @@ def test_a_digest_from_the_first_page_to_its_first_mail(
 
 @pytest.mark.browser_says("status of 400")
 @pytest.mark.usefixtures("smtp")
+@pytest.mark.parametrize("size", [pytest.param("desktop", marks=pytest.mark.long), "phone"])
 def test_every_other_way_has_pages_that_fit_and_do_what_they_say(page, live_server, size, pictures):
     complaints = page_errors(page)
     for path in ("new/forward/", "new/mailbox/", "new/webhook/", "push/", "../feeds/", "../me/"):

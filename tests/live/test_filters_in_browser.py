@@ -40,17 +40,20 @@ def terry(transactional_db, settings, tmp_path, monkeypatch, redis_url):
     monkeypatch.setenv("REDIS_URL", redis_url)
     user = User.objects.create_user("terry", "terry@example.org", "secret")
     tables, clock, begin = Tables(tmp_path / "tables"), DjangoClock(), wall_clock() - 12 * WEEK
-    for number in range(40):
-        at = begin + 2 * number * DAY
-        letter = Message(
+    mail = [
+        Message(
             f"{number}@example.org",
-            received=at,
+            received=begin + 2 * number * DAY,
             sender="mary@example.org",
             sender_name="Mary Jones",
             subject=f"{'Plans' if number % 3 else 'Lunch'} for week {number}",
             body="Dear all,\nsee below.\n",
         )
-        append_messages(tables, clock, [letter], now=lambda at=at: at)
+        for number in range(40)
+    ]
+    for first in range(0, 40, 4):
+        letters = mail[first : first + 4]
+        append_messages(tables, clock, letters, now=lambda at=letters[-1].received: at)
     votes = [Annotation("v", "38@example.org", "ann", "vote", None, 1.0)]
     append_annotations(tables, clock, votes, now=lambda: begin + 79 * DAY)
     rows = {

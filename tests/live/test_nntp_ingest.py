@@ -36,6 +36,7 @@ def running():
 
 @pytest.fixture
 def server(running):
+    """The server without any article: not for what is the same with those of other tests."""
     running.begin_anew()
     return running
 
@@ -171,11 +172,12 @@ def test_a_server_that_numbers_anew_is_read_from_its_start(server, tables, clock
     assert len(ids(tables)) == 8 + then
 
 
-def test_without_a_memory_fewer_numbers_tell_of_numbering_anew(server, tables, clock):
+@pytest.mark.parametrize("turns", [1, pytest.param(3, marks=pytest.mark.long)])
+def test_without_a_memory_fewer_numbers_tell_of_numbering_anew(server, tables, clock, turns):
     server.post(*map(article, range(5)))
     url = server.url("comp.misc")
     ingest(url, tables, clock)
-    for turn in range(3):
+    for turn in range(turns):
         server.begin_anew()
         server.post(article(f"anew-{turn}"))
         assert ingest(url, tables, clock).added == 1
@@ -211,15 +213,15 @@ def test_an_empty_group_is_no_error(server, tables, clock):
     assert counts(ingest(server.url("test.one"), tables, clock)) == (0, 0, 0)
 
 
-def test_an_unknown_group_is_one_sentence(server, tables, clock):
+def test_an_unknown_group_is_one_sentence(running, tables, clock):
     with pytest.raises(TapestryError, match=r"has no newsgroup comp\.none"):
-        ingest(server.url("comp.none"), tables, clock)
+        ingest(running.url("comp.none"), tables, clock)
 
 
 @pytest.mark.parametrize("groups", ["", "a b", "comp.misc%0D%0AQUIT"])
-def test_what_is_no_group_is_one_sentence(server, tables, clock, groups):
+def test_what_is_no_group_is_one_sentence(running, tables, clock, groups):
     with pytest.raises(TapestryError, match=r"Which newsgroups|neither a newsgroup"):
-        ingest(server.url(groups), tables, clock)
+        ingest(running.url(groups), tables, clock)
 
 
 @pytest.mark.parametrize("security", ["tls", "starttls"])
@@ -236,33 +238,37 @@ def test_one_logs_in_over_tls(server, tables, clock, authority, security):
         assert [report.tally.added for report in reports] == [1]
 
 
-def test_a_reader_who_has_not_logged_in_does_not_see_the_groups_of_members(server, tables, clock):
+def test_a_reader_who_has_not_logged_in_does_not_see_the_groups_of_members(running, tables, clock):
     with pytest.raises(TapestryError) as caught:
-        ingest(server.url("secret.plans"), tables, clock)
+        ingest(running.url("secret.plans"), tables, clock)
     assert "has no newsgroup" in caught.value.message or "does not let" in caught.value.message
 
 
-def test_a_wrong_password_is_one_sentence(server):
-    account = Account("nntp", "127.0.0.1", server.port, "none", USER, "guess", allowed=ANYWHERE)
+def test_a_wrong_password_is_one_sentence(running):
+    account = Account("nntp", "127.0.0.1", running.port, "none", USER, "guess", allowed=ANYWHERE)
     refused = pytest.raises(TapestryError, match="refused the user name or password")
     with refused as caught, open_nntp(account):
         pass
     assert "guess" not in caught.value.render()
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(server):
-    account = Account("nntp", "127.0.0.1", server.tls_port, "tls", USER, PASSWORD, allowed=ANYWHERE)
+def test_a_certificate_that_nobody_vouches_for_is_refused(running):
+    account = Account(
+        "nntp", "127.0.0.1", running.tls_port, "tls", USER, PASSWORD, allowed=ANYWHERE
+    )
     with pytest.raises(TapestryError, match="is not to be trusted"), open_nntp(account):
         pass
 
 
-def test_a_certificate_for_another_name_is_refused(server, authority):
-    account = Account("nntp", "localhost", server.tls_port, "tls", USER, PASSWORD, allowed=ANYWHERE)
+def test_a_certificate_for_another_name_is_refused(running, authority):
+    account = Account(
+        "nntp", "localhost", running.tls_port, "tls", USER, PASSWORD, allowed=ANYWHERE
+    )
     with pytest.raises(TapestryError, match="is not to be trusted"), open_nntp(account):
         pass
 
 
-def test_a_port_where_no_news_is_served_is_one_sentence(server, tables, clock):
+def test_a_port_where_no_news_is_served_is_one_sentence(tables, clock):
     with pytest.raises(TapestryError, match="cannot be reached: Connection refused"):
         ingest("nntp://127.0.0.1:1/comp.misc", tables, clock)
 
@@ -294,7 +300,7 @@ def test_an_article_over_which_the_line_always_breaks_is_asked_for_again_later(
         line.close()
 
 
-def test_the_library_warns_nobody(server, tables, clock):
+def test_the_library_warns_nobody(running, tables, clock):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ingest(server.url("comp.misc"), tables, clock)
+        ingest(running.url("comp.misc"), tables, clock)

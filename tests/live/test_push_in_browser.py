@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import product
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -250,8 +251,18 @@ def test_a_page_on_which_one_writes_is_left_alone(context, page, live_server):
     assert page.url == f"{live_server.url}/filters/new/"
 
 
-@pytest.mark.parametrize("address", ["/starred/", "/search/", "/filters/", "/delivery/"])
-@pytest.mark.parametrize("reloaded", [False, True])
+WINDOWS = ["/starred/", "/search/", "/filters/", "/delivery/"]
+SOME = {("/starred/", False), ("/delivery/", True)}
+"""The windows of the short run."""
+
+
+@pytest.mark.parametrize(
+    ("address", "reloaded"),
+    [
+        pytest.param(*window, marks=[pytest.mark.long] * (window not in SOME))
+        for window in product(WINDOWS, [False, True])
+    ],
+)
 def test_a_window_of_the_site_shows_it_and_no_second_one(
     context, page, live_server, address, reloaded
 ):

@@ -65,7 +65,7 @@ def open_page(browser, live_server, size: str, scheme: str = "light") -> Page:
 
 
 @pytest.mark.browser_says("status of 422")
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [pytest.param("desk", marks=pytest.mark.long), "phone"])
 def test_a_blank_tag_is_refused_and_a_long_one_fits(browser, jones, live_server, size, pictures):
     page = open_page(browser, live_server, size)
     field = page.get_by_label("Tag", exact=True)
@@ -122,7 +122,7 @@ def test_what_one_said_is_taken_back(browser, jones, live_server, size, scheme, 
     expect(page.locator("#toast")).to_have_text("Undone.")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.long), "dark"])
 def test_all_text_can_be_read(browser, jones, live_server, scheme, pictures):
     page = open_page(browser, live_server, "desk", scheme)
     Match.objects.filter(msgid="m2").update(read_at=1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tapestry.core.errors import TapestryError
+from tapestry.ingest import fetch
+from tapestry.ingest import unavailable as unavailable_messages
 from tapestry.ingest.fetch import FetchResult, UnavailableMessages
 from tapestry.ingest.large_message import RawMessage
 from tapestry.ingest.nntp import session
@@ -155,16 +157,19 @@ def test_a_message_over_which_the_line_was_cut_often_is_late_and_comes_once(targ
             assert ids(target) == ["1", "2", "3", "4", "5"]
 
 
-def test_nothing_that_was_put_aside_is_ever_dropped():
+@pytest.mark.parametrize("most", [100, pytest.param(MOST, marks=pytest.mark.long)])
+def test_nothing_that_was_put_aside_is_ever_dropped(monkeypatch, most):
+    for module in (fetch, unavailable_messages):
+        monkeypatch.setattr(module, "MOST", most)
     memory = KeptMemory()
     unavailable = UnavailableMessages(memory, "INBOX", 1, "inbox")
-    for number in range(MOST):
+    for number in range(most):
         unavailable.note(FetchResult(2 * number, None, unavailable=True))
         unavailable.note(FetchResult(2 * number + 1, RawMessage(b"x")))
-    with pytest.raises(ConnectionLostError, match="1000 messages"):
+    with pytest.raises(ConnectionLostError, match=f"{most} messages"):
         unavailable.note(FetchResult(9999, None, unavailable=True))
     again = UnavailableMessages(memory, "INBOX", 1, "inbox")
-    assert len(again.state.missing) == MOST
+    assert len(again.state.missing) == most
     assert again.state.is_full
     again.state = again.state.without(0)
     again.note(FetchResult(9999, None, unavailable=True))
