@@ -24,6 +24,16 @@ def manage(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
+@pytest.fixture(scope="module")
+def taken_in(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """What was printed as a letter was taken in, and the data directory that was chosen."""
+    root = tmp_path_factory.mktemp("chosen")
+    letter, data = root / "a.eml", root / "there"
+    letter.write_bytes(b"From: joe@x.org\nMessage-ID: <1@x>\nSubject: hello\n\nHello.\n")
+    done = manage("ingest", str(letter), "--data", str(data), TAPESTRY_DATA=str(root / "no"))
+    return done.stdout, data
+
+
 def test_help_names_our_commands_first() -> None:
     shown = manage("--help").stdout
     assert shown.index("    up ") < shown.index("[auth]") and "[site]" not in shown
@@ -67,13 +77,10 @@ def test_it_is_chosen_before_the_settings_are_read(spelling: list[str]) -> None:
         assert choose_data_directory(given, {}) == given
 
 
-def test_commands_work_there(tmp_path: Path) -> None:
-    letter = tmp_path / "a.eml"
-    letter.write_bytes(b"From: joe@x.org\nMessage-ID: <1@x>\nSubject: hello\n\nHello.\n")
-    data = tmp_path / "there"
-    done = manage("ingest", str(letter), "--data", str(data), TAPESTRY_DATA=str(tmp_path / "no"))
-    assert "1 added" in done.stdout and (data / "db.sqlite3").exists()
-    assert not (tmp_path / "no").exists()
+def test_commands_work_there(taken_in: tuple[str, Path]) -> None:
+    printed, data = taken_in
+    assert "1 added" in printed and (data / "db.sqlite3").exists()
+    assert not data.with_name("no").exists()
     done = manage("forget", "--audience", "public", "--yes", f"--data={data}")
     assert done.stdout.startswith("1 messages")
 
@@ -117,22 +124,23 @@ class TestAsking:
         large = {"django.contrib.auth", "pyarrow", "deltalake", "sqlglot", "pyspark", "redis"}
         assert not large.intersection(done.stdout.split())
 
-    def test_it_says_so_first(self, tmp_path: Path) -> None:
-        done = manage("ask", "replies bye", "--data", str(tmp_path))
+    def test_it_says_so_first(self, taken_in: tuple[str, Path]) -> None:
+        done = manage("ask", "replies bye", "--data", str(taken_in[1]))
         assert done.stderr.startswith("Starting Spark…\nerror: ")
         assert manage("ask", "--help").stderr == ""
 
     def test_the_spark_of_an_up_that_runs_there_is_asked(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, taken_in: tuple[str, Path], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.delenv("SPARK_REMOTE")
-        address = tmp_path / "run" / f"{UNPROVEN}.remote"
-        address.parent.mkdir()
+        data = taken_in[1]
+        address = data / "run" / f"{UNPROVEN}.remote"
+        address.parent.mkdir(exist_ok=True)
         address.write_text("sc://127.0.0.1:1\n")
-        assert spark_remote(tmp_path / "run", UNPROVEN) is None, "it was killed"
-        with file_lock(tmp_path / "run" / LOCK) as held:
-            assert held and spark_remote(tmp_path / "run", UNPROVEN) == "sc://127.0.0.1:1"
-            done = manage("ask", "replies bye", "--data", str(tmp_path))
+        assert spark_remote(address.parent, UNPROVEN) is None, "it was killed"
+        with file_lock(address.parent / LOCK) as held:
+            assert held and spark_remote(address.parent, UNPROVEN) == "sc://127.0.0.1:1"
+            done = manage("ask", "replies bye", "--data", str(data))
             assert done.stderr.startswith("Asking the Spark that runs…\n")
 
 
