@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import takewhile
 from typing import Literal
+from unicodedata import ucd_3_2_0
 
 from sqlglot import exp
 
@@ -128,10 +129,17 @@ def extract_tokens(kind: str, value: str) -> Iterator[str]:
 def has_token(words: str) -> str | None:
     """Return the token that each text with these words has: the longest, the last of several.
 
-    >>> has_token("the lunch break"), has_token("é")
-    ('break', 'é')
+    A sign between words is no part of them; a letter is one that was so in the oldest Unicode.
+
+    >>> has_token("the lunch break"), has_token("“мир”…"), has_token("…")
+    ('break', 'р', None)
     """
-    return max(reversed(tokenize(words)), key=len, default=None)
+    letters = [
+        token
+        for token in tokenize(words)
+        if token.isascii() or ucd_3_2_0.category(token)[0] in "LN"
+    ]
+    return max(reversed(letters), key=len, default=None)
 
 
 def like_token(pattern: str) -> tuple[Kind, str] | None:

@@ -4,7 +4,7 @@ import re
 
 import pyarrow as pa
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from tapestry.plan import sql
@@ -52,6 +52,7 @@ def agree(value, test, constant, engine):
 
 
 @given(VALUES, PATTERNS, WORDS)
+@example("мир", "%", "“мир”…")
 def test_the_plans_on_sqlite(value, pattern, words):
     agree(value, "like", pattern, bool(sqlite_engine.matches(value, like_regex(pattern))))
     agree(value, "has", words, bool(sqlite_engine.has(value, words)))
