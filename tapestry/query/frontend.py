@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.query.check.checker import check
 from tapestry.query.context import Context
 from tapestry.query.limits import MAX_NESTING, check_text, too_deep
+from tapestry.query.operators import reading as operators
 from tapestry.query.phrases import parser as phrases
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree import nodes as n
@@ -35,20 +36,37 @@ def read(text: str, context: Context) -> n.CheckedQuery:
 def parse(text: str, context: Context, depth: int = 0) -> Parsed:
     """Read a text in the notation it is in; ``depth`` is its nesting already.
 
-    If it is in neither, the error is that of the notation that got further.
+    What parses as TQL or SQL is that; a text with operators of mail programs is a search as they
+    write it; another one is a phrase.  If it is in none, the error is that of the notation that
+    got further.
     """
     check_text(text)
-    if tql.cannot_be(text):
-        with suppress(MisreadError):
-            return phrases.parse(text, context, depth)
-    try:
-        return tql.parse(text, depth)
-    except MisreadError as error:
-        misread = error
-    try:
-        return phrases.parse(text, context, depth)
-    except MisreadError as error:
-        raise (misread if (misread.offset or 0) > (error.offset or 0) else error) from None
+    has_operators = operators.are_in(text)
+    readers: list[_Reader] = [_as_tql, _with_operators if has_operators else phrases.parse]
+    has_words = not has_operators and operators.may_be_in(text)
+    if tql.cannot_be(text) or operators.compare(text) or (has_words and '"' in text):
+        readers.reverse()
+    if has_words:
+        readers.insert(1 if readers[0] is phrases.parse else 2, _with_operators)
+    misread: dict[_Reader, MisreadError] = {}
+    for reader in readers:
+        try:
+            return reader(text, context, depth)
+        except MisreadError as error:
+            misread[reader] = error
+    likely = [error for reader, error in misread.items() if reader is not _as_tql]
+    raise max([*likely, *misread.values()], key=lambda error: error.offset or 0)
+
+
+_Reader = Callable[[str, Context, int], Parsed]
+
+
+def _as_tql(text: str, _: Context, depth: int) -> Parsed:
+    return tql.parse(text, depth)
+
+
+def _with_operators(text: str, context: Context, depth: int) -> Parsed:
+    return phrases.parse(text, context, depth, operators.parse_operators)
 
 
 def write_out(query: n.CheckedQuery) -> str:

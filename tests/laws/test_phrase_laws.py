@@ -71,7 +71,10 @@ def test_and_in_a_list_means_all_of_it_and_binds_closer(phrase, first, second, t
 @campaigns(25, 60, people, people, tables())
 def test_in_phrases_about_one_sender_a_list_is_of_alternatives(first, second, data):
     either = found(f"from {first}", data) | found(f"from {second}", data)
-    assert found(f"from {first} and {second}", data) == either
+    assert found(f"from {first} or {second}", data) == either
+    assert found(f"from {first}, {second} and {first}", data) == either
+    if "@" not in second and second != "me":  # the second is a word
+        assert found(f"from {first} and {second}", data) <= found(f"from {first}", data)
     neither = found(f"with no reply by {first}", data) & found(f"with no reply by {second}", data)
     assert found(f"with no reply by {first} or {second}", data) == neither
 

@@ -15,7 +15,6 @@ from tapestry.core.errors import Span
 from tapestry.query.phrases import nodes
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.dates import read_date
-from tapestry.query.phrases.operators import person_of, translate
 from tapestry.query.phrases.spellings import EARLIER, NUMBERS
 
 PREFIX, OPPOSITE, SHORTHAND = "phrase_", "opposite_", "shorthand_"
@@ -78,6 +77,13 @@ def negated(part: nodes.PhraseNode) -> nodes.Negated:
     return nodes.Negated(part, 1 + nodes.depth_of(part))
 
 
+def person_of(text: str, span: Span) -> nodes.Person:
+    """Return the person that a text names: an address, a domain or a name."""
+    if "@" in text and not any(character.isspace() for character in text):
+        return nodes.Person("domain" if text.startswith("@") else "address", text.lower(), span)
+    return nodes.Person("name", text, span)
+
+
 def _place(piece: Any) -> Span:
     return span_of(piece, piece) if isinstance(piece, lark.Token) else piece.span
 
@@ -103,6 +109,8 @@ def phrase_of(kind: str, pieces: list[Any]) -> nodes.PhraseNode:
     amount = amounts[0] if amounts else nodes.NO_AMOUNT
     if amounts and units[-1] in ("KB", "MB"):
         amount = nodes.Amount(amount.value, amount.span, units[-1])
+    if kind == "in_newsgroup" and "." in words[-1].text:
+        kind = "in"  # a name with a dot is that of a newsgroup anyway
     return nodes.Phrase(
         kind,
         _span_of_all(pieces),
@@ -120,8 +128,12 @@ def phrase_of(kind: str, pieces: list[Any]) -> nodes.PhraseNode:
 def _listed(always: str, parts: list[nodes.PhraseNode], words: tuple[str, ...]) -> nodes.PhraseNode:
     """Join the phrases of a list: ``and`` closer than ``or``, a comma as the word that follows.
 
-    Commas alone are ``or``.
+    Commas alone are ``or``.  Of “from mary and router”, where one value alone can be meant, the
+    second is a word: a message has one sender.
     """
+    if always == "or" and words == ("and",) and _is_name(parts[1]):
+        first, second = parts
+        return joined("and", [first, _mentioned(second)])
     if always:
         return joined(always, parts)
     groups: list[tuple[list[nodes.PhraseNode], bool]] = [([parts[0]], False)]
@@ -132,6 +144,16 @@ def _listed(always: str, parts: list[nodes.PhraseNode], words: tuple[str, ...]) 
             members, all_of = groups[-1]
             groups[-1] = ([*members, part], all_of or word == "and")
     return joined("or", [joined("and" if all_of else "or", group) for group, all_of in groups])
+
+
+def _is_name(part: nodes.PhraseNode) -> bool:
+    return isinstance(part, nodes.Phrase) and part.person.kind == "name"
+
+
+def _mentioned(part: nodes.PhraseNode) -> nodes.Phrase:
+    assert isinstance(part, nodes.Phrase)
+    words = nodes.Words(part.person.text, part.person.span)
+    return nodes.Phrase("mentioning", words.span, words=words)
 
 
 def _written(values: list[Any]) -> Any:
@@ -178,21 +200,6 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
     def noisy(self, children: list[Any]) -> nodes.PhraseNode:
         node: nodes.PhraseNode = children[1]
         return node
-
-    def operators(self, children: list[Any]) -> nodes.PhraseNode:
-        node: nodes.PhraseNode = children[0]
-        return node
-
-    def operator(self, children: list[lark.Token]) -> nodes.PhraseNode:
-        """Translate an operator; words after its value are searched for, as in Gmail."""
-        first, values = children[0], children[1:]
-        span = span_of(first, values[-1])
-        if values[0].type == "LPAR":
-            return _alternatives(str(first), values[1:-1], span)
-        value, *others = values
-        parts = [translate(str(first), text_of(value), span_of(first, value))]
-        parts += [phrase_of("mentioning", [_words(word)]) for word in others]
-        return joined("and", parts)
 
     def earlier(self, children: list[lark.Token]) -> nodes.PhraseNode:
         """Refuse what moves with the calendar."""
@@ -294,14 +301,3 @@ def _opposite(kind: str, pieces: list[Any]) -> nodes.PhraseNode:
 def _shorthand(kind: str, place: int, pieces: list[Any]) -> nodes.PhraseNode:
     _, amount = KINDS[kind].shorthands[place]
     return nodes.Phrase(kind, _span_of_all(pieces), amount=amount)
-
-
-def _alternatives(operator: str, values: list[lark.Token], span: Span) -> nodes.PhraseNode:
-    """Return what an operator says of a list in parentheses: all of it, or alternatives of it."""
-    groups: list[list[nodes.PhraseNode]] = [[]]
-    for value in values:
-        if value.type == "OR":
-            groups.append([])
-        else:
-            groups[-1].append(translate(operator, text_of(value), span))
-    return joined("or", [joined("and", group) for group in groups if group])

@@ -45,12 +45,10 @@ disjunction: conjunction (OR conjunction)*
 conjunction: _items (NOISE | LINK)?
 _items: item | _items (AND | BUT | COMMA)? item
 ?item: NOT item -> negated
-    | MINUS operator -> negated
     | LPAR disjunction RPAR -> group
     | NEITHER item NOR item -> neither
     | (NOISE | LINK) item -> noisy
     | phrase
-operator: OPERATOR (WORD | STRING)+ | OPERATOR LPAR (WORD | STRING | OR)+ RPAR
 """
 
 _TERMINALS = r"""
@@ -65,7 +63,7 @@ STRING.1: /"[^"]*(""[^"]*)*"|“[^”]*”|'[^']*'(?![^\s,()"“”])/
 %ignore /\s+/
 """
 _PRIORITIES = {
-    **dict.fromkeys(("LISTED", "OPERATOR", "MINUS", "OR_MORE", "IN_SUBJECT"), 5),
+    **dict.fromkeys(("LISTED", "OR_MORE", "IN_SUBJECT"), 5),
     **dict.fromkeys(("DAY", "PERIOD", "ANYONE", "THE_LIST"), 4),
     **dict.fromkeys(("LINK", "DIGITS", "NOUN"), 3),
     **dict.fromkeys(("NUMBER", "UNIT"), 2),
@@ -87,7 +85,6 @@ _ALTERNATIVES = [
     ),
     ("FROM? EARLIER", "earlier"),
     ("BETWEEN (number | DAY | PERIOD) AND (DAY | PERIOD)", "between_days"),
-    ("operator", "operators"),
 ]
 _PHRASE = "?phrase: " + "\n    | ".join(f"{rule} -> {name}" for rule, name in _ALTERNATIVES)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from difflib import SequenceMatcher
 
 import lark
@@ -49,14 +50,17 @@ _CLOSE = 0.75
 """Likeness of a word to one that begins a phrase, where any word may be searched for."""
 
 
-def parse(text: str, context: Context, depth: int = 0) -> Parsed:
+def parse(
+    text: str, context: Context, depth: int = 0, tree: Callable[[str], PhraseNode] | None = None
+) -> Parsed:
     """Read a filter as a phrase; ``depth`` is its nesting already.
 
-    Raises MisreadError if it is none, TapestryError for what is understood but refused.
+    ``tree`` returns the syntax tree of a text in another notation.  Raises MisreadError if it is
+    none, TapestryError for what is understood but refused.
     """
     check_length(text)
     with placed(text):
-        phrase = parse_phrase(text)
+        phrase = (tree or parse_phrase)(text)
         if depth_of(phrase) + depth > MAX_NESTING:
             raise too_deep(Span(0, len(text)))
         dated = not is_settled(phrase)

@@ -24,6 +24,7 @@ from tapestry.query.phrases.catalogue.kind import slots_of
 from tapestry.query.phrases.catalogue.size import BYTES
 from tapestry.query.phrases.nodes import NOWHERE, Amount, Person, Phrase, Words
 from tapestry.query.phrases.semantics import condition_of
+from tapestry.query.phrases.slips import may_be_newsgroup
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.canonical import canonicalize
 from tapestry.query.tree.ordering import alpha_normalize
@@ -85,7 +86,8 @@ def phrase_like(condition: n.Condition) -> Phrase | None:
                 condition_of(phrase, NOBODY)
             except TapestryError:
                 continue  # such as an age below nothing
-            return phrase
+            if may_be_newsgroup(phrase):
+                return phrase
     return None
 
 

@@ -12,7 +12,8 @@ from tapestry.query.phrases.grammar import is_taken
 from tapestry.query.phrases.spellings import NUMBERS
 
 _PLAIN = re.compile(r"[\w@.+*$&=/#!?:;~^|<>{}\[\]-]+")
-
+_OPERATOR = re.compile(r"[-!~]|\w+:")
+"""How a word begins that would be read as an operator of another program."""
 
 _ABSENT = (nodes.NO_PERSON, nodes.NO_WORDS, nodes.NO_DATE)
 
@@ -61,7 +62,7 @@ def quoted(text: str) -> str:
     >>> quoted("Jones"), quoted("Mary Jones"), quoted("from")
     ('Jones', '"Mary Jones"', '"from"')
     """
-    if _PLAIN.fullmatch(text) and not is_taken(text):
+    if _PLAIN.fullmatch(text) and not is_taken(text) and not _OPERATOR.match(text):
         return text
     doubled = text.replace('"', '""')
     return f'"{doubled}"'

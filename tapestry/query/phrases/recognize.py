@@ -52,11 +52,9 @@ def recognize(condition: n.Condition) -> str | None:
     usual = canonicalize(condition)
     if _size(usual) > MOST:
         return None
-    text = _meaning(usual, usual)
-    if text is None:
-        ordered = order_as_phrase(usual)
-        return None if ordered == usual else _meaning(ordered, usual)
-    return text
+    ordered = order_as_phrase(usual)
+    texts = [_meaning(tree, usual) for tree in dict.fromkeys((usual, ordered))]
+    return min(filter(None, texts), key=len, default=None)
 
 
 def _meaning(tree: n.Condition, usual: n.Condition) -> str | None:

@@ -14,6 +14,7 @@ from tapestry.core.errors import Span
 from tapestry.query.limits import MAX_WORD
 from tapestry.query.phrases.grammar import FIRST_WORDS
 from tapestry.query.phrases.nodes import Joined, Negated, Person, Phrase, PhraseNode, Words
+from tapestry.query.phrases.printer import quoted
 from tapestry.query.phrases.spellings import WORD
 from tapestry.query.tree.parsed import MisreadError
 
@@ -22,7 +23,10 @@ _QUOTES = "\"“'"
 _CONNECTED = re.compile(r"(?:,|\b(?:or|and))\s*\Z", re.IGNORECASE)
 """Words before the second name of a list, and the next."""
 
-_NO_NAMES = ("contains", "equals", "is", "like", "matches", "by")
+_NO_NAMES = (
+    *("contains", "equals", "is", "like", "matches", "by"),
+    *("or", "reply", "you", "his", "her", "their", "specific"),
+)
 """Words that begin no name: verbs that other programs want before a value, and a second “by”."""
 
 _COUNTS = ("more", "fewer", "less")
@@ -46,21 +50,36 @@ def check_slips(node: PhraseNode, text: str) -> None:
     Traceback (most recent call last):
     tapestry.query.tree.parsed.MisreadError: “frm” is not understood here.
     """
-    for phrase in _phrases(node):
+    for phrase in leaves(node):
         for value in (phrase.person, phrase.words):
             start = value.span.start
             is_quoted = not value.text or text[start] in _QUOTES
             if not is_quoted and (" " in value.text or _CONNECTED.search(text, 0, start)):
                 _check(phrase.kind, value, text)
+        if not may_be_newsgroup(phrase):
+            raise _no_newsgroup(phrase)
 
 
-def _phrases(node: PhraseNode) -> Iterator[Phrase]:
+def may_be_newsgroup(phrase: Phrase) -> bool:
+    """Tell whether a phrase that names a newsgroup by “in” alone may: other names need its kind."""
+    return phrase.kind != "in" or "." in phrase.words.text
+
+
+def _no_newsgroup(phrase: Phrase) -> MisreadError:
+    """Return why “in the machine room” is not read: it would be a newsgroup called “the”."""
+    name = quoted(phrase.words.text)
+    hint = f"Did you mean “in newsgroup {name}”, or “in filter {name}”?"
+    return MisreadError(f"“{phrase.words.text[:40]}” is no newsgroup.", phrase.span, hint)
+
+
+def leaves(node: PhraseNode) -> Iterator[Phrase]:
+    """Yield the single phrases of a tree."""
     match node:
         case Joined():
             for part in node.parts:
-                yield from _phrases(part)
+                yield from leaves(part)
         case Negated():
-            yield from _phrases(node.part)
+            yield from leaves(node.part)
         case Phrase():
             yield node
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable
 
 from tapestry.query.phrases.dates import DAY_PATTERN, PERIOD_PATTERN, UNITS
-from tapestry.query.phrases.operators import EVERYWHERE, OPERATOR_PATTERN
 
 _BETWEEN = r"\s,()\"“”"
 END = rf"(?![^{_BETWEEN}])"
@@ -70,7 +69,7 @@ EARLIER_PATTERN = "|".join(words.replace(" ", r"\s+") for words in EARLIER)
 
 _NOUN = "e-?mails?|mails?|messages?|letters?|posts?|articles?|questions?|everything|anything"
 NOUN = rf"(?:{_NOUN}){END}"
-NOISE_WORD = rf"(?:{_NOUN}|{EVERYWHERE}|show\s+me|show|find|all|any|every|my|the){END}"
+NOISE_WORD = rf"(?:{_NOUN}|show\s+me|show|find|all|any|every|my|the){END}"
 _BEING = r"(?:is|are|was|were|(?:has|have)\s+been)"
 _DONE = "(?:sent|written|posted|received|addressed|started)"
 _LINK = rf"(?:(?:that|which|who)(?:\s+{_BEING})?(?:\s+{_DONE})?|{_BEING}(?:\s+{_DONE})?|{_DONE})"
@@ -85,7 +84,7 @@ def beginning(first_words: Iterable[str]) -> str:
     """Return the regular expression of what begins or joins phrases, by its first keywords."""
     words = "|".join(FORMS.get(name, name.lower()) for name in first_words)
     return (
-        rf"(?:\(|(?:{words}|{EARLIER_PATTERN}|and|or|but|not|nor){END}|-?{OPERATOR_PATTERN}"
+        rf"(?:\(|(?:{words}|{EARLIER_PATTERN}|and|or|but|not|nor){END}"
         rf"|{NUMBER}\s+{UNIT})"
     )
 
@@ -125,8 +124,6 @@ FIXED_TERMINALS = {
     "THE_LIST": rf"the\s+{WORD}\s+(?:mailing\s+)?list{END}",
     "ANYONE": rf"(?:anyone|anybody|someone|people|everyone)\s+(?:at|from|in|of)\s+"
     rf"@?[\w-]+(?:\.[\w-]+)+{END}",
-    "OPERATOR": OPERATOR_PATTERN,
-    "MINUS": f"-(?={OPERATOR_PATTERN})",
     "OR_MORE": rf"or\s+more{END}",
     "NUMBER": NUMBER,
     "UNIT": UNIT,

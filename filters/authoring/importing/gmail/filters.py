@@ -23,8 +23,13 @@ from filters.authoring.importing.entries import (
     check_count,
     shown,
 )
+from filters.authoring.importing.gmail.dialect import GMAIL
 from filters.authoring.importing.gmail.meaning import statement_of_all
-from filters.authoring.importing.gmail.search import (
+from filters.authoring.importing.gmail.terms import NoEquivalentError, size_over, statement_of
+from filters.authoring.importing.statements import Statement, all_of
+from tapestry.core.errors import TapestryError
+from tapestry.query.context import Context
+from tapestry.query.operators.syntax import (
     Group,
     MisreadSearchError,
     Negation,
@@ -32,10 +37,6 @@ from filters.authoring.importing.gmail.search import (
     Term,
     parse_search,
 )
-from filters.authoring.importing.gmail.terms import NoEquivalentError, size_over, statement_of
-from filters.authoring.importing.statements import Statement, all_of
-from tapestry.core.errors import TapestryError
-from tapestry.query.context import Context
 
 _ENTRY = "{http://www.w3.org/2005/Atom}entry"
 _PROPERTY = "{http://schemas.google.com/apps/2006}property"
@@ -190,8 +191,8 @@ def _searched(name: str, value: str, context: Context) -> Iterator[Condition]:
 def _parts(name: str, value: str) -> Sequence[Search]:
     """Return what must hold of a message, each part of a search by itself."""
     if name != "doesNotHaveTheWord":
-        return parse_search(value, _SEARCHES[name])
-    (unwanted,) = parse_search(value, is_any=True)
+        return parse_search(value, GMAIL, _SEARCHES[name])
+    (unwanted,) = parse_search(value, GMAIL, is_any=True)
     is_group = isinstance(unwanted, Group) and unwanted.word == "or"
     alternatives = unwanted.parts if isinstance(unwanted, Group) and is_group else (unwanted,)
     return [Negation(part, part.source) for part in alternatives]

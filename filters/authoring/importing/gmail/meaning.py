@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from filters.authoring.importing.gmail.search import Group, Negation, Search, Term, Unknown
 from filters.authoring.importing.gmail.terms import NoEquivalentError, statement_of
 from filters.authoring.importing.statements import Statement, all_of, any_of, opposite
 from tapestry.query.context import Context
+from tapestry.query.operators.syntax import Group, Negation, Search, Term, Unknown
 
 
 def statement_of_all(parts: Sequence[Search], context: Context) -> Statement | None:

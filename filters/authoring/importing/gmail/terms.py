@@ -11,10 +11,10 @@ from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 
-from filters.authoring.importing.gmail.search import Term
 from filters.authoring.importing.statements import Statement, any_of, phrased
 from tapestry.core.schema import Type
 from tapestry.query.context import Context
+from tapestry.query.operators.syntax import Term
 from tapestry.query.phrases.catalogue.conditions import column, equal, escape, text
 from tapestry.query.phrases.nodes import NOWHERE, Amount, Date, Person, Phrase, Words
 from tapestry.query.tree import nodes as n

@@ -46,11 +46,23 @@ KINDS = (
         others=("CONTAINING words", "WITH THE THE_WORD words"),
     ),
     PhraseKind(
+        spelling="saying {words:release}",
+        description="with these words in the body",
+        rank=47,
+        meaning=lambda phrase, _: _has_words(phrase.words, "body"),
+        others=("WITH? BODY CONTAINING? words",),
+    ),
+    PhraseKind(
         spelling="in {words:comp.databases}",
         description="of a newsgroup, such as comp.databases or comp.*",
         rank=8,
         meaning=lambda phrase, _: _in_newsgroup(phrase.words),
-        others=("IN NEWSGROUP words",),
+    ),
+    PhraseKind(
+        spelling="in newsgroup {words:zoo}",
+        description="of a newsgroup, also one without a dot in its name",
+        rank=50,
+        meaning=lambda phrase, _: _in_newsgroup(phrase.words),
     ),
     PhraseKind(
         spelling="in filter {words:baseball}",
@@ -65,6 +77,21 @@ KINDS = (
         rank=17,
         meaning=lambda phrase, _: _on_list(phrase.words),
         others=("ON the_list",),
+        listed="or",
+    ),
+    PhraseKind(
+        spelling="on any list",
+        description="of some mailing list",
+        rank=48,
+        meaning=lambda *_: n.Not(n.IsNull(column("list"))),
+    ),
+    PhraseKind(
+        spelling="identified by {words:1234@x.org}",
+        description="with this Message-ID",
+        rank=49,
+        meaning=lambda phrase, _: equal(
+            column("msgid"), text(phrase.words.text, phrase.words.span)
+        ),
         listed="or",
     ),
 )

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 
+from tapestry.core.schema import COLUMNS, MESSAGES
 from tapestry.query.limits import LETTER
 from tapestry.query.phrases.grammar import CONNECTIVES, first_words
 from tapestry.query.phrases.help.suggestions import place_after
+from tapestry.query.phrases.nodes import Joined, Phrase
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import quoted
 from tapestry.query.phrases.spellings import run_of_words
@@ -27,6 +29,12 @@ _QUOTE = re.compile('"[^"]+"|“[^”]+”')
 _ADDRESS = re.compile(r"[^\s@]*@[\w-]+(?:\.[\w-]+)+")
 _CODE = re.compile(r"[=<>;{}]|\bm\.\w|^\s*(?:not\s+)?(?:select|exists)\b", re.IGNORECASE)
 """Signs of a condition or of SQL: a text with them is no list of words."""
+
+_TQL = re.compile(
+    rf"\bm\.(?:{'|'.join(COLUMNS[MESSAGES])})\b|\b(?:exists|count)\s*\(\s*\w+\s*:|\A\s*select\b",
+    re.IGNORECASE,
+)
+"""What only a condition or SQL has; a subject may compare things, too."""
 
 
 def with_phrases(text: str) -> str | None:
@@ -57,6 +65,24 @@ def with_phrases(text: str) -> str | None:
         else:
             return text if number else None
     return None
+
+
+def in_subject(text: str) -> str | None:
+    """Return the filter that finds a text in subjects as it stands, None if it is no subject.
+
+    >>> in_subject("Replies by  June"), in_subject("m.size > 5")
+    ('about "Replies by June"', None)
+    """
+    if len(text) > _LONGEST or not LETTER.search(text) or _TQL.search(text):
+        return None
+    return f"about {quoted(' '.join(text.split()))}"
+
+
+def says_words_alone(phrases: str) -> bool:
+    """Tell whether a filter only mentions words, so that a text with all of them matches it."""
+    node = parse_phrase(phrases)
+    parts = node.parts if isinstance(node, Joined) else (node,)
+    return all(isinstance(part, Phrase) and part.kind == "mentioning" for part in parts)
 
 
 def other_phrases(text: str) -> tuple[str, ...]:
@@ -96,7 +122,8 @@ def _with_phrases_at(text: str, at: int, *, is_first: bool) -> str | None:
     joined = " and ".join(phrases)
     end = found.end()
     needs_parentheses = len(phrases) > 1 and place.before is not None and place.before == "not"
-    return text[:at] + (f"({joined})" if needs_parentheses else joined) + text[end:]
+    before = text[:at] + " " if at and text[at - 1].isalnum() else text[:at]
+    return before + (f"({joined})" if needs_parentheses else joined) + text[end:]
 
 
 def _phrases(words: list[str]) -> list[str]:

@@ -52,8 +52,10 @@ def names_at(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
                 owner for owner, _ in vocabulary.shared if _WORD.fullmatch(owner)
             )
             others = [(f"{owner}'s ", f"a filter that {owner} shares") for owner in owners]
-            named = [(name, "a newsgroup") for name in vocabulary.newsgroups]
+            named = [(name, "a newsgroup") for name in vocabulary.newsgroups if "." in name]
             return _beginning([*named, *others], typed)
+        case "in_newsgroup":
+            return _beginning([(name, "a newsgroup") for name in vocabulary.newsgroups], typed)
         case "in_filter" if place.before and place.before.type == "OWNER":
             whose = str(place.before)[:-2].lower()
             shared = [name for owner, name in vocabulary.shared if owner.lower() == whose]

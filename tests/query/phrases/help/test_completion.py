@@ -54,7 +54,7 @@ def accepted(text, completion):
         ("with no r", ["reply", "reply by ", "reply for "]),
         ("with no replies", ["replies from ", "replies by ", "replies for "]),
         ("un", ["until ", "unanswered", "unanswered by ", "unanswered for "]),
-        ("from joe b", ["but ", "between ", "before ", "by "]),
+        ("from joe b", ["but ", "between ", "before ", "by ", "body ", "body containing "]),
         (
             "from joe a",
             [
@@ -85,7 +85,8 @@ def accepted(text, completion):
         ('from "Mary J', ['"Mary Jones"']),
         ("from bo", ["bob@y.org"]),
         ("to say", ['"Say ""so"""']),
-        ("in f", ["filter ", '"filter"']),
+        ("in f", ["filter "]),
+        ("in newsgroup f", ['"filter"']),
         ("in comp.d", ["comp.databases"]),
         ("in ter", ["terry's "]),
         ("in terry's ", ["hardware", "plans"]),

@@ -1,15 +1,19 @@
-"""Gmail's search language to a tree: words, operators, and how they are joined.
+"""The search language of mail programs to a tree: words, operators, and how they are joined.
 
 ``from:mary subject:(lunch OR dinner) -draft``: terms next to each other must all hold, OR (or a
 bar) binds closer than that, a group in braces is of alternatives, and what is after an operator
-in parentheses is all that operator's.  AND, OR and NOT are words of it in capitals alone.
+in parentheses is all that operator's.  A dialect says which operators there are, and how AND, OR
+and NOT are written.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
+
+from tapestry.core.errors import Span
 
 DEEPEST = 16
 """Levels of parentheses, braces and signs."""
@@ -17,13 +21,7 @@ DEEPEST = 16
 MOST_TERMS = 200
 """Words, groups and signs of a search; a filter cannot have many more alternatives."""
 
-PEOPLE = ("from", "to", "cc", "bcc", "deliveredto")
-OPERATORS = (
-    *(*PEOPLE, "subject", "list", "has", "filename", "larger", "smaller", "size"),
-    *("older_than", "newer_than", "after", "before", "newer", "older"),
-    *("category", "label", "is", "in", "rfc822msgid"),
-)
-"""What Gmail knows before a colon; with another word before it, the whole is searched for."""
+NOWHERE = Span(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,8 @@ class Term:
     operator: str
     value: str
     source: str
+    span: Span = NOWHERE
+    is_quoted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,21 +42,24 @@ class Group:
     word: str
     parts: tuple[Search, ...]
     source: str
+    span: Span = NOWHERE
 
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """What does not hold of the messages that are looked for."""
+    """A part that does not hold of the messages that are looked for."""
 
     part: Search
     source: str
+    span: Span = NOWHERE
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """What is understood, but has no counterpart in a filter: ``reason`` may say why."""
+    """A part that has no counterpart in a filter: ``reason`` may say why."""
 
     source: str
+    span: Span = NOWHERE
     reason: str = ""
 
 
@@ -67,16 +70,39 @@ class MisreadSearchError(ValueError):
     """A text that is no search; the message says why in a clause."""
 
 
-def parse_search(text: str, operator: str = "", *, is_any: bool = False) -> tuple[Search, ...]:
+@dataclass(frozen=True)
+class Dialect:
+    """The way in which a program writes its searches.
+
+    ``operator``: the group that matched is a name, what follows its value.  ``joiner``: its first
+    group is an OR.  ``around`` says how near two words stand.  ``people`` are operators whose
+    value may be a mailbox, ``Mary <mary@x.org>``.  ``is_or_closer``: OR binds closer than what
+    stands side by side.  ``has_patterns``: a value may be a regular expression between slashes.
+    """
+
+    operator: re.Pattern[str]
+    sign: re.Pattern[str]
+    joiner: re.Pattern[str]
+    around: re.Pattern[str]
+    people: frozenset[str]
+    is_or_closer: bool = False
+    has_patterns: bool = False
+
+
+def before_colon(names: Iterable[str]) -> str:
+    """Return the regular expression of names of operators, the longest first."""
+    return "|".join(sorted(map(re.escape, names), key=len, reverse=True))
+
+
+def parse_search(
+    text: str, dialect: Dialect, operator: str = "", *, is_any: bool = False
+) -> tuple[Search, ...]:
     """Return what must hold of a message, part by part; raises MisreadSearchError.
 
     ``operator``: that to which all of the text belongs.  ``is_any``: the parts are alternatives,
     as if they stood in braces.
-
-    >>> [part.source for part in parse_search("from:mary lunch OR dinner -(draft copy)")]
-    ['from:mary', 'lunch OR dinner', '-(draft copy)']
     """
-    parser = _Parser(text)
+    parser = _Parser(text, dialect)
     parts = parser.alternatives(operator, "") if is_any else parser.parts(operator, "")
     if parser.at < len(text):
         raise MisreadSearchError("its parentheses do not match")
@@ -85,21 +111,19 @@ def parse_search(text: str, operator: str = "", *, is_any: bool = False) -> tupl
 
 _SPACE = re.compile(r"\s*")
 _QUOTED = re.compile(r'"([^"]*)(?:"|\Z)|“([^”]*)(?:”|\Z)')
-_OPERATOR = re.compile(rf"({'|'.join(OPERATORS)}):\s*", re.IGNORECASE)
-_SIGN = re.compile(r"-+(?=[^\s-])|NOT(?=[\s({\"])\s*")
-_JOINER = re.compile(r"(?:AND(?![^\s(){}|\"])|(OR(?![^\s(){}|\"])|\|))\s*")
 _WORD = re.compile(r"[^\s(){}|\"“”]+")
+_PATTERN = re.compile(r"/(?:[^/\\]|\\.)+/")
 _MAILBOX = re.compile(
     r"(?:\"[^\"]*+\"|[^\s(){}|<>\"“”-][^\s(){}|<>\"“”]*+|\s++)*+<([^\s<>@]++@[^\s<>]++)>"
 )
 _CAPITALS = re.compile(r"(?:\A|\s)(?:AND|OR|NOT|AROUND)\s")
-_AROUND = re.compile(r"AROUND(?:\s+[0-9]+)?(?![^\s(){}|\"])\s*")
 _CLOSING = {"(": ")", "{": "}"}
 
 
 @dataclass(slots=True)
 class _Parser:
     text: str
+    dialect: Dialect
     at: int = 0
     end: int = 0
     depth: int = 0
@@ -107,6 +131,8 @@ class _Parser:
 
     def parts(self, operator: str, closing: str) -> tuple[Search, ...]:
         """Read what must all hold, up to a sign that closes it."""
+        if not self.dialect.is_or_closer:
+            return self._sums(operator, closing)
         parts: list[Search] = []
         while not self._is_end(closing):
             begin = self.at
@@ -122,6 +148,17 @@ class _Parser:
             parts.append(self._group("or", chain, begin))
         return tuple(parts)
 
+    def _sums(self, operator: str, closing: str) -> tuple[Search, ...]:
+        """Read alternatives of what must all hold."""
+        begin, sums = self.at, [(self.at, list[Search]())]
+        while not self._is_end(closing):
+            sums[-1][1].append(self._unit(operator))
+            if self._joiner() == "or" and not self._is_end(closing):
+                sums.append((self.at, []))
+        if len(sums) == 1:
+            return tuple(sums[0][1])
+        return (self._group("or", [self._group("and", sum_, at) for at, sum_ in sums], begin),)
+
     def alternatives(self, operator: str, closing: str) -> tuple[Search, ...]:
         """Read what stands in braces: one group of which some part must hold."""
         begin, parts, has_and = self.at, [], False
@@ -129,7 +166,7 @@ class _Parser:
             parts.append(self._unit(operator))
             has_and |= self._joiner() == "and"
         if has_and:  # which of the two is meant, Gmail does not say
-            return (Unknown(self._source(begin)),)
+            return (Unknown(*self._source(begin)),)
         return (self._group("or", parts, begin),)
 
     def _is_end(self, closing: str) -> bool:
@@ -149,7 +186,7 @@ class _Parser:
 
     def _joiner(self) -> str | None:
         self._skip(_SPACE)
-        joiner = self._skip(_JOINER)
+        joiner = self._skip(self.dialect.joiner)
         return None if joiner is None else "or" if joiner[1] else "and"
 
     def _unit(self, operator: str) -> Search:
@@ -164,10 +201,10 @@ class _Parser:
         part = self._one(operator)
         end = self.at
         self._skip(_SPACE)
-        if self._skip(_AROUND):
+        if self._skip(self.dialect.around):
             if self.at < len(self.text) and self.text[self.at] not in ")}":
                 self._unit(operator)
-            part = Unknown(self._source(begin), "a filter cannot say how near words are")
+            part = Unknown(*self._source(begin), "a filter cannot say how near words are")
         else:
             self.at = end
         self.end = self.at
@@ -178,14 +215,15 @@ class _Parser:
         begin = self.at
         while self._joiner() is not None:
             pass
-        if self._skip(_SIGN):
+        if self._skip(self.dialect.sign):
             if self.at == len(self.text) or self.text[self.at] in ")}":
-                return Group("and", (), self._source(begin))
+                return Group("and", (), *self._source(begin))
             negated = self._unit(operator)
-            return Negation(negated, self._source(begin))
-        named = self._skip(_OPERATOR)
+            return Negation(negated, *self._source(begin))
+        named = self._skip(self.dialect.operator)
         if named:
-            return self._named(named[1].lower(), operator, begin)
+            name = named[named.lastindex or 0]
+            return self._named(name if name[0] == "~" else name.casefold(), operator, begin)
         opening = self.text[self.at] if self.at < len(self.text) else ""
         if opening in ("(", "{"):
             self.at += 1
@@ -199,33 +237,38 @@ class _Parser:
     def _named(self, name: str, operator: str, begin: int) -> Search:
         """Read what belongs to an operator."""
         if self.at == len(self.text) or self.text[self.at] in ")}|":
-            return Unknown(self._source(begin))
+            return Unknown(*self._source(begin))
         value = self._unit(name)
-        source = self._source(begin)
+        source, span = self._source(begin)
         if operator not in ("", name):
-            return Unknown(source)
-        return replace(value, source=source)
+            return Unknown(source, span)
+        return replace(value, source=source, span=span)
 
     def _term(self, operator: str, begin: int) -> Search:
-        mailbox = _MAILBOX.match(self.text, self.at) if operator in PEOPLE else None
+        mailbox = _MAILBOX.match(self.text, self.at) if operator in self.dialect.people else None
         if mailbox and not _CAPITALS.search(mailbox[0]):
             self.at = mailbox.end()
-            return Term(operator, mailbox[1], self._source(begin))
+            return Term(operator, mailbox[1], *self._source(begin))
         quoted = self._skip(_QUOTED)
         if quoted:
-            return Term(operator, quoted[1] or quoted[2] or "", self._source(begin))
-        word = self._skip(_WORD)
+            value = quoted[1] or quoted[2] or ""
+            return Term(operator, value, *self._source(begin), is_quoted=True)
+        word = self._skip(_PATTERN) if operator and self.dialect.has_patterns else None
+        word = word or self._skip(_WORD)
         if word is None:  # a quote that closes nothing
             self.at = min(self.at + 1, len(self.text))
-            return Group("and", (), self._source(begin))
-        return Term(operator, word[0], self._source(begin))
+            return Group("and", (), *self._source(begin))
+        return Term(operator, word[0], *self._source(begin))
 
     def _group(self, word: str, parts: list[Search], begin: int) -> Search:
+        if len(parts) == 1:
+            return parts[0]
         source = self.text[begin : self.end].strip()
-        return parts[0] if len(parts) == 1 else Group(word, tuple(parts), source)
+        return Group(word, tuple(parts), source, Span(begin, max(begin, self.end)))
 
-    def _source(self, begin: int) -> str:
-        return self.text[begin : self.at].strip()
+    def _source(self, begin: int) -> tuple[str, Span]:
+        """Return the text since ``begin``, and its place."""
+        return self.text[begin : self.at].strip(), Span(begin, self.at)
 
     def _skip(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
         found = pattern.match(self.text, self.at)

@@ -1,0 +1,1 @@
+"""Searches as other mail programs write them: ``from:mary -draft``, to phrases."""

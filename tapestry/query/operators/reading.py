@@ -1,0 +1,235 @@
+"""A text with operators to phrases: what has an operator, and words that are looked for.
+
+Words side by side that are a phrase, such as ``two weeks old``, are read as one; others are
+mentioned, each by itself, and what is in quotes as it stands.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+
+from tapestry.core.errors import Span
+from tapestry.query.limits import LETTER
+from tapestry.query.operators.syntax import (
+    Dialect,
+    Group,
+    MisreadSearchError,
+    Negation,
+    Search,
+    Term,
+    Unknown,
+    before_colon,
+    parse_search,
+)
+from tapestry.query.operators.translation import MUTT, NAMES, PLAIN, plain, translate
+from tapestry.query.phrases.build import joined, negated, person_of
+from tapestry.query.phrases.grammar import FIRST_WORDS
+from tapestry.query.phrases.nodes import Phrase, PhraseNode, Refused, Words
+from tapestry.query.phrases.parser import parse_phrase
+from tapestry.query.phrases.printer import quoted
+from tapestry.query.phrases.slips import check_length_of_words
+from tapestry.query.phrases.spellings import NOISE_WORD
+from tapestry.query.tree.parsed import MisreadError
+
+_APART = ("from", "to", "cc", "bcc", "subject")
+"""Operators that may be written apart from their value, as ``From: mary`` in a message."""
+
+_END = r"(?![^\s(){}|\"])"
+_VALUE = r"(?=[^\s)}|])"
+_NAMED = (
+    rf"({before_colon(NAMES)}):{_VALUE}"
+    rf"|({before_colon(_APART)}):\s+{_VALUE}"
+    r"|(received|sent|date|size)(?=[<>]=?[0-9])"
+    rf"|(~(?-i:[{MUTT}]))\s+{_VALUE}"
+)
+_MINUS = r"[-!](?=[^\W\d]{2}|[(\"“~]|[a-z]:\S)"
+COMMON = Dialect(
+    operator=re.compile(_NAMED, re.IGNORECASE),
+    sign=re.compile(rf"{_MINUS}|(?i:NOT){_END}\s*"),
+    joiner=re.compile(rf"(?:(?i:AND){_END}|&&|((?i:OR){_END}|\|\|?))\s*"),
+    around=re.compile(rf"(?:AROUND(?:\s+[0-9]+)?|(?:NEAR|ADJ)(?:/[0-9]+)?){_END}\s*"),
+    people=frozenset(("from", "to", "cc", "bcc")),
+    has_patterns=True,
+)
+"""What most programs agree on: AND binds closer than OR, and both may be in small letters."""
+
+_SIGNS = re.compile(
+    rf"(?:\A|\s)[({{]*(?:[-!]?(?:{_NAMED}|~(?-i:[{PLAIN}]){_END})|{_MINUS})", re.IGNORECASE
+)
+_NAMES = re.compile(rf"(?:\A|\s)[({{]*[-!]?(?:{_NAMED})", re.IGNORECASE)
+_WEAK = re.compile(rf"[\"“]|(?:\A|\s)(?:AND|OR|NOT){_END}")
+_CODE = re.compile(
+    r"[=<>;\[\]]|\bm(?:\.\w|\s+in\b)|\s:[a-z]|,contains,|\A\s*(?:not\s+)?(?:select|exists)\b", re.IGNORECASE
+)
+"""Signs of a condition, of SQL, or of Sieve: a text with them is no list of words."""
+
+_IN_QUOTES = re.compile('"[^"]*"|“[^”]*”')
+_OF_SIEVE = re.compile(r"\s:[a-z]+\s", re.IGNORECASE)
+_COMPARED = re.compile(r"\b(?:received|sent|date)[<>]=?[0-9]{4}-[0-9]", re.IGNORECASE)
+_NOISE = re.compile(rf"{NOISE_WORD}(?:\s+{NOISE_WORD})*", re.IGNORECASE)
+_NAME = re.compile(r"([^\W\d]\w{2,}):(?!//)\S")
+_NEAR = 0.75
+_CUT_SHORT = re.compile(r"\w\*['\"]?\Z")
+_QUOTES = "*'\""
+_OF_MUTT = re.compile(r"[~=%].?")
+MOST = 8
+"""Words that are looked for one by one; more of them in a row are looked for as they stand."""
+
+
+def are_in(text: str) -> bool:
+    """Tell whether a text has an operator, or a minus before a word.
+
+    >>> are_in("from:mary lunch"), are_in("index -composite"), are_in("Re: my - your plan")
+    (True, True, False)
+    """
+    outside = _IN_QUOTES.sub('""', text)
+    return _SIGNS.search(outside) is not None and not _OF_SIEVE.search(outside)
+
+
+def are_named_in(text: str) -> bool:
+    """Tell whether a text has the name of an operator, and not a minus alone.
+
+    >>> are_named_in("from:mary lunch"), are_named_in("index -composite")
+    (True, False)
+    """
+    return _NAMES.search(_IN_QUOTES.sub('""', text)) is not None
+
+
+def compare(text: str) -> bool:
+    """Tell whether a text compares a time with a day, as Outlook does: TQL would subtract."""
+    return _COMPARED.search(text) is not None
+
+
+def may_be_in(text: str) -> bool:
+    """Tell whether a text that is no phrase has quotes, or AND, OR, NOT in capitals alone."""
+    return _WEAK.search(text) is not None and text.upper() != text and not _CODE.search(text)
+
+
+def parse_operators(text: str) -> PhraseNode:
+    """Return the phrases that a text with operators means; raises MisreadError if it is none."""
+    check_length_of_words(text)
+    try:
+        parts = parse_search(text, COMMON)
+    except MisreadSearchError as error:
+        span = Span(0, len(text))
+        message = f"This is no search: {error}."
+        raise MisreadError(message, span, "Write “from:mary subject:lunch”.") from None
+    nodes = list(_nodes(parts, text))
+    if not nodes:
+        span = Span(0, len(text))
+        raise MisreadError("This says nothing of a message.", span, "Write “from:mary”.")
+    return joined("and", nodes)
+
+
+def _nodes(parts: Sequence[Search], text: str) -> Iterator[PhraseNode]:
+    """Yield what all parts mean; words side by side may be one phrase."""
+    run: list[Term] = []
+    for part in parts:
+        if isinstance(part, Term) and not part.operator and not part.is_quoted:
+            run.append(part)
+            continue
+        yield from _words(run, text)
+        run = []
+        node = _node(part, text)
+        if node is not None:
+            yield node
+    yield from _words(run, text)
+
+
+def _node(part: Search, text: str) -> PhraseNode | None:
+    match part:
+        case Term() if not part.is_quoted and _CUT_SHORT.search(part.value):
+            hint = f"Write “mentioning {part.value.strip(_QUOTES)}”."
+            return Refused("Only whole words can be looked for.", part.span, hint)
+        case Term():
+            if not part.operator:
+                return next(_words([part], text), None)
+            return translate(part.operator, part.value, part.span, is_quoted=part.is_quoted)
+        case Negation():
+            inner = _node(part.part, text)
+            return _all_mail(part) if inner is None else negated(inner)
+        case Group(word="and"):
+            nodes = list(_nodes(part.parts, text))
+            return joined("and", nodes) if nodes else None
+        case Group():
+            found = [_node(alternative, text) for alternative in part.parts]
+            nodes = [node for node in found if node is not None]
+            return joined("or", nodes) if nodes else None
+        case Unknown():
+            reason = part.reason or "this cannot be read"
+            message = f"{reason[0].upper()}{reason[1:]}."
+            return Refused(message, part.span, "Write “mentioning lunch”.")
+
+
+def _words(terms: Sequence[Term], text: str) -> Iterator[PhraseNode]:
+    """Yield what words side by side mean: a phrase, or each of them mentioned."""
+    if not terms:
+        return
+    begin, end = terms[0].span.start, terms[-1].span.end
+    run = text[begin:end].rstrip(",")
+    if terms[0].is_quoted:
+        if LETTER.search(terms[0].value):
+            yield _mentioned(terms[0].value, terms[0].span)
+        return
+    if _NOISE.fullmatch(run):
+        return
+    try:
+        yield parse_phrase(" " * begin + run)  # so that places in it are places in the text
+    except MisreadError:
+        if not are_in(text):
+            _check_words(terms)
+        yield from _looked_for(terms, run)
+
+
+def _check_words(terms: Sequence[Term]) -> None:
+    """Refuse a word that begins a phrase, where nothing else says that the text is a search."""
+    for term in terms:
+        if term.value.lower() in FIRST_WORDS:
+            hint = f'If it is a word to look for, put it in double quotes: “"{term.value}"”.'
+            raise MisreadError(f"“{term.value[:40]}” is not understood here.", term.span, hint)
+
+
+def _looked_for(terms: Sequence[Term], run: str) -> Iterator[PhraseNode]:
+    cut = [term for term in terms if _CUT_SHORT.search(term.value)]
+    if cut:
+        yield from filter(None, (_node(term, text="") for term in cut))
+        return
+    said = [term for term in terms if LETTER.search(term.value)]
+    if len(said) > MOST:
+        yield _mentioned(run, Span(terms[0].span.start, terms[-1].span.end))
+        return
+    for term in said:
+        meant = plain(term.value, term.span)
+        yield meant or _refused(term) or _mentioned(term.value, term.span)
+
+
+def _refused(term: Term) -> Refused | None:
+    """Return why a word is none: it is an operator misspelt, or cut short."""
+    name = _NAME.match(term.value)
+    if name:
+        near = difflib.get_close_matches(name[1].lower(), NAMES, 1, _NEAR)
+        words = f"mentioning {quoted(term.value)}"
+        meant = near[0] + term.value[len(name[1]) :] if near else words
+        return Refused(f"“{name[1]}:” is not understood.", term.span, f"Did you mean “{meant}”?")
+    if _OF_MUTT.fullmatch(term.value):
+        hint = "Write “mentioning lunch”."
+        return Refused(f"The pattern “{term.value}” is not understood.", term.span, hint)
+    return None
+
+
+def _all_mail(part: Negation) -> Refused | None:
+    """Return why what is not in the inbox cannot be asked for; a minus before nothing is none."""
+    if isinstance(part.part, Group):
+        return None
+    hint = "Write “with attachments”, or leave it out."
+    return Refused("A filter looks at all mail: a place is no part of it.", part.span, hint)
+
+
+def _mentioned(value: str, span: Span) -> PhraseNode:
+    """Return the phrase that looks for a text; an address is that of a sender or a recipient."""
+    if re.fullmatch(r"[^\s@]+@[\w-]+(?:\.[\w-]+)+", value):
+        person = person_of(value, span)
+        return joined("or", [Phrase(kind, span, person=person) for kind in ("from", "to")])
+    return Phrase("mentioning", span, words=Words(value, span))

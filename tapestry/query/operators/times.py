@@ -1,0 +1,120 @@
+"""Times as operators write them: days, ages, and ranges of these."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+from tapestry.core.errors import Span
+from tapestry.query.phrases.build import joined
+from tapestry.query.phrases.dates import read_date
+from tapestry.query.phrases.nodes import Amount, Date, Phrase, PhraseNode
+from tapestry.query.phrases.spellings import NUMBERS
+
+_AGE = re.compile(
+    r"(?P<number>[0-9]+|last|" + "|".join(NUMBERS) + r")?[._ ]*"
+    r"(?P<unit>minutes?|hours?|days?|weeks?|months?|years?|[hdwmy])(?:[._ ]ago)?",
+    re.IGNORECASE,
+)
+_LENGTHS = {
+    "h": (1, "hour"),
+    "d": (1, "day"),
+    "w": (1, "week"),
+    "m": (30, "day"),
+    "y": (365, "day"),
+}
+_COMPACT = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
+_OF_MUTT = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")
+_RANGE = re.compile(r"(.*?)\.\.(.*)")
+_SIGN = re.compile(r"([<>]=?|=)(.*)")
+_AFTER = {">": "after", ">=": "since", "<": "before", "<=": "until", "=": "on"}
+
+
+def age_of(kind: str, value: str, span: Span) -> Phrase | None:
+    """Return the phrase of an age such as ``3d`` or ``two_weeks``, None if it is none.
+
+    >>> age_of("old", "2w", Span(0, 2)).amount.unit
+    'week'
+    """
+    match = _AGE.fullmatch(value)
+    if match is None or (match["number"] is None and len(match["unit"]) == 1):
+        return None
+    number = (match["number"] or "one").casefold()
+    count = Decimal(
+        1 if number == "last" else NUMBERS.index(number) if number in NUMBERS else number
+    )
+    unit = match["unit"].casefold()
+    times, name = (1, "minute") if unit.startswith("minute") else _LENGTHS[unit[0]]
+    return Phrase(kind, span, amount=Amount(count * times, span, name))
+
+
+def day_of(text: str, span: Span) -> Date | None:
+    """Return the day, month or year that a text is: ``20240131``, ``2024.01.31``, ``monday``."""
+    compact = _COMPACT.fullmatch(text)
+    written = "-".join(compact.groups()) if compact else text
+    return (
+        read_date(written, span)
+        or read_date(written.replace(".", "-"), span)
+        or read_date(written.replace(".", " ").replace("_", " "), span)
+    )
+
+
+def day_or_age(kind: str, age_kind: str, value: str, span: Span) -> Phrase | None:
+    """Return the phrase of one kind with a day, or of another with an age."""
+    day = day_of(value, span)
+    return Phrase(kind, span, date=day) if day else age_of(age_kind, value, span)
+
+
+def compared_age(value: str, span: Span) -> Phrase | None:
+    """Return what ``<2y`` or ``>3d`` says of the age of a message."""
+    match = _SIGN.fullmatch(value)
+    if match is None or match[1] == "=":
+        return None
+    return age_of("newer_than" if match[1][0] == "<" else "old", match[2], span)
+
+
+def compared_day(value: str, span: Span) -> Phrase | None:
+    """Return what ``>=2021-01-01`` says of the day of a message."""
+    match = _SIGN.fullmatch(value)
+    day = day_of(match[2], span) if match else None
+    return Phrase(_AFTER[match[1]], span, date=day) if match and day else None
+
+
+def range_of(value: str, span: Span) -> PhraseNode | None:
+    """Return what a day, an age, or a range of them says: ``2024-01..2024-03``, ``..2w``."""
+    match = _RANGE.fullmatch(value)
+    if match is None:
+        return day_or_age("on", "newer_than", value, span)
+    low, high = match.groups()
+    if high == "!":
+        return day_or_age("on", "newer_than", low, span)
+    return _between(
+        day_or_age("since", "newer_than", low, span) if low else None,
+        day_or_age("until", "old", high, span) if high not in ("", "now") else None,
+        wanted=bool(low) + (high not in ("", "now")),
+    )
+
+
+def _between(*bounds: PhraseNode | None, wanted: int) -> PhraseNode | None:
+    parts = [bound for bound in bounds if bound is not None]
+    return joined("and", parts) if parts and len(parts) == wanted else None
+
+
+def days_of_mutt(value: str, span: Span) -> PhraseNode | None:
+    """Return what mutt says of days: ``1/1/2001-31/12/2001``, ``-20/3/2025``, ``=3d``."""
+    low, dash, high = value.partition("-")
+    if dash and not high:
+        return None
+    days = [_day_of_mutt(text, span) for text in (low, high)]
+    if not dash:
+        return Phrase("on", span, date=days[0]) if days[0] else None
+    bounds = (
+        Phrase("since", span, date=days[0]) if days[0] else None,
+        Phrase("until", span, date=days[1]) if days[1] else None,
+    )
+    return _between(*bounds, wanted=bool(low) + bool(high))
+
+
+def _day_of_mutt(text: str, span: Span) -> Date | None:
+    match = _OF_MUTT.fullmatch(text)
+    return Date(span, int(match[3]), int(match[2]), int(match[1])) if match else None

@@ -1,0 +1,294 @@
+"""Translate operators of other mail programs, such as ``from:mary``, to our phrases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+
+from tapestry.core.errors import Span
+from tapestry.query.operators.times import (
+    age_of,
+    compared_age,
+    compared_day,
+    day_or_age,
+    days_of_mutt,
+    range_of,
+)
+from tapestry.query.phrases.build import joined, negated, person_of
+from tapestry.query.phrases.nodes import Amount, Person, Phrase, PhraseNode, Refused, Words
+
+Reader = Callable[[str, str, Span], PhraseNode | None]
+"""The name of an operator, its value and its place, to what they mean; None: not understood."""
+
+_FROM, _TO, _EITHER = ("from",), ("to",), ("from", "to")
+_PEOPLE = {
+    **dict.fromkeys(("from", "f", "sender", "von", "~f"), _FROM),
+    **dict.fromkeys(("to", "t", "tc", "deliveredto", "recip", "recipient", "recipients"), _TO),
+    **dict.fromkeys(("an", "~t", "~C"), _TO),
+    **dict.fromkeys(("cc", "c", "~c"), ("cc",)),
+    **dict.fromkeys(("a", "contact", "contacts", "participants", "fromto", "~L"), _EITHER),
+}
+"""Operators with a person, and the phrases that mean them."""
+
+_TEXTS = {
+    **dict.fromkeys(("subject", "s", "betreff", "subjecttitle", "title", "~s"), "about"),
+    **dict.fromkeys(("body", "b", "content", "~b"), "saying"),
+    **dict.fromkeys(("bs", "text", "entire", "~B"), "mentioning"),
+    **dict.fromkeys(("list", "l"), "on_list"),
+    **dict.fromkeys(("label", "tag", "keyword", "category", "kw", "~y"), "tagged"),
+    **dict.fromkeys(("group", "newsgroup", "ng"), "in"),
+    **dict.fromkeys(("id", "m", "mid", "msgid", "i", "rfc822msgid", "~i"), "identified_by"),
+}
+_SINCE = ("after", "since", "newer")
+_BEFORE = ("before", "older")
+_RANGES = ("d", "dt", "rt", "date", "dates", "received", "sent", "~d", "~r")
+_SIZES = ("larger", "smaller", "size", "~z")
+_FILES = ("has", "attachment", "attachments", "hasattachment", "hasattachments", "~X")
+_STATES = ("is", "flag")
+_NAMES_OF_FILES = ("filename", "attachmentnames", "file", "mime", "mimetype", "att", "n")
+_PLACES = ("folder", "maildir", "path", "thread")
+_OTHERS = (*_STATES, "in", "bcc", "age", "newer_than", "older_than", "year")
+
+NAMES = (
+    *(name for name in (*_PEOPLE, *_TEXTS) if name[0] != "~"),
+    *(*_SINCE, *_BEFORE, *_SIZES[:-1], *_RANGES[:-2], *_FILES[:-1]),
+    *(*_NAMES_OF_FILES, *_PLACES, *_OTHERS),
+)
+_OF_MUTT = (*_PEOPLE, *_TEXTS, *_RANGES, *_SIZES, *_FILES)
+MUTT = "".join(sorted(name[1] for name in _OF_MUTT if name[0] == "~"))
+"""The letters of mutt's patterns that have a value; capitals count."""
+
+PLAIN = "pPlQ$NORUFDTE"
+"""The letters of mutt's patterns that have no value."""
+
+_NOTHING = ("inbox", "anywhere", "all", "mail", "allmail", "archive")
+"""Places that say nothing here: every filter looks at all mail."""
+
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kmg]?)b?", re.IGNORECASE)
+_SIZE_RANGE = re.compile(r"([0-9]+[kmg]?)?(?:\.\.|-)([0-9]+[kmg]?)?", re.IGNORECASE)
+_HOST = re.compile(r"(?:[\w-]+\.)+(?:com|org|net|edu|gov|info|io|[a-z]{2})", re.IGNORECASE)
+_KILO = 1024
+
+
+def translate(name: str, value: str, span: Span, *, is_quoted: bool = False) -> PhraseNode | None:
+    """Return what an operator and its value mean, None if they say nothing.
+
+    >>> translate("from", "mary", Span(0, 9)).kind
+    'from'
+    """
+    if name in _PEOPLE:
+        return _any_of(_person(kind, value, span) for kind in _PEOPLE[name])
+    if name in _TEXTS:
+        return _text(_TEXTS[name], value, span, is_quoted=is_quoted)
+    if name == "in" and value.lower() in _NOTHING:
+        return None
+    return _READERS[name](name, value, span) or _unknown(name, span)
+
+
+def plain(value: str, span: Span) -> PhraseNode | None:
+    """Return what a pattern of mutt without a value means, None of another word."""
+    if len(value) != 2 or value[0] != "~" or value[1] not in PLAIN:
+        return None
+    match value[1]:
+        case "p":
+            return Phrase("to", span, person=Person("me", "me", span))
+        case "P":
+            return Phrase("from", span, person=Person("me", "me", span))
+        case "l":
+            return Phrase("on_any_list", span)
+        case "Q":
+            return Phrase("replied_to", span)
+        case "$":
+            return Phrase("with_no_reply", span)
+    message = f"“{value}” is each reader’s own, and no part of a filter."
+    return Refused(message, span, "Write “newer than one week”, or leave it out.")
+
+
+def _any_of(parts: Iterable[PhraseNode]) -> PhraseNode:
+    return joined("or", list(parts))
+
+
+def _unknown(name: str, span: Span) -> Refused:
+    example = next((hint for names, hint in _EXAMPLES if name in names), "has:attachment")
+    return Refused(f"The value of “{name}:” is not understood.", span, f"Write “{example}”.")
+
+
+def _person(kind: str, value: str, span: Span) -> PhraseNode:
+    """Return who an operator names: ``*@x.org`` and ``x.org`` are a domain, ``joe@`` is a name."""
+    if value.lower() == "me":
+        return Phrase(kind, span, person=Person("me", value, span))
+    if len(value) > 1 and value[0] == value[-1] == "/":
+        host = _HOST.search(value.partition("@")[2])
+        hint = f"Write “{kind} @{host[0]}”." if host else f"Write “{kind} mary@x.org”."
+        return Refused("Regular expressions are not for people here.", span, hint)
+    name = value.strip("<>").removeprefix("*")
+    if name.endswith("@"):
+        name = name[:-1]
+    elif _HOST.fullmatch(name) and "@" not in name:
+        name = f"@{name}"
+    return Phrase(kind, span, person=person_of(name, span))
+
+
+def _text(kind: str, value: str, span: Span, *, is_quoted: bool) -> PhraseNode:
+    if not is_quoted and len(value) > 1 and kind in ("about", "saying", "mentioning"):
+        if value[0] == "-":
+            return negated(_text(kind, value[1:], span, is_quoted=False))
+        if value[0] == value[-1] == "/":
+            return _as_pattern(value[1:-1], kind, span)
+    if kind == "on_list":
+        value = value.strip("<>").replace("@", ".")
+    elif kind == "in" and "." not in value:
+        kind = "in_newsgroup"
+    elif kind == "identified_by":
+        value = value.strip("<>")
+    elif kind == "tagged" and value.lower() in _OF_STATE:
+        return _state("is", value, span) or _unknown("is", span)
+    return Phrase(kind, span, words=Words(value, span))
+
+
+def _as_pattern(pattern: str, kind: str, span: Span) -> Refused:
+    words = " ".join(re.findall(r"\w+", pattern)) or "words"
+    column = "subject" if kind == "about" else "body"
+    hint = f"Write “{kind} \"{words}\"”, or LIKE with % and _: “m.{column} LIKE '%{words}%'”."
+    return Refused("A regular expression cannot be asked for.", span, hint)
+
+
+# Sizes
+
+
+def _bytes(text: str, kilo: int) -> Decimal:
+    match = _SIZE.fullmatch(text)
+    assert match is not None
+    power = {"": 0, "k": 1, "m": 2, "g": 3}[match[2].lower()]
+    return Decimal(match[1]) * Decimal(kilo) ** power
+
+
+def _larger(size: Decimal, span: Span, unit: str = "KB") -> Phrase:
+    return Phrase("larger_than", span, amount=Amount(size, span, unit))
+
+
+def _size(name: str, value: str, span: Span) -> PhraseNode | None:
+    sign = value[:1] if value[:1] in "<>" else ""
+    value = value.removeprefix(sign)
+    match = _SIZE.fullmatch(value)
+    if match is None:
+        return _between_sizes(name, value, span)
+    if match[2].lower() in ("k", "m"):
+        phrase = _larger(Decimal(match[1]), span, f"{match[2].upper()}B")
+    else:
+        phrase = _larger(_bytes(value, _KILO) / _KILO, span)
+    return negated(phrase) if name == "smaller" or sign == "<" else phrase
+
+
+def _between_sizes(name: str, value: str, span: Span) -> PhraseNode | None:
+    match = _SIZE_RANGE.fullmatch(value)
+    if match is None or not any(match.groups()):
+        return None
+    kilo = _KILO if name == "~z" else 1000
+    parts: list[PhraseNode] = []
+    if match[1]:
+        parts.append(_larger((_bytes(match[1], kilo) - 1) / _KILO, span))
+    if match[2]:
+        parts.append(negated(_larger(_bytes(match[2], kilo) / _KILO, span)))
+    return joined("and", parts)
+
+
+# What is attached, where it is, and what one did with it
+
+
+def _has(name: str, value: str, span: Span) -> PhraseNode | None:
+    written = value.lower().strip("<>=")
+    if written in ("attachment", "attachments", "file", "files", "true", "yes", "1-", "1"):
+        at_least = not (value[0] == ">" and written == "1")
+        return Phrase("with_attachments", span) if at_least else _more_files(written, span)
+    if written in ("false", "no", "0"):
+        return negated(Phrase("with_attachments", span))
+    if value[0] == ">" and written.isdecimal():
+        return _more_files(written, span)
+    return _no_names(name, value, span) if name.startswith("attachment") else None
+
+
+def _more_files(number: str, span: Span) -> Phrase:
+    return Phrase("with_more_than_attachments", span, amount=Amount(Decimal(number), span))
+
+
+def _in(_: str, value: str, span: Span) -> PhraseNode | None:
+    if value.lower() == "sent":
+        return Phrase("from", span, person=Person("me", "me", span))
+    if "." in value:
+        return Phrase("in", span, words=Words(value, span))
+    if value.lower() in _OF_STATE:
+        return _state("is", value, span)
+    return None
+
+
+_READ = ("read", "unread", "seen", "unseen", "new")
+_STARRED = ("starred", "flagged", "important")
+_OF_STATE = (*_READ, *_STARRED, "replied", "answered", "unanswered", "attach")
+
+
+def _state(name: str, value: str, span: Span) -> PhraseNode | None:
+    written = value.lower()
+    if written == "unanswered":
+        return Phrase("with_no_reply", span)
+    if written in ("replied", "answered"):
+        if name == "flag":
+            return Phrase("replied_to_by", span, person=Person("me", "me", span))
+        return Phrase("replied_to", span)
+    if written == "attach":
+        return Phrase("with_attachments", span)
+    if written in _READ:
+        message = "Whether a message has been read is no part of a filter."
+        return Refused(message, span, "Write “newer than one week”, or leave it out.")
+    if written in _STARRED:
+        message = "Stars are no part of a filter: they are each reader’s own."
+        return Refused(message, span, "Write “voted for by me”.")
+    return Phrase("tagged", span, words=Words(value, span)) if name == "is" else None
+
+
+def _no_names(_: str, value: str, span: Span) -> PhraseNode:
+    hint = "Write “with attachments”."
+    return Refused("The names of attached files are not kept.", span, hint)
+
+
+def _no_places(name: str, value: str, span: Span) -> PhraseNode:
+    message = f"A filter looks at all mail: “{name}:” is no part of it."
+    return Refused(message, span, "Write “with attachments”, or leave it out.")
+
+
+def _no_copies(_: str, value: str, span: Span) -> PhraseNode:
+    hint = f"Write “to {person_of(value, span).text}”."
+    return Refused("Blind copies are not in a message.", span, hint)
+
+
+_READERS: dict[str, Reader] = {
+    "newer_than": lambda _, value, span: age_of("newer_than", value, span),
+    "older_than": lambda _, value, span: age_of("old", value, span),
+    "age": lambda _, value, span: compared_age(value, span),
+    "year": lambda _, value, span: day_or_age("on", "on", value, span),
+    **dict.fromkeys(_SINCE, lambda _, value, span: day_or_age("since", "newer_than", value, span)),
+    **dict.fromkeys(_BEFORE, lambda _, value, span: day_or_age("before", "old", value, span)),
+    **dict.fromkeys(
+        _RANGES,
+        lambda _, value, span: compared_day(value, span) or range_of(value, span),
+    ),
+    **dict.fromkeys(
+        ("~d", "~r"),
+        lambda _, value, span: compared_age(value, span) or days_of_mutt(value, span),
+    ),
+    **dict.fromkeys(_SIZES, _size),
+    **dict.fromkeys(_FILES, _has),
+    **dict.fromkeys(_STATES, _state),
+    **dict.fromkeys(_NAMES_OF_FILES, _no_names),
+    **dict.fromkeys(_PLACES, _no_places),
+    "in": _in,
+    "bcc": _no_copies,
+}
+_EXAMPLES = (
+    (("newer_than", "older_than", "age"), "newer_than:3d"),
+    (_SIZES, "larger:5M"),
+    ((*_SINCE, *_BEFORE), "after:2024/01/31"),
+    ((*_RANGES, "year"), "date:2024-01-01..2024-01-31"),
+    (("in",), "in comp.databases"),
+)
