@@ -168,9 +168,9 @@ def searched(client: Client, person: User) -> Iterator[tuple[str, str]]:
     for text, within, more in asked:
         address, read = f"?q={quote(text)}{more}", read_search(text, person)
         if read.understood:
-            task, question = str(uuid.uuid4()), searches.question(read.text, within)
+            task, question = str(uuid.uuid4()), searches.question(read.asked, within)
             searches.SEARCHES.begin(task, person.pk, question)
-            search_tasks.search.apply((read.text, person.pk, within and within.pk), task_id=task)
+            search_tasks.search.apply((read.asked, person.pk, within and within.pk), task_id=task)
             page = client.get(f"/search/{task}/{address}").content.decode()
             assert "</strong> message" in page
             yield f"{name} polled: {address}", page

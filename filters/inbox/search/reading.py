@@ -13,32 +13,54 @@ from filters.people import people
 from filters.people.models import User
 from tapestry.core.errors import TapestryError
 from tapestry.query.corrections import corrections
-from tapestry.query.phrases.help.bare_words import other_phrases, with_phrases
+from tapestry.query.operators import reading as operators
+from tapestry.query.phrases.help.bare_words import (
+    in_subject,
+    other_phrases,
+    says_words_alone,
+    with_phrases,
+)
+from tapestry.query.tree.parsed import MisreadError
 
 
 @dataclass(frozen=True, slots=True)
 class SearchReading:
     """What was understood of a text, None if nothing was: ``error`` then says why.
 
-    ``text`` is the filter that is asked: the text, or phrases made of its words.
+    ``text`` is the filter that it was read as: the text, or phrases made of its words.  ``asked``
+    finds these words in subjects, too: each subject finds its own message.
     """
 
     text: str
     understood: Understood | None
     error: TapestryError | None = None
+    subject: str | None = None
+
+    @property
+    def asked(self) -> str:
+        if self.understood is None or self.subject is None:
+            return self.text
+        return f"({self.understood.phrase or self.text}) or {self.subject}"
 
 
 def read_search(text: str, user: User) -> SearchReading:
     """Read the text of a search box: a filter is that; other words are what is mentioned."""
-    context = people.context(user)
+    context, subject = people.context(user), in_subject(text)
+    has_operators = operators.are_named_in(text)
     try:
-        return SearchReading(text, understand(text, context))
+        understood = understand(text, context)
     except TapestryError as error:
         misread = error
-    phrases = with_phrases(text)
-    if phrases is not None:
-        with suppress(TapestryError):
-            return SearchReading(phrases, understand(phrases, context), misread)
+    else:
+        may_be_words = understood.phrase and not has_operators
+        return SearchReading(text, understood, None, subject if may_be_words else None)
+    is_refused = has_operators and not isinstance(misread, MisreadError)
+    for phrases in (with_phrases(text), None if is_refused else subject):
+        if phrases is not None:
+            with suppress(TapestryError):
+                understood = understand(phrases, context)
+                is_other = subject != phrases and not says_words_alone(phrases)
+                return SearchReading(phrases, understood, misread, subject if is_other else None)
     return SearchReading(text, None, misread)
 
 
@@ -46,7 +68,8 @@ def other_meanings(text: str, reading: SearchReading, user: User) -> list[str]:
     """Return what else may have been meant by words that were taken for what is mentioned."""
     if reading.understood is None or reading.error is None:
         return []
-    meant = other_phrases(text) or tuple(
+    meant = () if reading.text == in_subject(text) else other_phrases(text)
+    meant = meant or tuple(
         correction.applied_to(text)
         for correction in corrections(text, reading.error, people.context(user))
     )

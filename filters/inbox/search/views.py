@@ -55,7 +55,7 @@ def search(request: PersonRequest) -> HttpResponse:
     if read.understood is None and read.error is not None:
         context |= {"misreading": misreading_of(text, read.error, request.user)}
         return render(request, "inbox/search/search.html", context, status=400)
-    asked = question(read.text, within)
+    asked = question(read.asked, within)
     if "again" in request.GET:
         SEARCHES.forget(asked, request.user.pk)
         return redirect(_here(text, within))
@@ -63,7 +63,7 @@ def search(request: PersonRequest) -> HttpResponse:
     context |= {"kept_as": as_filter(read, within, request.user)}
     found = found_of(SEARCHES.of_question(asked, request.user.pk), request.user)
     if found is None:
-        task = start_search(read.text, request.user.pk, within)
+        task = start_search(read.asked, request.user.pk, within)
         context |= {"task": task, "turn": 1, "query": _query(text, within, _page(request))}
     else:
         context |= _results(request, text, within, read, found)
@@ -101,7 +101,7 @@ def select(request: PersonRequest) -> HttpResponse:
     text, within = _asked(request)
     if not text.strip():
         raise Http404("There is no such search.")
-    asked = question(read_search(text, request.user).text, within)
+    asked = question(read_search(text, request.user).asked, within)
     found = found_of(SEARCHES.of_question(asked, request.user.pk), request.user)
     try:
         if found is None:
@@ -123,7 +123,7 @@ def _results(
 ) -> dict[str, Any]:
     """Return what the page shows of the results."""
     page = Paginator(found.msgids, PAGE).get_page(_page(request))
-    marked = highlights(read.text, people.context(request.user))
+    marked = highlights(read.asked, people.context(request.user))
     return {
         "found": found,
         "here": _here(text, within),

@@ -12,6 +12,7 @@ from django.test import Client
 from filters.authoring.lifecycle import install
 from filters.authoring.models import Filter
 from filters.inbox.models import Card, Match
+from filters.inbox.search.reading import read_search
 from filters.inbox.search.searches import SEARCHES, question
 from filters.inbox.tasks import search
 from filters.people.models import User
@@ -29,11 +30,16 @@ def parts(engine: None, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("REDIS_URL", redis_url)
 
 
+def asked_by(user: User, text: str, within: Filter | None = None) -> str:
+    """Return what the worker is asked for a text."""
+    return question(read_search(text, user).asked, within)
+
+
 def compute(user: User, text: str, within: Filter | None = None) -> str:
     """Search as the worker does; return the task's id."""
     task_id = str(uuid.uuid4())
-    SEARCHES.begin(task_id, user.pk, question(text, within))
-    search.apply((text, user.pk, within and within.pk), task_id=task_id)
+    SEARCHES.begin(task_id, user.pk, asked_by(user, text, within))
+    search.apply((read_search(text, user).asked, user.pk, within and within.pk), task_id=task_id)
     return task_id
 
 
@@ -69,7 +75,7 @@ def test_it_shows_what_one_may_see(mail: Tables, carol: User, as_user: SignIn) -
 def test_words_alone_are_looked_for_and_other_meanings_offered(
     mail: Tables, alice: User, as_user: SignIn
 ) -> None:
-    compute(alice, "mentioning plan and mentioning us")
+    compute(alice, "plan us")
     page = page_of(as_user(alice), "plan us")
     assert "<strong>1</strong> message<" in page
     assert "<mark>plan</mark>, between <mark>us</mark>" in page
@@ -82,7 +88,7 @@ def test_words_alone_are_looked_for_and_other_meanings_offered(
 def test_a_word_in_the_body_is_shown_with_what_stands_around_it(
     mail: Tables, alice: User, as_user: SignIn
 ) -> None:
-    compute(alice, "mentioning quoted")
+    compute(alice, "quoted")
     page = page_of(as_user(alice), "quoted")
     around = "Shall we? &gt; <mark>quoted</mark> &lt;b&gt;words&lt;/b&gt; See https://example.org/"
     assert around in page
@@ -102,13 +108,36 @@ def test_words_of_a_filter_that_somebody_shares_are_not_marked(
 def test_a_text_that_is_no_filter_shows_its_place_and_corrections(
     mail: Tables, alice: User, as_user: SignIn
 ) -> None:
-    response = as_user(alice).get("/search/", {"q": "replies bye jones"})
+    response = as_user(alice).get("/search/", {"q": "m.subject HAZ 'plan'"})
     page = unescape(response.content.decode())
     assert response.status_code == 400
-    assert "“bye” is not understood here." in page
-    assert '<pre class="place">replies <mark>bye</mark> jones</pre>' in page
-    assert "replies <b>by</b> jones</a>" in page
+    assert "<pre class=\"place\">m.subject <mark>HAZ</mark> 'plan'</pre>" in page
+    assert "m.subject <b>HAS</b> 'plan'</a>" in page
     assert "hx-get" not in page.partition('<main id="main"')[2]
+
+
+def test_a_subject_that_is_nearly_a_filter_finds_itself(
+    mail: Tables, alice: User, as_user: SignIn
+) -> None:
+    compute(alice, "replies bye jones")
+    page = page_of(as_user(alice), "replies bye jones")
+    assert 'about "replies bye jones"' in unescape(page)
+    assert "Or did you mean" in page and "replies by jones</a>" in page
+
+
+def test_a_subject_that_is_a_filter_finds_itself(
+    tables: Tables, alice: User, as_user: SignIn
+) -> None:
+    append_messages(
+        tables,
+        DjangoClock(),
+        [Message("x@x", sender="a@x.org", subject="Replies by Friday: from Bob, in the hall")],
+    )
+    for text in ("replies by friday", "from bob", "in the hall", "replies by Friday: from Bob"):
+        compute(alice, text)
+        page = page_of(as_user(alice), text)
+        assert "<strong>1</strong> message<" in page, text
+    assert "or these words in the subject</p>" in page_of(as_user(alice), "from bob")
 
 
 def test_an_empty_search_says_what_one_can_write(alice: User, as_user: SignIn) -> None:
@@ -168,7 +197,7 @@ class TestPolling:
         self, mail: Tables, alice: User, as_user: SignIn
     ) -> None:
         client, task = as_user(alice), str(uuid.uuid4())
-        SEARCHES.begin(task, alice.pk, question("about plan", None))
+        SEARCHES.begin(task, alice.pk, asked_by(alice, "about plan"))
         poll = f"/search/{task}/?q=about+plan"
         page = client.get(f"{poll}&turn=7").content.decode()
         assert f'hx-get="/search/{task}/?q=about+plan&amp;turn=8"' in page
@@ -178,15 +207,15 @@ class TestPolling:
 
     def test_a_reload_waits_for_the_search_under_way(self, alice: User) -> None:
         task = str(uuid.uuid4())
-        SEARCHES.begin(task, alice.pk, question("about plan", None))
-        started = SEARCHES.start(search, alice.pk, question("about plan", None), "x", alice.pk)
+        SEARCHES.begin(task, alice.pk, asked_by(alice, "about plan"))
+        started = SEARCHES.start(search, alice.pk, asked_by(alice, "about plan"), "x", alice.pk)
         assert started == task
 
     def test_nobody_else_can_fetch_it(
         self, mail: Tables, alice: User, bob: User, as_user: SignIn
     ) -> None:
         task = compute(alice, "about plan")
-        SEARCHES.begin(task, bob.pk, question("about plan", None))
+        SEARCHES.begin(task, bob.pk, asked_by(alice, "about plan"))
         page = as_user(bob).get(f"/search/{task}/?q=about+plan").content.decode()
         assert "The plan" not in page and "turn=2" in page
 
@@ -211,7 +240,7 @@ class TestPolling:
         texts = [f"about x{n}" for n in range(10)]
         for text in texts:
             compute(alice, text)
-        kept = [SEARCHES.of_question(question(text, None), alice.pk) for text in texts]
+        kept = [SEARCHES.of_question(asked_by(alice, text), alice.pk) for text in texts]
         assert [answer is not None for answer in kept] == [False, False] + [True] * 8
 
 
@@ -225,7 +254,7 @@ class TestAfterwards:
         assert "<strong>3</strong> messages" in page_of(client, "about plan")
         response = client.get("/search/", {"q": "about plan", "again": ""})
         assert response["Location"] == "/search/?q=about+plan"
-        assert SEARCHES.of_question(question("about plan", None), alice.pk) is None
+        assert SEARCHES.of_question(asked_by(alice, "about plan"), alice.pk) is None
 
     def test_who_left_a_group_is_not_shown_what_was_found_before(
         self, mail: Tables, alice: User, as_user: SignIn

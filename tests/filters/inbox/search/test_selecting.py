@@ -12,6 +12,7 @@ from django.test import Client
 from filters.authoring.models import Filter
 from filters.inbox.models import MessageState, Selection, TriageStep
 from filters.inbox.search import selecting
+from filters.inbox.search.reading import read_search
 from filters.inbox.search.searches import SEARCHES, question
 from filters.people import people
 from filters.people.models import User
@@ -40,7 +41,8 @@ def jones(tables: Tables, alice: User) -> Filter:
 
 
 def keep(user: User, msgids: Sequence[str], within: Filter | None = None) -> None:
-    asked, task = question(TEXT, within), str(uuid.uuid4())
+    asked = question(read_search(TEXT, user).asked, within)
+    task = str(uuid.uuid4())
     SEARCHES.begin(task, user.pk, asked)
     answer = {"msgids": list(msgids), "audiences": people.audiences(user), "at": wall_clock()}
     SEARCHES.keep(task, user.pk, asked, answer)

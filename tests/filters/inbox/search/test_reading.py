@@ -1,0 +1,39 @@
+"""Every subject, typed into the search box as it stands, finds its own message."""
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from filters.inbox.search.reading import read_search
+from filters.people import people
+from filters.people.models import User
+from tapestry.query.frontend import read
+from tapestry.query.phrases.grammar import KEYWORDS
+from tests.support.generators.rows import LAST
+from tests.support.oracle import Oracle
+
+WORDS = (
+    *("heat", "the", "machine", "room", "Mary", "joe@x.org", "2024", "March", "two", "weeks"),
+    *("Re:", "Fwd:", "[R]", "(PR#12)", "-", "--", "-lc", "x=1", "a<b", "it's", "‘q’", "“q”", "und"),
+    *("привет…", "„мир“", "&", "C++", "?", "!", "yesterday", "last", "week", "this", "month"),
+)
+subjects = st.lists(st.sampled_from((*WORDS, *KEYWORDS)), min_size=1, max_size=7).map(" ".join)
+
+
+@pytest.mark.django_db
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(subjects)
+@example("heat in the machine room")
+@example("Replies by Mary before March")
+@example("Problem with “index”, not yet mended")
+def test_a_subject_finds_its_message(alice: User, subject: str) -> None:
+    found = read_search(subject, alice)
+    if found.understood is None:
+        assert not any(map(str.isalnum, subject)), found.error
+        return
+    row = dict.fromkeys(("sender", "sender_name", "body", "inreplyto", "list"))
+    row |= {"msgid": "m", "ts": 1, "received": 1, "size": 1, "attachments": 0}
+    row |= {"to": (), "cc": (), "newsgroups": (), "references": (), "audience": "public"}
+    condition = read(found.asked, people.context(alice))
+    there = {"messages": [row | {"subject": subject}], "annotations": []}
+    assert Oracle(condition, there, ("public",)).answer(LAST) == {"m"}
