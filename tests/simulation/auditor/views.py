@@ -7,6 +7,7 @@ message ─> is there for those who may see a copy of it, and for nobody else
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
@@ -21,6 +22,7 @@ from tests.simulation.auditor.story import Entry, Known, Point
 from tests.simulation.auditor.timelines import Timelines
 
 LAW = "searches and feeds"
+_WORD = re.compile(r"[^\W_]+")
 
 
 def judge_views(
@@ -52,7 +54,7 @@ def _judge_search(
     wanted = {msgid for msgid, spans in found.items() if holds(spans, at)}
     shown, said = look["msgids"], f"{look['person']} searches for {look['name']} and"
     for msgid in shown:
-        if msgid not in wanted:
+        if msgid not in wanted and not _has_subject(known, msgid, audiences, look["name"]):
             yield Finding(LAW, f"{said} finds {msgid}, which does not match", point.step)
     if missing := sorted(wanted - set(shown)) if len(shown) < PAGE else []:
         yield Finding(LAW, f"{said} does not find {', '.join(missing)}", point.step)
@@ -63,6 +65,14 @@ def _judge_search(
         if max(one, default=0) < min(other, default=0):
             yield Finding(LAW, f"{said} finds it out of order: {', '.join(shown)}", point.step)
             return
+
+
+def _has_subject(known: Known, msgid: str, audiences: frozenset[str], text: str) -> bool:
+    """Tell whether a subject has the words of a search as they stand: these are found, too."""
+    rows = [known.rows[MESSAGES].get((msgid, audience)) for audience in audiences]
+    subjects = [str(row["subject"] or "") for row in rows if row is not None]
+    words = f" {' '.join(_WORD.findall(text.lower()))} "
+    return any(words in f" {' '.join(_WORD.findall(subject.lower()))} " for subject in subjects)
 
 
 def _received(known: Known, msgid: str, audiences: frozenset[str]) -> list[int]:

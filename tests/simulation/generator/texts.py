@@ -36,10 +36,23 @@ _NAMES = (
 )
 _WORDS: dict[str, tuple[str, ...]] = {
     "in": ("comp.sys", "comp.databases", "comp.*", "rec.food"),
+    "in newsgroup": ("comp.sys", "zoo"),
     "on list": ("r-devel", "index"),
     "tagged": ("later", "index", "m1"),
     "": ("index", "spark", "spark index", "again", "äpfel", "und birnen"),
 }
+_OPERATORS = (
+    *(("from:joe", "from"), ("-from:joe", "from"), ("{from:bill from:mary}", "from")),
+    *(("to:me", "to"), ("subject:index", "about"), ("-subject:(spark OR index)", "about")),
+    *(("spark", "mentioning"), ("body:again", "saying"), ("tag:later", "tagged")),
+    *(
+        ("newer_than:2d", "newer_than"),
+        ("list:r-devel", "on_list"),
+        ("is:unanswered", "with_no_reply"),
+    ),
+)
+"""Parts of searches as other programs write them, each with the kind of phrase that it is."""
+
 _AGES = ("one day", "two days", "1 week", "36 hours", "2 weeks", "3 hours", "20 minutes")
 
 
@@ -53,12 +66,21 @@ def phrase(
 
     ``filters`` are names that may stand after “in filter”.
     """
+    if lots.random() < 0.1:
+        return _search(lots)
     drawn = [_one(lots, kinds, filters, now) for _ in range(lots.choice((1, 1, 2, 2, 3, 3)))]
     texts = [f"not {text}" if lots.random() < 0.15 else text for text, _ in drawn]
     joined = texts[0]
     for text in texts[1:]:
         joined = lots.choice(_JOINED).format(joined, text)
     return joined, {f"phrase:{kind}" for _, kind in drawn}
+
+
+def _search(lots: random.Random) -> tuple[str, set[str]]:
+    """Return a search with operators, and the names of the kinds of its parts."""
+    parts = [("from:joe", "from"), *lots.sample(_OPERATORS, lots.choice((1, 2)))]
+    joining = lots.choice((" ", " ", " OR ", " AND "))
+    return joining.join(text for text, _ in parts), {f"phrase:{kind}" for _, kind in parts}
 
 
 def _one(
