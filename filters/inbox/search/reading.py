@@ -20,6 +20,7 @@ from tapestry.query.phrases.help.bare_words import (
     says_words_alone,
     with_phrases,
 )
+from tapestry.query.phrases.help.calendar import dated
 from tapestry.query.tree.parsed import MisreadError
 
 
@@ -47,15 +48,16 @@ def read_search(text: str, user: User) -> SearchReading:
     """Read the text of a search box: a filter is that; other words are what is mentioned."""
     context, subject = people.context(user), in_subject(text)
     has_operators = operators.are_named_in(text)
+    spans = dated(text, context) or text
     try:
-        understood = understand(text, context)
+        understood = understand(spans, context)
     except TapestryError as error:
         misread = error
     else:
         may_be_words = understood.phrase and not has_operators
-        return SearchReading(text, understood, None, subject if may_be_words else None)
+        return SearchReading(spans, understood, None, subject if may_be_words else None)
     is_refused = has_operators and not isinstance(misread, MisreadError)
-    for phrases in (with_phrases(text), None if is_refused else subject):
+    for phrases in (with_phrases(spans), None if is_refused else subject):
         if phrases is not None:
             with suppress(TapestryError):
                 understood = understand(phrases, context)

@@ -107,7 +107,7 @@ def phrase_of(kind: str, pieces: list[Any]) -> nodes.PhraseNode:
     words = [piece for piece in pieces if isinstance(piece, nodes.Words)]
     units = [piece.type for piece in pieces if isinstance(piece, lark.Token)]
     amount = amounts[0] if amounts else nodes.NO_AMOUNT
-    if amounts and units[-1] in ("KB", "MB"):
+    if amounts and units and units[-1] in ("KB", "MB"):
         amount = nodes.Amount(amount.value, amount.span, units[-1])
     if kind == "in_newsgroup" and "." in words[-1].text:
         kind = "in"  # a name with a dot is that of a newsgroup anyway

@@ -34,7 +34,7 @@ FORMS = {
     "CONTAINING": "containing|contains?",
     "FEWER": "fewer|less",
     "HAS": "has|have|having",
-    "I": rf"i(?=\s+have\s+not{END})",
+    "I": rf"i(?=\s+(?:have\s+not|sent|wrote){END})",
     "LARGER": "larger|bigger",
     "LAST": rf"the\s+(?:last|past)(?=\s+(?:{NUMBER}\s+)?{UNIT})"
     rf"|(?:last|past)(?=\s+{NUMBER}\s+{UNIT})",

@@ -19,6 +19,7 @@ from tapestry.query.tree.printer import print_tql
 
 TERRY = Context("terry", resolve=lambda owner, name: "replies")
 NOT_RECOGNIZED = {
+    "mentioning_me",  # nor who asks,
     "in_filter",  # A condition does not say which filter it was taken from,
     *("since", "after", "before", "until", "on"),  # nor in which time zone a day is meant.
 }

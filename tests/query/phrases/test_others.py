@@ -18,7 +18,7 @@ LINES = (FIXTURES / "query" / "phrases" / "others.tsv").read_text().splitlines()
 REQUESTS = [tuple(line.split("\t")) for line in LINES]
 """Program, request, kind, meaning, TQL or nothing, and address."""
 
-AS_MEANT, OTHERWISE = 184, 23
+AS_MEANT, OTHERWISE = 186, 23
 """Requests that have the condition of their meaning, at least, and another one, at most."""
 
 

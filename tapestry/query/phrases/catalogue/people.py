@@ -12,7 +12,7 @@ KINDS = (
         description="sent by somebody: a name, an address, a domain, me",
         rank=0,
         meaning=lambda phrase, context: sender_is(MESSAGE, phrase.person, context),
-        others=("BY person",),
+        others=("BY person", "myself (SENT | WROTE)"),
         listed="or",
     ),
     PhraseKind(

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from tapestry.query.phrases.catalogue.conditions import column, equal, escape, text
+from tapestry.query.context import Context
+from tapestry.query.phrases.catalogue.conditions import (
+    addresses_of_me,
+    column,
+    equal,
+    escape,
+    text,
+)
 from tapestry.query.phrases.catalogue.kind import PhraseKind
-from tapestry.query.phrases.nodes import Phrase, Words
+from tapestry.query.phrases.nodes import NOWHERE, Person, Phrase, Words
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
 
@@ -26,6 +33,18 @@ def _in_filter(phrase: Phrase) -> n.Condition:
     return n.InFilter(MESSAGE, owner, phrase.words.text, span=phrase.span)
 
 
+def _names_me(context: Context) -> n.Condition:
+    me = Person("me", "me", NOWHERE)
+    named = [person.text for person in addresses_of_me(me, context)]
+    named += [context.owner] if context.owner else []
+    return n.Or.of([_has_words(Words(name, NOWHERE), "subject", "body") for name in named])
+
+
+def _is_blank(name: str) -> n.Condition:
+    trimmed = n.Call("trim", (column(name),))
+    return equal(n.Call("coalesce", (trimmed, text(""))), text(""))
+
+
 def _on_list(name: Words) -> n.Condition:
     return n.Like(column("list"), text(escape(name.text.lower()) + "%", name.span))
 
@@ -44,6 +63,19 @@ KINDS = (
         rank=5,
         meaning=lambda phrase, _: _has_words(phrase.words, "subject", "body"),
         others=("CONTAINING words", "WITH THE THE_WORD words"),
+    ),
+    PhraseKind(
+        spelling="mentioning me",
+        description="with your name or one of your addresses in subject or body",
+        rank=51,
+        meaning=lambda _, context: _names_me(context),
+    ),
+    PhraseKind(
+        spelling="without a subject",
+        description="with nothing in the subject",
+        rank=52,
+        meaning=lambda *_: _is_blank("subject"),
+        others=("WITH NO SUBJECT", "HAS NO SUBJECT"),
     ),
     PhraseKind(
         spelling="saying {words:release}",

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from tapestry.query.limits import BIDI, LETTER
+from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.help.suggestions import Place
 from tapestry.query.phrases.printer import quoted
 
@@ -40,6 +41,9 @@ def names_at(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
     if "WORD" not in place.accepts or place.within_words:
         return []
     kind, typed = place.kind, typed.lower()
+    if kind in ("mentioning", "mentioning_me"):
+        description = KINDS["mentioning_me"].description
+        return [("me", description)] if "me".startswith(typed) else []
     if "ME" in place.accepts:
         me = [("me", "you yourself")] if "me".startswith(typed) else []
         if kind not in _USERS:

@@ -1,5 +1,7 @@
 """Every subject, typed into the search box as it stands, finds its own message."""
 
+import re
+
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -37,3 +39,14 @@ def test_a_subject_finds_its_message(alice: User, subject: str) -> None:
     condition = read(found.asked, people.context(alice))
     there = {"messages": [row | {"subject": subject}], "annotations": []}
     assert Oracle(condition, there, ("public",)).answer(LAST) == {"m"}
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "text", ["yesterday", "plan yesterday", "from mary last week", "last month"]
+)
+def test_a_span_of_the_calendar_is_that_of_today(alice: User, text: str) -> None:
+    found = read_search(text, alice)
+    assert found.understood is not None and found.understood.phrase is not None
+    assert re.search(r"(on|in|since) (\d+ )?[A-Z][a-z]+ 20\d\d", found.understood.phrase)
+    assert found.subject is not None

@@ -150,7 +150,7 @@ def test_votes_and_tags_name_users_and_not_senders():
 def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
     assert set(KINDS) <= set(DESCRIPTIONS)
     starts = ("", "with ", "with more than ", "with at least ", "in ", "starting a thread ")
-    starts += ("with a score ", "among the top ten by ")
+    starts += ("with a score ", "among the top ten by ", "mentioning ")
     seen = {
         offer.meaning
         for prefix in (*starts, *(word[:-1] for word in KEYWORDS))
