@@ -200,11 +200,11 @@ def _between_sizes(name: str, value: str, span: Span) -> PhraseNode | None:
 def _has(name: str, value: str, span: Span) -> PhraseNode | None:
     written = value.lower().strip("<>=")
     if written in ("attachment", "attachments", "file", "files", "true", "yes", "1-", "1"):
-        at_least = not (value[0] == ">" and written == "1")
-        return Phrase("with_attachments", span) if at_least else _more_files(written, span)
+        is_more = value.startswith(">") and written == "1"
+        return _more_files(written, span) if is_more else Phrase("with_attachments", span)
     if written in ("false", "no", "0"):
         return negated(Phrase("with_attachments", span))
-    if value[0] == ">" and written.isdecimal():
+    if value.startswith(">") and written.isdecimal():
         return _more_files(written, span)
     return _no_names(name, value, span) if name.startswith("attachment") else None
 

@@ -5,6 +5,7 @@ import pytest
 from tapestry.core.errors import TapestryError
 from tapestry.query.frontend import read
 from tapestry.query.operators import reading
+from tapestry.query.operators.translation import MUTT, NAMES
 from tapestry.query.phrases.recognize import canonical_phrase
 from tests.query.phrases.test_requests import TERRY
 
@@ -91,3 +92,12 @@ def test_a_misspelt_operator_is_told():
         read("from:mary subejct:lunch", TERRY)
     assert caught.value.hint == "Did you mean “subject:lunch”?"
     assert (caught.value.span.start, caught.value.span.end) == (10, 23)
+
+
+@pytest.mark.parametrize("value", ['""', "x", "..", ">1", "/x/", "99/99/9999", "(a b)", "0", "1-"])
+def test_whatever_stands_after_an_operator_is_read_or_refused_in_words(value):
+    for text in (*(f"-{name}:{value}" for name in NAMES), *(f"~{name} {value}" for name in MUTT)):
+        try:
+            read(text, TERRY)
+        except TapestryError as error:
+            assert error.message
