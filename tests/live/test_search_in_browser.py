@@ -158,10 +158,21 @@ def test_results_are_read_and_kept_at_the_desk(opened, pictures):
 @pytest.mark.browser_says("status of 400")
 def test_what_is_no_filter_is_corrected(opened, pictures):
     page = opened(DESK)
-    box(page).fill("replies bye jones")
+    box(page).fill("m.subject HAZ 'lunch'")
     box(page).press("Enter")
     page.locator(".misread").wait_for()
     page.screenshot(path=pictures / "misread.png")
+    page.get_by_role("link", name="m.subject HAS 'lunch'").click()
+    page.get_by_text("Looking…").first.wait_for()
+    run_next()
+    page.get_by_text("53 messages").first.wait_for()
+    expect(box(page)).to_have_value("m.subject HAS 'lunch'")
+
+
+def test_what_is_nearly_a_filter_is_looked_for_in_subjects(opened, pictures):
+    page = opened(DESK)
+    search(page, "replies bye jones", "Nothing that you may see matches this now.")
+    page.screenshot(path=pictures / "nearly.png")
     page.get_by_role("link", name="replies by jones").click()
     page.get_by_text("Looking…").first.wait_for()
     run_next()

@@ -93,7 +93,8 @@ class _Recorded(World):
         order = Order(len(self.history.entries), self.now, self.steady, do, what)
         if do == "request" and what["path"].startswith(_UNDO):
             steps = desk.triage_steps(self, what["user"])
-            order.step = steps.index(what["path"].removeprefix(_UNDO).strip("/"))
+            step = what["path"].removeprefix(_UNDO).strip("/")
+            order.step = steps.index(step) if step in steps else -1  # it came to nothing
         self.chance = _chance(self.seed, len(self.orders))
         self.orders.append(order)
         order.reply = super().order(do, **what)
