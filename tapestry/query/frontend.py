@@ -41,15 +41,8 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
     got further.
     """
     check_text(text)
-    has_operators = operators.are_in(text)
-    readers: list[_Reader] = [_as_tql, _with_operators if has_operators else phrases.parse]
-    has_words = not has_operators and operators.may_be_in(text)
-    if tql.cannot_be(text) or operators.compare(text) or (has_words and '"' in text):
-        readers.reverse()
-    if has_words:
-        readers.insert(1 if readers[0] is phrases.parse else 2, _with_operators)
     misread: dict[_Reader, MisreadError] = {}
-    for reader in readers:
+    for reader in _readers(text):
         try:
             return reader(text, context, depth)
         except MisreadError as error:
@@ -59,6 +52,19 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
 
 
 _Reader = Callable[[str, Context, int], Parsed]
+
+
+def _readers(text: str) -> list[_Reader]:
+    """Return the readers of the notations that a text may be in, the likeliest first."""
+    may_be_words = False
+    readers: list[_Reader] = [_with_operators]
+    if not operators.are_in(text):
+        may_be_words = operators.may_be_in(text)
+        readers = [phrases.parse, *readers] if may_be_words else [phrases.parse]
+    is_no_tql = tql.cannot_be(text) or operators.compares_days(text)
+    if is_no_tql or (may_be_words and '"' in text):
+        return [*readers, _as_tql]
+    return [_as_tql, *readers]
 
 
 def _as_tql(text: str, _: Context, depth: int) -> Parsed:

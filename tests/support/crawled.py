@@ -60,9 +60,9 @@ def crawl(
     if (who, method) not in _answers:
         has_head = method == "head" or (method == "get" and who in BY_HEAD)
         methods = ("get", "head") if has_head else (method,)
-        found: dict[str, dict[str, Answer]] = {each: {} for each in methods}
+        found: dict[str, dict[str, Answer]] = {asked: {} for asked in methods}
         for route, address in addresses.items():
-            for each in methods:
-                found[each][route] = answer_to(browsers[who], each, address)
-        _answers.update({(who, each): answers for each, answers in found.items()})
+            for asked in methods:
+                found[asked][route] = answer_to(browsers[who], asked, address)
+        _answers.update({(who, asked): answers for asked, answers in found.items()})
     return _answers[who, method]

@@ -24,13 +24,14 @@ from tapestry.query.operators.syntax import (
     parse_search,
 )
 from tapestry.query.operators.translation import MUTT, NAMES, PLAIN, plain, translate
-from tapestry.query.phrases.build import joined, negated, person_of
+from tapestry.query.phrases.build import joined, negated
 from tapestry.query.phrases.grammar import FIRST_WORDS
-from tapestry.query.phrases.nodes import Phrase, PhraseNode, Refused, Words
+from tapestry.query.phrases.nodes import PhraseNode, Refused, Words
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import quoted
 from tapestry.query.phrases.slips import check_length_of_words
 from tapestry.query.phrases.spellings import NOISE_WORD
+from tapestry.query.phrases.words import MOST, looked_for, mentioned
 from tapestry.query.tree.parsed import MisreadError
 
 _APART = ("from", "to", "cc", "bcc", "subject")
@@ -55,10 +56,11 @@ COMMON = Dialect(
 )
 """What most programs agree on: AND binds closer than OR, and both may be in small letters."""
 
+_BEGIN = r"(?:\A|\s)[({]*"
 _SIGNS = re.compile(
-    rf"(?:\A|\s)[({{]*(?:[-!]?(?:{_NAMED}|~(?-i:[{PLAIN}]){_END})|{_MINUS})", re.IGNORECASE
+    rf"{_BEGIN}(?:[-!]?(?:{_NAMED}|~(?-i:[{PLAIN}]){_END})|{_MINUS})", re.IGNORECASE
 )
-_NAMES = re.compile(rf"(?:\A|\s)[({{]*[-!]?(?:{_NAMED})", re.IGNORECASE)
+_NAMES = re.compile(rf"{_BEGIN}[-!]?(?:{_NAMED})", re.IGNORECASE)
 _WEAK = re.compile(rf"[\"“]|(?:\A|\s)(?:AND|OR|NOT){_END}")
 _CODE = re.compile(
     r"[=<>;\[\]]|\bm(?:\.\w|\s+in\b)|\s:[a-z]|,contains,|\A\s*(?:not\s+)?(?:select|exists)\b",
@@ -75,8 +77,6 @@ _NEAR = 0.75
 _CUT_SHORT = re.compile(r"\w\*['\"]?\Z")
 _QUOTES = "*'\""
 _OF_MUTT = re.compile(r"[~=%].?")
-MOST = 8
-"""Words that are looked for one by one; more of them in a row are looked for as they stand."""
 
 
 def are_in(text: str) -> bool:
@@ -98,7 +98,7 @@ def are_named_in(text: str) -> bool:
     return _NAMES.search(_IN_QUOTES.sub('""', text)) is not None
 
 
-def compare(text: str) -> bool:
+def compares_days(text: str) -> bool:
     """Tell whether a text compares a time with a day, as Outlook does: TQL would subtract."""
     return _COMPARED.search(text) is not None
 
@@ -141,13 +141,11 @@ def _nodes(parts: Sequence[Search], text: str) -> Iterator[PhraseNode]:
 
 def _node(part: Search, text: str) -> PhraseNode | None:
     match part:
-        case Term() if not part.is_quoted and _CUT_SHORT.search(part.value):
-            hint = f"Write “mentioning {part.value.strip(_QUOTES)}”."
-            return Refused("Only whole words can be looked for.", part.span, hint)
-        case Term():
-            if not part.operator:
-                return next(_words([part], text), None)
-            return translate(part.operator, part.value, part.span, is_quoted=part.is_quoted)
+        case Term(operator=""):
+            return next(_words([part], text), None)
+        case Term(operator, value, _, span):
+            is_quoted = part.is_quoted
+            return _cut_short(part) or translate(operator, value, span, is_quoted=is_quoted)
         case Negation():
             inner = _node(part.part, text)
             return _all_mail(part) if inner is None else negated(inner)
@@ -172,7 +170,7 @@ def _words(terms: Sequence[Term], text: str) -> Iterator[PhraseNode]:
     run = text[begin:end].rstrip(",")
     if terms[0].is_quoted:
         if LETTER.search(terms[0].value):
-            yield _mentioned(terms[0].value, terms[0].span)
+            yield mentioned(Words(terms[0].value, terms[0].span))
         return
     if _NOISE.fullmatch(run):
         return
@@ -181,7 +179,7 @@ def _words(terms: Sequence[Term], text: str) -> Iterator[PhraseNode]:
     except MisreadError:
         if not are_in(text):
             _check_words(terms)
-        yield from _looked_for(terms, run)
+        yield from _looked_for(terms)
 
 
 def _check_words(terms: Sequence[Term]) -> None:
@@ -192,22 +190,29 @@ def _check_words(terms: Sequence[Term]) -> None:
             raise MisreadError(f"“{term.value[:40]}” is not understood here.", term.span, hint)
 
 
-def _looked_for(terms: Sequence[Term], run: str) -> Iterator[PhraseNode]:
-    cut = [term for term in terms if _CUT_SHORT.search(term.value)]
+def _looked_for(terms: Sequence[Term]) -> Iterator[PhraseNode]:
+    cut = [refused for term in terms if (refused := _cut_short(term))]
     if cut:
-        yield from filter(None, (_node(term, text="") for term in cut))
+        yield cut[0]
         return
-    said = [term for term in terms if LETTER.search(term.value)]
-    if len(said) > MOST:
-        yield _mentioned(run, Span(terms[0].span.start, terms[-1].span.end))
+    words = [term for term in terms if LETTER.search(term.value)]
+    if len(words) > MOST:
+        yield from looked_for([Words(term.value, term.span) for term in terms])
         return
-    for term in said:
-        meant = plain(term.value, term.span)
-        yield meant or _refused(term) or _mentioned(term.value, term.span)
+    for term in words:
+        known = plain(term.value, term.span) or _refused(term)
+        yield known or mentioned(Words(term.value, term.span))
+
+
+def _cut_short(term: Term) -> Refused | None:
+    if term.is_quoted or not _CUT_SHORT.search(term.value):
+        return None
+    hint = f"Write “mentioning {term.value.strip(_QUOTES)}”."
+    return Refused("Only whole words can be looked for.", term.span, hint)
 
 
 def _refused(term: Term) -> Refused | None:
-    """Return why a word is none: it is an operator misspelt, or cut short."""
+    """Return why a word is none: it is an operator misspelt, or a pattern of mutt."""
     name = _NAME.match(term.value)
     if name:
         near = difflib.get_close_matches(name[1].lower(), NAMES, 1, _NEAR)
@@ -226,11 +231,3 @@ def _all_mail(part: Negation) -> Refused | None:
         return None
     hint = "Write “with attachments”, or leave it out."
     return Refused("A filter looks at all mail: a place is no part of it.", part.span, hint)
-
-
-def _mentioned(value: str, span: Span) -> PhraseNode:
-    """Return the phrase that looks for a text; an address is that of a sender or a recipient."""
-    if re.fullmatch(r"[^\s@]+@[\w-]+(?:\.[\w-]+)+", value):
-        person = person_of(value, span)
-        return joined("or", [Phrase(kind, span, person=person) for kind in ("from", "to")])
-    return Phrase("mentioning", span, words=Words(value, span))

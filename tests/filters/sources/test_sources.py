@@ -361,7 +361,7 @@ def test_mail_that_is_heard_of_during_a_pull_is_not_forgotten(
     [
         (2, 0, False),
         (1, 1, True),
-        *(pytest.param(*each, marks=pytest.mark.long) for each in ((1, 0, True), (0, 3, False))),
+        *(pytest.param(*case, marks=pytest.mark.long) for case in ((1, 0, True), (0, 3, False))),
     ],
 )
 def test_some_pulls_run_at_a_time_and_fewer_of_one_person(

@@ -12,21 +12,18 @@ from tapestry.core.schema import COLUMNS, MESSAGES
 from tapestry.query.limits import LETTER
 from tapestry.query.phrases.grammar import CONNECTIVES, first_words
 from tapestry.query.phrases.help.suggestions import place_after
-from tapestry.query.phrases.nodes import Joined, Phrase
+from tapestry.query.phrases.nodes import NOWHERE, Joined, Phrase, Words
 from tapestry.query.phrases.parser import parse_phrase
-from tapestry.query.phrases.printer import quoted
+from tapestry.query.phrases.printer import print_phrase, quoted
 from tapestry.query.phrases.spellings import run_of_words
+from tapestry.query.phrases.words import looked_for
 from tapestry.query.tree.parsed import MisreadError
-
-MOST = 8
-"""Words that are looked for one by one; more of them in a row are looked for as they stand."""
 
 _RUNS = 8
 """Places in a text at which words without a phrase are taken for what is mentioned."""
 
 _LONGEST = 1500
 _QUOTE = re.compile('"[^"]+"|“[^”]+”')
-_ADDRESS = re.compile(r"[^\s@]*@[\w-]+(?:\.[\w-]+)+")
 _CODE = re.compile(r"[=<>;{}]|\bm\.\w|^\s*(?:not\s+)?(?:select|exists)\b", re.IGNORECASE)
 """Signs of a condition or of SQL: a text with them is no list of words."""
 
@@ -118,22 +115,10 @@ def _with_phrases_at(text: str, at: int, *, is_first: bool) -> str | None:
         words = found[0].split() if found else []
     if not found or not any(map(LETTER.search, words)) or words[0].lower() in CONNECTIVES:
         return None
-    phrases = _phrases(words)
+    nodes = looked_for([Words(word, NOWHERE) for word in words])
+    phrases = [print_phrase(node, "and") for node in nodes]
     joined = " and ".join(phrases)
     end = found.end()
     needs_parentheses = len(phrases) > 1 and place.before is not None and place.before == "not"
     before = text[:at] + " " if at and text[at - 1].isalnum() else text[:at]
     return before + (f"({joined})" if needs_parentheses else joined) + text[end:]
-
-
-def _phrases(words: list[str]) -> list[str]:
-    """Return the phrases that stand for words in a row."""
-    if len(words) > MOST:
-        return [f"mentioning {quoted(' '.join(words))}"]
-    return [
-        f"(from {quoted(word)} or to {quoted(word)})"
-        if _ADDRESS.fullmatch(word)
-        else f"mentioning {quoted(word)}"
-        for word in words
-        if LETTER.search(word)
-    ]

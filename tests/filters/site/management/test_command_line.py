@@ -124,7 +124,7 @@ class TestAsking:
         large = {"django.contrib.auth", "pyarrow", "deltalake", "sqlglot", "pyspark", "redis"}
         assert not large.intersection(done.stdout.split())
 
-    def test_it_says_so_first(self, taken_in: tuple[str, Path]) -> None:
+    def test_ask_says_that_spark_starts_before_its_error(self, taken_in: tuple[str, Path]) -> None:
         done = manage("ask", "replies bye", "--data", str(taken_in[1]))
         assert done.stderr.startswith("Starting Spark…\nerror: ")
         assert manage("ask", "--help").stderr == ""

@@ -43,8 +43,8 @@ def _file(size: int) -> SimpleUploadedFile:
 @pytest.mark.parametrize(
     ("address", "what"),
     [
-        pytest.param(*each, marks=[pytest.mark.long] * ("bytes" not in each and "/me/" not in each))
-        for each in product(PAGES, TOO_MUCH)
+        pytest.param(*case, marks=[pytest.mark.long] * ("bytes" not in case and "/me/" not in case))
+        for case in product(PAGES, TOO_MUCH)
     ],
 )
 def test_too_much_is_refused_with_a_sentence(alice: User, address: str, what: str) -> None:
