@@ -16,12 +16,13 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import COLUMNS
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tapestry.query.phrases.dates import MONTHS
+from tapestry.query.phrases.dates import MONTHS, NUMBERS
 from tapestry.query.phrases.help.completion import candidates_at
 from tapestry.query.phrases.help.suggestions import Place, place_after
 from tapestry.query.phrases.help.vocabulary import Vocabulary
+from tapestry.query.phrases.parser import is_misspelt
 from tapestry.query.phrases.printer import quoted
-from tapestry.query.phrases.spellings import NUMBERS
+from tapestry.query.search import as_words
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree.identifiers import RESERVED
 from tapestry.query.tree.parsed import MisreadError
@@ -29,6 +30,9 @@ from tapestry.query.tree.parsed import MisreadError
 MOST = 3
 LONGEST = 1500
 """A longer text is not corrected: each candidate costs a reading of all of it."""
+
+_SENTENCE = 4
+"""Words that are looked for rather than mended, if they are no phrase: at least so many."""
 
 _TRIED = 40
 _LONGEST_WORD = 60
@@ -120,6 +124,10 @@ def corrections(
             later.append(correction)
         if len(found) == MOST:
             break
+    words = text.split()
+    if not found and len(words) >= _SENTENCE and not is_misspelt(text):
+        phrases = as_words(text)
+        found = [] if phrases is None else [Correction(0, len(text), phrases)]
     if not found and not later:
         without = _without(text, error.span)
         found = [without] if _offset_of_error(without.applied_to(text), context) is None else []

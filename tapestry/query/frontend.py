@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from contextlib import suppress
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.query.check.checker import check
@@ -10,11 +12,17 @@ from tapestry.query.context import Context
 from tapestry.query.limits import MAX_NESTING, check_text, too_deep
 from tapestry.query.operators import reading as operators
 from tapestry.query.phrases import parser as phrases
+from tapestry.query.phrases.help.bare_words import words_with_phrases
+from tapestry.query.phrases.wordings.requests import is_request
+from tapestry.query.phrases.words import parse_words
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MisreadError, Parsed, placed
 from tapestry.query.tree.printer import print_tql
 from tapestry.query.tree.walk import depth
+
+_CODE = re.compile(r"[=<>('0-9.]|\bm\b")
+"""Signs of which a condition has one, unless it is a mere word."""
 
 _NESTING = ("(", "NOT", "+", "-", "*")
 """Signs of nesting: a text with no more of these than levels is not too deep."""
@@ -27,18 +35,31 @@ def read(text: str, context: Context) -> n.CheckedQuery:
     """
     with placed(text):
         try:
-            return check(parse(text, context), text, context, parse)
+            return _checked(text, context)
         except RecursionError:
             # The limit on nesting prevents it, unless the caller is very deep already.
             raise too_deep(Span(0, len(text))) from None
+
+
+def _checked(text: str, context: Context) -> n.CheckedQuery:
+    parsed = parse(text, context)
+    try:
+        return check(parsed, text, context, parse)
+    except TapestryError:
+        if parsed.notation != "tql" or _CODE.search(text):
+            raise
+        with suppress(MisreadError):  # such as “mails between me and Hannah”
+            return check(phrases.parse(text, context), text, context, parse)
+        raise
 
 
 def parse(text: str, context: Context, depth: int = 0) -> Parsed:
     """Read a text in the notation it is in; ``depth`` is its nesting already.
 
     What parses as TQL or SQL is that; a text with operators of mail programs is a search as they
-    write it; another one is a phrase.  If it is in none, the error is that of the notation that
-    got further.
+    write it; another one is a phrase.  A text in none of them is looked for word by word, unless
+    it asks for mail in words that are not known: then the error is that of the notation that got
+    further.
     """
     check_text(text)
     misread: dict[_Reader, MisreadError] = {}
@@ -47,6 +68,10 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
             return reader(text, context, depth)
         except MisreadError as error:
             misread[reader] = error
+        except TapestryError as error:
+            if reader is not _as_tql or not operators.are_words(text):
+                raise
+            misread[reader] = MisreadError(error.message, error.span, error.hint)
     likely = [error for reader, error in misread.items() if reader is not _as_tql]
     raise max([*likely, *misread.values()], key=lambda error: error.offset or 0)
 
@@ -62,9 +87,9 @@ def _readers(text: str) -> list[_Reader]:
         may_be_words = operators.may_be_in(text)
         readers = [phrases.parse, *readers] if may_be_words else [phrases.parse]
     is_no_tql = tql.cannot_be(text) or operators.compares_days(text)
-    if is_no_tql or (may_be_words and '"' in text):
-        return [*readers, _as_tql]
-    return [_as_tql, *readers]
+    is_likelier = is_no_tql or (may_be_words and '"' in text)
+    readers = [*readers, _as_tql] if is_likelier else [_as_tql, *readers]
+    return [*readers, _as_words] if operators.are_words(text) else readers
 
 
 def _as_tql(text: str, _: Context, depth: int) -> Parsed:
@@ -73,6 +98,12 @@ def _as_tql(text: str, _: Context, depth: int) -> Parsed:
 
 def _with_operators(text: str, context: Context, depth: int) -> Parsed:
     return phrases.parse(text, context, depth, operators.parse_operators)
+
+
+def _as_words(text: str, context: Context, depth: int) -> Parsed:
+    if is_request(text) or phrases.is_misspelt(text) or words_with_phrases(text):
+        raise MisreadError("This is no phrase.", Span(0, 0))
+    return phrases.parse(text, context, depth, parse_words)
 
 
 def write_out(query: n.CheckedQuery) -> str:

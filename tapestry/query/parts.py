@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
-from tapestry.query.frontend import read
+from tapestry.query.frontend import parse, read
 from tapestry.query.limits import check_text
 from tapestry.query.phrases.dates import is_settled, settled
 from tapestry.query.phrases.nodes import Joined, PhraseNode
@@ -25,6 +25,8 @@ from tapestry.query.tree.walk import conjuncts
 
 MOST = 20
 """A text of more parts is shown as one: nobody would look for a part among so many."""
+
+_ANYBODY = Context("me")
 
 WORDS = {"phrase": " and ", "tql": " AND "}
 """Separators of the parts of a text, by its notation."""
@@ -57,7 +59,11 @@ def parts_of(text: str, context: Context) -> Parts | None:
     """
     try:
         checked = read(text, context)
-        parts = _phrases(text, context) if checked.notation == "phrase" else _conditions(text)
+        parts = (
+            _phrases(checked.lasting_text, context)
+            if checked.notation == "phrase"
+            else _conditions(text)
+        )
         if not 1 < len(parts.texts) <= MOST:
             return None
         joined = read(join(parts.notation, parts.texts), context)
@@ -111,6 +117,10 @@ def _phrase_part(text: str) -> str:
     with suppress(TapestryError):
         check_text(text)
         return print_phrase(parse_phrase(text), "and")
+    with suppress(TapestryError):
+        words = parse(text, _ANYBODY)
+        if words.restated and words.phrase:
+            return f"({words.phrase})" if len(words.phrase.split(" or ")) > 1 else words.phrase
     return f"({text})"
 
 

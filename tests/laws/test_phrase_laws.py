@@ -36,10 +36,12 @@ def found(text, data):
 
 
 def understood(text):
+    """Return what a phrase means, None of a text in other words."""
     try:
-        return read(text, ALICE)
+        query = read(text, ALICE)
     except TapestryError:
         return None
+    return None if query.restated else query
 
 
 @campaigns(25, 60, some_phrases, tables())

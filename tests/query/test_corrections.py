@@ -29,8 +29,6 @@ def resolve(owner, name):
 TERRY = Context("terry", ("terry@x.org",), resolve)
 
 MISSPELT = {
-    "repl": "replies",
-    "replise by Jones": "replies by Jones",
     "replies bye jones": "replies by jones",
     "votedfor by me": "voted for by me",
     "frm jones abot release": "from jones abot release",
@@ -41,12 +39,9 @@ MISSPELT = {
     "voted against by moer than three people": "voted against by more than three people",
     "larger than 10 kilo": "larger than 10 KB",
     "from joe andd about x": "from joe and about x",
-    "jones": "from jones",
-    "joe@x.org": "from joe@x.org",
     "in contains comp.misc": "in comp.misc",
     "since 3 Marh 2025": "since 3 March 2025",
     "from is jones": "from jones",
-    "sender jones": "from jones",
     "replies by": "replies by me",
     "with no": "with no reply",
     "older than two": "older than two weeks",
@@ -104,9 +99,9 @@ def test_a_slip_in_any_phrase_is_mended():
 
 
 def test_only_what_is_misread_is_replaced():
-    text = "from joe, replise by Jones"
+    text = "from joe, replise bye Jones"
     (first, *_) = corrections(text, error_of(text), TERRY)
-    assert (text[first.start : first.end], first.text) == ("replise", "replies")
+    assert (text[first.start : first.end], first.text) == ("replise", "replies to")
 
 
 def test_a_filter_of_which_nobody_told_is_not_named():

@@ -38,7 +38,7 @@ def test_a_text_is_cut_where_its_ands_stand(text: str, parts: tuple[str, ...]) -
 @pytest.mark.parametrize(
     "text",
     [
-        *("", "from joe", "from joe or about x", "no filter at all ("),
+        *("", "from joe", "from joe or about x", "m.size > ("),
         "SELECT m.msgid FROM messages m WHERE m.size > 3 AND m.size < 9",
         " and ".join(f"about w{number}" for number in range(30)),
     ],
@@ -52,7 +52,7 @@ def test_a_changed_part_stays_one_part() -> None:
     assert print_tql(read(text, Context())).endswith("AND m.subject HAS 'index'")
     assert join("tql", ["m.size > 3 OR m.size < 1", "m.subject = 'x'"]).startswith("(m.size > 3 OR")
     assert join("phrase", [" ", "from joe"]) == "from joe"
-    assert join("phrase", ["from joe )", "x"]) == "(from joe )) and (x)"
+    assert join("phrase", ["from joe )", "x)"]) == "(from joe )) and mentioning x"
 
 
 def test_references_to_other_filters_stay_references() -> None:
@@ -61,3 +61,15 @@ def test_references_to_other_filters_stay_references() -> None:
     assert found is not None and found.texts == ("m IN sport", "m.size > 3")
     phrases = parts_of("in filter sport and from joe", context)
     assert phrases is not None and phrases.texts == ("in filter sport", "from joe")
+
+
+def test_words_among_parts_are_still_looked_for():
+    joined = join("phrase", ["router delivery", "from mary", "joe@x.org"])
+    assert joined == (
+        "mentioning router and mentioning delivery and from mary"
+        " and (from joe@x.org or to joe@x.org)"
+    )
+    assert parts_of("emails I sent that nobody answered", Context("ann")).texts == (
+        "from me",
+        "with no reply",
+    )

@@ -13,15 +13,9 @@ from filters.people import people
 from filters.people.models import User
 from tapestry.core.errors import TapestryError
 from tapestry.query.corrections import corrections
-from tapestry.query.operators import reading as operators
-from tapestry.query.phrases.help.bare_words import (
-    in_subject,
-    other_phrases,
-    says_words_alone,
-    with_phrases,
-)
-from tapestry.query.phrases.help.calendar import dated
-from tapestry.query.tree.parsed import MisreadError
+from tapestry.query.phrases.help.bare_words import other_phrases, says_words_alone
+from tapestry.query.phrases.help.names import other_names
+from tapestry.query.search import read_search as of_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,36 +40,30 @@ class SearchReading:
 
 def read_search(text: str, user: User) -> SearchReading:
     """Read the text of a search box: a filter is that; other words are what is mentioned."""
-    context, subject = people.context(user), in_subject(text)
-    has_operators = operators.are_named_in(text)
-    spans = dated(text, context) or text
-    try:
-        understood = understand(spans, context)
-    except TapestryError as error:
-        misread = error
-    else:
-        may_be_words = understood.phrase and not has_operators
-        return SearchReading(spans, understood, None, subject if may_be_words else None)
-    is_refused = has_operators and not isinstance(misread, MisreadError)
-    for phrases in (with_phrases(spans), None if is_refused else subject):
-        if phrases is not None:
-            with suppress(TapestryError):
-                understood = understand(phrases, context)
-                is_other = subject != phrases and not says_words_alone(phrases)
-                return SearchReading(phrases, understood, misread, subject if is_other else None)
-    return SearchReading(text, None, misread)
+    search = of_text(text, people.context(user), understand)
+    understood, subject = search.read, search.subject
+    phrase = understood and understood.phrase
+    if (search.error is None and phrase is None) or (phrase and says_words_alone(phrase)):
+        subject = None
+    return SearchReading(search.text, understood, search.error, subject)
 
 
 def other_meanings(text: str, reading: SearchReading, user: User) -> list[str]:
     """Return what else may have been meant by words that were taken for what is mentioned."""
-    if reading.understood is None or reading.error is None:
+    if reading.understood is None:
         return []
-    meant = () if reading.text == in_subject(text) else other_phrases(text)
-    meant = meant or tuple(
-        correction.applied_to(text)
-        for correction in corrections(text, reading.error, people.context(user))
-    )
-    return [other for other in meant if other not in (reading.text, reading.understood.phrase)]
+    phrase, error = reading.understood.phrase, reading.error
+    if error is None and not (phrase and says_words_alone(phrase)):
+        return []
+    found = () if error is None else corrections(text, error, people.context(user))
+    meant = tuple([correction.applied_to(text) for correction in found]) or other_phrases(text)
+    return [other for other in meant if other not in (reading.text, phrase)]
+
+
+def meant_names(reading: SearchReading, user: User) -> tuple[str, ...]:
+    """Return the search with names that are known in place of those that are nearly so."""
+    phrase = reading.understood and reading.understood.phrase
+    return other_names(phrase, vocabulary(user, phrase)) if phrase else ()
 
 
 def misreading_of(text: str, error: TapestryError, user: User) -> Misreading:
@@ -90,8 +78,9 @@ def as_filter(reading: SearchReading, within: Filter | None, user: User) -> str 
     """
     if within is None:
         return reading.text
+    phrase = reading.understood and reading.understood.phrase
     for combined in (
-        f"({reading.text}) and in filter {within.name}",
+        f"({phrase or reading.text}) and in filter {within.name}",
         f'({reading.text}) AND m IN "{within.name}"',
     ):
         with suppress(TapestryError):

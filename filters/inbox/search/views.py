@@ -21,6 +21,7 @@ from filters.inbox.search.lines import lines
 from filters.inbox.search.reading import (
     SearchReading,
     as_filter,
+    meant_names,
     misreading_of,
     other_meanings,
     read_search,
@@ -125,6 +126,7 @@ def _results(
     page = Paginator(found.msgids, PAGE).get_page(_page(request))
     marked = highlights(read.asked, people.context(request.user))
     return {
+        "names": () if found.msgids else meant_names(read, request.user),
         "found": found,
         "here": _here(text, within),
         "at": f"{reverse('search')}?{_query(text, within, str(page.number))}",

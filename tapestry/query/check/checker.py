@@ -43,7 +43,7 @@ def check(parsed: Parsed, text: str, context: Context, reader: Reader) -> n.Chec
     )
     condition = checker.branches(parsed.branches, n.Binding(MESSAGE, MESSAGES))
     return n.CheckedQuery(
-        MESSAGE, condition, text, parsed.phrase, parsed.notation, bool(others), parsed.dated
+        MESSAGE, condition, text, parsed.phrase, parsed.notation, bool(others), parsed.restated
     )
 
 

@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tapestry.core.errors import Span
-from tapestry.query.limits import LETTER
+from tapestry.core.schema import COLUMNS
+from tapestry.query.limits import BIDI, LETTER
 from tapestry.query.operators.syntax import (
     Dialect,
     Group,
@@ -29,9 +30,8 @@ from tapestry.query.phrases.grammar import FIRST_WORDS
 from tapestry.query.phrases.nodes import PhraseNode, Refused, Words
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import quoted
-from tapestry.query.phrases.slips import check_length_of_words
 from tapestry.query.phrases.spellings import NOISE_WORD
-from tapestry.query.phrases.words import MOST, looked_for, mentioned
+from tapestry.query.phrases.words import MOST, check_length_of_words, looked_for, mentioned
 from tapestry.query.tree.parsed import MisreadError
 
 _APART = ("from", "to", "cc", "bcc", "subject")
@@ -61,12 +61,29 @@ _SIGNS = re.compile(
     rf"{_BEGIN}(?:[-!]?(?:{_NAMED}|~(?-i:[{PLAIN}]){_END})|{_MINUS})", re.IGNORECASE
 )
 _NAMES = re.compile(rf"{_BEGIN}[-!]?(?:{_NAMED})", re.IGNORECASE)
-_WEAK = re.compile(rf"[\"“]|(?:\A|\s)(?:AND|OR|NOT){_END}")
+_WEAK = re.compile(rf"[\"“]|(?:\A|\s)(?:AND|OR|NOT|AROUND|(?:NEAR|ADJ)(?:/[0-9]+)?){_END}")
 _CODE = re.compile(
     r"[=<>;\[\]]|\bm(?:\.\w|\s+in\b)|\s:[a-z]|,contains,|\A\s*(?:not\s+)?(?:select|exists)\b",
     re.IGNORECASE,
 )
 """Signs of a condition, of SQL, or of Sieve: a text with them is no list of words."""
+
+_COLUMNS = "|".join({name for table in COLUMNS.values() for name in table})
+_NO_WORDS = re.compile(
+    rf"\b[a-z]\.(?:{_COLUMNS})\b|\bm\s+(?:not\s+)?in\b|\A\w+\s+(?-i:(?:NOT\s+)?IN)\s+\w+\Z"
+    r"|\A\(*\s*(?:not\s+)?(?:select|exists|drop)\b|\A\(*(?:not\s+)?\w+\(.*\)\s*[<>=]+\s*\S"
+    r"|\A(?:not\s+)?(?:count|sum|avg|min|max|stddev)\s*\(|\A(?:not\s+){3}|\({9}|(?:\w+\(){9}"
+    r"|,contains,|(?:\A|\s):[a-z]+\s|\A\w+\s*[<>]=?\s*[0-9]|\A[a-z_]+=\S"
+    r"|\A\((?:and|or|not)\s|\A(?-i:AND|OR)[({]"
+    r"|(?:\A|\s)(?-i:[a-z][a-z-]{2,}):(?=[\w*\"]|/(?!/)|\Z)"
+    r"|(?:\A|\s)(?:[\^!(]*~[a-z($]|-[a-z](?=\s)|\+\w|\w+[*~](?=\s|\Z))|\w\?{2,}\w",
+    re.IGNORECASE,
+)
+"""Signs of notations that words have not: conditions, Lisp, Sieve, options, patterns."""
+
+_QUOTE_OPEN = re.compile(r'\A(?:[^"]*"[^"]*")*[^"]*(?<!\S)"\w[^"]*\Z')
+_LONGEST_WORDS = 500
+"""Characters of words that are looked for, at most."""
 
 _IN_QUOTES = re.compile('"[^"]*"|“[^”]*”')
 _OF_SIEVE = re.compile(r"\s:[a-z]+\s", re.IGNORECASE)
@@ -76,6 +93,7 @@ _NAME = re.compile(r"([^\W\d]\w{2,}):(?!//)\S")
 _NEAR = 0.75
 _CUT_SHORT = re.compile(r"\w\*['\"]?\Z")
 _QUOTES = "*'\""
+_COUNTED = re.compile(r"\w+[<>]=?[0-9]+")
 _OF_MUTT = re.compile(r"[~=%].?")
 
 
@@ -106,6 +124,17 @@ def compares_days(text: str) -> bool:
 def may_be_in(text: str) -> bool:
     """Tell whether a text that is no phrase has quotes, or AND, OR, NOT in capitals alone."""
     return _WEAK.search(text) is not None and text.upper() != text and not _CODE.search(text)
+
+
+def are_words(text: str) -> bool:
+    """Tell whether a text that is no phrase may be words: it has no sign of another notation.
+
+    >>> are_words("new dog"), are_words("m.size > 5"), are_words("from:")
+    (True, False, False)
+    """
+    if len(text) > _LONGEST_WORDS or not LETTER.search(text) or BIDI.search(text):
+        return False
+    return not any(sign.search(text) for sign in (_NO_WORDS, _SIGNS, _QUOTE_OPEN))
 
 
 def parse_operators(text: str) -> PhraseNode:
@@ -219,7 +248,7 @@ def _refused(term: Term) -> Refused | None:
         words = f"mentioning {quoted(term.value)}"
         meant = near[0] + term.value[len(name[1]) :] if near else words
         return Refused(f"“{name[1]}:” is not understood.", term.span, f"Did you mean “{meant}”?")
-    if _OF_MUTT.fullmatch(term.value):
+    if _OF_MUTT.fullmatch(term.value) or _COUNTED.fullmatch(term.value):
         hint = "Write “mentioning lunch”."
         return Refused(f"The pattern “{term.value}” is not understood.", term.span, hint)
     return None

@@ -7,9 +7,8 @@ from decimal import Decimal
 
 from tapestry.core.errors import Span
 from tapestry.query.phrases.build import joined
-from tapestry.query.phrases.dates import read_date
+from tapestry.query.phrases.dates import NUMBERS, read_date
 from tapestry.query.phrases.nodes import Amount, Date, Phrase, PhraseNode
-from tapestry.query.phrases.spellings import NUMBERS
 
 _AGE = re.compile(
     r"(?P<number>[0-9]+|last|" + "|".join(NUMBERS) + r")?[._ ]*"
@@ -61,8 +60,8 @@ def day_of(text: str, span: Span) -> Date | None:
 
 def day_or_age(kind: str, age_kind: str, value: str, span: Span) -> Phrase | None:
     """Return the phrase of one kind with a day, or of another with an age."""
-    day = day_of(value, span)
-    return Phrase(kind, span, date=day) if day else age_of(age_kind, value, span)
+    age, day = age_of(age_kind, value, span), day_of(value, span)
+    return Phrase(kind, span, date=day) if day and not age else age
 
 
 def compared_age(value: str, span: Span) -> Phrase | None:

@@ -14,8 +14,8 @@ import lark
 from tapestry.core.errors import Span
 from tapestry.query.phrases import nodes
 from tapestry.query.phrases.catalogue import KINDS
-from tapestry.query.phrases.dates import read_date
-from tapestry.query.phrases.spellings import EARLIER, NUMBERS
+from tapestry.query.phrases.dates import NUMBERS, read_date
+from tapestry.query.phrases.spellings import EARLIER
 
 PREFIX, OPPOSITE, SHORTHAND = "phrase_", "opposite_", "shorthand_"
 """A rule ``phrase_x`` is the phrase of kind ``x``, ``opposite_x`` what that does not find,
@@ -259,6 +259,8 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
 
     def in_subject(self, children: list[lark.Token]) -> nodes.Words:
         _, *words = str(children[0]).split()
+        if words[0].casefold() == "the" and words[1].casefold() in ("word", "words"):
+            del words[:2]
         del words[[word.casefold() for word in words].index("in") :]
         return nodes.Words(" ".join(words), span_of(children[0], children[0]))
 

@@ -12,6 +12,12 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.query.context import Context
 from tapestry.query.phrases.nodes import Date, Joined, Negated, Phrase, PhraseNode, Refused
 
+_NUMBERS = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+    sixteen seventeen eighteen nineteen twenty
+"""
+NUMBERS = tuple(_NUMBERS.split())
+
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -34,6 +40,7 @@ _FORMS = (
     rf"{_MONTH}\s+{_DAY}(?:\s*,?\s*{_YEAR})?",
     _WEEKDAY,
     rf"(?P<word>{'|'.join(WORDS)})",
+    rf"(?P<ago>[0-9]+|an?|{'|'.join(NUMBERS)})\s+(?P<unit>days?|weeks?)\s+ago",
 )
 _PERIODS = (rf"{_YEAR}[-/](?P<month>[0-9]{{1,2}})", rf"{_MONTH}(?:\s+{_YEAR})?", _YEAR)
 _GROUPS = re.compile(r"\?P<\w+>")
@@ -64,8 +71,19 @@ def read_date(text: str, span: Span) -> Date | None:
         int(month) if month.isdigit() else _place(month, MONTHS) + 1,
         int(parts.get("day", "0")),
         _place(weekday, WEEKDAYS) if weekday else None,
-        parts.get("word", "").casefold(),
+        _word(parts),
     )
+
+
+def _word(parts: dict[str, str]) -> str:
+    """Return the word of a day, or how many days it is ago."""
+    if "ago" not in parts:
+        return parts.get("word", "").casefold()
+    number = parts["ago"].casefold()
+    count = (
+        1 if number in ("a", "an") else int(NUMBERS.index(number) if number in NUMBERS else number)
+    )
+    return str(count * (7 if parts["unit"].casefold().startswith("week") else 1))
 
 
 def _place(name: str, names: tuple[str, ...]) -> int:
@@ -125,7 +143,8 @@ def _settled(written: Date, context: Context) -> Date:
         raise TapestryError(message, written.span, "Write a date such as 3 March 2025.")
     today = to_datetime(context.now).astimezone(context.zone).date()
     if written.word:
-        return _on(today - timedelta(days=WORDS[written.word]), written)
+        days = WORDS.get(written.word)
+        return _on(today - timedelta(days=int(written.word) if days is None else days), written)
     if written.weekday is not None:
         return _on(today - timedelta(days=(today.weekday() - written.weekday) % 7), written)
     years = range(today.year, today.year - 8, -1)

@@ -15,10 +15,10 @@ import lark
 
 from tapestry.query.phrases.build import OPPOSITE, PREFIX, SHORTHAND, Build
 from tapestry.query.phrases.catalogue import KINDS
+from tapestry.query.phrases.dates import NUMBERS
 from tapestry.query.phrases.spellings import (
     FIXED_TERMINALS,
     FORMS,
-    NUMBERS,
     WORD,
     is_form,
     keyword,
@@ -99,8 +99,13 @@ KEYWORDS = tuple(name.lower() for name in _NAMES if name not in _DEFINED)
 CONNECTIVES = ("and", "or", "but")
 
 
+_AHEAD = re.compile(r"\(\?=.*\)\Z")
+"""What must follow a keyword, where it is one before certain words alone."""
+
+
 def _is_plain(name: str) -> bool:
-    return re.fullmatch(FORMS.get(name, name.lower()), name.lower()) is not None
+    form = _AHEAD.sub("", FORMS.get(name, name.lower()))
+    return re.fullmatch(form, name.lower()) is not None
 
 
 PLAIN = tuple(word for word in KEYWORDS if _is_plain(word.upper()))

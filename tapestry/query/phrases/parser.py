@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from difflib import SequenceMatcher
+from contextlib import suppress
+from difflib import SequenceMatcher, get_close_matches
 
 import lark
 
@@ -14,12 +15,14 @@ from tapestry.query.check.scope import nearest
 from tapestry.query.context import Context
 from tapestry.query.limits import BIDI, MAX_NESTING, check_length, too_deep
 from tapestry.query.phrases.dates import is_settled, settled
-from tapestry.query.phrases.grammar import CONNECTIVES, PLAIN, first_words, grammar
+from tapestry.query.phrases.grammar import CONNECTIVES, PLAIN, first_words, grammar, is_taken
 from tapestry.query.phrases.nodes import PhraseNode, depth_of
 from tapestry.query.phrases.printer import print_phrase, quoted
 from tapestry.query.phrases.semantics import condition_of
-from tapestry.query.phrases.slips import check_length_of_words, check_slips
+from tapestry.query.phrases.slips import check_slips
 from tapestry.query.phrases.spellings import run_of_words
+from tapestry.query.phrases.wordings.rewording import goes_first, placed_in, reworded
+from tapestry.query.phrases.words import check_length_of_words, parse_words
 from tapestry.query.tree.parsed import MisreadError, Parsed, on_message, placed
 
 _PIECE = re.compile(r"[(),]|[^\s(),]+")
@@ -46,6 +49,7 @@ _SHOWN = {
     "COMMA": "a comma",
     "$END": "the end",
 } | {name.upper(): f"“{name}”" for name in (*PLAIN, *CONNECTIVES)}
+_MOST_WORDS, _SHORTEST = 12, 3
 _CLOSE = 0.75
 """Likeness of a word to one that begins a phrase, where any word may be searched for."""
 
@@ -60,24 +64,90 @@ def parse(
     """
     check_length(text)
     with placed(text):
-        phrase = (tree or parse_phrase)(text)
+        phrase, is_own = (tree(text), False) if tree else _read(text)
         if depth_of(phrase) + depth > MAX_NESTING:
             raise too_deep(Span(0, len(text)))
         dated = not is_settled(phrase)
         fixed = settled(phrase, context) if dated else phrase
+        restated = dated or is_own or tree is parse_words
         condition = condition_of(fixed, context)
-    return Parsed(on_message(condition), "phrase", print_phrase(fixed), dated)
+    return Parsed(on_message(condition), "phrase", print_phrase(fixed), restated)
 
 
 def parse_phrase(text: str) -> PhraseNode:
-    """Return the syntax tree of a phrase; raises MisreadError if it is none."""
+    """Return the syntax tree of a phrase, or of a request in other words.
+
+    Raises MisreadError if it is none.
+    """
+    node, _ = _read(text)
+    return node
+
+
+def _read(text: str) -> tuple[PhraseNode, bool]:
+    """Return the syntax tree of a text, and whether that is in its writer's own words."""
     check_length_of_words(text)
+    ways = [_parsed, _reworded]
+    if goes_first(text):
+        ways.reverse()
+    first, second = ways
+    try:
+        return first(text), first is _reworded
+    except MisreadError as error:
+        with suppress(MisreadError):
+            return second(text), second is _reworded
+        raise error
+
+
+def _reworded(text: str) -> PhraseNode:
+    """Return the syntax tree of a request in the words of phrases."""
+    request = reworded(text)
+    if request is None:
+        raise MisreadError("This is no request.", Span(0, 0))
+    return placed_in(_parsed(request), text)
+
+
+def _parsed(text: str) -> PhraseNode:
     try:
         node: PhraseNode = grammar().parse(text)  # type: ignore[assignment]
     except (lark.UnexpectedToken, lark.UnexpectedCharacters) as error:
         raise _misread(text, error) from None
     check_slips(node, text)
     return node
+
+
+def is_misspelt(text: str) -> bool:
+    """Tell whether a text is a phrase but for slips of the pen in its keywords.
+
+    >>> is_misspelt("frm jones abot release"), is_misspelt("application form")
+    (True, False)
+    """
+    words = text.split()
+    near = {place: other for place, word in enumerate(words) if (other := _keyword_near(word))}
+    if not near or len(words) > _MOST_WORDS:
+        return False
+    return any(
+        _is_phrase(" ".join([changed.get(place, word) for place, word in enumerate(words)]))
+        for changed in (near, *({place: other} for place, other in near.items()))
+    )
+
+
+@functools.lru_cache(1024)
+def _keyword_near(word: str) -> str | None:
+    """Return the keyword that a word is but for a slip, not one that it is a form of."""
+    lower = word.lower()
+    if len(lower) < _SHORTEST or is_taken(lower):
+        return None
+    near = next(iter(get_close_matches(lower, PLAIN, 1, _CLOSE)), lower)
+    is_form = near.startswith(lower) or (lower.startswith(near) and len(near) > _SHORTEST)
+    return None if is_form else near
+
+
+def _is_phrase(text: str) -> bool:
+    try:
+        grammar().parse(text)
+    except (lark.UnexpectedToken, lark.UnexpectedCharacters):
+        return False
+    return True
 
 
 def _misread(text: str, error: lark.UnexpectedToken | lark.UnexpectedCharacters) -> TapestryError:

@@ -7,9 +7,8 @@ import re
 from tapestry.query.phrases import nodes
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.catalogue.kind import NOUNS
-from tapestry.query.phrases.dates import print_date
+from tapestry.query.phrases.dates import NUMBERS, print_date
 from tapestry.query.phrases.grammar import is_taken
-from tapestry.query.phrases.spellings import NUMBERS
 
 _PLAIN = re.compile(r"[\w@.+*$&=/#!?:;~^|<>{}\[\]-]+")
 _OPERATOR = re.compile(r"[-!~]|\w+:")

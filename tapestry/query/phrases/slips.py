@@ -11,11 +11,10 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from tapestry.core.errors import Span
-from tapestry.query.limits import MAX_WORD
 from tapestry.query.phrases.grammar import FIRST_WORDS
 from tapestry.query.phrases.nodes import Joined, Negated, Person, Phrase, PhraseNode, Words
 from tapestry.query.phrases.printer import quoted
-from tapestry.query.phrases.spellings import WORD
+from tapestry.query.phrases.spellings import NOUN, NUMBER, WORD
 from tapestry.query.tree.parsed import MisreadError
 
 _WORD = re.compile(WORD)
@@ -24,22 +23,24 @@ _CONNECTED = re.compile(r"(?:,|\b(?:or|and))\s*\Z", re.IGNORECASE)
 """Words before the second name of a list, and the next."""
 
 _NO_NAMES = (
-    *("contains", "equals", "is", "like", "matches", "by"),
-    *("or", "reply", "you", "his", "her", "their", "specific"),
+    *("a", "an", "certain", "contains", "equals", "is", "like", "matches", "by"),
+    *("or", "reply", "you", "his", "her", "their", "my", "your", "our", "the", "specific"),
 )
 """Words that begin no name: verbs that other programs want before a value, and a second “by”."""
 
+_NEVER_NAMES = ("or", "reply", "the", "something", "anything", "everything", "it", "them")
+_NOT_IN_NAMES = ("that", "which", "who", "unless", "if", "when", "i", "is", "are", "a")
+"""Words that are in no name of more than one word: a sentence goes on there."""
+
 _COUNTS = ("more", "fewer", "less")
+_VERBS = ("says", "say", "includes", "include", "is", "line", "mentions", "either", "contains")
+"""Words that other programs want before a text."""
+
+_COUNTED = re.compile(
+    rf"(?:(?:only|just|more than|over|at least)\s+)?{NUMBER}\s+(?:{NOUN}|repl(?:y|ies)|answers?)",
+    re.IGNORECASE,
+)
 _AND = ("adn", "andd", "annd")
-
-
-def check_length_of_words(text: str) -> None:
-    """Refuse a text with a word that is longer than any line of mail."""
-    words = _WORD.finditer(text) if len(text) > MAX_WORD else ()
-    match = next((word for word in words if len(word[0]) > MAX_WORD), None)
-    if match:
-        message = f"This word has more than {MAX_WORD} letters."
-        raise MisreadError(message, Span(*match.span()), "Write a shorter one.")
 
 
 def check_slips(node: PhraseNode, text: str) -> None:
@@ -54,7 +55,8 @@ def check_slips(node: PhraseNode, text: str) -> None:
         for value in (phrase.person, phrase.words):
             start = value.span.start
             is_quoted = not value.text or text[start] in _QUOTES
-            if not is_quoted and (" " in value.text or _CONNECTED.search(text, 0, start)):
+            is_checked = " " in value.text or value.text.lower() in _NEVER_NAMES
+            if not is_quoted and (is_checked or _CONNECTED.search(text, 0, start)):
                 _check(phrase.kind, value, text)
         if not may_be_newsgroup(phrase):
             raise _no_newsgroup(phrase)
@@ -86,12 +88,31 @@ def leaves(node: PhraseNode) -> Iterator[Phrase]:
 
 def _check(kind: str, value: Person | Words, text: str) -> None:
     is_person = isinstance(value, Person)
+    if isinstance(value, Person) and value.kind == "me":
+        return
+    first = value.text.split(maxsplit=1)[0].lower() if value.text else ""
+    if not is_person and first in _VERBS and " " in value.text:
+        rest = text[: value.span.start] + value.text[len(first) :].lstrip()
+        hint = (
+            f"Leave it out: “{rest[:80]}”. If it is a word of the text, put that in double quotes."
+        )
+        verb = Span(value.span.start, value.span.start + len(first))
+        raise MisreadError(f"“{first}” is not understood here.", verb, hint)
+    if not is_person and _COUNTED.fullmatch(value.text):
+        hint = f"If these are words of the text, put “{value.text[:40]}” in double quotes."
+        raise MisreadError(f"“{value.text[:40]}” is not understood here.", value.span, hint)
     words = list(_WORD.finditer(text, value.span.start, value.span.end))
     for place, match in enumerate(words):
         word, span = match[0], Span(*match.span())
+        if is_person and len(words) == 1 and word.lower() in _NEVER_NAMES:
+            hint = f'If it is a name, put it in double quotes: “"{word}"”.'
+            raise MisreadError(f"“{word}” is not understood here.", span, hint)
         if is_person and place == 0 and len(words) > 1 and word.lower() in _NO_NAMES:
             rest = value.text[len(word) :].strip()[:40]
             hint = f"Leave it out: “{rest}”. If it is a part of the name, put it in double quotes."
+            raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
+        if is_person and place and word.lower() in _NOT_IN_NAMES:
+            hint = f"If it is a part of the name, put “{value.text[:40]}” in double quotes."
             raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
         following = words[place + 1][0].lower() if place + 1 < len(words) else ""
         meant = None

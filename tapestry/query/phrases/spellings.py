@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tapestry.query.phrases.dates import DAY_PATTERN, PERIOD_PATTERN, UNITS
+from tapestry.query.phrases.dates import DAY_PATTERN, NUMBERS, PERIOD_PATTERN, UNITS
 
 _BETWEEN = r"\s,()\"“”"
 END = rf"(?![^{_BETWEEN}])"
@@ -13,11 +13,6 @@ END = rf"(?![^{_BETWEEN}])"
 
 WORD = rf"[^{_BETWEEN}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+"
 
-_NUMBERS = """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
-    sixteen seventeen eighteen nineteen twenty
-"""
-NUMBERS = tuple(_NUMBERS.split())
 UNIT = f"{UNITS}{END}"
 _NUMBER_WORDS = rf"(?:{'|'.join(NUMBERS)}){END}|an?(?=\s+{UNIT})"
 NUMBER = rf"(?:-?[0-9]+(?:\.[0-9]+)?(?:(?=[km]b{END})|{END})|{_NUMBER_WORDS})"
@@ -34,6 +29,8 @@ FORMS = {
     "CONTAINING": "containing|contains?",
     "FEWER": "fewer|less",
     "HAS": "has|have|having",
+    "ASKING": rf"asking(?=\s+a\s+question{END})",
+    "DIRECTLY": rf"directly(?=\s+to{END})",
     "I": rf"i(?=\s+(?:have\s+not|sent|wrote){END})",
     "LARGER": "larger|bigger",
     "LAST": rf"the\s+(?:last|past)(?=\s+(?:{NUMBER}\s+)?{UNIT})"
@@ -41,11 +38,14 @@ FORMS = {
     "LIST": r"(?:mailing\s+)?list",
     "ME": r"me|myself|my\s+(?:e-?mails?|mails?|messages?|posts?|letters?)",
     "MENTIONING": "mentioning|mentions?",
-    "NEW": rf"new(?=\s+threads?{END})",
+    "LINKS": "links?|urls?",
+    "NEW": rf"new(?=\s+(?:threads?|senders){END})",
+    "ONLY": rf"only(?=\s+to{END})",
     "NOBODY": rf"nobody(?=\s+(?:has\s+)?(?:replied|answered){END})",
     "REPLIES": "replies|answers|responses",
     "REPLY": "reply|answer|response",
     "THREADS": "threads?",
+    "UNKNOWN": rf"unknown(?=\s+senders{END})",
     "UNANSWERED": "unanswered|unreplied",
     "THE_WORD": "words?",
     "RECENT_DAY": "today",
@@ -67,7 +67,7 @@ EARLIER_PATTERN = "|".join(words.replace(" ", r"\s+") for words in EARLIER)
 
 # Small words that say nothing of their own
 
-_NOUN = "e-?mails?|mails?|messages?|letters?|posts?|articles?|questions?|everything|anything"
+_NOUN = "e-?mails?|mails?|messages?|letters?|posts?|articles?|everything|anything"
 NOUN = rf"(?:{_NOUN}){END}"
 NOISE_WORD = rf"(?:{_NOUN}|show\s+me|show|find|all|any|every|my|the){END}"
 _BEING = r"(?:is|are|was|were|(?:has|have)\s+been)"

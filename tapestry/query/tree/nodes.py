@@ -293,7 +293,8 @@ class CheckedQuery:
     Types known, every variable bound and named once, ``now()`` found only where it may be,
     no sugar left.  ``var`` is the message delivered; ``phrase`` the canonical phrase, where
     it was written as one; ``notation``, ``tql`` (or SQL) or ``phrase``, is that of the text.
-    ``dated``: the text means another day when it is read later; ``phrase`` says which it is.
+    ``restated``: the text means another day when it is read later, or is in its writer's own
+    words; ``phrase`` says what it means for good.
     ``borrows``: a filter of somebody else is written out in it, which the asker is not shown.
     In a context that keeps references ``by_name`` they are its only sugar.
     """
@@ -304,9 +305,9 @@ class CheckedQuery:
     phrase: str | None = None
     notation: str = "tql"
     borrows: bool = False
-    dated: bool = False
+    restated: bool = False
 
     @property
     def lasting_text(self) -> str:
         """Return the text to store: it means the same whenever it is read."""
-        return self.phrase if self.dated and self.phrase else self.text
+        return self.phrase if self.restated and self.phrase else self.text

@@ -46,13 +46,14 @@ class Parsed:
     Compare whose op is IN and whose right is a Call of ``list``; ``-x`` is a Call of ``-``;
     ``has(x, 'w')`` is a Has.
 
-    ``dated``: the text has a date that depends on when it is read; in ``phrase`` it is fixed.
+    ``restated``: ``phrase`` says it for good: the text has a date that depends on when it is read,
+    or is in its writer's own words.
     """
 
     branches: tuple[Branch, ...]
     notation: str
     phrase: str | None = None
-    dated: bool = False
+    restated: bool = False
 
 
 def on_message(condition: Condition) -> tuple[Branch, ...]:

@@ -65,10 +65,10 @@ class TestUnderstanding:
 
     def test_in_the_midst_of_typing_there_is_no_error(self, alice: User, as_user: SignIn) -> None:
         client = as_user(alice)
-        response = client.post("/filters/understand/", {"text": "repl", "typing": ""})
+        response = client.post("/filters/understand/", {"text": "frm jones", "typing": ""})
         assert (response.status_code, response.content) == (204, b"")
         assert "Understood as" in understood(client, "replies", typing="")
-        assert "is not understood here" in understood(client, "repl")
+        assert "is not understood here" in understood(client, "frm jones")
 
     def test_corrections_name_only_filters_that_one_may_use(
         self, alice: User, bob: User, as_user: SignIn

@@ -1,4 +1,6 @@
-"""What users of other mail programs write: a list made before the grammar had seen any of it.
+"""What people write: lists that were made before the grammar had seen any of them.
+
+“Others” is what users of other mail programs write, “asked” what people ask in their own words.
 
 A line has the program, or ``plain`` for words of none; the request as it is typed; whether it is
 for a search, a filter or either; its meaning by hand; the same in TQL, where TQL can say it; and
@@ -9,23 +11,31 @@ import pytest
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.frontend import read
+from tapestry.query.search import read_search
 from tapestry.query.tree.canonical import canonicalize
 from tapestry.query.tree.ordering import alpha_normalize
 from tests.query.phrases.test_requests import TERRY
 from tests.support.paths import FIXTURES
 
-LINES = (FIXTURES / "query" / "phrases" / "others.tsv").read_text().splitlines()
-REQUESTS = [tuple(line.split("\t")) for line in LINES]
-"""Program, request, kind, meaning, TQL or nothing, and address."""
-
-AS_MEANT, OTHERWISE = 186, 23
-"""Requests that have the condition of their meaning, at least, and another one, at most."""
+LISTS = {"others": (338, 25), "asked": (128, 9)}
+"""Lists by name: requests with the condition of their meaning, at least, and another, at most."""
 
 
-def understood(request):
+def requests_of(name):
+    """Return program, request, kind, meaning, TQL or nothing, and address of each request."""
+    lines = (FIXTURES / "query" / "phrases" / f"{name}.tsv").read_text().splitlines()
+    return [tuple(line.split("\t")) for line in lines]
+
+
+REQUESTS = requests_of("others")
+
+
+def understood(request, kind="filter"):
     """Return the canonical condition of a request, None if it is refused in words."""
+    found = read_search(request, TERRY, read) if kind == "search" else None
     try:
-        return alpha_normalize(canonicalize(read(request, TERRY).condition))
+        query = found.read if found and found.read else read(request, TERRY)
+        return alpha_normalize(canonicalize(query.condition))
     except TapestryError as error:
         assert error.message
         return None
@@ -39,13 +49,16 @@ def test_the_list_is_whole():
 
 @pytest.mark.parametrize("program", sorted({program for program, *_ in REQUESTS}))
 def test_each_is_understood_or_refused_in_words(program):
-    for of, request, _, _, tql, _ in REQUESTS:
+    for of, request, kind, _, tql, _ in REQUESTS:
         if of == program:
-            understood(request)
+            understood(request, kind)
             assert not tql or understood(tql), request
 
 
-def test_no_fewer_than_before_mean_what_was_meant():
-    pairs = [(understood(request), tql) for _, request, _, _, tql, _ in REQUESTS if tql]
+@pytest.mark.parametrize("name", LISTS)
+def test_no_fewer_than_before_mean_what_was_meant(name):
+    requests = [request for request in requests_of(name) if request[4]]
+    pairs = [(understood(request, kind), tql) for _, request, kind, _, tql, _ in requests]
     answered = [condition == understood(tql) for condition, tql in pairs if condition]
-    assert answered.count(True) >= AS_MEANT and answered.count(False) <= OTHERWISE
+    right, wrong = LISTS[name]
+    assert answered.count(True) >= right and answered.count(False) <= wrong

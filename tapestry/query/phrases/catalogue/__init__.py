@@ -7,7 +7,8 @@
            ├─> completion.py    what could follow, and what it means
            └─> phrasebook.py    the help page, and the table of LANGUAGE.md
 
-``spellings.py`` has the words in their forms; ``query/operators`` has those of Gmail and others.
+``wordings`` puts requests into these words; ``spellings.py`` has the words in their forms;
+``query/operators`` has those of Gmail and others.
 A new kind of phrase is one entry in one of these files, and its cases in the fixture
 ``query/phrases.test``.
 """

@@ -38,6 +38,9 @@ def escape(value: str) -> str:
 
 # Numbers and lengths of time
 
+_DAYS = {"month": 30, "quarter": 91, "year": 365}
+"""Days of what has no fixed length on a calendar: an age in it is about so long ago."""
+
 
 def number(amount: Amount) -> n.Literal:
     """Return a number literal."""
@@ -56,7 +59,9 @@ def whole_number(amount: Amount) -> n.Literal:
 def length(amount: Amount, unit: str = "") -> n.Literal:
     """Return a length of time; ``unit`` is that of an amount without one."""
     check_positive(amount)
-    return duration(f"{amount.value:f}", amount.unit or unit, amount.span)
+    named = amount.unit or unit
+    times, counted = _DAYS.get(named, 1), "day" if named in _DAYS else named
+    return duration(f"{amount.value * times:f}", counted, amount.span)
 
 
 def check_positive(amount: Amount) -> None:

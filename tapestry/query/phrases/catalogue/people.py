@@ -2,9 +2,50 @@
 
 from __future__ import annotations
 
-from tapestry.query.phrases.catalogue.conditions import recipient_is, sender_is
+from tapestry.core.errors import TapestryError
+from tapestry.core.schema import MESSAGES
+from tapestry.query.context import Context
+from tapestry.query.phrases.catalogue.conditions import (
+    address_is,
+    addresses_of_me,
+    column,
+    equal,
+    recipient_is,
+    sender_is,
+    text,
+)
 from tapestry.query.phrases.catalogue.kind import PhraseKind
+from tapestry.query.phrases.nodes import NOWHERE, Person
+from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
+
+_ME = Person("me", "me", NOWHERE)
+
+
+def _only_to(person: Person, context: Context) -> n.Condition:
+    """Return that no recipient is another than a person, at one address of theirs."""
+    if person.kind == "me":
+        return n.Or.of([_only_to(me, context) for me in addresses_of_me(person, context)])
+    if person.kind != "address":
+        message = "“Only to” needs the whole address."
+        raise TapestryError(message, person.span, "Write “only to joe@x.org”.")
+    their = address_is(column("to"), person)
+    another = n.Compare("<>", column("to"), text(person.text, person.span))
+    copied = n.Like(column("cc"), text("%"))
+    return n.And((their, n.Not(another), n.Not(copied)))
+
+
+def _earlier_from_sender() -> n.Condition:
+    of_sender = equal(column("sender", "p"), column("sender"))
+    earlier = n.Compare("<", column("ts", "p"), column("ts"))
+    return n.Exists((n.Binding("p", MESSAGES),), n.And((of_sender, earlier)))
+
+
+def _written_to_sender(context: Context) -> n.Condition:
+    by_me = sender_is("p", _ME, context)
+    to_sender = n.Or.of([equal(column(name, "p"), column("sender")) for name in ("to", "cc")])
+    return n.Exists((n.Binding("p", MESSAGES),), n.And.of((by_me, to_sender)))
+
 
 KINDS = (
     PhraseKind(
@@ -26,5 +67,30 @@ KINDS = (
         description="that this person received a copy of",
         rank=31,
         meaning=lambda phrase, context: recipient_is(("cc",), phrase.person, context),
+    ),
+    PhraseKind(
+        spelling="directly to {person:Jones}",
+        description="that this person received, not only a copy",
+        rank=53,
+        meaning=lambda phrase, context: recipient_is(("to",), phrase.person, context),
+    ),
+    PhraseKind(
+        spelling="only to {person:joe@x.org}",
+        description="that this person received, and nobody else",
+        rank=54,
+        meaning=lambda phrase, context: _only_to(phrase.person, context),
+        listed="or",
+    ),
+    PhraseKind(
+        spelling="from new senders",
+        description="of whom nothing came before",
+        rank=55,
+        meaning=lambda *_: n.Not(_earlier_from_sender()),
+    ),
+    PhraseKind(
+        spelling="from unknown senders",
+        description="to whom you have not written",
+        rank=56,
+        meaning=lambda _, context: n.Not(_written_to_sender(context)),
     ),
 )

@@ -31,4 +31,10 @@ KINDS = (
         rank=39,
         meaning=lambda phrase, context: annotated(annotator_is(phrase.person, context)),
     ),
+    PhraseKind(
+        spelling="without a tag",
+        description="that nobody tagged",
+        rank=63,
+        meaning=lambda *_: n.Not(annotated(equal(column("kind", "a"), text("tag")))),
+    ),
 )

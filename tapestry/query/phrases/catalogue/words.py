@@ -45,6 +45,10 @@ def _is_blank(name: str) -> n.Condition:
     return equal(n.Call("coalesce", (trimmed, text(""))), text(""))
 
 
+def _contains(sign: str, *columns: str) -> n.Condition:
+    return n.Or.of([n.Like(column(name), text(f"%{escape(sign)}%")) for name in columns])
+
+
 def _on_list(name: Words) -> n.Condition:
     return n.Like(column("list"), text(escape(name.text.lower()) + "%", name.span))
 
@@ -78,6 +82,26 @@ KINDS = (
         others=("WITH NO SUBJECT", "HAS NO SUBJECT"),
     ),
     PhraseKind(
+        spelling="with a subject starting with {words:Order}",
+        description="of which the subject begins so",
+        rank=58,
+        meaning=lambda phrase, _: n.Like(
+            column("subject"), text(escape(phrase.words.text) + "%", phrase.words.span)
+        ),
+    ),
+    PhraseKind(
+        spelling="asking a question",
+        description="with a question mark in subject or body",
+        rank=59,
+        meaning=lambda *_: _contains("?", "subject", "body"),
+    ),
+    PhraseKind(
+        spelling="with links",
+        description="with an address of the web in the body",
+        rank=60,
+        meaning=lambda *_: n.Or((_contains("http://", "body"), _contains("https://", "body"))),
+    ),
+    PhraseKind(
         spelling="saying {words:release}",
         description="with these words in the body",
         rank=47,
@@ -95,6 +119,12 @@ KINDS = (
         description="of a newsgroup, also one without a dot in its name",
         rank=50,
         meaning=lambda phrase, _: _in_newsgroup(phrase.words),
+    ),
+    PhraseKind(
+        spelling="in any newsgroup",
+        description="of some newsgroup",
+        rank=62,
+        meaning=lambda *_: n.Like(column("newsgroups"), text("%")),
     ),
     PhraseKind(
         spelling="in filter {words:baseball}",

@@ -12,7 +12,7 @@ from tapestry.core.schema import COLUMNS, MESSAGES
 from tapestry.query.limits import LETTER
 from tapestry.query.phrases.grammar import CONNECTIVES, first_words
 from tapestry.query.phrases.help.suggestions import place_after
-from tapestry.query.phrases.nodes import NOWHERE, Joined, Phrase, Words
+from tapestry.query.phrases.nodes import NO_AMOUNT, NO_DATE, NOWHERE, Joined, Phrase, Words
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase, quoted
 from tapestry.query.phrases.spellings import run_of_words
@@ -21,6 +21,9 @@ from tapestry.query.tree.parsed import MisreadError
 
 _RUNS = 8
 """Places in a text at which words without a phrase are taken for what is mentioned."""
+
+_FEW = 3
+"""Words before a phrase, at most, and in it: more of them are a sentence."""
 
 _LONGEST = 1500
 _QUOTE = re.compile('"[^"]+"|“[^”]+”')
@@ -80,6 +83,37 @@ def says_words_alone(phrases: str) -> bool:
     node = parse_phrase(phrases)
     parts = node.parts if isinstance(node, Joined) else (node,)
     return all(isinstance(part, Phrase) and part.kind == "mentioning" for part in parts)
+
+
+def words_with_phrases(text: str) -> str | None:
+    """Return a few words and a phrase after them, such as “lunch from mary”, as a filter.
+
+    None of a sentence: there a phrase stands among the words, and is some of them.
+
+    >>> words_with_phrases("lunch from mary"), words_with_phrases("how to build it from source")
+    ('mentioning lunch from mary', None)
+    """
+    phrases = with_phrases(text) if len(text.split()) <= _FEW + _FEW else None
+    return phrases if phrases is not None and _begins_with_words(phrases) else None
+
+
+def _begins_with_words(phrases: str) -> bool:
+    node = parse_phrase(phrases)
+    parts = node.parts if isinstance(node, Joined) and node.word == "and" else ()
+    words = [part for part in parts if isinstance(part, Phrase) and part.kind == "mentioning"]
+    after = parts[len(words) :]
+    return (
+        0 < len(words) <= _FEW
+        and bool(after)
+        and all(isinstance(part, Phrase) and _follows_words(part) for part in after)
+    )
+
+
+def _follows_words(phrase: Phrase) -> bool:
+    if phrase.kind in ("to", "cc"):
+        return phrase.person.kind != "name"
+    values = (phrase.person.text, phrase.amount != NO_AMOUNT, phrase.date != NO_DATE)
+    return phrase.kind == "with_attachments" or (any(values) and phrase.kind != "mentioning")
 
 
 def other_phrases(text: str) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.catalogue.kind import NOUNS
+from tapestry.query.phrases.dates import NUMBERS
 from tapestry.query.phrases.help.suggestions import Continuation, Place, continuations, place_after
 from tapestry.query.phrases.help.vocabulary import Named, Vocabulary, names_at
-from tapestry.query.phrases.spellings import NUMBERS
 from tapestry.query.tree.parsed import MESSAGE
 
 MOST = 8

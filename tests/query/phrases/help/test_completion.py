@@ -63,6 +63,7 @@ def accepted(text, completion):
                 "among the top ",
                 "annotated by ",
                 "after ",
+                "asking a question",
                 "answered",
                 "answered by ",
             ],
@@ -137,7 +138,7 @@ def test_a_completion_replaces_the_whole_word_at_the_cursor():
 
 
 def test_no_space_is_doubled():
-    assert offered("fr joe", 2) == ["from"]
+    assert offered("fr joe", 2) == ["from", "from new senders", "from unknown senders"]
 
 
 def test_votes_and_tags_name_users_and_not_senders():
@@ -149,7 +150,17 @@ def test_votes_and_tags_name_users_and_not_senders():
 
 def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
     assert set(KINDS) <= set(DESCRIPTIONS)
-    starts = ("", "with ", "with more than ", "with at least ", "in ", "starting a thread ")
+    starts = (
+        "",
+        "with ",
+        "with more than ",
+        "with at least ",
+        "in ",
+        "starting a thread ",
+        "with a ",
+        "starting a thread of more than two ",
+        "with l",
+    )
     starts += ("with a score ", "among the top ten by ", "mentioning ")
     seen = {
         offer.meaning

@@ -1,0 +1,142 @@
+"""Classes of words that mean the same in a request: the capital words of rules.
+
+A class lists its members between bars.  One member may have several words, and classes in it.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from tapestry.query.phrases.dates import DAY_PATTERN, MONTHS, NUMBERS, PERIOD_PATTERN
+
+_MONTHS = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in MONTHS)
+QUOTE = "\ue000"
+"""The sign of a quoted text in a request, which no rule looks into."""
+
+LEXICON = {
+    "A": "a | an | any | any of | some | one | one of | the | my | your | his | her | their | "
+    "our | all",
+    "AGO": "ago",
+    "AGE": "N UNIT",
+    "ALSO": "also | already | still | ever | just | only | do | really | explicitly",
+    "ANSWER": "ANSWERED | answer | answer to | reply | reply to | respond | respond to | react",
+    "ANSWERED": "answered | replied | replied to | replied on | responded | responded to | reacted "
+    "| reacted to | got back to | got back | gotten back to | gotten back "
+    "| wrote back | written back",
+    "ASK": "ask | asks | asked | asking",
+    "BE": "is | are | was | were | be | been | being | has been | have been",
+    "BEGIN": "start | starts | starting | begin | begins | beginning | end | ends",
+    "CONTAIN": "contain | contains | containing | include | includes | including | have | has "
+    "| having | with | mention | mentions | mentioning | saying | says",
+    "COPIED": "cc'd | cc'ed | cced | been cc'd | been copied | copied "
+    "| copied in | in cc | in copy | on cc | in the cc",
+    "DONE": "sent | addressed | written | received | posted",
+    "FILES": "attachment | attachments | attached file | attached files | file attached "
+    "| files attached | file | files | attached",
+    "GET": "get | gets | got | gotten | receive | receives | received | have | has | had",
+    "HAVE": "have | has | had | having",
+    "I": "i | i've | i have | i am | i'm | i was | you | you've | you have | you are | you're | we "
+    "| we have | we've",
+    "LIST": "list | lists | mailing list | mailing lists",
+    "MAIL": "mail | mails | email | emails | e-mail | e-mails | message | messages | letter | "
+    "letters "
+    "| post | posts | item | items | article | articles | email messages | mail messages | ones "
+    "| one",
+    "ME": "me | you | us | myself | mine | my address | my addresses | my email address "
+    "| my e-mail address | my email addresses | my e-mail addresses | any of my addresses "
+    "| one of my addresses | one of my email addresses | one of my e-mail addresses "
+    "| any of my email addresses",
+    "MUST": "must | should | have to | need to | ought to | must still | still need to | do "
+    "need to "
+    "| still have to | need | owe",
+    "NEVER": "never | not | not yet | NOT",
+    "NOBODY": "nobody | no one | noone | no-one | none",
+    "NOT": "haven't | hasn't | hadn't | didn't | don't | doesn't | have not | has not | had not "
+    "| did not | do not | does not | never | has never | have never | not | isn't | aren't | "
+    "wasn't "
+    "| weren't | is not | are not | was not | were not | haven't been | hasn't been | have not "
+    "been "
+    "| has not been | haven't yet | have not yet | hasn't yet | has not yet | didn't ever "
+    "| haven't ever | have yet to | has yet to | *not* | are *not* | havent | didnt | hasnt",
+    "OTHERS": "someone | somebody | anyone | anybody | people | others | another user | other "
+    "people "
+    "| someone else | anybody else | anyone else | somebody else",
+    "OVER": "over | more than | older than | at least | longer than",
+    "PEOPLE": "they | people | anybody | anyone | anybody else | anyone else | the recipient "
+    "| the recipients | recipients | recipient | somebody | someone | the other side",
+    "QUESTION": "question | questions | question mark | question marks",
+    "REPLY": "reply | replies | answer | answers | response | responses | reaction | reactions",
+    "SENT": "sent | outgoing | outbound",
+    "SUBJECT": "subject | subjects | subject line | subject lines | the subject | the subject line "
+    "| the subject box | subject box | subject field | the subject field | title | the title | "
+    "titles "
+    "| their subject | its subject | their title",
+    "THREAD": "thread | threads | conversation | conversations | topic | topics | discussion "
+    "| discussions",
+    "UNANSWERED": "with no reply by me | with no reply",
+    "UPON": "in | on | to | of",
+    "WAIT": "wait | waits | waiting | awaiting | still waiting | still awaiting",
+    "WHICH": "that | which | who | whom | where | in which | to which | when | if | what",
+    "WITHIN": "in | within | after | for | since | for more than | for over | after more than "
+    "| for at least | in the last | in the past | in over | for the last",
+    "WITHOUT": "without | with no | without any | without a | without an | with an empty "
+    "| with empty | have no | has no | having no",
+    "WRITE": "sent | send | wrote | write | written | posted | mailed | emailed | e-mailed",
+}
+
+_PATTERNS = {
+    "ALL": ".+",
+    "ADDRESS": r"[^\s,()@]*@[^\s,()]+\.[^\s,()]+",
+    "DATED": rf"(?:(?:[0-9]{{1,2}}\.? )?(?:{_MONTHS})\.? )?[12][0-9]{{3}}",
+    "DOMAIN": r"@?[\w-]+(?:\.[\w-]+)+",
+    "GROUP": r"[\w+-]+(?:\.[\w+*-]+)+",
+    "NAME": r"(?!(?:i|you|we|they|it|just|not|that|which|who|is|are|was|were|been|has|have|nobody"
+    r"|no-one|noone|people|anyone|anybody|someone|mails?|e?-?mails?|messages?|threads?|things|stuff)\s)"
+    r"[^\s,():]+",
+    "OWNER": r"[^\s,()]+'s",
+    "VALUE": rf"(?:{QUOTE}[0-9]+|[^\s,():]+)",
+    "DATE": f"(?:{DAY_PATTERN}|{PERIOD_PATTERN})",
+    "N": rf"(?:[0-9]+|an?|{'|'.join(NUMBERS)})",
+    "NUMBER": rf"(?:[0-9]+|{'|'.join(NUMBERS)})",
+    "QUOTED": f"{QUOTE}[0-9]+",
+    "SIZE": r"[0-9.]+",
+    "TOPIC": r"(?!e?-?mails?\s|messages?\s)[^,():]+?",
+    "UNIT": r"(?:second|minute|hour|day|week|month|quarter|year)s?",
+    "WORD": r"[^\s,():]+",
+    "WORDS": r"[^,():]+?",
+}
+"""Classes that are regular expressions."""
+
+
+@cache
+def class_pattern(name: str) -> str:
+    """Return the regular expression of a class, without the space that follows.
+
+    Raises KeyError if there is none.
+    """
+    if name in _PATTERNS:
+        return _PATTERNS[name]
+    members = [member.split() for member in LEXICON[name].split("|")]
+    patterns = [" ".join(map(_word_pattern, member)) for member in members]
+    return f"(?:{'|'.join(sorted(patterns, key=len, reverse=True))})"
+
+
+def _word_pattern(word: str) -> str:
+    return class_pattern(word) if word in LEXICON or word in _PATTERNS else re.escape(word)
+
+
+VOCABULARY = frozenset(
+    word for members in LEXICON.values() for word in re.findall(r"[a-z-]{5,}", members)
+) | {
+    "unanswered",
+    "about",
+    "older",
+    "newer",
+    "larger",
+    "smaller",
+    "mentioning",
+    "attachments",
+    "yesterday",
+}
+"""Words of requests, long enough to be told when they are misspelt."""

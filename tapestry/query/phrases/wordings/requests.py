@@ -1,0 +1,82 @@
+"""Signs by which a request for mail is told from words that are merely looked for."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tapestry.query.phrases.wordings.patterns import compiled, words_of
+
+if TYPE_CHECKING:
+    import re
+
+_KIND = (
+    "(all | any | every | each | some | the | only | just | my | new | unread | un-read | sent "
+    "| incoming "
+    "| inbound | outgoing | unanswered | direct | recent | large | old | older | starred | flagged "
+    "| important | labeled | labelled | draft | suspicious | a | an | of | those | no | never | "
+    "this "
+    "| last | 2 | 3 | 5 | 10 | most)"
+)
+_SIGNS = (
+    f"^ {_KIND}? {_KIND}? {_KIND}? {_KIND}? (mail | mails | email | emails | e-mail | e-mails | "
+    f"message | messages | THREAD | attachments | replies | answers | responses)",
+    "^ (please)? (show | find | list | search | get | remind | filter | select | display | give "
+    "| ignore | query | look | check | can you | do i | from | unread | starred | unanswered | "
+    "sent)",
+    "^ (with | without) WORD",
+    "^ (SUBJECT | header | body) (matches | does | is | contains | include | includes)",
+    "^ (in | from | to | cc | about) (contains | is | equals | like | matches)",
+    "^ (since | until | on | between) N",
+    "(larger | smaller | bigger | older | newer) (than | then) N",
+    "^ (about | mentioning | replied | replies | among the top "
+    "| voted | tagged | annotated | subject)",
+    "^ (has)? N (UNIT $ | REPLY)",
+    "^ (after | before | since) DATE",
+    "^ (unseen | seen)",
+    "flag (seen | flagged)",
+    "(when | if) (receiving | no | nobody)",
+    "(unread | un-read | starred | flagged | all | my) MAIL",
+    "star marked",
+    "^ (anything | everything | stuff | things | whatever | where | contains | containing "
+    "| has | have | did | untagged | label | title | no (LIST | REPLY))",
+    "^ (the)? MAIL that",
+    "(unless | except | excluding | but not) "
+    "(from | to | replies | those | they | it | newsletters | MAIL)",
+    "(from | to | by | cc | at) the? ADDRESS",
+    "(in | on) (the)? (subject | subject line | body | newsgroup | newsgroups)",
+    "(i | i've) (have)? (tagged | voted)",
+    "(tagged | labelled | labeled) as",
+    "^ (popular | hot | busy) THREAD",
+    "(mailing list | mailing lists | newsgroups | senders) $",
+    "WORD sent (me | us)",
+    "WAIT for",
+    "(that | which | who | where | if | when | and | but | only) (i | i'm | i've | my | you | "
+    "you're | we | me)",
+    "(i | i've) (haven't | didn't | never | sent | wrote | replied | starred | been cc'd)",
+    "UNIT (ago | old | older)",
+    "(older | newer) (than | then)",
+    "OTHERS (has | have) (reply | ANSWERED)",
+    "(to | from | by | cc'ing | ccing) (me | you | my | your)",
+)
+_QUESTION = "^ (who | which | what | who's)"
+_OF_MAIL = "(me | my | i | MAIL | REPLY | follow-ups)"
+
+
+def is_request(text: str) -> bool:
+    """Tell whether a text asks for mail, so that its words are not all to be looked for.
+
+    >>> is_request("mails that my boss forgot"), is_request("reminder to the team")
+    (True, False)
+    """
+    words = words_of(text)
+    question, *signs = _patterns()
+    if question[0].search(words) and question[1].search(words):
+        return True
+    return any(sign[0].search(words) for sign in signs)
+
+
+@cache
+def _patterns() -> list[tuple[re.Pattern[str], ...]]:
+    question = (compiled(_QUESTION), compiled(_OF_MAIL))
+    return [question, *[(compiled(sign),) for sign in _SIGNS]]

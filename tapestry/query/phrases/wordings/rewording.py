@@ -1,0 +1,139 @@
+"""Put a request into the words of phrases, rule by rule.
+
+A rule is a pattern (``patterns.py``) and what stands in its place::
+
+    WHICH? I NOT ANSWER             ->  with no reply by me
+    WHICH? {person:WORD} voted for  ->  voted for by {person}
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache, lru_cache
+
+from tapestry.core.errors import Span
+from tapestry.query.phrases.nodes import Joined, Negated, Person, Phrase, PhraseNode, Words
+from tapestry.query.phrases.wordings.lexicon import QUOTE, VOCABULARY
+from tapestry.query.phrases.wordings.patterns import compiled, words_of
+from tapestry.query.phrases.wordings.rules import FIRST, RULES
+
+_QUOTED = re.compile(r'"[^"]*"|“[^”]*”|(?<!\w)\'[^\']*\'(?!\w)')
+_SHORTEST = 5
+"""Letters that a misspelt word has at least."""
+
+_LONGEST = 300
+"""A request is a sentence: a text of more characters than this is none."""
+
+
+def reworded(text: str) -> str | None:
+    """Return a request in the words of phrases, None if no rule says anything about it.
+
+    >>> reworded("Which emails that I sent has nobody answered?"), reworded("lunch on friday")
+    ('from me with no reply', None)
+    """
+    if len(text) > _LONGEST or QUOTE in text:
+        return None
+    quotes: list[str] = []
+
+    def kept(found: re.Match[str]) -> str:
+        quotes.append(found[0])
+        return f" {QUOTE}{len(quotes) - 1} "
+
+    def quote(found: re.Match[str]) -> str:
+        return quotes[int(found[1])]
+
+    words = words_of(_QUOTED.sub(kept, text))
+    result = _spelled(words)
+    for pattern, phrase in _compiled():
+        result = _spaced(pattern.sub(phrase, result))
+    if result == words:
+        return None
+    return re.sub(rf"{QUOTE}([0-9]+)", quote, result).strip()
+
+
+def goes_first(text: str) -> bool:
+    """Tell whether a text is a request, though it may be a phrase.
+
+    >>> goes_first("threads with more than 10 replies"), goes_first("from mary")
+    (True, False)
+    """
+    words = words_of(_QUOTED.sub(f" {QUOTE}0 ", text))
+    return len(text) <= _LONGEST and any(pattern.search(words) for pattern in _first())
+
+
+@cache
+def _first() -> list[re.Pattern[str]]:
+    return [compiled(pattern) for pattern in FIRST]
+
+
+def _spelled(words: str) -> str:
+    """Return words, those of requests spelt right."""
+    return " ".join([_nearest(word) for word in words.split()]) + " "
+
+
+@lru_cache(4096)
+def _nearest(word: str) -> str:
+    """Return the word of requests that a word is but for one slip, else the word."""
+    lower = word.lower()
+    if len(word) < _SHORTEST or lower in VOCABULARY:
+        return word
+    return next((other for other in sorted(VOCABULARY) if _is_slip(lower, other)), word)
+
+
+def _is_slip(word: str, meant: str) -> bool:
+    """Tell whether a word has two letters changed about, lacks one, or has one too many.
+
+    >>> _is_slip("recieved", "received"), _is_slip("form", "from"), _is_slip("related", "reacted")
+    (True, True, False)
+    """
+    if word[0] != meant[0] or word == meant or abs(len(word) - len(meant)) > 1:
+        return False
+    pairs = enumerate(zip(word, meant, strict=False))
+    same = next((at for at, (one, other) in pairs if one != other), min(len(word), len(meant)))
+    left, right = word[same:], meant[same:]
+    is_changed = left[:2] == right[1::-1] and left[2:] == right[2:]
+    return is_changed or (len(word) > _SHORTEST and (left[1:] == right or left == right[1:]))
+
+
+def _spaced(text: str) -> str:
+    return " ".join(text.split()) + " "
+
+
+@cache
+def _compiled() -> list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]]:
+    return [(compiled(pattern), _filled(phrase)) for pattern, phrase in RULES]
+
+
+def _filled(phrase: str | Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:
+    if callable(phrase):
+        return phrase
+    return lambda found: phrase.format(**found.groupdict()) + " "
+
+
+def placed_in(node: PhraseNode, text: str) -> PhraseNode:
+    """Return what a request was understood as, each of its values where it stands in the request.
+
+    All else stands for the whole request.
+    """
+    match node:
+        case Joined():
+            return replace(node, parts=tuple([placed_in(part, text) for part in node.parts]))
+        case Negated():
+            return replace(node, part=placed_in(node.part, text))
+        case Phrase():
+            values = {
+                name: replace(value, span=_place(value, text))
+                for name in ("person", "words", "owner", "amount", "upper", "date")
+                if (value := getattr(node, name)).span.end
+            }
+            return replace(node, span=Span(0, len(text)), **values)
+        case _:
+            return replace(node, span=Span(0, len(text)))
+
+
+def _place(value: object, text: str) -> Span:
+    written = value.text if isinstance(value, Person | Words) else ""
+    start = text.casefold().find(written.casefold()) if written else -1
+    return Span(start, start + len(written)) if start >= 0 else Span(0, len(text))

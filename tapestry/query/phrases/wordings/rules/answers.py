@@ -1,0 +1,115 @@
+"""Rules about answers: whose there are, whose there are not, and whose there should be."""
+
+from __future__ import annotations
+
+import re
+
+_UNANSWERED = "with no reply "
+_OWED = "to me and with no reply by me "
+
+
+def counted(age: str) -> str:
+    """Return an age as phrases have it.
+
+    >>> counted("a week")
+    'one week'
+    """
+    return re.sub(r"^an?\s", "one ", age, flags=re.IGNORECASE)
+
+
+def _aged(found: re.Match[str]) -> str:
+    """Return what is so old, and unanswered."""
+    return f"{counted(found['age'])} old {found['whose'].rstrip()} "
+
+
+def _reminder(found: re.Match[str]) -> str:
+    age = found["age"] or found["within"]
+    return f"from me {counted(age) + ' old ' if age else ''}{_UNANSWERED}"
+
+
+RULES = (
+    (
+        "^ who NOT ANSWER (my | our | about | to my) {words:TOPIC} $",
+        "from me about {words} with no reply",
+    ),
+    ("^ who NOT ANSWER (ME | (to)? (my | our) MAIL)?", f"from me {_UNANSWERED}"),
+    (
+        "^ (what | which) (follow-ups | follow-up | followups) do i (need | have) to send $",
+        f"from me {_UNANSWERED}",
+    ),
+    ("^ who do i (owe A REPLY | MUST ANSWER) $", _OWED),
+    ("^ who is WAIT (for | on) A? REPLY (from me)? $", _OWED),
+    ("^ who is WAIT (for | on) me $", _OWED),
+    (
+        "^ remind me (in {age:AGE})? (if | when) (nobody | no one | noone | no | none) (has)? "
+        "(ANSWER | answers | replies) (to | for | UPON)? A? MAIL? (for | in | within | after)? "
+        "{within:AGE}? $",
+        _reminder,
+    ),
+    (
+        "^ follow up on? A? SENT? MAIL? (if | when) A? PEOPLE NOT (ANSWER | GET A? REPLY)",
+        f"from me {_UNANSWERED}",
+    ),
+    (
+        "^ follow up on? A? SENT? MAIL? (if | when) (nobody | no one | noone) (ANSWER | answers "
+        "| replies)",
+        f"from me {_UNANSWERED}",
+    ),
+    ("WHICH? I ALSO? MUST (to)? ANSWER", _OWED),
+    ("WHICH? I ALSO? owe A? REPLY (to)?", _OWED),
+    ("^ MAIL WHICH? (need | needs | needing) A? (attention | REPLY) $", _OWED),
+    ("^ MAIL to (reply | answer | respond) (to)? $", _OWED),
+    ("^ (what | which) (have | did) i not ANSWER", _OWED),
+    (
+        "WHICH? BE? WAIT (for | on) A? REPLY (from | by) {who:NAME}",
+        "from me to {who} with no reply by {who}",
+    ),
+    (
+        "(follow-ups | followups | REPLY) to {owner:OWNER} (MAIL | THREAD)",
+        lambda found: f"replies to {found['owner'][:-2]} ",
+    ),
+    (
+        "REPLY (from | by) {who:NAME} to (something | anything | MAIL)? (i wrote | i sent | me)",
+        "replies to me from {who}",
+    ),
+    ("WHICH? BE? WAIT (for | on | of)? my REPLY", "with no reply by me "),
+    ("WHICH? BE? WAIT (for | on)? me (to ANSWER)?", "with no reply by me "),
+    ("WHICH? BE? WAIT (for | on | of)? A? REPLY", _UNANSWERED),
+    ("without my REPLY", "with no reply by me "),
+    ("WHICH? I ALSO? NOT (yet)? ANSWER", "with no reply by me "),
+    ("WHICH? I ALSO? NOT GET A? REPLY (to | for | UPON)?", _UNANSWERED),
+    ("(and | but)? WHICH? PEOPLE? NOT ALSO? GET A? REPLY", _UNANSWERED),
+    ("(and | but)? (you | i) NOT have A? REPLY", _UNANSWERED),
+    ("WHICH? (has | have)? NOBODY (has | ever)? (ANSWER | answers)", _UNANSWERED),
+    ("WHICH? A? PEOPLE NOT ANSWER", _UNANSWERED),
+    ("WHICH? {who:NAME} NOT ANSWERED", "with no reply by {who}"),
+    ("WHICH? GET no REPLY", _UNANSWERED),
+    ("WHICH? NOT (been)? ANSWERED by {who:NAME}", "with no reply by {who}"),
+    ("WHICH? NOT (been)? ANSWERED", _UNANSWERED),
+    ("WHICH? (got | GET | BE) ANSWERED by", "replied to by "),
+    ("WHICH? (got | GET | BE) ANSWERED", "replied to "),
+    ("WHICH? I ALSO? ANSWERED", "replied to by me "),
+    ("^ MAIL WHICH? {who:NAME} (has)? ALSO? ANSWERED $", "replied to by {who}"),
+    (
+        "WHICH? (got | received | have got | have received) (a | an | any | some | at least "
+        "one) REPLY",
+        "replied to ",
+    ),
+    (
+        "(with | has | have)? no REPLY WITHIN {age:AGE} to (a | my)? from me asking a question",
+        "from me asking a question and {age} old with no reply",
+    ),
+    ("no (counterparty | recipient) REPLY WITHIN {age:AGE}", "from me {age} old with no reply"),
+    ("(with | has | have)? no (counterparty | inbound | further)? REPLY", _UNANSWERED),
+    ("from me (asking a question)? , {age:AGE} old", lambda found: found[0].replace(" ,", "")),
+    ("{whose:UNANSWERED} WITHIN {age:AGE}", _aged),
+    (
+        "OTHERS (has | have)? (ANSWERED | reply to | replies to | reply | answers) (any of | "
+        "one of)? my (MAIL | THREAD)",
+        "replies to me ",
+    ),
+    ("(, | and | but)? not a (reply | answer | response)", "and not replies "),
+    ("NOT A? REPLY to (anything | any MAIL | other MAIL)", "starting a thread "),
+    ("unanswered (incoming | inbound | received) MAIL?", "not from me with no reply "),
+    ("MAIL? by {who:NAME} to my MAIL", "replies by {who} to me"),
+)

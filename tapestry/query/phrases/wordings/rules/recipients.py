@@ -1,0 +1,54 @@
+"""Rules about recipients."""
+
+from __future__ import annotations
+
+import re
+
+_DAY = re.compile(r"[0-9].*|.*(?:day|week|month|year)s?", re.IGNORECASE)
+
+
+def _both_ways(found: re.Match[str]) -> str:
+    one, other = found["one"], found["other"]
+    if _DAY.fullmatch(one) or _DAY.fullmatch(other):
+        return found[0]
+    return f"(from {one} to {other} or from {other} to {one}) "
+
+
+RULES = (
+    ("WHICH? BE? DONE? (only | solely | exclusively | just) to ME (alone | only)?", "only to me "),
+    ("^ (only | solely) (addressed | sent | written) to ME", "only to me "),
+    ("WHICH? I (am)? only (COPIED | cc)", "cc me and not directly to me "),
+    ("WHICH {who:NAME} is (COPIED | cc)", "cc {who}"),
+    ("WHICH? BE? DONE? to ME (alone | only)", "only to me "),
+    (
+        "WHICH? I (am | 'm | was)? (the | a) (only | sole) (recipient | recipent | addressee)",
+        "only to me ",
+    ),
+    ("WHICH? BE? DONE? (directly | personally | straight) to ME", "directly to me "),
+    ("WHICH? BE? DONE? to ME (directly | personally)", "directly to me "),
+    (
+        "WHICH? (my | the) (email | e-mail | name | address) (address)? is (explicitly)? (in | "
+        "on) the? to :? (field | line | header)?",
+        "directly to me ",
+    ),
+    (
+        "WHICH? I (am)? ALSO? named? (in | on) the? to :? (field | line | header)?",
+        "directly to me ",
+    ),
+    ("^ direct MAIL", "directly to me "),
+    ("(in | on) to : (field | line | header)?", "directly to me "),
+    ("( ( in | on ) to : ( field | line ) )", ""),
+    (
+        "(, | but | and)? (not | NOT) (when)? I? (in | on)? (cc | bcc | copy | COPIED) :? "
+        "(( , | or | "
+        "and | nor) (bcc | cc) :?)?",
+        "and not cc me ",
+    ),
+    ("WHICH? I NOT (the | a | an) (primary | direct | main) recipient", "not directly to me "),
+    ("WHICH? I (was | been)? (only)? (COPIED | cc)", "cc me "),
+    ("WHICH? BE? (ccing | cc'ing | copying | cc) (to)? ME", "cc me "),
+    ("WHICH? NOT (DONE)? to ME", "not to me "),
+    ("to or cc", "to "),
+    ("(MAIL | THREAD)? between {one:WORD} and {other:WORD} $", _both_ways),
+    ("to myself", "to me "),
+)

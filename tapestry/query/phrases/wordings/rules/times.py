@@ -1,0 +1,60 @@
+"""Rules about ages and days."""
+
+from __future__ import annotations
+
+import re
+
+from tapestry.query.phrases.wordings.rules.answers import counted
+
+
+def _aged(found: re.Match[str]) -> str:
+    return f"{counted(found['age'])} old "
+
+
+def _recent(found: re.Match[str]) -> str:
+    return f"newer than {counted(found['age'])} "
+
+
+def _dated(found: re.Match[str]) -> str:
+    day = found["day"]
+    return f"{'on' if day[:2].strip(' .').isdigit() and ' ' in day else 'in'} {day} "
+
+
+RULES = (
+    ("from {day:DATED} (and | or) (earlier | older | before)", "until {day}"),
+    ("from {day:DATED} (and | or) (later | newer | after)", "since {day}"),
+    ("from {day:DATED}", _dated),
+    ("^ what (came | arrived | has come) in?", ""),
+    ("newest {age:AGE}", _recent),
+    ("(older | newer | larger | smaller | bigger | more | less) then", "older than "),
+    ("(more | older) than (say | about | roughly) {age:AGE} (old)?", _aged),
+    ("age in days (is)? (greater | more | older) than {age:AGE}", _aged),
+    ("age in days > {age:AGE}", _aged),
+    ("age in days (is)? (greater | more | older) than {age:NUMBER} (days)?", "{age} days old"),
+    ("age in days > {age:NUMBER}", "{age} days old"),
+    (
+        "age in days (is)? (less | fewer | younger) than {age:NUMBER} (days)?",
+        "newer than {age} days",
+    ),
+    ("age in days < {age:NUMBER} (days)?", "newer than {age} days"),
+    ("{age:AGE} older", _aged),
+    ("{age:AGE} (or | and) (older | more)", _aged),
+    ("BE? older than : {age:AGE}", _aged),
+    ("(over | more than | at least) {age:AGE} (old | ago)", _aged),
+    ("BE? older than {day:DATE}", "before {day}"),
+    ("BE? newer than {day:DATE}", "after {day}"),
+    ("from {day:DATE} (and | or) (earlier | older | before)", "until {day}"),
+    ("from {day:DATE} (and | or) (later | newer | after)", "since {day}"),
+    ("DONE? between {low:N} and {high:AGE} ago", "between {low} and {high} old"),
+    ("DONE? {low:N} (to | -) {high:AGE} ago", "between {low} and {high} old"),
+    (
+        "(DONE | BE DONE)? (in | from | of | within)? the? (last | past) {age:AGE} (of MAIL)? "
+        "MAIL?",
+        _recent,
+    ),
+    ("this week's MAIL", "this week "),
+    ("today's MAIL", "today "),
+    ("{age:AGE} ago and", _aged),
+    ("DONE? {age:AGE} ago", "on {age} ago"),
+    ("DONE (yesterday | on yesterday)", "on yesterday "),
+)

@@ -1,0 +1,87 @@
+"""Rules about the words of a subject and of a body."""
+
+from __future__ import annotations
+
+import re
+
+from tapestry.query.phrases.wordings.lexicon import QUOTE
+
+
+def _value(found: re.Match[str]) -> str:
+    """Return the words of a match in quotes, so that no rule looks into them."""
+    words = found["words"]
+    return words if words.startswith(QUOTE) else f'"{words}"'
+
+
+def _mentioning(found: re.Match[str]) -> str:
+    return f"mentioning {_value(found)} "
+
+
+def _saying(found: re.Match[str]) -> str:
+    return f"saying {_value(found)} "
+
+
+RULES = (
+    (
+        "(to | from | cc) is equal to {who:NAME}",
+        lambda found: f"{found[0].split()[0]} {found['who']} ",
+    ),
+    ("SUBJECT WHICH? BEGIN with {words:WORD}", "with a subject starting with {words}"),
+    ("with {words:QUOTED} in SUBJECT", "about {words}"),
+    ("^ {words:QUOTED} in SUBJECT", "about {words}"),
+    ("^ the? word {words:QUOTED} in SUBJECT", "about {words}"),
+    (
+        "unless A? SUBJECT ALSO? (CONTAIN) (the words | the word)? {words:QUOTED} or {more:QUOTED}",
+        "and not about {words} or {more}",
+    ),
+    (
+        "unless A? SUBJECT ALSO? (CONTAIN) (the words | the word)? {words:QUOTED}",
+        "and not about {words}",
+    ),
+    (
+        "SUBJECT (like | matches | includes | has | is | equals | with | with the word | has "
+        "the word) {words:QUOTED}",
+        "about {words}",
+    ),
+    ("WHICH? CONTAIN (the words | the word)? {words:WORDS} (in | on) SUBJECT", "about {words}"),
+    (
+        "WHICH? CONTAIN (the words | the word)? {first:WORD} , {second:WORD} (, {third:WORD})? "
+        "or {last:WORD} in SUBJECT",
+        lambda found: (
+            "(about "
+            + " or about ".join(filter(None, found.group("first", "second", "third", "last")))
+            + ") "
+        ),
+    ),
+    (
+        "(MAIL | the)? (body | text | content) (includes | include | has | contains | contain | "
+        "mentions | says | say) {words:WORD}",
+        _saying,
+    ),
+    (
+        "with no (re : | re) (or | and) (fwd : | fwd | fw :) in SUBJECT",
+        'and not (with a subject starting with "re:" or with a subject starting with "fwd:") ',
+    ),
+    (
+        "WHICH? CONTAIN (the words | the word | the phrase)? {words:VALUE} in the? (body | text)",
+        _saying,
+    ),
+    (
+        "WHICH (say | says | mention | mentions | contain | contains) the? {words:VALUE}",
+        _mentioning,
+    ),
+    ("with the phrase {words:VALUE}", _mentioning),
+    (
+        "WHICH (talk | talks | is | are) about {words:WORDS} $",
+        lambda found: f'mentioning "{found["words"].strip()}" ',
+    ),
+    (
+        "SUBJECT (has | contains | mentions) (either)? {first:WORD} or {second:WORD}",
+        "(about {first} or about {second})",
+    ),
+    ("SUBJECT (mentions | says) {words:VALUE}", "about {words}"),
+    ("WITHOUT (subject | title)", "without a subject "),
+    ("WHICH? (CONTAIN | ASK) (me | us)? A? QUESTION", "asking a question "),
+    ("QUESTION i asked", "from me asking a question "),
+    ("WHICH? CONTAIN A? (link | links | url | urls | hyperlink | hyperlinks)", "with links "),
+)

@@ -1,0 +1,104 @@
+"""The text of a search box: a filter, or words that are looked for beside what is one.
+
+A filter is kept, and asked again; a search is asked once, so that it may say “yesterday”.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tapestry.core.errors import TapestryError
+from tapestry.query.context import Context
+from tapestry.query.operators import reading as operators
+from tapestry.query.phrases.help.bare_words import (
+    in_subject,
+    words_with_phrases,
+)
+from tapestry.query.phrases.help.calendar import dated
+from tapestry.query.phrases.parser import parse_phrase
+from tapestry.query.phrases.printer import print_phrase
+from tapestry.query.phrases.words import parse_words
+from tapestry.query.tree.parsed import MisreadError
+
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True, slots=True)
+class Search(Generic[Read]):
+    """A search as it was read; ``read`` is None if it was not, and ``error`` says why.
+
+    ``text`` is the filter that it was read as, ``subject`` one that finds its words in subjects as
+    they stand, where these may have been meant: each subject finds its own message.  ``error`` is
+    also that of a text which is no filter, but words.
+    """
+
+    text: str
+    read: Read | None
+    subject: str | None = None
+    error: TapestryError | None = None
+
+
+def read_search(
+    text: str, context: Context, reader: Callable[[str, Context], Read]
+) -> Search[Read]:
+    """Read the text of a search box with a reader of filters, which raises TapestryError.
+
+    Tried are words before a phrase (“lunch from mary”), the text, and its words.
+    """
+    subject = None if operators.are_named_in(text) else in_subject(text)
+    misread: TapestryError | None = None
+    for phrases in _readings(text, context):
+        try:
+            read = reader(phrases, context)
+        except TapestryError as error:
+            is_refused = not isinstance(error, MisreadError) and operators.are_named_in(text)
+            misread = misread or error
+            if is_refused:
+                break
+        else:
+            is_filter = phrases in (text, dated(text, context))
+            return Search(phrases, read, subject, None if is_filter else misread)
+    return Search(text, None, None, misread)
+
+
+def _readings(text: str, context: Context) -> Iterator[str]:
+    """Yield what a text may be read as, the likeliest first."""
+    spans = dated(text, context)
+    for asked in filter(None, (spans, text)):
+        mixed = words_with_phrases(asked)
+        if mixed is not None:
+            yield mixed
+    if spans is not None and not _is_of_words(spans):
+        yield spans
+    yield text
+    words = as_words(text)
+    if words is not None:
+        yield words
+    subject = in_subject(text)
+    if subject is not None:
+        yield subject
+
+
+def _is_of_words(text: str) -> bool:
+    """Tell whether a text is no phrase."""
+    try:
+        parse_phrase(text)
+    except MisreadError:
+        return not operators.are_in(text)
+    return False
+
+
+def as_words(text: str) -> str | None:
+    """Return the filter that finds the words of a text, whatever it asks for; None of code.
+
+    >>> as_words("my new dog"), as_words("m.size > 5")
+    ('mentioning my and mentioning "new" and mentioning dog', None)
+    """
+    if not operators.are_words(text):
+        return None
+    try:
+        return print_phrase(parse_words(text))
+    except MisreadError:
+        return None

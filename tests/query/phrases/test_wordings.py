@@ -1,0 +1,94 @@
+"""Requests in people's own words, and words that are merely looked for."""
+
+import pytest
+
+from tapestry.core.errors import TapestryError
+from tapestry.query.frontend import read
+from tapestry.query.phrases.wordings.requests import is_request
+from tapestry.query.phrases.wordings.rewording import reworded
+from tapestry.query.phrases.wordings.rules import RULES
+from tests.query.phrases.test_requests import TERRY
+
+REQUESTS = {
+    "Emails I never answered": "with no reply by me",
+    "mail that nobody has answered yet": "with no reply",
+    "messages mary hasn't replied to": "with no reply by mary",
+    "which of my sent mails got no response?": "from me and with no reply",
+    "mails I sent 5 days ago that are still waiting for an answer": (
+        "from me and on 13 March 2026 and with no reply"
+    ),
+    "sent mail with no reply after 5 days": "from me and five days old and with no reply",
+    "what do I still need to answer": None,
+    "messages I need to reply to": "to me and with no reply by me",
+    "show me all emails that Mary voted for": "voted for by Mary",
+    "got voted down": "with a score below 0",
+    "threads I took part in": "in a thread with me",
+    "discussions in which mary participated": "in a thread with mary",
+    "conversations that I started": "from me and starting a thread",
+    "threads with more than 10 replies": "starting a thread of more than 10 replies",
+    "threads with more than 10 messages": "starting a thread of more than 10",
+    "first message of a thread by mary": "starting a thread and from mary",
+    "mail sent only to me": "only to me",
+    "sent directly to me": "directly to me",
+    "I was cc'd": "cc me",
+    "where I'm the only recipient": "only to me",
+    "from people I never wrote to": "from unknown senders",
+    "someone who never contacted me": "from new senders",
+    "hot discussions this week": "among the top ten by replies this week",
+    "everything except newsgroups": "not in any newsgroup",
+    "mail older than 6 months": "six months old",
+    "2 weeks or older": "two weeks old",
+    "sent between two and four days ago": "between two and four days old",
+    "messages bigger than 2 megabytes": "larger than two MB",
+    "with the word invoice in the subject": 'about "invoice"',
+    "emails containing links": "with links",
+    "unaswered mail older then two weeks": "with no reply and two weeks old",
+    "mail between mary@x.org and joe@x.org": (
+        "(from mary@x.org and to joe@x.org) or (from joe@x.org and to mary@x.org)"
+    ),
+    "from my friend Anna": "from Anna",
+    "mail on any mailing list that was answered": "on any list and replied to",
+}
+"""Requests, and the phrase that each means; None if it is refused."""
+
+WORDS = ("heat in the machine room", "My new dog!", "Final designs - hi-res", "it's on: friday")
+CODE = ("m.size", "a = 1", "COUNT(r: TRUE)", "size :over 1M", "wildc*")
+SLIPS = ("frm jones abot release", "starting a thred", "lunch from mary", "and")
+
+
+@pytest.mark.parametrize("request_", REQUESTS)
+def test_a_request_means_a_phrase_or_is_refused(request_):
+    meaning = REQUESTS[request_]
+    if meaning is None:
+        with pytest.raises(TapestryError):
+            read(request_, TERRY)
+        return
+    query = read(request_, TERRY)
+    assert query.phrase == read(meaning, TERRY).phrase
+    assert query.lasting_text in (request_, query.phrase)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if isinstance(rule[1], str)], ids=str)
+def test_a_rule_says_words_of_its_pattern_alone(rule):
+    pattern, phrase = rule
+    for slot in phrase.split("{")[1:]:
+        assert "{" + slot.split("}")[0] + ":" in pattern
+
+
+@pytest.mark.parametrize("text", WORDS)
+def test_words_are_looked_for(text):
+    query = read(text, TERRY)
+    assert query.phrase.startswith("mentioning ") and query.lasting_text == query.phrase
+    assert not is_request(text)
+
+
+@pytest.mark.parametrize("text", [*CODE, *SLIPS])
+def test_what_may_be_more_than_words_is_refused(text):
+    with pytest.raises(TapestryError):
+        read(text, TERRY)
+
+
+def test_what_is_in_quotes_stays():
+    assert reworded('mails I never answered about "I never answered"') == (
+        'with no reply by me about "I never answered"'
+    )
