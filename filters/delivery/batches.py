@@ -114,8 +114,6 @@ class _Row(NamedTuple):
     filter_name: str
     filter_title: str
     phrase: str
-    display_tql: str
-    tql: str
 
 
 _FIELDS = (
@@ -123,7 +121,7 @@ _FIELDS = (
     *("matched_at", "explanation"),
     *("evidence_rows", "retracted_at", "refreshed_at"),
     *("card__root", "card__subject", "card__sender", "card__sender_name", "card__received"),
-    *("filter__name", "filter__title", "filter__phrase", "filter__display_tql", "filter__tql"),
+    *("filter__name", "filter__title", "filter__phrase"),
 )
 """The fields of a _Row."""
 
@@ -162,7 +160,7 @@ def _delivered(
                 filter_id=row.filter_id,
                 filter_name=row.filter_name,
                 filter_title=row.filter_title,
-                filter_text=row.phrase or row.display_tql or row.tql,
+                filter_text=row.phrase,
                 msgid=row.msgid,
                 audience=row.audience,
                 subject=row.subject,

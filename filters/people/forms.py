@@ -47,8 +47,8 @@ class ProfileForm(forms.Form):
         initial="at once",
         help_text="Your usual choice. Each filter can have its own.",
     )
-    quiet_from = _time_field("Quiet from")
-    quiet_to = _time_field("Quiet until")
+    quiet_from = _time_field("from")
+    quiet_to = _time_field("until")
     holiday_until = forms.DateField(
         label="On holiday until",
         required=False,

@@ -27,10 +27,10 @@ class DeliveredMatch:
     """A match as it is delivered; instants are microseconds (tapestry.core.clock).
 
     ``op`` is that of a changelog (tapestry.core.ports.Change): a message entered a filter's list,
-    or left that of a live filter.  ``filter_text`` describes the filter and ``explanation`` why the
-    message matches; both are words of its owner's audiences.  ``votes`` counts those for it less
-    those against it.  ``url`` is its page; ``links`` act without signing in.
-    ``filter_name`` is the filter's slug, ``filter_title`` what its owner calls it, if not that.
+    or left that of a live filter.  ``filter_text`` is the filter's phrase, empty if it has none,
+    ``explanation`` why the message matches; both are words of its owner's audiences.  ``votes``
+    counts those for it less those against it.  ``url`` is its page; ``links`` act without signing
+    in.  ``filter_name`` is the filter's slug, ``filter_title`` its title, or empty.
     """
 
     sequence: int

@@ -107,7 +107,7 @@ def test_from_a_message_to_a_filter(opened, pictures):
     page.get_by_text("with these words in the subject").click()
     expect(page.locator("#like-text")).to_contain_text('about "Plans for week 38"')
     page.screenshot(path=pictures / "like.png")
-    follow(page.get_by_role("button", name="Go on writing"))
+    follow(page.get_by_role("button", name="Continue"))
 
     expect(text_of(page)).to_have_value('from mary@example.org and about "Plans for week 38"')
     page.locator(".piece summary", has_text="about").click()
@@ -133,7 +133,7 @@ def test_from_a_message_to_a_filter(opened, pictures):
     follow(page.get_by_role("link", name="What would it have delivered"))
     expect(page.locator(".backtest li").first).to_contain_text("Mary Jones")
     page.screenshot(path=pictures / "backtest.png")
-    follow(page.get_by_role("link", name="Go on writing the filter"))
+    follow(page.get_by_role("link", name="Continue writing the filter"))
 
     page.get_by_role("button", name="Remove about plans").click()
     expect(text_of(page)).to_have_value("from mary@example.org")
@@ -154,7 +154,7 @@ def test_from_another_tab_one_goes_on_with_the_same_edit(opened, terry):
         page.get_by_role("link", name="All 26 results").click(modifiers=["Control"])
     results = tab.value
     expect(results.locator(".preview a.row")).to_have_count(26)
-    results.get_by_role("link", name="Go on writing the filter").click()
+    results.get_by_role("link", name="Continue writing the filter").click()
     results.get_by_role("heading", name="Edit Mine").wait_for()
     expect(text_of(results)).to_have_value("from mary and about plans")
     expect(results.get_by_label("only while it matches")).to_be_checked()

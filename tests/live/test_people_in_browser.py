@@ -60,7 +60,7 @@ def test_a_passkey_is_made_and_asked_for(page, site, pictures):
     page.get_by_role("button", name="Add a passkey").click()
     expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
     show(page, pictures / "codes.png")
-    page.get_by_role("link", name="I have kept them").click()
+    page.get_by_role("link", name="I’ve saved them").click()
     expect(page.get_by_role("link", name="Remove My laptop")).to_be_visible()
     page.get_by_role("link", name="Set up an app").click()
     expect(page.get_by_role("img", name="QR code of the key")).to_be_visible()

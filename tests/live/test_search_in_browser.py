@@ -171,12 +171,12 @@ def test_what_is_no_filter_is_corrected(opened, pictures):
 
 def test_what_is_nearly_a_filter_is_looked_for_in_subjects(opened, pictures):
     page = opened(DESK)
-    search(page, "replies bye jones", "Nothing that you may see matches this now.")
+    search(page, "replies bye jones", "No messages found.")
     page.screenshot(path=pictures / "nearly.png")
     page.get_by_role("link", name="replies by jones").click()
     page.get_by_text("Looking…").first.wait_for()
     run_next()
-    page.get_by_text("Nothing that you may see matches this now.").wait_for()
+    page.get_by_text("No messages found.").wait_for()
     expect(box(page)).to_have_value("replies by jones")
 
 

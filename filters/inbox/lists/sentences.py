@@ -85,7 +85,7 @@ def _between(first: int, last: int) -> str:
     """Say the days of two instants, and of one day the time by which it was."""
     begin, end = moment(first), moment(last)
     if begin is None or end is None or begin.date() >= end.date():
-        return f"until {end:%H:%M}{_on(last)}" if end else "until it was found"
+        return f"as of {end:%H:%M}{_on(last)}" if end else "until it was found"
     year = "" if end.year == timezone.localtime().year == begin.year else f" {end.year}"
     start = f"{begin.day}"
     if (begin.year, begin.month) != (end.year, end.month):

@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 register = template.Library()
 
 FIELDS = (
-    *("name", "display_name", "get_absolute_url", "display_text", "active", "error"),
+    *("name", "display_name", "get_absolute_url", "phrase", "active", "error"),
     *("has_ended", "is_searching", "unread", "total", "waiting"),
 )
 """What an entry shows of a filter."""

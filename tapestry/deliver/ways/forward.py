@@ -107,7 +107,8 @@ def _attachment(original: bytes, end: bytes, *, is_file: bool) -> tuple[Headers,
 
 def _note(match: DeliveredMatch, envelope: Envelope) -> str:
     name, text = one_line(match.filter_label, 80), one_line(match.filter_text, 300)
-    lines = [wrap(f"Your filter {name} found the attached message: {text}")]
+    told = f"found the attached message: {text}" if text else "found the attached message."
+    lines = [wrap(f"Your filter {name} {told}")]
     if match.explanation:
         lines.append(wrap(f"Why: {one_line(match.explanation, 300)}"))
     links = ((one_line(link.words, 40), web_address(link.url)) for link in match.links)

@@ -159,7 +159,7 @@ def _misread(text: str, error: lark.UnexpectedToken | lark.UnexpectedCharacters)
     expected = set(allowed or ())
     piece = _PIECE.search(text, at)
     if piece is None:
-        message = "The phrase ends too soon."
+        message = "Something is missing at the end."
         return MisreadError(message, Span(len(text), len(text)), _could_stand(expected))
     word = piece[0]
     span = Span(*piece.span())

@@ -108,6 +108,9 @@ def test_an_attached_message_comes_with_a_note_that_says_why() -> None:
     text = note.get_content()
     assert "Your filter filter-1 found the attached message: replies by person 1" in text
     assert "Why: Jones replied to message 3" in text
+    unsaid = parsed(attached(ORIGINAL, replace(row, filter_text=""), ENVELOPE, KEY))
+    note = next(unsaid.iter_parts())
+    assert "Your filter filter-1 found the attached message." in note.get_content().splitlines()
     for url in (row.url, *(link.url for link in row.links), ENVELOPE.unsubscribe_url):
         assert url in text
     assert attachment.get_content_type() == "message/rfc822"

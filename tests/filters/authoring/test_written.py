@@ -59,7 +59,7 @@ def test_an_edit_comes_back_to_its_page_with_text_and_mode(
     results = link(page, "What would it have delivered")
     assert results == "/filters/backtest/?text=from+mary+%26+co&mode=live&filter=jones"
     page = client.get(results.replace("/filters/backtest/", address)).content.decode()
-    page = client.get(link(page, "Go on writing the filter")).content.decode()
+    page = client.get(link(page, "Continue writing the filter")).content.decode()
     assert "<h1>Edit jones</h1>" in page and ">from mary &amp; co</textarea>" in page
     assert re.search('name="mode" value="live"[^>]* checked', page)
     assert '<input type="hidden" name="filter" value="jones">' in page
@@ -71,7 +71,7 @@ def test_an_edit_of_a_live_filter_may_come_back_as_one_that_keeps(
     lifecycle.install(alice, "from x", name="jones", mode="live")
     client = as_user(alice)
     page = client.get("/filters/preview/all/", {"text": "from y", "filter": "jones"})
-    page = client.get(link(page.content.decode(), "Go on writing")).content.decode()
+    page = client.get(link(page.content.decode(), "Continue")).content.decode()
     assert re.search('name="mode" value="keep"[^>]* checked', page)
 
 
@@ -79,7 +79,7 @@ def test_a_new_filter_comes_back_with_its_mode(mail: Tables, alice: User, as_use
     client = as_user(alice)
     page = preview_page(client, alice, "from mary", mode="live")
     page = client.get(link(page, "What would it have delivered")).content.decode()
-    page = client.get(link(page, "Go on writing the filter")).content.decode()
+    page = client.get(link(page, "Continue writing the filter")).content.decode()
     assert "<h1>New filter</h1>" in page and ">from mary</textarea>" in page
     assert re.search('name="mode" value="live"[^>]* checked', page)
 
@@ -91,7 +91,7 @@ def test_the_filter_of_somebody_else_is_not_named(
     for name in ("jones", "none", "<b>", "x" * 9000):
         asked = {"text": "from y", "filter": name}
         page = as_user(bob).get("/filters/preview/all/", asked).content.decode()
-        assert link(page, "Go on writing") == "/filters/new/?text=from+y&mode=keep"
+        assert link(page, "Continue") == "/filters/new/?text=from+y&mode=keep"
 
 
 class TestItself:

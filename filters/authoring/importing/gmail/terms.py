@@ -19,8 +19,8 @@ from tapestry.query.phrases.catalogue.conditions import column, equal, escape, t
 from tapestry.query.phrases.nodes import NOWHERE, Amount, Date, Person, Phrase, Words
 from tapestry.query.tree import nodes as n
 
-NAMES_NOT_KEPT = "Only nearly: Tapestry keeps the addresses of recipients, but not their names."
-DAYS = "Only nearly: here a month has 30 days, and a year 365."
+NAMES_NOT_KEPT = "Approximately: Tapestry keeps the addresses of recipients, but not their names."
+DAYS = "Approximately: here a month has 30 days, and a year 365."
 
 _WORD = re.compile(r"[^\W_]")
 _ADDRESS = re.compile(r"[^\s@*<>()\",;]+@[\w-]+(?:\.[\w-]+)*")

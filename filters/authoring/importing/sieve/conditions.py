@@ -35,7 +35,7 @@ _VARIABLE = re.compile(r"\$\{[^}]*\}")
 _CONDITION = len("coalesce(m.sender_name, '') LIKE '' OR ")
 """Characters that a condition has at most beside its pattern."""
 
-ONLY_TEXT = "Only nearly: Tapestry compares the text that a reader sees, of all parts together."
+ONLY_TEXT = "Approximately: Tapestry compares the text that a reader sees, of all parts together."
 
 TOO_LONG = "Not translated: written out, this would be longer than the 64 KiB of a filter."
 
@@ -79,7 +79,7 @@ class Translation:
             text = f"NOT ({condition})"
             self.clauses.append(Clause(shown(test.source), shown(text)))
             return text
-        reason = reasons[0].replace("Only nearly", "Not translated")
+        reason = reasons[0].replace("Approximately", "Not translated")
         self.clauses.append(Clause(shown(test.source), "", reason))
         return ""
 

@@ -22,17 +22,19 @@ _AROUND_NAME = (" ", '"')
 
 NAMES_NOT_KEPT = "Not translated: Tapestry keeps the addresses of recipients, but not their names."
 ONLY_NAME_AND_ADDRESS = (
-    "Only nearly: of a sender, Tapestry keeps name and address, not the quotes and brackets."
+    "Approximately: of a sender, Tapestry keeps name and address, not the quotes and brackets."
 )
-ONLY_ADDRESSES = "Only nearly: Tapestry compares each address by itself, and not the whole header."
-ONLY_IDENTIFIER = "Only nearly: Tapestry keeps the identifier of a list, but not its description."
+ONLY_ADDRESSES = (
+    "Approximately: Tapestry compares each address by itself, and not the whole header."
+)
+ONLY_IDENTIFIER = "Approximately: Tapestry keeps the identifier of a list, but not its description."
 NO_DESCRIPTION = "Not translated: Tapestry keeps the identifier of a list, not its description."
-ONLY_GROUPS = "Only nearly: Tapestry compares each newsgroup by itself, and not the whole header."
+ONLY_GROUPS = "Approximately: Tapestry compares each newsgroup by itself, and not the whole header."
 ONLY_IDENTIFIERS = (
-    "Only nearly: Tapestry compares each identifier by itself, and not the whole header."
+    "Approximately: Tapestry compares each identifier by itself, and not the whole header."
 )
 LAST_REFERENCE = (
-    "Only nearly: where a message has no In-Reply-To, Tapestry takes the last of its References."
+    "Approximately: where a message has no In-Reply-To, Tapestry takes the last of its References."
 )
 NEVER_SO = "Not translated: no header that Tapestry keeps can look like this."
 

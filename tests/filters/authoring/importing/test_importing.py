@@ -89,7 +89,7 @@ class TestPages:
         self, alice: User, as_user: SignIn
     ) -> None:
         page = unescape(self.offered(as_user(alice), gmail(to="mary")))
-        assert "m.to HAS 'mary' OR m.cc HAS 'mary' <span class=\"fault\">Only nearly:" in page
+        assert "m.to HAS 'mary' OR m.cc HAS 'mary' <span class=\"fault\">Approximately:" in page
         assert "Not all conditions could be translated exactly" in page and " checked" not in page
 
     def test_nothing_ticked_creates_nothing(self, alice: User, as_user: SignIn) -> None:

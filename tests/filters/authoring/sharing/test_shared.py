@@ -38,7 +38,7 @@ def test_shared_filters_are_seen_by_all_and_private_ones_by_nobody(
     share(alice, "about release", "open")
     lifecycle.install(alice, "about budget", name="closed")
     page = page_of(as_user(bob))
-    assert "alice’s open" in page and "about release" in page and "used by nobody else yet" in page
+    assert "alice’s open" in page and "about release" in page and "nobody else uses it yet" in page
     assert "closed" not in page and "budget" not in page
     assert "Nobody else shares a filter yet." in page_of(as_user(alice))
 
@@ -76,7 +76,7 @@ def test_who_follows_finds_what_they_themselves_may_see(
     assert found == {"plan@example.org", "reply@example.org"}
     assert Match.objects.visible_to(alice).count() == 4
     page = page_of(client)
-    assert "following" in page and "used by one person" in page and "Unfollow" in page
+    assert "following" in page and "one person uses it" in page and "Unfollow" in page
     assert f"alice’s {name} finds: about plan or parc" in page_of(client, f"/in/{name}/")
 
 
@@ -105,7 +105,7 @@ def test_it_is_called_as_its_owner_calls_it(
     client, called = as_user(bob), "alice’s 動物園 &amp;"
     page = page_of(client)
     assert f"<h2>{called}</h2>" in page and "alice’s filter" not in page
-    assert "in other filters: <code>in alice&#x27;s &quot;filter&quot;</code>" in page
+    assert "its name in a filter: <code>in alice&#x27;s &quot;filter&quot;</code>" in page
     answer = client.post("/shared/follow/", {"owner": "alice", "name": zoo.name}, follow=True)
     page = answer.content.decode()
     assert f"You follow {called}." in page and f"{called} finds: about animals" in page
@@ -160,7 +160,7 @@ def test_its_owner_learns_who_uses_it_before_anything_is_done(
     lifecycle.install(alice, "in filter narrow and from Mary", name="narrower")
     page = page_of(client, "/filter/narrow/edit/")
     assert "What you change here changes there too." in page and stop not in page
-    assert "used by <strong>2</strong> people" in page_of(as_user(bob))
+    assert "<strong>2</strong> people use it" in page_of(as_user(bob))
 
 
 def test_a_filter_with_more_to_say_follows_nothing(alice: User, bob: User) -> None:

@@ -114,7 +114,7 @@ def test_no_reply_says_in_which_days(tables: Tables, carol: User, text: str) -> 
         ((2004, 3, 1), (2004, 3, 15), "no reply between 1 and 15 March 2004"),
         ((2004, 3, 1), (2004, 4, 2), "no reply between 1 March and 2 April 2004"),
         ((2004, 3, 1), (2005, 1, 2), "no reply between 1 March 2004 and 2 January 2005"),
-        ((2004, 3, 1), (2004, 3, 1, 14, 3), "no reply until 14:03 on 1 March 2004"),
+        ((2004, 3, 1), (2004, 3, 1, 14, 3), "no reply as of 14:03 on 1 March 2004"),
     ],
 )
 def test_two_days_in_words(first: tuple[int, ...], last: tuple[int, ...], words: str) -> None:
