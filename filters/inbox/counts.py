@@ -140,10 +140,18 @@ def mark_of(user: User) -> str:
         searching=Sum("pk", filter=Q(enrolled=False, since__lt=F("begun_at"))),
     )
     unread = Match.objects.filter(_UNREAD, is_due(), filter__in=filters.values("pk"))
+    # What arrives read is shown as soon as its time has come, and released a moment later.
+    arriving = Match.objects.filter(
+        filter__in=filters.values("pk"),
+        sequence=None,
+        shown_at__lte=wall_clock(),
+        read_at__isnull=False,
+    )
     back = MessageState.objects.filter(owner=user, snoozed_until__lte=wall_clock())
     state = (
         of_filters,
         unread.aggregate(Count("pk"), Sum("pk")),
+        arriving.aggregate(Count("pk"), Sum("pk")),
         TriageStep.objects.filter(owner=user).aggregate(Count("parts"), Max("at")),
         Mute.objects.filter(owner=user).aggregate(Count("pk"), Max("pk")),
         back.aggregate(Max("snoozed_until")),

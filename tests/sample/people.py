@@ -12,7 +12,7 @@ from filters.delivery.models import Address, Destination, Subscription
 from filters.inbox.appraisal.upkeep import rules_changed
 from filters.inbox.models import Appraiser, AppraiserRule
 from filters.people.models import User
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.errors import TapestryError
 from tests.sample.cast import PEOPLE
 
@@ -57,6 +57,9 @@ RULES_OF = "terry"
 RULES = ((5, "from Jones"), (3, "about benchmark"), (1, "per vote"), (-3, "one week old"))
 """Whose messages are weighed, and the rules of importance: points, and for what."""
 
+AGO = 3 * DAY
+"""How long ago the people wrote their filters."""
+
 DIGEST_OF, DIGESTED = "terry", ("needs-answer", "personal", "popular")
 """Who is sent a digest, and of which filters."""
 
@@ -95,7 +98,11 @@ def write_filters() -> None:
                 mode = Filter.Mode.LIVE if name in LIVE else Filter.Mode.KEEP
                 sharing = Filter.Visibility
                 visibility = sharing.SHARED if name in SHARED else sharing.PRIVATE
-                install(user, text, name=name, existing=True, mode=mode, visibility=visibility)
+                made = install(
+                    user, text, name=name, existing=True, mode=mode, visibility=visibility
+                )
+                # As if they had written it some days ago: what came since is unread.
+                Filter.objects.filter(pk=made.pk).update(begun_at=wall_clock() - AGO)
 
 
 def write_rules() -> None:

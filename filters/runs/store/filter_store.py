@@ -22,7 +22,7 @@ from filters.runs.store import asides, due_filters, expiry, live_changes, schedu
 from filters.site.work import set_aside
 from filters.site.work.batching import BATCH_SIZE, batched, by_key, in_batches
 from filters.site.work.bulk import insert_rows
-from tapestry.core.clock import SECOND, wall_clock
+from tapestry.core.clock import BEGINNING, SECOND, wall_clock
 from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, Match
 from tapestry.run.limits.isolation import isolate
@@ -112,6 +112,7 @@ class DjangoFilterStore:
             shown = schedule.when_shown((*matches, *changes), stored_at)
             _store(matches, stored_at, shown)
             live_changes.apply_changes(filters, until, changes, shown)
+            _mark_existing_read(filters, stored_at)
             # What has left a live filter may have been all that was unread in it.
             schedule.plan_held(due.filter_id for due in filters if due.live)
             asides.end(filters)
@@ -265,6 +266,21 @@ def _store(matches: Sequence[Match], stored_at: int, shown: Mapping[int, int]) -
             for match in matches
         ),
     )
+
+
+def _mark_existing_read(filters: Sequence[DueFilter], stored_at: int) -> None:
+    """Mark as read what is stored since an instant and matched before its filter was written.
+
+    It is found by first windows over existing mail; a window that an older text left to run has
+    new mail.
+    """
+    first = [
+        due.filter_id for due in filters if due.since == BEGINNING and due.pending_window is None
+    ]
+    for batch in batched(sorted(first)):
+        found = StoredMatch.objects.filter(filter__in=batch, stored_at__gte=stored_at)
+        existing = found.filter(matched_at__lte=F("filter__begun_at"), read_at=None)
+        existing.update(read_at=stored_at)
 
 
 def _log_delivery(

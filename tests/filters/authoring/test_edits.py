@@ -65,7 +65,7 @@ def test_kept_messages_say_the_text_that_found_them(
     client = as_user(carol)
     assert save(client, "about lunch", found="keep").status_code == 302
     rounds.run_round()
-    assert stored() == {"plan": ("about plan", True), "lunch": ("about lunch", False)}
+    assert stored() == {"plan": ("about plan", True), "lunch": ("about lunch", True)}
     rows = {row.card.subject: row.text for row in client.get("/in/f/").context["rows"]}
     assert rows == {"plan": "about plan", "lunch": "about lunch"}
     page = client.get("/in/f/").content.decode()
@@ -95,7 +95,7 @@ def test_begun_again_it_is_as_if_it_were_new(
     assert stored() == {}
     assert "Looking through your mail…" in client.get("/in/f/").content.decode()
     rounds.run_round()
-    assert stored() == {"lunch": ("about lunch", False)}
+    assert stored() == {"lunch": ("about lunch", True)}
 
 
 def test_begun_again_from_now_on_it_takes_no_existing_mail(

@@ -106,6 +106,22 @@ class TestCommit:
         assert stored.shown_at == stored.stored_at
         assert store.known([(jones.pk, "a@x"), (jones.pk, "b@x")]) == {(jones.pk, "a@x")}
 
+    @pytest.mark.parametrize("is_pending", [False, True])
+    def test_what_matched_before_a_filter_was_written_arrives_read(
+        self, alice: User, is_pending: bool
+    ) -> None:
+        jones, store = install(alice, begun_at=5), DjangoFilterStore()
+        if is_pending:  # its matches are new to its owner
+            window = {"start": None, "since": BEGINNING, "until": 9}
+            PendingWindow.objects.create(filter=jones, tql=jones.tql, **window)
+        after = Match(jones.pk, "b@x", "public", 6, 0, ("b@x",))
+        assert store.commit(store.due(9), 9, [match(jones), after])
+        if not is_pending:
+            later = Match(jones.pk, "c@x", "public", 5, 0, ("c@x",))
+            assert store.commit(store.due(10), 10, [later])
+        read = StoredMatch.objects.exclude(read_at=None).values_list("msgid", flat=True)
+        assert list(read) == ([] if is_pending else ["a@x"])
+
     def test_a_window_is_stored_once(self, alice: User) -> None:
         jones = install(alice)
         store = DjangoFilterStore()
