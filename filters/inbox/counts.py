@@ -14,7 +14,6 @@ from threading import Lock
 from typing import Any
 
 from django.db.models import (
-    Case,
     Count,
     F,
     Max,
@@ -23,9 +22,6 @@ from django.db.models import (
     Q,
     Subquery,
     Sum,
-    TextField,
-    Value,
-    When,
 )
 from django.db.models.functions import Lower
 
@@ -93,13 +89,6 @@ _SEEKS = ("sequence", "refreshed_at", "retracted_at")
 """Fields of a match of which one grows whenever it is listed, shown, refreshed or leaves."""
 
 _UNREAD = Q(read_at=None, retracted_at=None, card__isnull=False)
-
-_SHOWN_TEXT = Case(
-    When(phrase="", display_tql="", tql="", then="text"),
-    default=Value(""),
-    output_field=TextField(),
-)
-"""The text of a filter that shows nothing else; it may be deleted before its entry is rendered."""
 
 _kept: OrderedDict[int, Sidebar] = OrderedDict()
 _lock = Lock()
@@ -192,11 +181,9 @@ def _count(user: User, mark: str) -> Sidebar:
         total=Count("card", distinct=True),
         unread=Count("card", distinct=True, filter=Q(read_at=None)),
     )
-    owned = filters.defer("text").annotate(shown_text=_SHOWN_TEXT).order_by(Lower("title"), "name")
+    owned = filters.defer("text").order_by(Lower("title"), "name")
     shared_window.show_position(owned)
     for filter_ in owned:
-        if filter_.shown_text:
-            filter_.text = filter_.shown_text
         tally = Tally(**parts.get(filter_.pk, {}))
         for name in Tally.__slots__:
             setattr(filter_, name, getattr(tally, name))
