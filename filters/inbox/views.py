@@ -19,6 +19,7 @@ from filters.inbox.lists import listing
 from filters.inbox.models import Match
 from filters.inbox.opened import filter_named, open_message
 from filters.inbox.pages import page_of
+from filters.people.models import User
 from filters.people.requests import PersonRequest, wants_fragment
 from filters.runs.store import release
 from filters.runs.store.shared_window import show_position
@@ -82,6 +83,8 @@ def inbox(
         context["left"] = left.count()
     if filter_ is not None and not is_fragment:
         context["not_shown"] = release.why_not(filter_)
+    if not context["rows"] and not retracted:
+        context["emptied"] = _is_emptied(request.user, filter_)
     if filter_ is None and not context["rows"]:
         context["first_steps"] = SimpleLazyObject(lambda: first_steps(request.user))
     if is_fragment:
@@ -89,6 +92,12 @@ def inbox(
     context["feed"] = Feed.objects.filter(owner=request.user, filter=filter_).first()
     context |= {"current": name or "/", **beside}
     return render(request, "inbox/inbox.html", context, status=status)
+
+
+def _is_emptied(user: User, filter_: Filter | None) -> bool:
+    """Tell whether all of an empty list was seen in it, and has been put away since."""
+    seen = Match.objects.visible_to(user)
+    return (seen if filter_ is None else seen.filter(filter=filter_)).exists()
 
 
 @require_safe

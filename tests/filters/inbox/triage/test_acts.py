@@ -42,6 +42,19 @@ def test_done_leaves_all_lists_at_once_and_replies_come(
     assert shown(client) == ["a", "b", "c", "d"] and shown(client, "/done/") == []
 
 
+def test_a_list_that_was_emptied_says_so(client: Client, alice: User) -> None:
+    emptied, never = "Nothing is left here", "Nothing has matched yet"
+    installed(alice, "unmatched")
+    do(client, "done", "a")
+    assert emptied not in client.get("/in/plans/").content.decode()
+    do(client, "done", "b", "c")
+    for path in ("/", "/in/plans/", "/in/jones/"):
+        page = client.get(path).content.decode()
+        assert emptied in page and never not in page and "Nothing here yet" not in page
+    page = client.get("/in/unmatched/").content.decode()
+    assert never in page and emptied not in page
+
+
 def test_what_is_starred_stays_in_its_lists_and_is_found_under_starred(client: Client) -> None:
     do(client, "star", "a", "b")
     assert shown(client) == ["a", "b", "c"] and shown(client, "/starred/") == ["a", "b"]
