@@ -21,7 +21,7 @@ SCRIPT, EVENTS = (
 )
 PAGE = f"""<!doctype html><title>Write</title>
 <textarea data-complete="/complete/" aria-label="Filter"></textarea>
-<div id="completions" hidden></div>
+<div hidden></div>
 <script type="module">{SCRIPT}</script>"""
 AT = "http://tapestry.example/"
 

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from filters.authoring.lifecycle import install
 from filters.inbox import tasks
 from filters.inbox.models import Card, Match
+from filters.inbox.search import views
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
@@ -152,6 +153,51 @@ def test_results_are_read_and_kept_at_the_desk(opened, pictures):
     page.get_by_role("link", name="Keep as filter").click()
     kept = page.get_by_role("textbox", name="Filter", exact=True)
     expect(kept).to_have_value("mentioning lunch and mentioning friday")
+    assert page.faults == []
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE])
+def test_the_box_completes_and_offers_what_was_asked_before(opened, pictures, size):
+    page = opened(size)
+    box(page).press_sequentially("repl")
+    page.get_by_role("option", name="replies by").first.wait_for()
+    page.screenshot(path=pictures / "completed.png")
+    box(page).press("ArrowDown")
+    box(page).press("Enter")
+    expect(box(page)).to_have_value(re.compile("^replies"))
+    box(page).fill("")
+    search(page, "lunch friday", "53 messages")
+    box(page).fill("")
+    box(page).blur()
+    box(page).focus()
+    before = page.get_by_role("option", name="lunch friday")
+    before.wait_for()
+    page.screenshot(path=pictures / "recent.png")
+    assert box(page).bounding_box()["width"] > 330
+    before.click()
+    page.wait_for_url("**/search/?q=lunch+friday")
+    page.get_by_text("53 messages").first.wait_for()
+    box(page).fill("")
+    box(page).blur()
+    box(page).focus()
+    page.get_by_role("button", name="Clear recent searches").click()
+    page.get_by_text("Your recent searches are forgotten.").wait_for()
+    expect(page.get_by_role("button", name="Clear recent searches")).to_have_count(0)
+    assert page.faults == []
+
+
+def test_older_results_are_shown_until_there_are_newer_ones(opened, monkeypatch):
+    page = opened(DESK)
+    search(page, "lunch friday", "53 messages")
+    monkeypatch.setattr(views, "FRESH", -1)
+    more = Message("new@x.org", received=wall_clock(), subject="Lunch on Friday, once more")
+    append_messages(services.tables(), DjangoClock(), [more])
+    box(page).press("Enter")
+    page.get_by_text("Looking again…").wait_for()
+    expect(page.locator("#list a.row")).to_have_count(50)
+    run_next()
+    expect(page.locator("#again")).to_have_count(0)
+    page.get_by_text("found just now").wait_for()
     assert page.faults == []
 
 

@@ -84,8 +84,7 @@ def completions(request: PersonRequest) -> HttpResponse:
 
     After a complete phrase, with no word begun, they are shown only on request (``all``).
     """
-    text, at = request.GET.get("text", ""), request.GET.get("at", "")
-    place = int(at) if re.fullmatch("[0-9]{1,6}", at) else len(text)
+    text, place = cursor_of(request)
     before = text[:place]
     offered = complete(text, place, vocabulary(request.user, before))
     in_word = bool(offered) and offered[0].start < len(before)
@@ -170,6 +169,15 @@ def _page(request: PersonRequest, form: FilterForm, delivered: int = 0) -> HttpR
 
 def _live(request: PersonRequest) -> bool:
     return request.POST.get("mode") == Filter.Mode.LIVE
+
+
+def cursor_of(request: PersonRequest) -> tuple[str, int]:
+    """Return the text of a field that is completed, and how many characters are before its cursor.
+
+    That is the end of a text without such a place.
+    """
+    text, at = request.GET.get("text", ""), request.GET.get("at", "")
+    return text, int(at) if re.fullmatch("[0-9]{1,6}", at) else len(text)
 
 
 def _text(sent: str) -> str:

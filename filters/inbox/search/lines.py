@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from django.utils.safestring import SafeString
 
-from filters.inbox.models import MessageState
 from filters.inbox.search.highlights import Highlights, highlight
+from filters.inbox.search.standing import Standing, standings
 from filters.people import people
 from filters.people.models import User
 from filters.site.work import services
@@ -33,6 +33,7 @@ class Line:
     It shows the copy for ``audience``, the narrowest that its reader may see.
     ``excerpt``: what stands around the first word found in the body; empty if the line shows one
     already.  ``shares_id``: another message that the reader may see has the same Message-ID.
+    ``standing``: where the message is in the reader's lists.
     """
 
     card: Card
@@ -42,7 +43,7 @@ class Line:
     subject: SafeString
     excerpt: SafeString
     shares_id: bool
-    is_starred: bool
+    standing: Standing
 
 
 BEFORE, AFTER = 40, 200
@@ -56,8 +57,7 @@ def lines(user: User, msgids: Sequence[str], marked: Highlights) -> list[Line]:
     visible = narrowest_by_msgid(rows)
     shared = same_message_id(tables, list(visible), audiences)
     unmarked = [msgid for msgid, row in visible.items() if not _shows_word(row["subject"], marked)]
-    states = MessageState.objects.of_messages(user, visible)
-    starred = {msgid for msgid, state in states.items() if state.starred_at}
+    standing = standings(user, list(visible))
     excerpts = _excerpts(tables, unmarked, audiences, marked.get("body"))
     return [
         _line(
@@ -66,7 +66,7 @@ def lines(user: User, msgids: Sequence[str], marked: Highlights) -> list[Line]:
             marked,
             excerpts.get(msgid, SafeString()),
             shares_id=msgid in shared,
-            is_starred=msgid in starred,
+            standing=standing.get(msgid, Standing()),
         )
         for msgid in msgids
         if msgid in visible
@@ -114,7 +114,7 @@ def _line(
     excerpt: SafeString,
     *,
     shares_id: bool,
-    is_starred: bool,
+    standing: Standing,
 ) -> Line:
     who = card.sender_name or card.sender or "(nobody)"
     column = "sender_name" if card.sender_name else "sender"
@@ -126,5 +126,5 @@ def _line(
         highlight(card.subject or "(no subject)", marked.get("subject") if card.subject else None),
         excerpt,
         shares_id,
-        is_starred,
+        standing,
     )

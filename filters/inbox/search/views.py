@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
+from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,9 +14,11 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.authoring.models import Filter
-from filters.authoring.views.editor import EXAMPLES
+from filters.authoring.views.editor import EXAMPLES, cursor_of
 from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
+from filters.authoring.vocabulary import vocabulary
 from filters.inbox.opened import filter_named, open_message
+from filters.inbox.search import recent
 from filters.inbox.search.highlights import highlights
 from filters.inbox.search.lines import lines
 from filters.inbox.search.reading import (
@@ -32,25 +35,35 @@ from filters.inbox.tasks import start_search
 from filters.inbox.triage.views.answers import refused, selected
 from filters.people import people
 from filters.people.requests import PersonRequest, wants_fragment
+from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.query.phrases.help.completion import MOST, complete
 from tapestry.query.phrases.help.phrasebook import phrasebook
 
 PAGE = 50
+
+FRESH = 10 * SECOND
+"""For how long what was found is not looked for anew though it is asked again."""
+
+RECENT = 3
+"""Searches asked before that are offered beside phrases."""
 
 
 @require_safe
 def search(request: PersonRequest) -> HttpResponse:
     """Show what matches the text ``q`` now, or have the worker look; ``in`` names a filter.
 
-    What was found is kept for some minutes: it is not asked anew unless ``again`` says so.  The
-    message that ``open`` names is shown beside it.  A text that is no filter is a 400, with what
-    could be meant.  htmx gets the results alone.
+    What was found is kept for some minutes, for who turns its pages.  Asked again after ``FRESH``,
+    it is shown until it has been looked for anew; ``again`` forgets it.  The message that ``open``
+    names is shown beside it.  A text that is no filter is a 400, with what could be meant.  htmx
+    gets the results alone.
     """
     text, within = _asked(request)
     context: dict[str, Any] = {"search_text": text, "within": within, "filter": within}
     context |= {"searched": text, "here": _here(text, within)}
     if not text.strip():
         context |= {"examples": EXAMPLES, "phrasebook": phrasebook()}
+        context["recent"] = recent.recent(request.session)
         return render(request, "inbox/search/search.html", context)
     read = read_search(text, request.user)
     if read.understood is None and read.error is not None:
@@ -63,10 +76,13 @@ def search(request: PersonRequest) -> HttpResponse:
     context |= {"read": read, "others": other_meanings(text, read, request.user)}
     context |= {"kept_as": as_filter(read, within, request.user)}
     found = found_of(SEARCHES.of_question(asked, request.user.pk), request.user)
-    if found is None:
+    is_asked = not wants_fragment(request) and not {"page", "open"} & request.GET.keys()
+    if is_asked:
+        recent.remember(request.session, text)
+    if found is None or (is_asked and wall_clock() - found.at > FRESH):
         task = start_search(read.asked, request.user.pk, within)
         context |= {"task": task, "turn": 1, "query": _query(text, within, _page(request))}
-    else:
+    if found is not None:
         context |= _results(request, text, within, read, found)
     if wants_fragment(request):
         return render(request, "inbox/search/_results.html", context)
@@ -93,7 +109,31 @@ def result(request: PersonRequest, task: UUID) -> HttpResponse:
         context["error"] = TOO_LONG
     context |= {"task": task, "turn": turn + 1, "query": _query(text, within, _page(request))}
     context |= {"here": _here(text, within), "polled": True}
-    return render(request, "inbox/search/_results.html", context)
+    if "again" not in request.GET:
+        return render(request, "inbox/search/_results.html", context)
+    if "found" not in context:  # the older results stay
+        return render(request, "inbox/search/_again.html", context)
+    response = render(request, "inbox/search/_results.html", context)
+    response["HX-Retarget"] = "#list"
+    return response
+
+
+@require_safe
+def completions(request: PersonRequest) -> HttpResponse:
+    """Show what may stand at the cursor of the box: searches asked before, then phrases."""
+    text, place = cursor_of(request)
+    before = recent.alike(request.session, text, RECENT if text.strip() else recent.MOST)
+    offered = complete(text, place, vocabulary(request.user, text[:place])) if text.strip() else ()
+    context = {"recent": before, "completions": offered[: MOST - len(before)]}
+    return render(request, "inbox/search/_offered.html", context)
+
+
+@require_POST
+def forget(request: PersonRequest) -> HttpResponse:
+    """Forget what this person has searched for of late."""
+    recent.forget(request.session)
+    messages.success(request, "Your recent searches are forgotten.")
+    return redirect("search")
 
 
 @require_POST

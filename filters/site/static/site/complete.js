@@ -18,15 +18,17 @@ export function replaceText(field, text, [start, end]) {
 // The server counts characters, a field counts UTF-16 units.
 export const unitsOf = (text, characters) => [...text].slice(0, characters).join("").length;
 
-const field = document.querySelector(FIELD);
-const place = document.getElementById("completions");
+const ANY = "[data-complete]"; // The box of searches is completed, too.
+let field = null; // The one that is written in; its list stands in the element after it.
 const LONGEST = 1500; // Characters: with all of them escaped, a server still takes the address.
 let asked = null; // The request under way, so that an older answer never comes after it.
 let offered = ""; // The text for which the list that is shown was asked.
 let timer = 0;
 
-const options = () => [...place.querySelectorAll("[role=option]")];
-const chosen = () => place.querySelector("[aria-selected=true]");
+const place = () => field.nextElementSibling;
+const options = () => [...place().querySelectorAll("[role=option]")];
+const chosen = () => place().querySelector("[aria-selected=true]");
+const isSearch = () => field.type === "search";
 
 function choose(option) {
   for (const each of options()) each.setAttribute("aria-selected", String(each === option));
@@ -39,8 +41,9 @@ function close() {
   clearTimeout(timer);
   if (asked) asked.abort();
   asked = null;
-  place.hidden = true;
-  place.replaceChildren();
+  if (!field) return;
+  place().hidden = true;
+  place().replaceChildren();
   field.removeAttribute("aria-controls");
   field.removeAttribute("aria-activedescendant");
 }
@@ -60,10 +63,10 @@ async function ask(all) {
     const answer = await fetch(`${field.dataset.complete}?${query}`, { signal: mine.signal });
     const list = answer.ok && !answer.redirected ? await answer.text() : "";
     if (mine !== asked || document.activeElement !== field) return;
-    if (!list.trim()) return close();
+    if (!list.trim()) return field.value === text && close(); // Else the next list is asked for.
     offered = text;
-    place.innerHTML = list;
-    place.hidden = false;
+    place().innerHTML = list;
+    place().hidden = false;
     field.setAttribute("aria-controls", "completions-list");
     choose(chosen());
   } catch (error) {
@@ -89,6 +92,7 @@ function accept(option) {
   if (!range) return false;
   close();
   replaceText(field, option.dataset.text, range);
+  if ("whole" in option.dataset) field.form.requestSubmit();
   return true;
 }
 
@@ -96,6 +100,16 @@ function move(step) {
   const all = options();
   const at = all.indexOf(chosen());
   choose(at < 0 && step < 0 ? all.at(-1) : all[(at + step + all.length) % all.length]);
+}
+
+function enter(event, other) {
+  if (field && field !== other) close();
+  field = other;
+}
+
+// An empty box of searches shows those that were asked before.
+function askAtFirst() {
+  if (isSearch() && !field.value) ask(true);
 }
 
 function askSoon(event) {
@@ -106,7 +120,7 @@ function askSoon(event) {
 
 function onKey(event) {
   if (event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (place.hidden) {
+  if (place().hidden) {
     // At its end, where it would go nowhere else, the arrow down asks for a list.
     if (event.key === "ArrowDown" && field.selectionStart === field.value.length) ask(true);
     else if (event.key === "Escape") close(); // No list comes that was asked for before.
@@ -142,16 +156,20 @@ function leave() {
 }
 
 listen([
-  ["input", FIELD, askSoon],
-  ["keydown", FIELD, onKey],
-  ["mousedown", "#completions", press],
+  ["focusin", ANY, enter],
+  ["focusin", ANY, askAtFirst],
+  ["input", ANY, enter],
+  ["input", ANY, askSoon],
+  ["keydown", ANY, enter],
+  ["keydown", ANY, onKey],
+  ["mousedown", `${ANY} + *`, press],
 ]);
 listen(
   [
     ["pointerdown", "", () => (pressed = true)],
     ["pointerup", "", release],
     ["pointercancel", "", release],
-    ["blur", FIELD, leave],
+    ["blur", ANY, leave],
     ["corrected", FIELD, close],
   ],
   document,

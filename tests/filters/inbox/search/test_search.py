@@ -11,13 +11,15 @@ from django.test import Client
 
 from filters.authoring.lifecycle import install
 from filters.authoring.models import Filter
-from filters.inbox.models import Card, Match
+from filters.inbox.models import Card, Match, MessageState, Mute
+from filters.inbox.search import views
 from filters.inbox.search.reading import read_search
 from filters.inbox.search.searches import SEARCHES, question
+from filters.inbox.search.standing import Standing
 from filters.inbox.tasks import search
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
@@ -242,6 +244,122 @@ class TestPolling:
             compute(alice, text)
         kept = [SEARCHES.of_question(asked_by(alice, text), alice.pk) for text in texts]
         assert [answer is not None for answer in kept] == [False, False] + [True] * 8
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have searches wait for their worker, without a queue."""
+
+    def start(text: str, user_id: int, within: Filter | None) -> str:
+        task = str(uuid.uuid4())
+        SEARCHES.begin(task, user_id, question(text, within))
+        return task
+
+    monkeypatch.setattr(views, "start_search", start)
+
+
+@pytest.mark.usefixtures("asked")
+class TestAskedAgain:
+    def test_it_is_looked_for_anew_and_what_was_found_is_shown_meanwhile(
+        self, mail: Tables, alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        client = as_user(alice)
+        compute(alice, "about plan")
+        append_messages(mail, DjangoClock(), [Message("new@x", subject="another plan")])
+        monkeypatch.setattr(views, "FRESH", -1)
+        response = client.get("/search/", {"q": "about plan"})
+        page, task = response.content.decode(), response.context["task"]
+        assert "<strong>3</strong> messages" in page and "Looking again…" in page
+        assert '<meta http-equiv="refresh" content="2">' in page, "without JavaScript it reloads"
+        poll = f"/search/{task}/?q=about+plan&turn=1&again="
+        assert "turn=2" in client.get(poll).content.decode()
+        search.apply(("about plan", alice.pk), task_id=task)
+        answer = client.get(poll)
+        assert answer["HX-Retarget"] == "#list" and "Looking" not in answer.content.decode()
+        assert "<strong>4</strong> messages" in answer.content.decode()
+
+    @pytest.mark.parametrize("more", [{"page": "1"}, {"open": "plan@example.org"}])
+    def test_it_stays_as_one_turns_its_pages_and_reads(
+        self,
+        mail: Tables,
+        alice: User,
+        as_user: SignIn,
+        monkeypatch: pytest.MonkeyPatch,
+        more: dict[str, str],
+    ) -> None:
+        compute(alice, "about plan")
+        monkeypatch.setattr(views, "FRESH", -1)
+        page = page_of(as_user(alice), "about plan", **more)
+        assert "<strong>3</strong> messages" in page and "Looking" not in page
+
+    def test_a_later_search_ends_it_in_words(
+        self, mail: Tables, alice: User, as_user: SignIn
+    ) -> None:
+        first, second = str(uuid.uuid4()), str(uuid.uuid4())
+        SEARCHES.begin(first, alice.pk, "a")
+        SEARCHES.begin(second, alice.pk, "b")
+        page = as_user(alice).get(f"/search/{first}/?q=from+x&again=").content.decode()
+        assert "You have started another search since." in page and "hx-get" not in page
+
+
+@pytest.mark.usefixtures("asked")
+class TestRecent:
+    def test_they_are_offered_newest_first_and_cleared(
+        self, mail: Tables, alice: User, bob: User, as_user: SignIn
+    ) -> None:
+        client = as_user(alice)
+        for text in ("about plan", "from mary", "about  plan", "about plans"):
+            page_of(client, text)
+        page_of(client, "about trees", page="2")
+        client.get("/search/", {"q": "m.subject HAZ 'x'"})
+        response = client.get("/search/")
+        assert response.context["recent"] == ["about plans", "about plan", "from mary"]
+        assert "Clear recent searches" in response.content.decode()
+        offered = client.get("/search/complete/", {"text": "about pl"}).context
+        assert [one.text for one in offered["recent"]] == ["about plans", "about plan"]
+        assert len(client.get("/search/complete/").context["recent"]) == 3
+        assert "about plan" not in as_user(bob).get("/search/").content.decode()
+        assert "about plan" not in as_user(alice).get("/search/").content.decode()
+        assert client.post("/search/forget/", follow=True).context["recent"] == []
+
+    def test_phrases_are_completed_as_in_a_filter(
+        self, mail: Tables, alice: User, as_user: SignIn
+    ) -> None:
+        offered = as_user(alice).get("/search/complete/", {"text": "repl", "at": "4"})
+        assert "replies by" in [one.text.strip() for one in offered.context["completions"]]
+        assert 'aria-selected="true"' not in offered.content.decode(), "Enter searches"
+
+
+def test_results_say_where_they_stand(mail: Tables, alice: User, as_user: SignIn) -> None:
+    now = wall_clock()
+    for name in ("one", "two"):
+        made = install(alice, "about plan", name=name)
+        for msgid in ("plan@example.org", "reply@example.org"):
+            card, _ = Card.objects.get_or_create(
+                msgid=msgid, audience="public", ts=1, received=1, root="plan@example.org"
+            )
+            Match.objects.create(
+                filter=made, msgid=msgid, audience="public", matched_at=1, stored_at=1,
+                shown_at=1, card=card, refreshed_at=1, read_at=1 if msgid[0] == "p" else None,
+            )  # fmt: skip
+    done = {"done_at": now, "starred_at": now, "changed_at": now}
+    MessageState.objects.create(owner=alice, msgid="secret@example.org", **done)
+    MessageState.objects.create(
+        owner=alice, msgid="plan@example.org", snoozed_until=now + DAY, changed_at=now
+    )
+    Mute.objects.create(owner=alice, root="plan@example.org")
+    compute(alice, "about plan")
+    client = as_user(alice)
+    lines = client.get("/search/", {"q": "about plan"}).context["lines"]
+    stand = {line.card.msgid.partition("@")[0]: line.standing for line in lines}
+    assert stand == {
+        "plan": Standing(("one", "two"), ("snoozed", "muted"), False, False),
+        "reply": Standing(("one", "two"), ("muted",), True, False),
+        "secret": Standing((), ("done",), False, True),
+    }
+    page = page_of(client, "about plan")
+    assert page.count("Unread: ") == 1 and page.count('aria-label="starred"') == 1
+    assert page.count('<span class="chip past">muted</span>') == 2
 
 
 class TestAfterwards:
