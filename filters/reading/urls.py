@@ -10,6 +10,7 @@ urlpatterns = [
     path("message/original/file/", originals.download, name="original-file"),
     path("message/letter/", letters.letter, name="letter"),
     path("message/html/", letters.html, name="message-html"),
+    path("message/show-as/", letters.show_as, name="show-as"),
     path("message/standing/", letters.standing, name="standing"),
     path("message/attachment/", attachments.attachment, name="attachment"),
     path("message/attachment/picture/", attachments.picture, name="attachment-picture"),

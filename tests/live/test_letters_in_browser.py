@@ -155,6 +155,15 @@ def keep_to_oneself(page: Page) -> None:
     assert audiences["note"] == "user:terry" and audiences["priority"] == "public"
 
 
+AS_HIGH = """() => {
+    const frame = document.querySelector("iframe.as-sent");
+    const page = frame?.contentDocument?.documentElement;
+    const more = page ? frame.clientHeight - page.getBoundingClientRect().height : -1;
+    return more >= 0 && more < 25;
+}"""
+"""Whether a frame is as high as the mail in it."""
+
+
 @pytest.mark.parametrize(("size", "scheme"), [("desk", "light"), ("phone", "dark")])
 def test_a_conversation_is_read(browser, rooms, live_server, pictures, size, scheme):
     page, watch = open_page(browser, live_server, size, scheme)
@@ -177,10 +186,13 @@ def test_a_conversation_is_read(browser, rooms, live_server, pictures, size, sch
     )
     page.locator(".folded:not(.unread) summary").click()
     last = page.locator(".folded:not(.unread) .letter")
+    frame = page.frame_locator("iframe.as-sent")
+    expect(frame.get_by_role("heading")).to_have_text("That is settled")
+    page.wait_for_function(AS_HIGH)
+    last.get_by_role("button", name="As text").click()
     expect(last).to_contain_text("That is settled then.")
     expect(last.locator("img")).to_have_js_property("naturalWidth", 10)
-    last.get_by_role("link", name="As it was sent (HTML)").click()
-    frame = page.frame_locator("iframe.as-sent")
+    last.get_by_role("button", name="As it was sent (HTML)").click()
     expect(frame.get_by_role("heading")).to_have_text("That is settled")
     assert frame.locator("button, script").count() == 0
     assert page.evaluate("window.x") is None
@@ -210,5 +222,6 @@ def test_a_conversation_is_read(browser, rooms, live_server, pictures, size, sch
     page.keyboard.press("p")
     expect(page.locator("article.message")).to_have_attribute("data-msgid", "m1@x")
     page.emulate_media(media="print")
+    assert page.locator("button:visible, .button:visible, .row:visible").count() == 0
     page.screenshot(path=pictures / f"print-{size}.png", full_page=True)
     assert watch.wrong == []

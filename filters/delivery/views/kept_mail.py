@@ -14,6 +14,7 @@ from filters.delivery.models import KeptMail
 from filters.delivery.views.framed import framed_html
 from filters.delivery.ways.digest import SHOWN_HEADERS
 from filters.people.requests import PersonRequest
+from filters.reading.rendering.links import linked
 from filters.site.settings.email_url import is_kept_only
 
 SHOWN = 100
@@ -39,7 +40,7 @@ def kept_mail(request: PersonRequest, pk: int) -> HttpResponse:
         "mail": kept,
         "headers": [(name, str(message[name])) for name in SHOWN_HEADERS if message[name]],
         "has_html": message.get_body(("html",)) is not None,
-        "text": plain.get_content() if plain else "",
+        "linked": linked(plain.get_content() if plain else ""),
     }
     return render(request, "delivery/kept_mail.html", context)
 

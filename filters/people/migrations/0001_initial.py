@@ -74,6 +74,7 @@ class Migration(migrations.Migration):
                 ('quiet_to', models.PositiveSmallIntegerField(blank=True, null=True, validators=[django.core.validators.MaxValueValidator(1439)])),
                 ('holiday_until', models.DateField(blank=True, null=True)),
                 ('shortcuts', models.BooleanField(default=True)),
+                ('text_senders', models.JSONField(blank=True, default=list, editable=False)),
                 ('claimed_email', models.EmailField(blank=True, default='', editable=False, max_length=254)),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),

@@ -6,7 +6,7 @@ import mimetypes
 import re
 import unicodedata
 from base64 import b64encode
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import islice
 
@@ -76,14 +76,29 @@ def is_inline(section: Section) -> bool:
     return section.is_related and not section.kind.startswith(("text/plain", "text/html"))
 
 
-def attachments_of(raw: bytes, sections: Iterable[Section]) -> tuple[Attachment, ...]:
-    """Return the attachments of a message, at most MOST, in order."""
-    return _listed(raw, filter(is_attachment, sections))
+def attachments_of(
+    raw: bytes, sections: Iterable[Section], shown: Collection[str] = ()
+) -> tuple[Attachment, ...]:
+    """Return the attachments of a message, at most MOST, in order.
+
+    Without the pictures that its HTML shows, by the Content-IDs ``shown`` there.
+    """
+    found = filter(is_attachment, sections)
+    return _listed(raw, (part for part in found if not _is_shown(part, raw, shown)))
 
 
-def inline_parts_of(raw: bytes, sections: Iterable[Section]) -> tuple[Attachment, ...]:
+def inline_parts_of(
+    raw: bytes, sections: Iterable[Section], shown: Collection[str] = ()
+) -> tuple[Attachment, ...]:
     """Return the parts that the HTML of a message shows, at most MOST, in order."""
-    return _listed(raw, filter(is_inline, sections))
+    return _listed(
+        raw, (part for part in sections if is_inline(part) or _is_shown(part, raw, shown))
+    )
+
+
+def _is_shown(section: Section, raw: bytes, shown: Collection[str]) -> bool:
+    is_named = not section.is_of_mail and section.content_id in shown
+    return is_named and picture_kind(section, raw) is not None
 
 
 def _listed(raw: bytes, wanted: Iterable[Section]) -> tuple[Attachment, ...]:

@@ -47,6 +47,9 @@ TAGS = VOID | INLINE | BLOCKS | OF_TABLES
 
 _HIDDEN = frozenset({"script", "style", "title", "template", "noscript"})
 
+_CONTROLS = frozenset({"button", "select", "textarea"})
+"""Of forms, which are left out: their words say nothing without what they were pressed for."""
+
 _ENDS = {
     "li": ({"li"}, {"ul", "ol"}),
     "dt": ({"dt", "dd"}, {"dl"}),
@@ -75,7 +78,7 @@ class _Balancer(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "body":
             self._hidden = None  # whatever the head left open
-        elif tag in _HIDDEN and self._hidden is None:
+        elif self._hidden is None and (tag in _HIDDEN or self._is_control(tag)):
             self._hidden = tag
         if tag not in TAGS or self._hidden is not None or self._tags >= MOST_TAGS:
             return
@@ -96,10 +99,16 @@ class _Balancer(HTMLParser):
         self.handle_starttag(tag, attrs)  # <div/> opens a div
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == self._hidden:
+        # A control that has no end ends with what is around it.
+        is_around = self._hidden in _CONTROLS and (tag == "form" or tag in self.open)
+        if tag == self._hidden or is_around:
             self._hidden = None
         if self._hidden is None and tag in self.open:
             self._close(tag)
+
+    def _is_control(self, tag: str) -> bool:
+        """Tell whether a tag begins a control of a form; one within a link is what is pressed."""
+        return tag in _CONTROLS and "a" not in self.open
 
     def handle_data(self, data: str) -> None:
         self._signs += sum(map(data.count, "&<>"))
@@ -142,6 +151,8 @@ def balanced(html: str) -> str:
 
     >>> balanced("<p>One<p><b>Two</p><blink>&lt;x</blink><script>3</script>")
     '<p>One</p><p><b>Two</b></p>&lt;x '
+    >>> balanced('<form>Vote<button>Yes</button></form><a href="x"><button>Open</button></a>')
+    'Vote<a href="x">Open</a>'
     """
     balancer = _Balancer()
     balancer.feed(tamed(html[:LONGEST]))

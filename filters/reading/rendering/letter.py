@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,10 +21,12 @@ from tapestry.core.message import LONGEST_TEXT
 from tapestry.mime.html_text import LONGEST as LONGEST_HTML
 from tapestry.mime.sections import Section, sections
 
+_CONTENT_ID = re.compile(r"""\bsrc\s*=\s*["']?\s*cid:<?([^"'<>\s]{1,500})""", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """``text`` is safe HTML.  ``has_html``: it was sent as HTML too, or so alone (``is_html``).
+    """``text`` is safe HTML.  ``has_html``: it was sent as HTML, too or alone.
 
     ``has_remote`` tells whether its HTML has pictures of other sites, ``inline`` are the parts that
     it shows and the text does not.
@@ -31,7 +34,6 @@ class Letter:
 
     text: SafeString
     has_html: bool = False
-    is_html: bool = False
     has_remote: bool = False
     attachments: tuple[Attachment, ...] = ()
     inline: tuple[Attachment, ...] = ()
@@ -43,14 +45,13 @@ def read_letter(body: str | None, raw: bytes | None) -> Letter:
         return Letter(text_html(body))
     parts = list(sections(raw))
     plain, html = _of_kind(parts, "text/plain"), _html_of(parts, raw)
-    own = [part for part in plain if not part.is_of_mail]
+    shown = set(_CONTENT_ID.findall(html)) - {""}
     return Letter(
         _text(body, plain, raw),
         has_html=bool(html.strip()),
-        is_html=bool(html.strip()) and not any(part.text(raw, 65536).strip() for part in own),
         has_remote=has_remote_pictures(html),
-        attachments=attachments_of(raw, parts),
-        inline=inline_parts_of(raw, parts),
+        attachments=attachments_of(raw, parts, shown),
+        inline=inline_parts_of(raw, parts, shown),
     )
 
 

@@ -11,7 +11,7 @@ from filters.inbox.lists import listing
 from filters.people.requests import PersonRequest, local_path, wants_fragment
 from filters.reading import reading
 from filters.reading.annotations.forms import ticked
-from filters.reading.letters import letter_of, standing_mark
+from filters.reading.letters import choose_text, letter_of, standing_mark
 from filters.reading.rendering.html import policy
 from filters.reading.rendering.letter import html_document
 from filters.reading.views.originals import find_original
@@ -63,6 +63,23 @@ def html(request: PersonRequest) -> HttpResponse:
     response["X-Frame-Options"] = "SAMEORIGIN"
     response["Referrer-Policy"] = "no-referrer"
     return response
+
+
+@require_POST
+def show_as(request: PersonRequest) -> HttpResponse:
+    """Show a message ``as`` html or text from now on, and so what else its sender sends."""
+    msgid, audience = request.POST.get("id", ""), request.POST.get("in")
+    for copy in reading.find(request.user, msgid, audience)[:1]:
+        row = read_copy(msgid, copy)
+        if row is None:
+            break
+        sender, as_text = (row.message.sender or "").lower(), request.POST.get("as") == "text"
+        choose_text(request.user, sender, as_text=as_text)
+        if not wants_fragment(request):
+            return redirect(message_address(msgid, copy.audience))
+        context = {"m": row.message, "letter": letter_of(row.message, copy), "copy": copy}
+        return render(request, "reading/rendering/_text.html", context | {"alone": True})
+    raise Http404("There is no such message, or you may not see it.")
 
 
 @require_safe

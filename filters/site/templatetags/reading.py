@@ -53,6 +53,18 @@ def is_mono(request: HttpRequest) -> bool:
     return request.COOKIES.get(TYPE_COOKIE) == "mono"
 
 
+@register.simple_tag(takes_context=True)
+def shows_html(context: Context, letter: Any, sender: str | None) -> bool:
+    """Tell whether a letter is shown as HTML: where it has any, unless its reader said otherwise.
+
+    They said so of this page (``as``), or of all mail of its sender.
+    """
+    request = context["request"]
+    asked = request.GET.get("as")
+    as_text = (sender or "").lower() in request.user.text_senders
+    return letter.has_html and (asked == "html" or (asked != "text" and not as_text))
+
+
 @register.simple_tag
 def neighbours(rows: Sequence[Any] | None, msgid: str) -> dict[str, Any]:
     """Return the rows of a list before and after that of a message; none of what is not there."""

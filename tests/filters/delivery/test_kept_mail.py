@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -83,7 +84,7 @@ def test_a_sample_is_its_owner_s(alice: User) -> None:
     assert KeptMail.objects.get().owner == alice
 
 
-def test_a_confirmation_mail_is_its_owner_s(alice: User, bob: User) -> None:
+def test_a_confirmation_mail_is_its_owner_s(alice: User, bob: User, as_user: SignIn) -> None:
     backend = "filters.delivery.mail.kept.KeptMailBackend"
     with override_settings(EMAIL_BACKEND=backend):
         for owner in (alice, bob):
@@ -91,6 +92,8 @@ def test_a_confirmation_mail_is_its_owner_s(alice: User, bob: User) -> None:
             send_link(Address.objects.create(owner=owner, email="al@example.org"))
     assert [kept.owner for kept in KeptMail.objects.order_by("pk")] == [alice, bob]
     assert all(b"confirm" in bytes(kept.raw) for kept in KeptMail.objects.all())
+    page = as_user(alice).get(f"/mail/{KeptMail.objects.earliest('pk').pk}/").content.decode()
+    assert re.search(r'<a href="http[^"]*confirm[^"]*"', page), "its link can be followed"
 
 
 def test_mail_that_this_site_did_not_sign_is_nobody_s(alice: User) -> None:

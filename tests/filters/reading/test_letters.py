@@ -75,16 +75,59 @@ def get(client: Client, page: str = "", msgid: str = "pictures@x.org", **query: 
     return client.get(f"/message/{page}", {"id": msgid, **query}, headers=headers)
 
 
-def test_the_text_is_first_and_flows(letter, alice: User, as_user: SignIn) -> None:
-    page = get(as_user(alice)).content.decode()
+def test_html_is_first_and_text_flows(letter, alice: User, as_user: SignIn) -> None:
+    client = as_user(alice)
+    page = get(client).content.decode()
+    assert "<iframe" in page and "As text" in page and "This is flowed" not in page
+    page = get(client, **{"as": "text"}).content.decode()
     assert "<p>This is flowed text.</p>" in page
     assert "As it was sent (HTML)" in page and "<iframe" not in page
+
+
+def test_the_choice_is_remembered_for_the_sender(
+    letter, alice: User, bob: User, as_user: SignIn, data: Path
+) -> None:
+    client = as_user(alice)
+    asked = {"id": "pictures@x.org", "in": "user:alice", "as": "text"}
+    answer = client.post("/message/show-as/", asked, headers={"HX-Request": "true"})
+    assert "This is flowed text." in answer.content.decode()
+    other = data / "other.eml"
+    other.write_bytes(RAW.replace(b"pictures@x.org", b"other@x.org"))
+    ingest(str(other), letter, DjangoClock(), "user:alice")
+    stranger = data / "stranger.eml"
+    stranger.write_bytes(RAW.replace(b"pictures@x", b"stranger@x").replace(b"mary@", b"jo@"))
+    ingest(str(stranger), letter, DjangoClock(), "user:alice")
+    shown = {
+        m: "<iframe" in get(client, msgid=m).content.decode()
+        for m in ("other@x.org", "stranger@x.org")
+    }
+    assert shown == {"other@x.org": False, "stranger@x.org": True}
+    back = client.post("/message/show-as/", asked | {"as": "html"})
+    assert back["Location"].startswith("/message/?id=pictures%40x.org")
+    assert "<iframe" in get(client, msgid="other@x.org").content.decode()
+    assert as_user(bob).post("/message/show-as/", asked).status_code == 404
+
+
+def test_a_picture_that_the_html_shows_is_listed_nowhere_else(
+    db, tables: Tables, data: Path, alice: User, as_user: SignIn
+) -> None:
+    path = data / "twice.eml"
+    attached = b"Content-Type: image/png\r\nContent-Disposition: attachment; filename=a.png\r\n"
+    path.write_bytes(
+        RAW.replace(b"Content-Type: image/png\r\nContent-ID", attached + b"Content-ID", 1)
+    )
+    ingest(str(path), tables, DjangoClock(), "user:alice")
+    page = get(as_user(alice)).content.decode()
+    assert "a.png" not in page and "cafégnp.png" in page
+    page = get(as_user(alice), **{"as": "text"}).content.decode()
+    pictures = page.partition('aria-label="Pictures in the message"')[2].partition("</ul>")[0]
+    assert page.count('alt="a.png"') == 1 == pictures.count('alt="a.png"')
 
 
 def test_the_html_is_in_a_sandboxed_frame(letter, alice: User, as_user: SignIn) -> None:
     client = as_user(alice)
     page = get(client, **{"as": "html"}).content.decode()
-    assert 'sandbox="allow-popups allow-popups-to-escape-sandbox"' in page
+    assert 'sandbox="allow-same-origin allow-popups allow-popups-to-escape-sandbox"' in page
     assert "Load remote pictures" in page and "Dear all" not in page
     frame = get(client, "html/")
     html = frame.content.decode()
@@ -115,7 +158,10 @@ def test_attachments_have_names_sizes_and_safe_previews(letter, alice, as_user: 
 
 def test_pictures_of_the_html_are_listed_where_it_is_not_shown(letter, alice, as_user) -> None:
     client, listed = as_user(alice), 'aria-label="Pictures in the message"'
-    for text in (get(client), get(client, "letter/", part="text", htmx="1", **{"as": "text"})):
+    for text in (
+        get(client, **{"as": "text"}),
+        get(client, "letter/", part="text", htmx="1", **{"as": "text"}),
+    ):
         files = text.content.decode().partition(listed)[2].partition("</ul>")[0]
         assert files.count("<li>") == 1 and "image/png" in files
         address = re.search(r'<img src="/message/(attachment/picture/)\?.*?part=([\d.]+)"', files)

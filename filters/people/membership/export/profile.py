@@ -32,6 +32,7 @@ def profile_json(user: User) -> str:
         "quiet_minutes": [user.quiet_from, user.quiet_to],
         "holiday_until": user.holiday_until and user.holiday_until.isoformat(),
         "shortcuts": user.shortcuts,
+        "read_as_text": user.text_senders,
         "appraiser_rules": [
             {"points": rule.weight, "for": rule.text} for rule in user.appraiser_rules.all()
         ],

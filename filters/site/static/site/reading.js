@@ -29,6 +29,19 @@ function step(event, link) {
   row.click();
 }
 
+// A frame is as high as the mail in it, which may be seen without a bar of its own.
+const HIGHEST = 30_000; // Pixels.
+function fit(event, frame) {
+  const page = frame.contentDocument?.documentElement;
+  if (!page) return;
+  const bar = page.scrollWidth > page.clientWidth ? 18 : 0;
+  frame.style.height = `${Math.min(HIGHEST, Math.ceil(page.getBoundingClientRect().height) + bar + 2)}px`;
+}
+
+function fitAll() {
+  for (const frame of document.querySelectorAll("iframe.as-sent")) fit(null, frame);
+}
+
 function showTypeface(event) {
   if (!event.detail.successful) return;
   const isMono = article().classList.toggle("mono");
@@ -60,4 +73,7 @@ listen([
   ["htmx:beforeSwap", "", keepInUse],
   ["htmx:afterSettle", "", showSteps],
   ["DOMContentLoaded", "", showSteps],
+  ["DOMContentLoaded", "", fitAll],
 ]);
+listen([["load", "iframe.as-sent", fit]], document, true);
+listen([["resize", "", fitAll]], window);
