@@ -139,7 +139,8 @@ def change(
     retracts what no longer matches; if its mode becomes KEEP, all that was retracted returns.
     Given another ``end``, a filter that has stopped at its end goes on from there; a live one that
     means something else since then begins again.  One that failed, and does not start again, is
-    tried again from its watermark.  Given another ``timeliness``, or ``while_unread``, what waits
+    tried again from its watermark.  One called by its phrase is called by the new one then, unless
+    another ``title`` is given.  Given another ``timeliness``, or ``while_unread``, what waits
     is planned anew; "" is the owner's default.
     Raises TapestryError where the text is not a filter, or the name is that of another, or the
     filter was deleted meanwhile.
@@ -169,6 +170,9 @@ def change(
         goes_on = has_ended and new_end != detached.end
         restarts = existing is not None or text != detached.text or len(modes) > 1
         restarts |= goes_on and detached.is_live and understood.tql != detached.tql
+        was_called = title_of(detached.phrase or "Filter")
+        if text != detached.text and was_called == detached.title == (title or detached.title):
+            title = title_of(understood.phrase or "Filter")
         detached.name = name or detached.name
         _require_free_name(detached)
         if restarts or forget:

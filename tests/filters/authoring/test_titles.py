@@ -107,6 +107,24 @@ class TestChanging:
         assert "m.sender" in other.tql
         assert as_user(alice).get("/in/jones/").status_code == 200
 
+    @pytest.mark.parametrize(
+        ("before", "given", "after"),
+        [
+            ("", "From kenji", "From mary"),
+            ("", "People", "People"),
+            ("Kenji’s", "Kenji’s", "Kenji’s"),
+        ],
+    )
+    def test_a_name_that_is_its_words_follows_them(
+        self, alice: User, as_user: SignIn, before: str, given: str, after: str
+    ) -> None:
+        made = lifecycle.install(alice, "from kenji", title=before)
+        fields = {"text": "from mary", "title": given, "name": made.name}
+        assert self.change(as_user(alice), made, **fields) == 302
+        name = made.name
+        made.refresh_from_db()
+        assert (made.title, made.name, made.text) == (after, name, "from mary")
+
     def test_an_empty_name_is_refused(self, made: Filter, alice: User, as_user: SignIn) -> None:
         assert self.change(as_user(alice), made, title="  ", name="") == 400
         made.refresh_from_db()
