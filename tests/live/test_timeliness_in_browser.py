@@ -20,7 +20,8 @@ def page(request, browser, broker, live_server, transactional_db, settings, tmp_
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
     User.objects.create_user("terry", password="secret")
-    opened = browser.new_context(viewport=SIZES[request.param]).new_page()
+    context = browser.new_context(viewport=SIZES[request.param], timezone_id="UTC")
+    opened = context.new_page()
     open_as(opened, f"{live_server.url}/me/")
     return opened
 
@@ -29,6 +30,22 @@ def expect_parts(page: Page, *shown: str) -> None:
     """Expect that these, of minutes, day and time, are shown beside the choice."""
     for label in ("Minutes", "Day of the week", "Time"):
         expect(page.get_by_label(label, exact=True)).to_be_visible(visible=label in shown)
+
+
+def test_the_zone_of_the_browser_is_offered(browser, page, live_server, pictures):
+    context = browser.new_context(timezone_id="Europe/Berlin", color_scheme="dark")
+    abroad = context.new_page()
+    open_as(abroad, f"{live_server.url}/me/")
+    abroad.get_by_text("Your browser’s time zone is Europe/Berlin.").wait_for()
+    show(abroad, pictures / "zone.png")
+    abroad.get_by_role("button", name="Use it").click()
+    expect(abroad.get_by_label("Time zone")).to_have_value("Europe/Berlin")
+    expect(abroad.get_by_role("button", name="Use it")).to_be_hidden()
+    abroad.get_by_label("Single keys act on messages").uncheck()
+    abroad.get_by_role("button", name="Save").click()
+    abroad.get_by_text("Saved.").wait_for()
+    stored = User.objects.get()
+    assert (stored.time_zone, stored.shortcuts) == ("Europe/Berlin", False)
 
 
 def test_one_chooses_what_is_usual_and_what_a_filter_does(page, live_server, pictures):

@@ -19,6 +19,7 @@ from filters.delivery.models import Delivery, Destination, KeptMail, Subscriptio
 from filters.delivery.status import Status, status_of
 from filters.delivery.views.muted import muted_threads
 from filters.delivery.ways.table import WAYS
+from filters.people.forms import ProfileForm
 from filters.people.requests import PersonRequest
 from filters.runs.store import subscriptions
 from filters.site.settings.email_url import is_kept_only
@@ -46,6 +47,7 @@ def destinations(request: PersonRequest) -> HttpResponse:
         "kinds": kinds(),
         "has_kept_mail": KeptMail.objects.filter(owner=request.user).exists(),
         "muted": muted_threads(request.user),
+        "times": ProfileForm.initial_of(request.user),
         "is_kept_only": is_kept_only(),
     }
     return render(request, "delivery/destinations.html", context)

@@ -51,6 +51,15 @@ def test_the_first_page_is_friendly_and_offers_every_way(client: Client) -> None
     assert '<a href="/delivery/">Delivery</a>' in text(client.get("/"))
 
 
+def test_it_says_when_matches_come_and_where_to_change_that(client: Client, alice: User) -> None:
+    page = text(client.get("/delivery/"))
+    assert "There are no quiet hours." in page and 'href="/me/#when"' in page
+    User.objects.filter(pk=alice.pk).update(quiet_from=22 * 60, quiet_to=7 * 60)
+    page = text(client.get("/delivery/"))
+    assert "Quiet hours are from 22:00 until 07:00, UTC time." in page
+    assert 'id="when"' in text(client.get("/me/"))
+
+
 def test_a_digest_is_added_for_chosen_filters(client: Client, jones: Filter) -> None:
     ReleaseCounter.objects.create(pk=1, last=7)
     page = text(client.get("/delivery/new/digest/"))
