@@ -131,6 +131,56 @@ def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
     assert errors == []
 
 
+@pytest.mark.parametrize(("size", "scheme"), [("desk", "dark"), ("phone", "light")])
+def test_all_of_a_page_a_range_and_the_menu_to_snooze(
+    browser, jones, live_server, pictures, size, scheme
+):
+    Match.objects.exclude(msgid__in=MANY[:9]).delete()
+    page = open_list(browser, live_server.url, size, scheme)
+    errors = page_errors(page)
+    expect(page.locator("#list a.row")).to_have_count(9)
+    boxes = page.locator("#list .pick")
+    boxes.nth(1).check()
+    boxes.nth(5).click(modifiers=["Shift"])
+    expect(page.locator("#chosen")).to_have_text("5 selected")
+    boxes.nth(4).click(modifiers=["Shift"])
+    expect(page.locator("#chosen")).to_have_text("3 selected")
+    page.keyboard.press("*")
+    expect(page.locator("#chosen")).to_have_text("9 selected")
+    expect(page.get_by_role("button", name="Select all")).to_be_hidden()
+    page.keyboard.press("*")
+    expect(page.locator("#list .pick:checked")).to_have_count(0)
+    row(page, first(page, 2)).focus()
+    page.keyboard.press("x")
+    row(page, first(page, 4)).focus()
+    page.keyboard.press("X")
+    expect(page.locator("#chosen")).to_have_text("3 selected")
+    page.keyboard.press("b")
+    shoot(page, pictures / f"snooze-{size}.png")
+    menu = page.locator("#bulk .menu")
+    pane, shown = page.locator(".pane.list").bounding_box(), menu.bounding_box()
+    assert shown["x"] >= pane["x"]
+    assert shown["x"] + shown["width"] <= pane["x"] + pane["width"]
+    assert shown["y"] >= 0
+    page.keyboard.press("Escape")
+    expect(menu).to_be_hidden()
+    page.get_by_role("button", name="Select all 9 in this list").click()
+    expect(page.locator("#chosen")).to_have_text("All 9 messages in this list are selected")
+    page.keyboard.press("m")
+    expect(page.locator("#toast")).to_contain_text("9 messages muted")
+    page.goto(f"{live_server.url}/muted/")
+    row(page, MANY[3]).click()
+    page.locator("#reading article.message").wait_for()
+    page.keyboard.press("b")
+    menu = page.locator("#actions .menu")
+    expect(menu).to_be_visible()
+    shown, width = menu.bounding_box(), page.viewport_size["width"]
+    assert shown["x"] >= 0 and shown["x"] + shown["width"] <= width
+    shoot(page, pictures / f"menu-{size}.png")
+    assert too_faint(page) == []
+    assert errors == []
+
+
 def test_with_a_finger_on_a_phone_in_the_dark(browser, jones, live_server, pictures):
     page = open_list(browser, live_server.url, "phone", "dark")
     one, two = first(page, 0), first(page, 1)

@@ -8,6 +8,8 @@ const TOAST = 10_000; // Milliseconds for which a toast offers to undo.
 const SECOND_KEY = 1500; // Milliseconds within which `i` follows `g`.
 const selected = new Map(); // Copies of messages, as fields of a form; kept while the list is drawn again.
 let asked = []; // Msgids of the request that is answered.
+let last = null; // The box that was ticked last.
+let withShift = false;
 let goAt = 0;
 let timer = 0;
 
@@ -38,7 +40,7 @@ function count() {
   const button = bulk()?.querySelector(".all");
   const number = Number(document.getElementById("list")?.dataset.count);
   if (!button || !number) return;
-  button.hidden = number <= picks().length;
+  button.hidden = number <= selected.size;
   button.querySelector(".number").textContent = number.toLocaleString("en");
 }
 
@@ -65,8 +67,28 @@ function clear(event) {
 
 function choose(event, pick) {
   if (isAll()) keepPage();
-  if (pick.checked) select(pick);
-  else selected.delete(keyOf(pick));
+  for (const one of withShift ? between(last, pick) : [pick]) {
+    if (pick.checked) select(one);
+    else selected.delete(keyOf(one));
+  }
+  last = pick;
+  withShift = false;
+  draw();
+}
+
+// With Shift, all rows from the one that was chosen last to this one are chosen as this one is.
+function between(one, other) {
+  const all = picks();
+  const [begin, end] = [all.indexOf(one), all.indexOf(other)].sort((a, b) => a - b);
+  return begin < 0 ? [other] : all.slice(begin, end + 1);
+}
+
+// All rows of the page, or none of them if all are selected.
+function selectPage() {
+  const all = picks();
+  if (!all.length) return;
+  if (isAll() || all.every((pick) => pick.checked)) return clear();
+  all.forEach(select);
   draw();
 }
 
@@ -113,6 +135,30 @@ function toggle() {
   row?.focus();
 }
 
+function toggleTo() {
+  withShift = true;
+  toggle();
+  withShift = false;
+}
+
+// The menu of what would be acted on: of those selected, of the open message, or of the row.
+function openSnooze() {
+  if (!selected.size && !isAll() && !openMessage()) toggle();
+  const place = selected.size || isAll() ? bulk() : document.getElementById("actions");
+  const menu = place?.querySelector("details.snooze");
+  if (!menu) return;
+  menu.open = true;
+  menu.querySelector("button").focus();
+}
+
+function closeSnooze(event) {
+  if (event.key !== "Escape") return;
+  const menu = event.target.closest("details.snooze[open]");
+  if (!menu) return;
+  menu.open = false;
+  menu.querySelector("summary").focus();
+}
+
 Object.assign(KEYS, {
   o: () => rowAt()?.click(),
   e: () => act("done"),
@@ -120,6 +166,10 @@ Object.assign(KEYS, {
   U: () => act("unread"),
   u: back,
   x: toggle,
+  X: toggleTo,
+  "*": selectPage,
+  b: openSnooze,
+  m: () => act("mute"),
   z: () => document.getElementById("undo")?.click(),
   n: () => step("next"),
   p: () => step("prev"),
@@ -174,7 +224,9 @@ function start() {
 }
 
 listen([
+  ["click", "#list .pick", (event) => (withShift ||= event.shiftKey)],
   ["change", "#list .pick", choose],
+  ["keydown", "", closeSnooze],
   ["click", ".bulk .clear", clear],
   ["click", "", closeMenus],
   ["htmx:beforeSwap", "", noteAsked],
