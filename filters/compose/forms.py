@@ -26,8 +26,10 @@ def _too_long(most: int, what: str) -> dict[str, str]:
     return {"max_length": f"{what} may have {most:,} characters: make it shorter."}
 
 
-def _addresses(label: str) -> forms.CharField:
+def _addresses(label: str, *, is_completed: bool = True) -> forms.CharField:
     attributes = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
+    if is_completed:
+        attributes |= {"data-complete": "/compose/complete/", "aria-autocomplete": "list"}
     return forms.CharField(
         label=label,
         required=False,
@@ -53,7 +55,7 @@ class DraftForm(forms.Form):
     is_forward = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
     sender = forms.CharField(label="From", required=False, max_length=254, widget=forms.Select)
-    newsgroups = _addresses("Newsgroups")
+    newsgroups = _addresses("Newsgroups", is_completed=False)
     to = _addresses("To")
     cc = _addresses("Cc")
     bcc = _addresses("Bcc")

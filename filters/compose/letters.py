@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
+from filters.compose.contacts import recipients
 from filters.compose.models import OutgoingMessage
 from filters.compose.parents import Parent, find_parent, original_of, referred
 from filters.compose.senders import sender_of
@@ -16,7 +17,7 @@ from filters.delivery.mail.outgoing import site_host
 from filters.people.models import User
 from filters.sources.models import Source
 from tapestry.compose.letter import LONGEST_TEXT, File, Letter, newsgroup, to_bytes
-from tapestry.compose.recipients import Recipient, at_most, read_recipients, unique
+from tapestry.compose.recipients import Recipient, at_most, unique
 from tapestry.compose.revision import is_same_version
 from tapestry.core.clock import to_datetime, wall_clock
 from tapestry.core.errors import TapestryError
@@ -58,7 +59,8 @@ def seal(draft: OutgoingMessage) -> Sealed:
     owner = draft.owner
     sender = _check("sender", lambda: sender_of(owner, draft.sender))
     to, cc, bcc = (
-        _check(name, partial(read_recipients, getattr(draft, name))) for name in ("to", "cc", "bcc")
+        _check(name, partial(recipients, owner, getattr(draft, name)))
+        for name in ("to", "cc", "bcc")
     )
     groups = _check("newsgroups", lambda: _newsgroups(draft.newsgroups))
     everybody = _check("to", lambda: at_most(unique((*to, *cc, *bcc))))

@@ -6,6 +6,7 @@ from filters.compose.views import drafts, outgoing, sending, write
 
 urlpatterns = [
     path("compose/", write.compose, name="compose"),
+    path("compose/complete/", write.completions, name="complete-recipients"),
     path("compose/save/", write.save, name="save-draft"),
     path("compose/<uuid:uid>/", outgoing.outgoing, name="outgoing"),
     path("compose/<uuid:uid>/state/", outgoing.state, name="sending-state"),

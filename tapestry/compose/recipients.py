@@ -66,7 +66,7 @@ def read_recipients(text: str) -> tuple[Recipient, ...]:
     """
     if len(text) > LONGEST:
         raise TapestryError(f"A field of addresses may have {LONGEST:,} characters.")
-    return at_most(unique(_recipient(item) for item in _items(text)))
+    return at_most(unique(_recipient(item) for item in items_of(text)))
 
 
 def at_most(recipients: Collection[Recipient]) -> tuple[Recipient, ...]:
@@ -93,7 +93,12 @@ def in_words(recipients: Iterable[Recipient]) -> str:
     return ", ".join(map(str, recipients))
 
 
-def _items(text: str) -> list[str]:
+def items_of(text: str) -> list[str]:
+    """Return the texts of the recipients in a text, as they were typed.
+
+    >>> items_of('Mary Jones, "Smith, Ann" <ann@x.org>')
+    ['Mary Jones', '"Smith, Ann" <ann@x.org>']
+    """
     items, item = [], ""
     for token in _TOKEN.findall(text):
         if token in ",;\r\n":

@@ -7,16 +7,20 @@ import uuid
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.html import format_html
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from filters.compose import drafts, outbox, parents, servers
+from filters.authoring.known_names import begin_reading
+from filters.authoring.views.editor import cursor_of
+from filters.compose import contacts, drafts, outbox, parents, servers
 from filters.compose.drafts import ChangedElsewhereError, NotADraftError
 from filters.compose.forms import DraftForm
 from filters.compose.letters import FieldError, attached_name
 from filters.compose.models import OutgoingMessage
 from filters.compose.senders import senders, usual_sender
 from filters.compose.tasks import send_soon
+from filters.people import people
 from filters.people.requests import PersonRequest
+from filters.site.work import services
 from tapestry.compose.mailto import read_mailto
 from tapestry.core.errors import TapestryError
 
@@ -42,6 +46,14 @@ def compose(request: PersonRequest) -> HttpResponse:
         except TapestryError as failure:
             error = failure
     return editor(request, draft, error=error)
+
+
+@require_safe
+def completions(request: PersonRequest) -> HttpResponse:
+    """Show whom the recipient may be that is typed at the cursor of a field."""
+    text, place = cursor_of(request)
+    context = {"completions": contacts.complete(request.user, text, place), "chosen": True}
+    return render(request, "authoring/_completions.html", context)
 
 
 @require_POST
@@ -88,6 +100,7 @@ def editor(
     if form is None:
         form = DraftForm(initial=DraftForm.initial_of(draft, str(uuid.uuid4())))
     owner = request.user
+    begin_reading(services.tables(), people.audiences(owner))  # there when they are typed
     known = senders(owner)
     select = form.fields["sender"].widget
     select.choices = [(email, email) for email in known]
