@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import partial
 from typing import Any
 
@@ -10,7 +11,9 @@ from django.conf import settings
 
 from filters.authoring.models import Filter
 from filters.inbox.appraisal import upkeep
+from filters.inbox.search.reading import parts_asked
 from filters.inbox.search.searches import SEARCHES, listed, question
+from filters.inbox.search.states import in_states
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store.filter_store import latest_instant
@@ -51,23 +54,26 @@ def search(self: Task, text: str, user_id: int, filter_id: int | None = None) ->
 def search_for(
     user: User, text: str, within: Filter | None, is_wanted: IsWanted = lambda: True
 ) -> dict[str, Any]:
-    """Return all messages that match a text now and that a user may see, by ``received``."""
-    from tapestry.run.ask import Question, find
+    """Return all messages that a search finds now and that a user may see, by ``received``."""
+    from tapestry.run.ask import Question, find, newest_first
 
     audiences = people.audiences(user)
-    asked = Question(
-        text,
-        people.context(user),
-        audiences,
-        latest_instant(),
-        seconds=settings.PREVIEW_SECONDS,
-    )
-    msgids = find(
-        partial(services.unproven_engine_on, is_wanted=is_wanted),
-        services.tables(),
-        asked,
-        None if within is None else listed(user, within),
-    )
+    searched, states, beside = parts_asked(text)
+    among = None if within is None else listed(user, within)
+    wanted, unwanted = in_states(user, states)
+
+    def found(filter_text: str, among: Collection[str] | None) -> list[str]:
+        context, at = people.context(user), latest_instant()
+        asked = Question(filter_text, context, audiences, at, seconds=settings.PREVIEW_SECONDS)
+        engine = partial(services.unproven_engine_on, is_wanted=is_wanted)
+        return find(engine, services.tables(), asked, among)
+
+    limits = [msgids for msgids in (among, wanted) if msgids is not None]
+    msgids = found(searched, set.intersection(*limits) if limits else None)
+    msgids = [msgid for msgid in msgids if msgid not in unwanted]
+    if beside is not None:
+        more = set(found(beside, among)) - set(msgids)
+        msgids = newest_first(services.tables(), [*msgids, *more], audiences)
     return {"msgids": msgids, "audiences": audiences, "at": wall_clock()}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tapestry.core.clock import BEGINNING
@@ -83,7 +83,12 @@ def find(
     """Return the answer, or what of it is ``among`` some msgids: the last received first."""
     instants = _instants(engine_on, tables, question)
     msgids = instants.keys() if among is None else instants.keys() & among
-    return list(_newest(tables, dict.fromkeys(msgids, 0), question.audiences))
+    return newest_first(tables, msgids, question.audiences)
+
+
+def newest_first(tables: Tables, msgids: Iterable[str], audiences: Sequence[str]) -> list[str]:
+    """Return messages that some audiences may see, the last received first."""
+    return list(_newest(tables, dict.fromkeys(msgids, 0), audiences))
 
 
 def find_instants(engine_on: EngineOn, tables: Tables, question: Question) -> dict[str, Instants]:

@@ -2,44 +2,99 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from filters.authoring.compilation.misreading import Misreading, misreading
 from filters.authoring.compilation.understanding import Understood, understand
 from filters.authoring.models import Filter
 from filters.authoring.vocabulary import vocabulary
+from filters.inbox.search.states import State, without_states
 from filters.people import people
 from filters.people.models import User
 from tapestry.core.errors import TapestryError
 from tapestry.query.corrections import corrections
-from tapestry.query.phrases.help.bare_words import other_phrases, says_words_alone
+from tapestry.query.phrases.help.bare_words import in_subject, other_phrases, says_words_alone
 from tapestry.query.phrases.help.names import other_names
 from tapestry.query.search import read_search as of_text
+
+EVERYTHING = "TRUE"
+"""The filter of all mail: what is left of a search that says nothing but a state."""
+
+_SEPARATOR = "\x1e"
 
 
 @dataclass(frozen=True, slots=True)
 class SearchReading:
     """What was understood of a text, None if nothing was: ``error`` then says why.
 
-    ``text`` is the filter that it was read as: the text, or phrases made of its words.  ``asked``
-    finds these words in subjects, too: each subject finds its own message.
+    ``text`` is the filter that it was read as: the text, or phrases made of its words.
+    ``subject`` finds these words in subjects, too: each subject finds its own message.
+    ``states`` are asked of what ``text`` finds.
     """
 
     text: str
     understood: Understood | None
     error: TapestryError | None = None
     subject: str | None = None
+    states: tuple[State, ...] = ()
 
     @property
-    def asked(self) -> str:
+    def words(self) -> str:
+        """Return the filter that finds all, whatever its state."""
         if self.understood is None or self.subject is None:
             return self.text
         return f"({self.understood.phrase or self.text}) or {self.subject}"
 
+    @property
+    def asked(self) -> str:
+        """Return what the worker is asked."""
+        return asked_in_states(self.text, self.states, self.subject) if self.states else self.words
+
+    @property
+    def shown(self) -> str:
+        """Return how it was understood, in words."""
+        phrase = (self.understood and self.understood.phrase) or self.text
+        said = [*map(str, self.states), *([] if phrase == EVERYTHING else [phrase])]
+        return ", and ".join(said)
+
+
+def asked_in_states(text: str, states: Iterable[State], subject: str | None) -> str:
+    """Return a text with the states asked of what it finds, and what is found in any state."""
+    return _SEPARATOR.join((" ".join(map(_written, states)), text, subject or ""))
+
+
+def parts_asked(asked: str) -> tuple[str, tuple[State, ...], str | None]:
+    """Return the text of a search, its states, and what is found beside in any state.
+
+    >>> parts_asked(asked_in_states("from joe", [State("unread", False)], None))
+    ('from joe', (State(name='unread', is_wanted=False),), None)
+    """
+    if _SEPARATOR not in asked:
+        return asked, (), None
+    states, text, subject = asked.split(_SEPARATOR)
+    return text, tuple(map(_read, states.split())), subject or None
+
+
+def _written(state: State) -> str:
+    return state.name if state.is_wanted else f"-{state.name}"
+
+
+def _read(written: str) -> State:
+    return State(written.removeprefix("-"), not written.startswith("-"))
+
 
 def read_search(text: str, user: User) -> SearchReading:
     """Read the text of a search box: a filter is that; other words are what is mentioned."""
+    try:
+        stated = without_states(text)
+    except TapestryError as error:
+        return SearchReading(text, None, error)
+    if stated.states:
+        subject = None if stated.is_operator else in_subject(text)
+        rest = read_search(stated.text or EVERYTHING, user)
+        return replace(rest, states=(*stated.states, *rest.states), subject=subject)
     search = of_text(text, people.context(user), understand)
     understood, subject = search.read, search.subject
     phrase = understood and understood.phrase
@@ -74,8 +129,11 @@ def misreading_of(text: str, error: TapestryError, user: User) -> Misreading:
 def as_filter(reading: SearchReading, within: Filter | None, user: User) -> str | None:
     """Return the text of a filter that keeps a search; ``within``: of what that filter matches.
 
-    None if there is no such text: a filter of all mail is not what was asked for.
+    None if there is no such text: a filter of all mail is not what was asked for, and none may
+    depend on what one has read or starred.
     """
+    if reading.states:
+        return None
     if within is None:
         return reading.text
     phrase = reading.understood and reading.understood.phrase

@@ -164,7 +164,7 @@ def _results(
 ) -> dict[str, Any]:
     """Return what the page shows of the results."""
     page = Paginator(found.msgids, PAGE).get_page(_page(request))
-    marked = highlights(read.asked, people.context(request.user))
+    marked = highlights(read.words, people.context(request.user))
     return {
         "names": () if found.msgids else meant_names(read, request.user),
         "found": found,

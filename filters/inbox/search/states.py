@@ -1,0 +1,179 @@
+"""What a search may ask of one's own state: unread, starred, snoozed, done, in the inbox.
+
+A filter may not: what it finds would change with each click.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from filters.inbox.models import Match, MessageState
+from filters.people.models import User
+from tapestry.core.clock import wall_clock
+from tapestry.core.errors import Span, TapestryError
+
+_NAMES = {
+    "unread": "unread",
+    "unseen": "unread",
+    "new": "unread",
+    "read": "read",
+    "seen": "read",
+    "starred": "starred",
+    "flagged": "starred",
+    "snoozed": "snoozed",
+    "done": "done",
+    "inbox": "inbox",
+}
+_VALUES = "|".join(_NAMES)
+_OPERATOR = re.compile(
+    rf"(?<![^\s(])(?P<no>-|!|not\s+)?(?:(?:is|in|flag|label|tag):(?P<name>{_VALUES})"
+    r"|isread:(?P<read>true|yes|false|no)|(?P<mutt>(?-i:~[NUFR])))(?![^\s)])",
+    re.IGNORECASE,
+)
+_MUTT = {"~N": "unread", "~U": "unread", "~R": "read", "~F": "starred"}
+_MAIL = r"(?:e-?mails?|mails?|messages?|posts?|threads?|conversations?|ones?)"
+_STATE = r"(?P<{}>un-?read|unseen|starred|flagged|snoozed)"
+_IN_WORDS = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        rf"\A(?:(?:show|find|all|my|the|any|new|me)\s+)*{_STATE.format('a')}(?:\s+and\s+{_STATE.format('b')})?"
+        rf"(?=\s+(?:{_MAIL}|from|to|about|in|with|since|before|newer|older|this|today)\b|\s*\Z)",
+        rf"(?:\s+that|\s+which|\s+and|,)(?:\s+(?:are|is))?(?:\s+still)?\s+(?P<no>not\s+)?{_STATE.format('a')}\s*\Z",
+        r"(?:\s+(?:that|which))?\s+i\s+(?:have\s+)?(?P<starred>starred)\b",
+        r"(?:\s+(?:that|which))?\s+i\s+(?:have\s+not|haven['’]?t|did\s+not|didn['’]?t)\s+(?:yet\s+)?(?P<unread>read)\b",
+        r"(?:\s+(?:that|which))?\s+i\s+(?:have\s+not|haven['’]?t|did\s+not|didn['’]?t)\s+(?P<unstarred>starred|star)\b",
+        r"\s+in\s+(?:my|the)\s+(?P<inbox>inbox)\b",
+    )
+)
+_EITHER = re.compile(r"(?:\A|\s)OR(?:\s|\Z)|[|{]")
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state that messages shall have, or not have."""
+
+    name: str
+    is_wanted: bool = True
+
+    def __str__(self) -> str:
+        return self.name if self.is_wanted else f"not {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A text without what it says of state.  ``is_operator``: that is said by an operator."""
+
+    text: str
+    states: tuple[State, ...] = ()
+    is_operator: bool = False
+
+
+def without_states(text: str) -> Stated:
+    """Return a text of the search box without states, and these.
+
+    Raises TapestryError if one of them is an alternative.
+
+    >>> without_states("is:unread -is:starred from:bob").text
+    'from:bob'
+    >>> [str(state) for state in without_states("unread mail from bob").states]
+    ['unread']
+    """
+    found = list(_OPERATOR.finditer(text))
+    if found:
+        rest = " ".join(_OPERATOR.sub(" ", text).split())
+        if _EITHER.search(rest) or "(" in rest:
+            place = Span(*found[0].span())
+            message = f"“{found[0][0].strip()}” cannot be one of several here."
+            raise TapestryError(message, place, "Search for it alone, or beside what must hold.")
+        return Stated(_without_joining(rest), tuple(map(_of_operator, found)), is_operator=True)
+    rest, states = text, []
+    for pattern in _IN_WORDS:
+        match = pattern.search(rest)
+        if match:
+            states += _of_words(match)
+            rest = rest[: match.start()] + " " + rest[match.end() :]
+    return Stated(" ".join(rest.split()), tuple(states)) if states else Stated(text)
+
+
+def _without_joining(text: str) -> str:
+    """Return a text without AND where nothing is left to be joined."""
+    text = re.sub(r"(?:\A|\s)and(?=\s+and\b|\s*\Z)", " ", text, flags=re.IGNORECASE)
+    return " ".join(re.sub(r"\A\s*and\b", "", text, flags=re.IGNORECASE).split())
+
+
+def _of_operator(match: re.Match[str]) -> State:
+    is_wanted = match["no"] is None
+    if match["read"]:
+        is_read = is_wanted == (match["read"].lower() in ("true", "yes"))
+        return State("read" if is_read else "unread")
+    name = _MUTT[match["mutt"]] if match["mutt"] else _NAMES[match["name"].lower()]
+    return State(name, is_wanted)
+
+
+def _of_words(match: re.Match[str]) -> list[State]:
+    groups = match.groupdict()
+    if "unread" in groups or "unstarred" in groups:
+        return [State("unread") if "unread" in groups else State("starred", is_wanted=False)]
+    if "inbox" in groups or "starred" in groups:
+        return [State("inbox" if "inbox" in groups else "starred")]
+    names = [groups.get(name) for name in ("a", "b")]
+    is_wanted = groups.get("no") is None
+    return [State(_NAMES[name.lower().replace("-", "")], is_wanted) for name in names if name]
+
+
+# Which messages have them
+
+
+def in_states(user: User, states: Iterable[State]) -> tuple[set[str] | None, set[str]]:
+    """Return the messages of a person that have the states asked for, and those to be left out.
+
+    None in place of the first if no state is wanted.
+    """
+    wanted: set[str] | None = None
+    unwanted: set[str] = set()
+    for state in states:
+        msgids = _READERS[state.name](user)
+        if not state.is_wanted:
+            unwanted |= msgids
+        else:
+            wanted = msgids if wanted is None else wanted & msgids
+    return wanted, unwanted
+
+
+def _unread(user: User) -> set[str]:
+    matches = Match.objects.visible_to(user).filter(read_at=None)
+    return set(matches.values_list("msgid", flat=True))
+
+
+def _read(user: User) -> set[str]:
+    matches = Match.objects.visible_to(user).filter(read_at__isnull=False)
+    return set(matches.values_list("msgid", flat=True)) - _unread(user)
+
+
+def _inbox(user: User) -> set[str]:
+    return set(Match.objects.in_list(user).values_list("msgid", flat=True))
+
+
+def _with_state(**conditions: object) -> Callable[[User], set[str]]:
+    def read(user: User) -> set[str]:
+        states = MessageState.objects.filter(owner=user, **conditions)
+        return set(states.values_list("msgid", flat=True))
+
+    return read
+
+
+def _snoozed(user: User) -> set[str]:
+    states = MessageState.objects.filter(owner=user, done_at=None, snoozed_until__gt=wall_clock())
+    return set(states.values_list("msgid", flat=True))
+
+
+_READERS: dict[str, Callable[[User], set[str]]] = {
+    "unread": _unread,
+    "read": _read,
+    "inbox": _inbox,
+    "starred": _with_state(starred_at__isnull=False),
+    "done": _with_state(done_at__isnull=False),
+    "snoozed": _snoozed,
+}
