@@ -65,24 +65,31 @@ MOST_DELTA_QUERIES = 12
 """A random filter whose plan is larger takes the time of ten and is no example."""
 
 
-def compiled(query: n.CheckedQuery, strategy: pipeline.Strategy = "fast") -> Compiled:
+def compiled(
+    query: n.CheckedQuery,
+    strategy: pipeline.Strategy = "fast",
+    most_delta_queries: int = MOST_DELTA_QUERIES,
+) -> Compiled:
     """Compile a filter; one that is refused is no example."""
     try:
         plan = compile_query(query, strategy)
     except TapestryError:
         reject()
     unlike = {part.signature.key: len(part.disjunct.delta_queries) for part in plan.plans}
-    if sum(unlike.values()) > MOST_DELTA_QUERIES:
+    if sum(unlike.values()) > most_delta_queries:
         reject()
     return plan
 
 
 def run(
-    world: World, strategy: pipeline.Strategy = "fast", engine: SqliteEngine | None = None
+    world: World,
+    strategy: pipeline.Strategy = "fast",
+    engine: SqliteEngine | None = None,
+    most_delta_queries: int = MOST_DELTA_QUERIES,
 ) -> list[list[Match]]:
     """Return the matches of every run of a world's schedule."""
     engine = engine or SqliteEngine(world.data)
-    plan = compiled(world.query, strategy)
+    plan = compiled(world.query, strategy, most_delta_queries)
     since = BEGINNING if world.start is None else world.start
     known: set[tuple[int, str]] = set()
     runs = []

@@ -6,8 +6,11 @@ from hypothesis import strategies as st
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
+from tapestry.query.phrases.help.phrasebook import phrasebook
 from tapestry.query.phrases.recognize import recognize
+from tests.laws.filter_laws import expected, run, times
 from tests.support.campaigns import campaigns
+from tests.support.generators.random_filters import worlds_of
 from tests.support.generators.random_phrases import one_phrase, some_phrases
 from tests.support.generators.rows import LAST, annotations, messages
 from tests.support.oracle import Oracle
@@ -16,6 +19,15 @@ ALICE = Context("alice", ("joe@x.org",), lambda owner, name: "m.subject HAS 'ind
 
 BATCHES = (1, 5, LAST)
 PRESENT = {"size": 0, "attachments": 0}
+VALUES = {
+    "Jones": "joe",
+    "terry": "alice",
+    "release": "index",
+    "Order": "Re",
+    "comp.databases": "comp.sys",
+}
+"""Values of the phrasebook’s examples, and those that the tables have in place of them."""
+
 people = st.sampled_from(("joe", "Mary Jones", "@x.org", "bill@y.org", "me", '"mary"', '"from"'))
 texts = st.sampled_from(("index", "spark index", "äpfel", "100", "Birnen", '"b"'))
 
@@ -50,6 +62,24 @@ def test_not_finds_every_row_that_the_phrase_does_not_find(phrase, data):
     everything = found("TRUE", data)
     assert found(f"not ({phrase})", data) == everything - found(phrase, data)
     assert found(f"not not ({phrase})", data) == found(phrase, data)
+
+
+def of_the_tables(example):
+    """Return an example of the phrasebook with values that the tables have."""
+    for value, there in VALUES.items():
+        example = example.replace(value, there)
+    return example
+
+
+@campaigns(
+    150, 3000, st.sampled_from([example for example, _ in phrasebook()]), st.booleans(), st.data()
+)
+def test_each_kind_is_delivered_as_the_oracle_says(example, is_not, data):
+    phrase = of_the_tables(example)
+    query = read(f"not ({phrase})" if is_not else phrase, ALICE)
+    world = data.draw(worlds_of(query, crowded=True))
+    found = [times(matches) for matches in run(world, most_delta_queries=40)]
+    assert found == expected(world)
 
 
 @campaigns(

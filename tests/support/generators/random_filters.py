@@ -346,7 +346,13 @@ def worlds(
 ) -> World:
     """Draw a filter, its tables, and a schedule that meets many of its events."""
     query = draw(queries(depth, in_query=in_query, aggregates=aggregates))
-    tables = draw(data(crowded=aggregates))
+    return draw(worlds_of(query, crowded=aggregates))
+
+
+@st.composite
+def worlds_of(draw: st.DrawFn, query: n.CheckedQuery, crowded: bool = False) -> World:
+    """Draw tables for a filter, and a schedule that meets many of its events."""
+    tables = draw(data(crowded=crowded))
     schedule = draw(schedules(tuple(oracle.instants(tables, query))))
     start = None
     if draw(st.booleans()):
