@@ -31,7 +31,7 @@ class SearchReading:
 
     ``text`` is the filter that it was read as: the text, or phrases made of its words.
     ``subject`` finds these words in subjects, too: each subject finds its own message.
-    ``states`` are asked of what ``text`` finds.
+    ``states`` are asked of what ``text`` finds.  ``typed`` is the text of the box.
     """
 
     text: str
@@ -39,6 +39,12 @@ class SearchReading:
     error: TapestryError | None = None
     subject: str | None = None
     states: tuple[State, ...] = ()
+    typed: str = ""
+
+    @property
+    def is_otherwise(self) -> bool:
+        """Return whether it was read as something else than its words say."""
+        return " ".join(self.shown.casefold().split()) != " ".join(self.typed.casefold().split())
 
     @property
     def words(self) -> str:
@@ -94,13 +100,14 @@ def read_search(text: str, user: User) -> SearchReading:
     if stated.states:
         subject = None if stated.is_operator else in_subject(text)
         rest = read_search(stated.text or EVERYTHING, user)
-        return replace(rest, states=(*stated.states, *rest.states), subject=subject)
+        states = (*stated.states, *rest.states)
+        return replace(rest, states=states, subject=subject, typed=text)
     search = of_text(text, people.context(user), understand)
     understood, subject = search.read, search.subject
     phrase = understood and understood.phrase
     if (search.error is None and phrase is None) or (phrase and says_words_alone(phrase)):
         subject = None
-    return SearchReading(search.text, understood, search.error, subject)
+    return SearchReading(search.text, understood, search.error, subject, typed=text)
 
 
 def other_meanings(text: str, reading: SearchReading, user: User) -> list[str]:
