@@ -32,7 +32,9 @@ class Message:
     sender: str | None = None
     sender_name: str | None = None
     to: tuple[str, ...] = ()
+    to_names: tuple[str, ...] = ()
     cc: tuple[str, ...] = ()
+    cc_names: tuple[str, ...] = ()
     subject: str | None = None
     newsgroups: tuple[str, ...] = ()
     list: str | None = None
@@ -41,6 +43,8 @@ class Message:
     body: str | None = None
     size: int | None = None
     attachments: int | None = None
+    filenames: tuple[str, ...] = ()
+    media_types: tuple[str, ...] = ()
     source: str | None = None
     audience: str = PUBLIC
     received: int | None = None

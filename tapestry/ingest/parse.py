@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import LARGEST, PUBLIC, Message
 from tapestry.identity.message_id import made_id, message_ids, own_id
-from tapestry.mime.address import addresses, mailboxes
-from tapestry.mime.body import read_body
+from tapestry.mime.address import Mailbox, addresses, mailboxes, names
+from tapestry.mime.body import Reading, read_body
 from tapestry.mime.charset import decode
 from tapestry.mime.header_section import headers_of, values_by_name
 from tapestry.mime.headers import (
@@ -79,7 +79,7 @@ def _read(
     try:
         parts = list(sections(raw))
         reading = read_body(raw, parts)
-        body, attachments, problems = reading.text, reading.attachments, reading.problems
+        body, problems = reading.text, reading.problems
         if BOUNDS.intersection(problems):
             problems = [problem for problem in problems if problem != NO_END]
         headers = values_by_name(parts[0].headers)
@@ -88,7 +88,7 @@ def _read(
         # depend on them, and the bare text, remain.
         bare, problems = headers_of(raw)
         problems.insert(0, type(error).__name__)
-        headers, body, attachments = values_by_name(bare), _bare_text(raw), 0
+        headers, body, reading = values_by_name(bare), _bare_text(raw), Reading()
     if not headers:
         problems.append("no headers")
     date = instant_of(_first(headers, "date"))
@@ -99,14 +99,17 @@ def _read(
     sender, name = _sender(headers)
     msgid = own_id(_first(headers, "message-id")) or made_id(raw)
     references = message_ids(" ".join(headers.get("references", [])))
+    to, cc = _boxes(headers, "to"), _boxes(headers, "cc")
     message = Message(
         msgid=msgid,
         received=received_at(headers, internal_date, now),
         date=date,
         sender=sender,
         sender_name=name,
-        to=addresses(headers.get("to", [])),
-        cc=addresses(headers.get("cc", [])),
+        to=addresses(to),
+        to_names=names(to),
+        cc=addresses(cc),
+        cc_names=names(cc),
         subject=decoded(_first(headers, "subject")) if "subject" in headers else None,
         newsgroups=newsgroups(_first(headers, "newsgroups")),
         list=list_id(_first(headers, "list-id")),
@@ -114,7 +117,9 @@ def _read(
         references=references,
         body=body,
         size=len(raw),
-        attachments=attachments,
+        attachments=reading.attachments,
+        filenames=tuple(reading.filenames),
+        media_types=tuple(reading.media_types),
         source=source,
         audience=audience,
     )
@@ -123,6 +128,10 @@ def _read(
 
 def _first(headers: dict[str, list[str]], name: str) -> str:
     return headers.get(name, [""])[0]
+
+
+def _boxes(headers: dict[str, list[str]], name: str) -> list[Mailbox]:
+    return [box for value in headers.get(name, []) for box in mailboxes(value)]
 
 
 def _sender(headers: dict[str, list[str]]) -> tuple[str | None, str | None]:

@@ -7,6 +7,7 @@ Real mail has unquoted commas, missing brackets, and the addresses of list archi
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tapestry.mime.headers import decoded
@@ -88,10 +89,19 @@ def mailboxes(value: str) -> list[Mailbox]:
     return boxes + _mailbox(parts)
 
 
-def addresses(values: list[str]) -> tuple[str, ...]:
-    """Return the addresses of several address headers, lower case, each once."""
-    boxes = [box for value in values for box in mailboxes(value)]
+def addresses(boxes: Iterable[Mailbox]) -> tuple[str, ...]:
+    """Return the addresses of mailboxes, each once."""
     return tuple(dict.fromkeys(box.address for box in boxes if box.address))
+
+
+def names(boxes: Iterable[Mailbox]) -> tuple[str, ...]:
+    """Return the display names of mailboxes, each once; one that is an address alone is none.
+
+    >>> names(mailboxes('Mary Jones <m@x.org>, "joe@x.org" <joe@x.org>, ann@x.org'))
+    ('Mary Jones',)
+    """
+    named = (box.name for box in boxes if box.name.lower() != box.address)
+    return tuple(dict.fromkeys(name for name in named if name))
 
 
 def _complete(parts: _Parts) -> bool:

@@ -30,7 +30,10 @@ from tapestry.rewrite.monotone.bound_in_time import arrival
 from tapestry.rewrite.pipeline import while_valid
 from tapestry.rewrite.stages import DeltaQuery, EventPoint, IncrementalDisjunct
 
-COMMON = {"kind": 9, "audience": 9, "source": 8, "body": 5, "subject": 4, "sender_name": 3}
+COMMON = {
+    **{"kind": 9, "audience": 9, "source": 8, "media_types": 7, "body": 5, "filenames": 5},
+    **{"subject": 4, "sender_name": 3, "to_names": 3, "cc_names": 3},
+}
 """Columns whose tokens many rows share, and how much so; of the others a token has few rows."""
 
 

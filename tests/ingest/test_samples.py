@@ -63,3 +63,31 @@ def test_each_becomes_a_row_with_its_bytes_and_what_is_wrong(samples, tmp_path, 
         "unreadable date",
         "its parts are announced but not there",
     }
+
+
+def test_names_in_samples_of_many_programs(shared_mail):
+    expected = {
+        "japanese_attachment.eml": "てすと.txt",
+        "hment_with_quoted_filename.eml": "Eelanalüüsi päring.jpg",
+        "tachment_nonascii_filename.eml": "ciële.txt",
+        "anese_attachment_long_name.eml": "かきくけこ" * 5 + ".txt",
+        "t-filename-encoding-Latin1.msg": "attachment.äöü",
+        "ent-filename-encoding-UTF8.msg": "attachment.äöü",
+        "eml__legacy__016.eml": "HasenundFrösche.txt",
+        "utf-attachment-name.eml": "тестовый файл.txt",
+        "data__nice__unicode1": "документы для отдела кадров.pdf",
+    }
+    found = set()
+    with tarfile.open(shared_mail / "parser-samples.tar.xz") as archive:
+        for member in archive:
+            read = parse(archive.extractfile(member).read()).message if member.isfile() else None
+            if read is None:
+                continue
+            assert len(read.filenames) <= read.attachments
+            assert bool(read.media_types) == bool(read.attachments)
+            found |= {
+                ending
+                for ending, name in expected.items()
+                if member.name.endswith(ending) and name in read.filenames
+            }
+    assert found == expected.keys()

@@ -44,11 +44,15 @@ MESSAGE = st.fixed_dictionaries(
         "sender_name": st.none() | TEXTS,
         "subject": st.none() | TEXTS,
         "to": st.lists(TEXTS, max_size=2),
+        "to_names": st.lists(TEXTS, max_size=2),
+        "filenames": st.lists(TEXTS, max_size=2),
         "newsgroups": st.lists(TEXTS, max_size=3),
         "size": st.integers(0, 2),
     }
 )
-COLUMNS = st.sampled_from(("sender", "sender_name", "subject", "to", "newsgroups"))
+COLUMNS = st.sampled_from(
+    ("sender", "sender_name", "subject", "to", "to_names", "newsgroups", "filenames")
+)
 PATTERNS = st.sampled_from(
     (
         "lunch%",

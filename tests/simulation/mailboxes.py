@@ -280,6 +280,15 @@ def _read(raw: bytes) -> Iterator[tuple[str, Any]]:
     sender = message["From"]
     addresses = sender.addresses if sender is not None else ()
     yield "sender", addresses[0].addr_spec if addresses else None
+    for header in ("to", "cc"):
+        value = message[header]
+        boxes = value.addresses if value is not None else ()
+        yield header, [box.addr_spec for box in boxes]
+        yield f"{header}_names", [box.display_name for box in boxes if box.display_name]
+    files = list(message.iter_attachments())
+    yield "attachments", len(files)
+    yield "filenames", [name for file in files if (name := file.get_filename())]
+    yield "media_types", sorted({file.get_content_type() for file in files})
     yield "inreplyto", str(message["In-Reply-To"] or "").strip("<> ") or None
     yield "subject", None if message["Subject"] is None else str(message["Subject"])
     body = message.get_body(("plain",))

@@ -50,9 +50,8 @@ def append(messages: list[dict[str, Any]], cursor: tuple[str, int]) -> dict[str,
     from tapestry.tables.write.append import Cursor, append_messages
 
     originals = [Original(row["raw"]) for row in messages]
-    sets = ("to", "cc", "newsgroups", "references")
     rows = [
-        Message(**{k: tuple(v) if k in sets else v for k, v in row.items() if k != "raw"})
+        Message(**{k: tuple(v) if isinstance(v, list) else v for k, v in row.items() if k != "raw"})
         for row in messages
     ]
     receipt = append_messages(

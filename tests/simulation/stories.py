@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.simulation.auditor.nodes import SETS
+
 Entry = dict[str, Any]
 Row = dict[str, Any]
 
 MESSAGE: Row = {
     **dict.fromkeys(("received", "date", "sender", "sender_name", "subject", "list", "inreplyto")),
-    **{name: [] for name in ("to", "cc", "newsgroups", "references")},
+    **{name: [] for name in SETS},
     **{"body": "", "size": 1, "attachments": 0, "source": "a", "audience": "public"},
 }
 NOTE: Row = {"kind": "vote", "value": None, "number": 1.0, "audience": "public"}

@@ -58,6 +58,8 @@ FILTERS = [
     "EXISTS (r: m.references = r.msgid)",
     "m.subject LIKE '%{brace}%' OR m.subject = '$1 ''quoted'' \\ back'",
     "m.subject LIKE '%a_v%t%' OR m.subject LIKE '$_ %\\\\%k' OR m.to LIKE 'b%l@%.org'",
+    "m.to_names HAS 'mary o' OR m.cc_names HAS 'ann' OR m.to_names HAS 'joe mary'",
+    "m.filenames HAS 'report' OR m.filenames LIKE '%.png' OR m.media_types LIKE 'image/%'",
 ]
 
 ROWS = {
@@ -70,7 +72,11 @@ ROWS = {
             "sender_name": [" Joe ", "Bill", None][i % 3],
             "subject": ["Naïve—Über_ test", "{brace}", None, "$1 'quoted' \\ back"][i % 4],
             "to": [["joe@x.org", "bill@y.org"], [], ["joe@x.org"]][i % 3],
+            "to_names": [["Joe", "Mary O'Hara"], [], ["Über Joe"]][i % 3],
             "cc": [["a@x.org"], []][i % 2],
+            "cc_names": [["Ann"], []][i % 2],
+            "filenames": [["report_1.pdf", "Äpfel.PNG"], []][i % 2],
+            "media_types": [["application/pdf", "image/png"], []][i % 2],
             "newsgroups": [[], ["comp.sys.mac", "zoo"]][i % 2],
             "references": [f"m{i - 1}", f"m{i + 1}"],
             "inreplyto": f"m{i - 2}" if i % 5 else None,

@@ -136,8 +136,8 @@ def _is_received(point: EventPoint) -> bool:
 def _in_words(column: str) -> str:
     words = {
         "body": "the text of messages, only at their subject",
-        "to": "the recipients",
-        "cc": "the recipients",
+        **dict.fromkeys(("to", "to_names", "cc", "cc_names"), "the recipients"),
+        **dict.fromkeys(("filenames", "media_types"), "the files attached"),
         "list": "the mailing list",
         "newsgroups": "the newsgroup",
         "inreplyto": "what a message answers",

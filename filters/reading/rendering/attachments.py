@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from itertools import islice
 
-from tapestry.mime.headers import decoded
+from tapestry.mime.attachment import file_name, media_type
 from tapestry.mime.sections import Section
 
 MOST = 100
@@ -40,7 +40,6 @@ _SIGNATURES = {
     "application/x-pkcs7-signature",
 }
 _NOT_IN_A_NAME = re.compile(r'[/\\:*?"<>|\s]+')
-_KIND = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +115,12 @@ def _listed(raw: bytes, wanted: Iterable[Section]) -> tuple[Attachment, ...]:
 
 def kind_of(section: Section) -> str:
     """Return the media type of a part, in lower case; of nonsense that of bytes."""
-    return section.kind if _KIND.fullmatch(section.kind) else "application/octet-stream"
+    return media_type(section.kind)
 
 
 def name_of(section: Section) -> str:
     """Return the name for the file of a part: the sender's, made safe, else one of ours."""
-    given = safe_name(decoded(section.headers.get_filename() or ""))
+    given = safe_name(file_name(section.headers))
     if given:
         return given
     if section.kind == "message/rfc822":

@@ -96,7 +96,9 @@ def rows(chance: np.random.Generator, low: int, high: int) -> Any:
         "sender": _text([f"p{n}@example.org" for n in people]),
         "sender_name": _text([f"Person {n}" for n in people]),
         "to": empty,
+        "to_names": empty,
         "cc": empty,
+        "cc_names": empty,
         "subject": subject,
         "newsgroups": pa.ListArray.from_arrays(offsets, _text([_GROUPS[n] for n in groups])),
         "list": pa.nulls(size, pa.string()),
@@ -105,6 +107,8 @@ def rows(chance: np.random.Generator, low: int, high: int) -> Any:
         "body": subject,
         "size": pa.array(chance.integers(500, 9000, size)),
         "attachments": pa.array(np.zeros(size, dtype=np.int64)),
+        "filenames": empty,
+        "media_types": empty,
         "source": _text(["bench"] * size),
         "audience": _text([PUBLIC] * size),
     }

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 MESSAGES, ANNOTATIONS = "messages", "annotations"
-SETS = frozenset({"to", "cc", "newsgroups", "references"})
+SETS = frozenset(
+    {"to", "to_names", "cc", "cc_names", "newsgroups", "references", "filenames", "media_types"}
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,9 @@ from tests.simulation.auditor.spans import FOREVER, Spans
 Row = dict[str, Any]
 COLUMNS = {
     MESSAGES: (
-        *("msgid", "ts", "received", "date", "sender", "sender_name", "to", "cc", "subject"),
-        *("newsgroups", "list", "inreplyto", "references", "body", "size", "attachments"),
-        *("source", "audience"),
+        *("msgid", "ts", "received", "date", "sender", "sender_name", "to", "to_names", "cc"),
+        *("cc_names", "subject", "newsgroups", "list", "inreplyto", "references", "body", "size"),
+        *("attachments", "filenames", "media_types", "source", "audience"),
     ),
     ANNOTATIONS: ("annid", "ts", "msgid", "owner", "kind", "value", "number", "audience"),
 }

@@ -236,7 +236,10 @@ class _Writer(Counts):
 
 
 _OFTEN = {
-    MESSAGES: ("sender", "sender", "sender", "size", "subject", "newsgroups", "to", "msgid"),
+    MESSAGES: (
+        *("sender", "sender", "sender", "size", "subject", "newsgroups", "to", "msgid"),
+        *("to_names", "filenames"),
+    ),
     ANNOTATIONS: ("kind", "kind", "owner", "number"),
 }
 

@@ -23,7 +23,10 @@ AUDIENCES = ("public", "user:alice", "user:bob", "group:x")
 PEOPLE = ("joe@x.org", "mary@x.org", "bill@y.org")
 SUBJECTS = ("Re: Spark index", "index", "ÄPFEL und Birnen", "100% a_b", "")
 WORDS = ("index", "spark index", "äpfel", "und birnen", "a b", "B", "100")
-PATTERNS = ("%index", "re:%", "%ä%", "100\\%%", "%a\\_b", "_ndex", "%", "joe@%", "%@x.org", "m_")
+PATTERNS = (
+    *("%index", "re:%", "%ä%", "100\\%%", "%a\\_b", "_ndex", "%", "joe@%", "%@x.org", "m_"),
+    *("%.pdf", "image/%"),
+)
 GROUPS = ("comp.sys", "comp.databases", "rec.food")
 KINDS = ("vote", "tag")
 VALUES = ("later", "index", "m1")
@@ -43,7 +46,11 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "kind": KINDS,
     "value": VALUES,
     "to": PEOPLE,
+    "to_names": ("Joe", "Mary Jones", "Bill"),
     "cc": PEOPLE,
+    "cc_names": ("Joe", "Mary Jones", "Bill"),
+    "filenames": ("index.pdf", "spark index.docx", "Äpfel.png"),
+    "media_types": ("application/pdf", "image/png", "text/plain"),
     "newsgroups": GROUPS,
     "references": (*MSGIDS, "mx"),
 }
@@ -53,10 +60,13 @@ _PROFILES: tuple[Row, ...] = (
     {
         **{"sender_name": "Joe", "subject": "index", "body": "Spark", "size": 1, "attachments": 0},
         **{"to": ("mary@x.org",), "newsgroups": ("comp.sys",), "list": "r-devel", "source": "a"},
+        **{"to_names": ("Mary Jones",)},
     },
     {
         **{"subject": "Re: Spark index", "body": "Spark", "size": 2, "attachments": 1},
         **{"newsgroups": ("comp.sys", "rec.food"), "to": PEOPLE, "source": "b"},
+        **{"to_names": ("Joe", "Mary Jones"), "filenames": ("index.pdf",)},
+        **{"media_types": ("application/pdf",)},
     },
     {
         **{"sender_name": "Mary Jones", "subject": "ÄPFEL und Birnen", "size": 2, "body": "x"},
@@ -64,7 +74,8 @@ _PROFILES: tuple[Row, ...] = (
     },
     {
         **{"sender_name": "Mary Jones", "subject": "100% a_b", "list": "r-devel", "size": 3},
-        **{"attachments": 2, "to": ("joe@x.org",), "cc": ("joe@x.org",)},
+        **{"attachments": 2, "to": ("joe@x.org",), "cc": ("joe@x.org",), "cc_names": ("Joe",)},
+        **{"filenames": ("Äpfel.png", "spark index.docx"), "media_types": ("image/png",)},
     },
     {
         **{"sender_name": "joe@x.org", "subject": "", "body": "the index, again", "size": 3},

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from filters.inbox.search.reading import read_search
 from filters.people import people
 from filters.people.models import User
+from tapestry.core.schema import COLUMNS, MESSAGES, Type
 from tapestry.query.frontend import read
 from tapestry.query.phrases.grammar import KEYWORDS
 from tests.support.generators.rows import LAST
@@ -35,7 +36,8 @@ def test_a_subject_finds_its_message(alice: User, subject: str) -> None:
         return
     row = dict.fromkeys(("sender", "sender_name", "body", "inreplyto", "list"))
     row |= {"msgid": "m", "ts": 1, "received": 1, "size": 1, "attachments": 0}
-    row |= {"to": (), "cc": (), "newsgroups": (), "references": (), "audience": "public"}
+    sets = [name for name, kind in COLUMNS[MESSAGES].items() if kind is Type.SET]
+    row |= {"audience": "public", **dict.fromkeys(sets, ())}
     condition = read(found.asked, people.context(alice))
     there = {"messages": [row | {"subject": subject}], "annotations": []}
     assert Oracle(condition, there, ("public",)).answer(LAST) == {"m"}
