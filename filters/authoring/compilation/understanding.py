@@ -43,7 +43,8 @@ COSTS = {
 
 _ARRIVING = {
     frozenset({"sender", "sender_name"}): "from this sender",
-    frozenset({"to", "cc"}): "to this person",
+    frozenset({"to", "to_names", "cc", "cc_names"}): "to this person",
+    frozenset({"filenames", "media_types"}): "with such a file attached",
     frozenset({"subject", "body"}): "with these words",
     frozenset({"newsgroups"}): "in this newsgroup",
     frozenset({"list"}): "on this list",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 from tapestry.core.errors import Span
+from tapestry.query.operators.files import attached_file, file_of_type, of_media_type
 from tapestry.query.operators.times import (
     age_of,
     compared_age,
@@ -46,16 +47,17 @@ _RANGES = ("d", "dt", "rt", "date", "dates", "received", "sent", "~d", "~r")
 _SIZES = ("larger", "smaller", "size", "~z")
 _FILES = ("has", "attachment", "attachments", "hasattachment", "hasattachments", "~X")
 _STATES = ("is", "flag")
-_NAMES_OF_FILES = ("filename", "attachmentnames", "file", "mime", "mimetype", "att", "n")
+_NAMES_OF_FILES = ("filename", "attachmentnames", "file", "att", "n")
+_TYPES_OF_FILES = ("mime", "mimetype", "~M")
 _PLACES = ("folder", "maildir", "path", "thread")
 _OTHERS = (*_STATES, "in", "bcc", "age", "newer_than", "older_than", "year")
 
 NAMES = (
     *(name for name in (*_PEOPLE, *_TEXTS) if name[0] != "~"),
     *(*_SINCE, *_BEFORE, *_SIZES[:-1], *_RANGES[:-2], *_FILES[:-1]),
-    *(*_NAMES_OF_FILES, *_PLACES, *_OTHERS),
+    *(*_NAMES_OF_FILES, *_TYPES_OF_FILES[:-1], *_PLACES, *_OTHERS),
 )
-_OF_MUTT = (*_PEOPLE, *_TEXTS, *_RANGES, *_SIZES, *_FILES)
+_OF_MUTT = (*_PEOPLE, *_TEXTS, *_RANGES, *_SIZES, *_FILES, *_TYPES_OF_FILES)
 MUTT = "".join(sorted(name[1] for name in _OF_MUTT if name[0] == "~"))
 """The letters of mutt's patterns that have a value; capitals count."""
 
@@ -206,7 +208,9 @@ def _has(name: str, value: str, span: Span) -> PhraseNode | None:
         return negated(Phrase("with_attachments", span))
     if value.startswith(">") and written.isdecimal():
         return _more_files(written, span)
-    return _no_names(name, value, span) if name.startswith("attachment") else None
+    if name.startswith("attachment"):
+        return attached_file(name, value, span)
+    return file_of_type(value, span)
 
 
 def _more_files(number: str, span: Span) -> Phrase:
@@ -247,11 +251,6 @@ def _state(name: str, value: str, span: Span) -> PhraseNode | None:
     return Phrase("tagged", span, words=Words(value, span)) if name == "is" else None
 
 
-def _no_names(_: str, value: str, span: Span) -> PhraseNode:
-    hint = "Write “with attachments”."
-    return Refused("The names of attached files are not kept.", span, hint)
-
-
 def _no_places(name: str, value: str, span: Span) -> PhraseNode:
     message = f"A filter looks at all mail: “{name}:” is no part of it."
     return Refused(message, span, "Write “with attachments”, or leave it out.")
@@ -280,7 +279,8 @@ _READERS: dict[str, Reader] = {
     **dict.fromkeys(_SIZES, _size),
     **dict.fromkeys(_FILES, _has),
     **dict.fromkeys(_STATES, _state),
-    **dict.fromkeys(_NAMES_OF_FILES, _no_names),
+    **dict.fromkeys(_NAMES_OF_FILES, attached_file),
+    **dict.fromkeys(_TYPES_OF_FILES, of_media_type),
     **dict.fromkeys(_PLACES, _no_places),
     "in": _in,
     "bcc": _no_copies,
@@ -291,4 +291,6 @@ _EXAMPLES = (
     ((*_SINCE, *_BEFORE), "after:2024/01/31"),
     ((*_RANGES, "year"), "date:2024-01-01..2024-01-31"),
     (("in",), "in comp.databases"),
+    (_NAMES_OF_FILES, "filename:report.pdf"),
+    (_TYPES_OF_FILES, "mimetype:application/pdf"),
 )

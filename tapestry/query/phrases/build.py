@@ -15,6 +15,7 @@ from tapestry.core.errors import Span
 from tapestry.query.phrases import nodes
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.dates import NUMBERS, read_date
+from tapestry.query.phrases.filetypes import file_type
 from tapestry.query.phrases.spellings import EARLIER
 
 PREFIX, OPPOSITE, SHORTHAND = "phrase_", "opposite_", "shorthand_"
@@ -263,6 +264,15 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
             del words[:2]
         del words[[word.casefold() for word in words].index("in") :]
         return nodes.Words(" ".join(words), span_of(children[0], children[0]))
+
+    def filetype(self, children: list[Any]) -> Any:
+        return _written(children)
+
+    def one_type(self, children: list[lark.Token]) -> nodes.Words:
+        name = file_type(" ".join(str(children[0]).split())) or str(children[0])
+        return nodes.Words(name, span_of(children[0], children[0]))
+
+    type_of_files = one_type
 
     def owner(self, children: list[lark.Token]) -> nodes.Words:
         return nodes.Words(str(children[0])[:-2], span_of(children[0], children[0]))

@@ -33,6 +33,9 @@ one_text: STRING | WORD (WORD | DIGITS | NOUN)*
 myself: I
 the_list: THE_LIST
 in_subject: IN_SUBJECT
+filetype: one_type (LISTED_TYPE one_type)*
+one_type: FILE_TYPE
+type_of_files: BARE_FILE_TYPE
 owner: OWNER
 number: NUMBER
 age: NUMBER UNIT
@@ -63,7 +66,7 @@ STRING.1: /"[^"]*(""[^"]*)*"|“[^”]*”|'[^']*'(?![^\s,()"“”])/
 %ignore /\s+/
 """
 _PRIORITIES = {
-    **dict.fromkeys(("LISTED", "OR_MORE", "IN_SUBJECT"), 5),
+    **dict.fromkeys(("LISTED", "LISTED_TYPE", "OR_MORE", "IN_SUBJECT", "BARE_FILE_TYPE"), 5),
     **dict.fromkeys(("DAY", "PERIOD", "ANYONE", "THE_LIST"), 4),
     **dict.fromkeys(("LINK", "DIGITS", "NOUN"), 3),
     **dict.fromkeys(("NUMBER", "UNIT"), 2),
@@ -120,7 +123,7 @@ def first_words() -> tuple[str, ...]:
             first += [words.split()[0] for words in part[1].strip("()").split("|")]
             if not part[2]:
                 break
-    found = dict.fromkeys((*first, "I", "NOT", "NEITHER"))
+    found = dict.fromkeys((*first, "I", "BARE_FILE_TYPE", "NOT", "NEITHER"))
     return tuple(name for name in found if name.isupper() and name not in _DEFINED)
 
 

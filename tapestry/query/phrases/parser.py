@@ -39,6 +39,7 @@ _SHOWN = {
     "WORD": "a word",
     "STRING": "a text in double quotes",
     "NUMBER": "a number",
+    "FILE_TYPE": "a kind of files such as “pictures”",
     "UNIT": "“weeks”, “days”, “hours”, “minutes”, “seconds”",
     "DAY": "a day such as 3 March 2025",
     "PERIOD": "a month or a year",

@@ -22,6 +22,7 @@ from tapestry.query.phrases import parser as phrases
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.catalogue.kind import slots_of
 from tapestry.query.phrases.catalogue.size import BYTES
+from tapestry.query.phrases.filetypes import FILE_TYPES
 from tapestry.query.phrases.nodes import NOWHERE, Amount, Person, Phrase, Words
 from tapestry.query.phrases.semantics import condition_of
 from tapestry.query.phrases.slips import may_be_newsgroup
@@ -59,6 +60,10 @@ _SAMPLES: dict[str, tuple[str, tuple[Person | Words | Amount, ...]]] = {
         ),
     ),
     "words": ("words", (Words(_WORDS, NOWHERE), Words(_WORDS + ".*", NOWHERE))),
+    "filetype": (
+        "words",
+        tuple([Words(name, NOWHERE) for name in (*FILE_TYPES, f"{_WORDS} files")]),
+    ),
     "number": ("amount", (replace(_AGE, unit=""), _ONE)),
     "unit": ("amount", (Amount(_AGE.value / BYTES["KB"], NOWHERE, "KB"),)),
     "age": ("amount", (_AGE,)),

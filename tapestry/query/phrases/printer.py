@@ -42,6 +42,7 @@ def _phrase(phrase: nodes.Phrase) -> str:
     return template.format(
         person="me" if phrase.person.kind == "me" else quoted(phrase.person.text),
         words=quoted(phrase.words.text),
+        filetype=phrase.words.text,
         owner=phrase.owner.text,
         number=_number(amount),
         unit=amount.unit,

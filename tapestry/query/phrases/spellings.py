@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from tapestry.query.phrases.dates import DAY_PATTERN, NUMBERS, PERIOD_PATTERN, UNITS
+from tapestry.query.phrases.filetypes import FILE_TYPE, TYPE_OF_FILES
 
 _BETWEEN = r"\s,()\"“”"
 END = rf"(?![^{_BETWEEN}])"
@@ -20,6 +21,8 @@ NUMBER = rf"(?:-?[0-9]+(?:\.[0-9]+)?(?:(?=[km]b{END})|{END})|{_NUMBER_WORDS})"
 FORMS = {
     "ABOUT": "about|regarding|concerning",
     "BARE_AT": rf"at(?=\s+(?:least|most){END})",
+    "BARE_FILE": rf"(?:an?\s+)?(?:attachments?|files?)(?=\s+(?:named|called){END})",
+    "BARE_FILE_TYPE": TYPE_OF_FILES,
     "BARE_LESS": rf"less(?=\s+than{END})",
     "BARE_MORE": rf"more(?=\s+than{END})",
     "BARE_NO": rf"no(?=\s+(?:repl(?:y|ies)|answers?|responses?|attachments?|files?){END})",
@@ -39,6 +42,7 @@ FORMS = {
     "ME": r"me|myself|my\s+(?:e-?mails?|mails?|messages?|posts?|letters?)",
     "MENTIONING": "mentioning|mentions?",
     "LINKS": "links?|urls?",
+    "NAMED": "named|called",
     "NEW": rf"new(?=\s+(?:threads?|senders){END})",
     "ONLY": rf"only(?=\s+to{END})",
     "NOBODY": rf"nobody(?=\s+(?:has\s+)?(?:replied|answered){END})",
@@ -121,6 +125,8 @@ FIXED_TERMINALS = {
     "NOISE": rf"{NOISE_WORD}(?:\s+{NOISE_WORD})*",
     "EARLIER": f"(?:{EARLIER_PATTERN}){END}",
     "IN_SUBJECT": rf"with\s+{WORD}(?:\s+{WORD}){{0,3}}?\s+in\s+(?:the\s+)?subject{END}",
+    "FILE_TYPE": f"{FILE_TYPE}{END}",
+    "LISTED_TYPE": rf"(?:(?:,\s*)?(?:or|and)\s+|,\s*)(?={FILE_TYPE}{END})",
     "THE_LIST": rf"the\s+{WORD}\s+(?:mailing\s+)?list{END}",
     "ANYONE": rf"(?:anyone|anybody|someone|people|everyone)\s+(?:at|from|in|of)\s+"
     rf"@?[\w-]+(?:\.[\w-]+)+{END}",

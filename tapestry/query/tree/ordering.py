@@ -48,7 +48,10 @@ def _alpha_normalize(node: Any, names: dict[str, str], depth: int) -> Any:
 
 # The order of phrases
 
-_COLUMNS = ("to", "cc", "sender_name", "sender", "subject", "body")
+_COLUMNS = (
+    *("to_names", "to", "cc_names", "cc", "sender_name", "sender", "subject", "body"),
+    *("filenames", "media_types"),
+)
 _ANY = re.compile(r"^%(?=@)|@%$")
 
 

@@ -234,10 +234,24 @@ def test_a_condition_has_the_phrase_that_means_it_or_none(text, phrase):
         ),
         ("m.sender LIKE 'jones@%' OR m.sender_name HAS 'Jones'", "from Jones"),
         ("m.body HAS 'w' OR m.subject HAS 'v' OR m.subject HAS 'w'", "about v or mentioning w"),
-        ("m.cc LIKE 'joe@%' OR m.to LIKE 'joe@%'", "to joe"),
-        ("m.cc LIKE 'joe\\_b@%'", "cc joe_b"),
-        ("m.cc LIKE 'mary jones@%' OR m.cc LIKE '%@x.org'", 'cc "mary jones" or cc @x.org'),
-        ("m.cc LIKE 'joe@%' OR m.to LIKE 'bob@%'", "cc joe or directly to bob"),
+        (
+            "m.cc LIKE 'joe@%' OR m.cc_names HAS 'joe' OR m.to LIKE 'joe@%' "
+            "OR m.to_names HAS 'joe'",
+            "to joe",
+        ),
+        ("m.cc LIKE 'joe\\_b@%' OR m.cc_names HAS 'joe_b'", "cc joe_b"),
+        (
+            "m.cc LIKE 'mary jones@%' OR m.cc LIKE '%@x.org' OR m.cc_names HAS 'Mary Jones'",
+            'cc @x.org or cc "Mary Jones"',
+        ),
+        ("m.cc LIKE 'joe@%' OR m.to LIKE 'joe@%'", None),
+        ("m.cc LIKE 'joe\\_b@%'", None),
+        ("m.cc LIKE 'joe@%' OR m.to LIKE 'bob@%'", None),
+        (
+            "m.cc LIKE 'joe@%' OR m.cc_names HAS 'joe' OR m.to LIKE 'bob@%' "
+            "OR m.to_names HAS 'bob'",
+            "directly to bob or cc joe",
+        ),
         ("m.cc LIKE '%@x.org' OR m.to LIKE '%@x.org'", "to @x.org"),
         (
             "m.received > now() - 3 weeks AND m.subject HAS 'x' AND m.received < now() - 2 weeks",

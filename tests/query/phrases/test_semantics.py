@@ -222,3 +222,52 @@ def test_dates_are_days_of_the_owner(phrase, found):
     query = read(phrase, Context(now=midnight + DAY + HOUR, zone=zone))
     data = {"messages": rows, "annotations": []}
     assert Oracle(query, data, ("public",)).answer(midnight + WEEK) == set(found.split())
+
+
+FILES = {
+    "messages": [
+        message("a", 1, to=("m@x.org",), to_names=("Mary Jones",), attachments=1)
+        | {"filenames": ("Annual Report.pdf",), "media_types": ("application/pdf",)},
+        message("b", 1, to=("b@x.org", "m@x.org"), to_names=("Mary Jones", "Bob Smith"))
+        | {"cc": ("ann@x.org",), "cc_names": ("Ann Börg",)},
+        message("c", 1, attachments=2, filenames=("annual.txt", "report.PDF"))
+        | {"media_types": ("text/plain", "application/octet-stream")},
+        message("d", 1, attachments=1, media_types=("image/png",)),
+        message("e", 1, attachments=1, filenames=("notes.pdf.exe",)),
+    ],
+    "annotations": [],
+}
+"""Recipients with names, and attached files with and without."""
+
+
+@pytest.mark.parametrize(
+    ("phrase", "found"),
+    [
+        ("to mary", "a b"),
+        ("to Mary Jones", "a b"),
+        ("to smith", "b"),
+        ('to "jones bob"', ""),
+        ("to börg", "b"),
+        ("to m", "a b"),
+        ("cc ann", "b"),
+        ("cc mary", ""),
+        ("not to mary", "c d e"),
+        ("attachment named report", "a c"),
+        ("attachment named annual report", "a"),
+        ("attachment named report.pdf", "a c"),
+        ("filename:report.pdf -filename:txt", "a"),
+        ("with pdf attachments", "a c"),
+        ("filename:pdf", "a c"),
+        ("attachment:pdf", "a c e"),
+        ("with exe files", "e"),
+        ("with pictures", "d"),
+        ("without pictures", "a b c e"),
+        ("with pictures or pdf files", "a c d"),
+        ("with attachments of type text/*", "c"),
+        ("mime:image/png", "d"),
+    ],
+)
+def test_names_of_recipients_and_of_files_are_found(phrase, found):
+    """Words are those of one name, never of two."""
+    query = read(phrase, TERRY)
+    assert Oracle(query, FILES, ("public",)).answer(NOW) == set(found.split())

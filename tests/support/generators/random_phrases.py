@@ -51,6 +51,8 @@ one_phrase = st.one_of(
             "BY {}",
             "to {}",
             "cc {}",
+            "with an attachment named {}",
+            "filename:{}",
             "about {}",
             "mentioning {}",
             "in newsgroup {}",
@@ -118,6 +120,7 @@ one_phrase = st.one_of(
     st.sampled_from(
         (
             *("replies", "replied to", "unanswered", "with attachments", "starting a thread"),
+            *("with pictures", "pdf attachments", "without docx files", "mime:image/*", "has:pdf"),
             *("today", "mails from this week", "without attachments", "no reply", "has:attachment"),
         )
     ),

@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from tapestry.query.phrases.catalogue import (
     age,
     days,
+    files,
     people,
     replies,
     size,
@@ -30,7 +31,7 @@ from tapestry.query.phrases.catalogue import (
 )
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 
-FAMILIES = (people, words, replies, age, days, threads, votes, tags, size)
+FAMILIES = (people, words, replies, age, days, threads, votes, tags, size, files)
 
 
 def by_name(kinds: Iterable[PhraseKind]) -> dict[str, PhraseKind]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
@@ -89,11 +90,17 @@ def sender_is(var: str, person: Person, context: Context) -> n.Condition:
 
 
 def recipient_is(columns: tuple[str, ...], person: Person, context: Context) -> n.Condition:
-    """Return the test that some recipient, of whom only the address is known, is a person."""
+    """Return the test that some recipient in one of the columns of addresses is a person."""
     if person.kind == "me":
         people = addresses_of_me(person, context)
         return n.Or.of([recipient_is(columns, me, context) for me in people])
-    return n.Or.of([address_is(column(name), person) for name in columns])
+    return n.Or.of([test for name in columns for test in _recipient_is(name, person)])
+
+
+def _recipient_is(name: str, person: Person) -> Iterator[n.Condition]:
+    if person.kind == "name":
+        yield n.Has(column(f"{name}_names"), text(person.text, person.span))
+    yield address_is(column(name), person)
 
 
 def addresses_of_me(person: Person, context: Context) -> list[Person]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.catalogue.kind import NOUNS
 from tapestry.query.phrases.dates import NUMBERS
+from tapestry.query.phrases.filetypes import FILE_TYPES
 from tapestry.query.phrases.help.suggestions import Continuation, Place, continuations, place_after
 from tapestry.query.phrases.help.vocabulary import Named, Vocabulary, names_at
 from tapestry.query.tree.parsed import MESSAGE
@@ -49,9 +51,10 @@ _SAMPLE = {
     "upper": "two weeks",
     "age": "two weeks",
     "unit": "KB",
+    "filetype": "pictures",
     **{many: many for many in NOUNS},
 }
-_SPELLED = {"NUMBER": "two", "UNIT": "weeks"}
+_SPELLED = {"NUMBER": "two", "UNIT": "weeks", "FILE_TYPE": "pictures"}
 _CANONICAL = {
     name: " ".join(re.sub(r"{(\w+)}", lambda slot: _SAMPLE.get(slot[1], ""), kind.template).split())
     for name, kind in KINDS.items()
@@ -170,21 +173,21 @@ def _spellings(way: Continuation, place: Place, typed: str) -> Iterator[str]:
         numbers = ["100" if "KB" in way.terminals else _SPELLED["NUMBER"]]
     chosen = first == "UNIT" or ("UNIT" in way.terminals and typed in numbers)
     units = _UNITS if chosen else _UNITS[:1]
-    for number in numbers:
-        for unit in units:
-            words = _words(way, number, unit)
-            if words and words.startswith(typed):
-                yield words + " " * way.more
+    files = tuple(FILE_TYPES) if first == "FILE_TYPE" and typed else (_SPELLED["FILE_TYPE"],)
+    for number, unit, file_type in product(numbers, units, files):
+        words = _words(way, number, unit, file_type)
+        if words and words.startswith(typed):
+            yield words + " " * way.more
 
 
-def _words(way: Continuation, number: str, unit: str) -> str:
+def _words(way: Continuation, number: str, unit: str, file_type: str) -> str:
     """Return a continuation's words, none if its noun is not in the grammatical number."""
     single = _SINGULAR_NUMBER.fullmatch(number)
     wrong = _SINGULAR.values() if single else _SINGULAR
     if number and any(terminal in wrong for terminal in way.terminals[:2]):
         return ""
     unit = unit.removesuffix("s") if single else unit
-    spelled = {"NUMBER": number, "UNIT": unit, "KB": "KB", "MB": "MB"}
+    spelled = {"NUMBER": number, "UNIT": unit, "FILE_TYPE": file_type, "KB": "KB", "MB": "MB"}
     return " ".join(spelled.get(terminal, terminal.lower()) for terminal in way.terminals)
 
 

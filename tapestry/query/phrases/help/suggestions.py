@@ -19,9 +19,14 @@ from tapestry.query.phrases.nodes import kind_of
 _VALUES = {"WORD": "x", "NUMBER": "two", "DAY": "3 March 2025"}
 """Terminals before which a walk halts: what stands there is for the writer to say."""
 
-_SAMPLES = _VALUES | {"UNIT": "weeks"}
+_SAMPLES = _VALUES | {"UNIT": "weeks", "FILE_TYPE": "pictures"}
 _JOINING = ("AND", "OR", "BUT", "NOT")
-_FIXED = (*(word.upper() for word in PLAIN if word not in ("me", "not")), "AND", "UNIT")
+_FIXED = (
+    *(word.upper() for word in PLAIN if word not in ("me", "not")),
+    "AND",
+    "UNIT",
+    "FILE_TYPE",
+)
 _LONGEST = 12
 _END = "$END"
 

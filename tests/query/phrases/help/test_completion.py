@@ -75,6 +75,10 @@ def accepted(text, completion):
         ("between two and three d", ["days old"]),
         ("larger than ", ["100 KB", "two MB"]),
         ("voted for by more than one ", ["person"]),
+        ("with an att", ["attachments", "attachment named "]),
+        ("with d", ["documents", "documents attached"]),
+        ("with pi", ["pictures", "pictures attached"]),
+        ("with attachments of ", ["type "]),
         ("with at least ", ["two replies", "two attachments"]),
         ("with more than one ", ["reply", "attachment"]),
         ("with a score ", ["above ", "below "]),
@@ -160,6 +164,9 @@ def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
         "with a ",
         "starting a thread of more than two ",
         "with l",
+        "with an ",
+        "with pic",
+        "with attachments ",
     )
     starts += ("with a score ", "among the top ten by ", "mentioning ")
     seen = {
