@@ -14,12 +14,12 @@ from decimal import Decimal
 from filters.authoring.importing.statements import Statement, any_of, phrased
 from tapestry.core.schema import Type
 from tapestry.query.context import Context
+from tapestry.query.operators.files import attached_file
 from tapestry.query.operators.syntax import Term
 from tapestry.query.phrases.catalogue.conditions import column, equal, escape, text
 from tapestry.query.phrases.nodes import NOWHERE, Amount, Date, Person, Phrase, Words
 from tapestry.query.tree import nodes as n
 
-NAMES_NOT_KEPT = "Approximately: Tapestry keeps the addresses of recipients, but not their names."
 DAYS = "Approximately: here a month has 30 days, and a year 365."
 
 _WORD = re.compile(r"[^\W_]")
@@ -86,7 +86,7 @@ def _anywhere(value: str, context: Context) -> Statement | None:
     return any_of([*people, mentioned])
 
 
-def _people(kind: str, columns: tuple[str, ...], names: tuple[str, ...] = ()) -> _Reader:
+def _people(kind: str, columns: tuple[str, ...], names: tuple[str, ...]) -> _Reader:
     """Return the reader of an operator whose people are in some columns, and their names."""
 
     def read(value: str, context: Context) -> Statement | None:
@@ -98,10 +98,7 @@ def _people(kind: str, columns: tuple[str, ...], names: tuple[str, ...] = ()) ->
             return Statement(n.Or.of([n.Like(column(name), pattern) for name in columns]))
         if "*" in found or "@" in found:
             raise NoEquivalentError("this is no address as Gmail reads it")
-        statement = _has((*columns, *names), value.strip("*<>"))
-        if statement is None or names or _DOTTED.fullmatch(found.strip(".")):
-            return statement
-        return Statement(statement.condition, problem=NAMES_NOT_KEPT)
+        return _has((*columns, *names), value.strip("*<>"))
 
     return read
 
@@ -161,6 +158,13 @@ def _attached(value: str, context: Context) -> Statement:
     return phrased(Phrase("with_attachments", NOWHERE), context)
 
 
+def _file(value: str, context: Context) -> Statement | None:
+    found = attached_file("filename", value, NOWHERE)
+    if isinstance(found, Phrase):
+        return phrased(found, context)
+    raise NoEquivalentError("only whole words of a name can be looked for")
+
+
 def _place(value: str, context: Context) -> Statement | None:
     if value.lower() == "anywhere":
         return None
@@ -184,14 +188,14 @@ _Reader = Callable[[str, Context], Statement | None]
 _READERS: Mapping[str, _Reader] = {
     "": _anywhere,
     "from": _people("from", ("sender",), ("sender_name",)),
-    "to": _people("to", ("to", "cc")),
-    "cc": _people("cc", ("cc",)),
+    "to": _people("to", ("to", "cc"), ("to_names", "cc_names")),
+    "cc": _people("cc", ("cc",), ("cc_names",)),
     "bcc": _never("blind copies are not in a message"),
     "deliveredto": _never("the header Delivered-To is not kept"),
     "subject": lambda value, context: _words("about", value, context),
     "list": _list,
     "has": _attached,
-    "filename": _never("the names of attached files are not kept"),
+    "filename": _file,
     "larger": _larger,
     "size": _larger,
     "smaller": _smaller,

@@ -1,7 +1,7 @@
 """What a header says, as Sieve compares it, to conditions on the columns that keep parts of it.
 
-Sieve compares the whole of a header, ``Mary Jones <mary@x.org>``; Tapestry keeps of it the address
-and, of the sender, the name.  A pattern is cut where the address begins.
+Sieve compares the whole of a header, ``Mary Jones <mary@x.org>``; Tapestry keeps of it names and
+addresses, each by itself.  A pattern is cut where the address begins.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from tapestry.core.schema import COLUMNS, MESSAGES, Type
 from tapestry.query.tree.printer import quote
 
 Pattern = tuple[str, ...]
@@ -20,12 +21,11 @@ _SIGNS = {"*": "%", "?": "_"}
 _ESCAPED = re.compile(r"[%_\\]")
 _AROUND_NAME = (" ", '"')
 
-NAMES_NOT_KEPT = "Not translated: Tapestry keeps the addresses of recipients, but not their names."
 ONLY_NAME_AND_ADDRESS = (
     "Approximately: of a sender, Tapestry keeps name and address, not the quotes and brackets."
 )
-ONLY_ADDRESSES = (
-    "Approximately: Tapestry compares each address by itself, and not the whole header."
+ONLY_EACH = (
+    "Approximately: Tapestry compares each name and address by itself, not the whole header."
 )
 ONLY_IDENTIFIER = "Approximately: Tapestry keeps the identifier of a list, but not its description."
 NO_DESCRIPTION = "Not translated: Tapestry keeps the identifier of a list, not its description."
@@ -62,7 +62,7 @@ class Columns:
         >>> Columns(never_null=True).like("subject", ("%", "a", "\\%"))
         "coalesce(m.subject, '') LIKE '%a\\%'"
         """
-        is_set = column in ("to", "cc", "newsgroups", "references")
+        is_set = COLUMNS[MESSAGES][column] is Type.SET
         test = f"LIKE {quote(''.join(pattern))}"
         if is_set or not self.never_null:
             return f"m.{column} {test}"
@@ -127,19 +127,25 @@ def _is_within(pattern: Pattern) -> bool:
 
 
 def _recipients(column: str) -> Callable[[Pattern, Columns], Comparison]:
+    """Compare a header of several mailboxes: a pattern may go from one to the next."""
+    names = f"{column}_names"
+
     def found(pattern: Pattern, columns: Columns) -> Comparison:
         cut = _cut(pattern)
         if cut is not None:
             name, address = cut
             if address is None:
                 return Comparison("", NEVER_SO)
-            if name != _ANY:
-                return Comparison("", NAMES_NOT_KEPT)
-            return Comparison(columns.like(column, address), ONLY_ADDRESSES)
-        if "@" not in pattern or " " in pattern:
-            return Comparison("", NAMES_NOT_KEPT)
-        problem = "" if _is_within(pattern) else ONLY_ADDRESSES
-        return Comparison(columns.like(column, pattern), problem)
+            is_address = columns.like(column, address)
+            if name in (_ANY, ()):
+                return Comparison(is_address, ONLY_EACH)
+            return Comparison(f"({columns.like(names, name)} AND {is_address})", ONLY_EACH)
+        inner = pattern[1:-1]
+        is_open = pattern[:1] == pattern[-1:] == _ANY and inner and not {"%", ","} & {*inner}
+        in_one = is_open and {inner[0], inner[-1]}.isdisjoint(_AROUND_NAME)
+        is_name = columns.like(names, pattern)
+        is_either = f"({columns.like(column, pattern)} OR {is_name})"
+        return Comparison(is_name if " " in pattern else is_either, "" if in_one else ONLY_EACH)
 
     return found
 
