@@ -13,6 +13,9 @@ from tests.simulation.world import DAY, HOUR, MINUTE
 from tests.support.generators.rows import GROUPS, PEOPLE, SUBJECTS
 
 NAMES = {"joe@x.org": "Joe", "mary@x.org": "Mary Jones", "bill@y.org": "Bill"}
+FILES = {"index.pdf": "application/pdf", "Äpfel.png": "image/png", "again.docx": "image/png"}
+"""Names of attached files, each with its media type; the last is that of something else."""
+
 BODIES = ("Spark", "the index, again", "x", "äpfel und birnen; spark index", "b a")
 DELAYS = (0, 0, 0, MINUTE, HOUR, DAY, 3 * DAY, 16 * DAY)
 
@@ -47,14 +50,20 @@ class Mail:
         sender = lots.choice(PEOPLE)
         received = now - lots.choice(DELAYS)
         parent = self._parent() if lots.random() < 0.45 else None
+        to = sorted(lots.sample(PEOPLE, lots.choice((0, 1, 1, 2))))
+        cc = lots.sample(PEOPLE, lots.choice((0, 0, 1)))
+        files = lots.sample(list(FILES), lots.choice((0, 0, 0, 1, 2)))
+        named = lots.choice((True, True, False))
         row: Row = {
             "msgid": msgid,
             "received": lots.choice((received, received, received, None)),
             "date": lots.choice((received - lots.choice(DELAYS), received, None)),
             "sender": sender,
             "sender_name": lots.choice((NAMES[sender], NAMES[sender], None)),
-            "to": sorted(lots.sample(PEOPLE, lots.choice((0, 1, 1, 2)))),
-            "cc": lots.sample(PEOPLE, lots.choice((0, 0, 1))),
+            "to": to,
+            "to_names": [NAMES[address] for address in to] if named else [],
+            "cc": cc,
+            "cc_names": [NAMES[address] for address in cc] if named else [],
             "subject": lots.choice(SUBJECTS),
             "newsgroups": lots.sample(GROUPS, lots.choice((0, 0, 1, 2))),
             "list": lots.choice((None, None, "r-devel", "index")),
@@ -62,7 +71,9 @@ class Mail:
             "references": [] if parent is None else [parent],
             "body": lots.choice(BODIES),
             "size": lots.choice((500, 900, 2000, 3500)),
-            "attachments": lots.choice((0, 0, 0, 1, 2)),
+            "attachments": len(files),
+            "filenames": files if lots.random() < 0.8 else [],
+            "media_types": sorted({FILES[name] for name in files}),
             "source": lots.choice(("a", "b")),
             "audience": lots.choice(audiences),
         }
@@ -103,11 +114,19 @@ def raw(row: Row) -> bytes:
     message["Message-ID"] = f"<{row['msgid']}>"
     message["From"] = f"{row['sender_name'] or ''} <{row['sender']}>".strip()
     message["Subject"] = row["subject"]
-    if row["to"]:
-        message["To"] = ", ".join(row["to"])
+    for header in ("to", "cc"):
+        if row[header]:
+            named = row[f"{header}_names"]
+            boxes = [f"{NAMES[box]} <{box}>" if named else box for box in row[header]]
+            message[header.capitalize()] = ", ".join(boxes)
     if row["date"] is not None:
         message["Date"] = format_datetime(to_datetime(row["date"]))
     if row["inreplyto"]:
         message["In-Reply-To"] = f"<{row['inreplyto']}>"
     message.set_content(row["body"])
+    for name in row["filenames"]:
+        kind, _, subtype = FILES[name].partition("/")
+        message.add_attachment(b"x", kind, subtype, filename=name)
+    if row["filenames"]:
+        message.set_boundary("b")
     return message.as_bytes().replace(b"\n", b"\r\n")

@@ -39,6 +39,8 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "in newsgroup": ("comp.sys", "zoo"),
     "on list": ("r-devel", "index"),
     "tagged": ("later", "index", "m1"),
+    "with an attachment named": ("index", "äpfel", "again.docx", "pdf"),
+    "with attachments of type": ("image/*", "application/pdf", "image/png"),
     "": ("index", "spark", "spark index", "again", "äpfel", "und birnen"),
 }
 _OPERATORS = (
@@ -49,6 +51,10 @@ _OPERATORS = (
         ("newer_than:2d", "newer_than"),
         ("list:r-devel", "on_list"),
         ("is:unanswered", "with_no_reply"),
+        ("to:mary", "to"),
+        ("filename:index.pdf", "with_an_attachment_named"),
+        ("has:image", "with_attached"),
+        ("-mime:image/png", "with_attachments_of_type"),
     ),
 )
 """Parts of searches as other programs write them, each with the kind of phrase that it is."""
@@ -112,6 +118,7 @@ def _fill(
         "replies": lambda: "replies",
         "people": lambda: "people",
         "words": lambda: lots.choice(_words(kind, filters)),
+        "filetype": lambda: lots.choice(("pictures", "pdf files", "docx files", "videos")),
     }
     return draws[name]() if name in draws else example
 

@@ -6,6 +6,22 @@ from tests.simulation.plants.plant import Plant
 
 PLANTS = (
     Plant(
+        "names of recipients are read as none",
+        "tapestry.ingest.parse",
+        "_read",
+        "to_names=names(to)",
+        "to_names=()",
+        "what came in",
+    ),
+    Plant(
+        "names of attached files are read as none",
+        "tapestry.mime.body",
+        "_attach",
+        "if name:",
+        "if not name:",
+        "what came in",
+    ),
+    Plant(
         "two appends have one instant",
         "tapestry.core.clock",
         "next_instant",
