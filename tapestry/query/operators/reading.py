@@ -63,7 +63,7 @@ _SIGNS = re.compile(
 _NAMES = re.compile(rf"{_BEGIN}[-!]?(?:{_NAMED})", re.IGNORECASE)
 _WEAK = re.compile(rf"[\"“]|(?:\A|\s)(?:AND|OR|NOT|AROUND|(?:NEAR|ADJ)(?:/[0-9]+)?){_END}")
 _CODE = re.compile(
-    r"[=<>;\[\]]|\bm(?:\.\w|\s+in\b)|\s:[a-z]|,contains,|\A\s*(?:not\s+)?(?:select|exists)\b",
+    r"[=<>;\[\]]|\bm(?:\.\w|\s+in\b)|\s:[a-z]|,contains,|=~|\A\s*(?:not\s+)?(?:select|exists)\b",
     re.IGNORECASE,
 )
 """Signs of a condition, of SQL, or of Sieve: a text with them is no list of words."""

@@ -23,7 +23,7 @@ _CONNECTED = re.compile(r"(?:,|\b(?:or|and))\s*\Z", re.IGNORECASE)
 """Words before the second name of a list, and the next."""
 
 _NO_NAMES = (
-    *("a", "an", "certain", "contains", "equals", "is", "like", "matches", "by"),
+    *("a", "an", "certain", "find", "contains", "equals", "is", "like", "matches", "by"),
     *("or", "reply", "you", "his", "her", "their", "my", "your", "our", "the", "specific"),
 )
 """Words that begin no name: verbs that other programs want before a value, and a second “by”."""

@@ -26,7 +26,7 @@ _SIGNS = (
     "sent)",
     "^ (with | without) WORD",
     "^ (SUBJECT | header | body) (matches | does | is | contains | include | includes)",
-    "^ (in | from | to | cc | about) (contains | is | equals | like | matches)",
+    "(in | from | to | cc | about) (contains | equals | like | matches)",
     "^ (since | until | on | between) N",
     "(larger | smaller | bigger | older | newer) (than | then) N",
     "^ (about | mentioning | replied | replies | among the top "

@@ -76,7 +76,7 @@ RULES = (
         lambda found: f'mentioning "{found["words"].strip()}" ',
     ),
     (
-        "SUBJECT (has | contains | mentions) (either)? {first:WORD} or {second:WORD}",
+        "SUBJECT (has | contains | mentions) (either)? {first:WORD} or {second:WORD} $",
         "(about {first} or about {second})",
     ),
     ("SUBJECT (mentions | says) {words:VALUE}", "about {words}"),
