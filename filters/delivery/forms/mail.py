@@ -10,6 +10,7 @@ from filters.delivery.dispatch.throttle import TIMED_AT, TIMELINESS
 from filters.delivery.forms.base import DestinationForm
 from filters.delivery.mail import addresses
 from filters.delivery.models import Destination
+from filters.delivery.pace import mails_a_day
 from filters.people.recipient_field import RecipientField
 from filters.people.timeliness_field import AT_ONCE, TimelinessField
 from tapestry.core.clock import wall_clock
@@ -60,6 +61,13 @@ class DigestForm(MailForm):
         initial=USUAL,
         help_text="At most 12 come in an hour. A filter that shows its matches later holds them.",
     )
+
+    def __init__(self, data: Any, *, destination: Destination) -> None:
+        super().__init__(data, destination=destination)
+        if number := mails_a_day(destination.owner):
+            mails = "one mail" if number == 1 else f"{number} mails"
+            at_once = f"At once would have been about {mails} a day over the last week."
+            self.fields["timeliness"].help_text = f"{at_once} {self.fields['timeliness'].help_text}"
 
     def stored(self) -> dict[str, Any]:
         return super().stored() | {"timeliness": self.destination.settings.get(TIMELINESS, AT_ONCE)}

@@ -13,11 +13,12 @@ from django.utils import timezone
 from filters.authoring.models import Filter
 from filters.delivery.dispatch import throttle
 from filters.delivery.models import Address, Delivery, Destination
+from filters.delivery.pace import mails_a_day
 from filters.delivery.status import status_of
 from filters.delivery.ways import table as ways
 from filters.inbox.models import Match
 from filters.people.models import User
-from tapestry.core.clock import HOUR, wall_clock
+from tapestry.core.clock import DAY, HOUR, MINUTE, wall_clock
 from tapestry.deliver.timing.timeliness import parse_timeliness, shown_at
 from tests.support.delivery_turn import fresh, turn
 from tests.support.recorded_way import Recorder, Store
@@ -186,3 +187,22 @@ def test_a_time_that_is_changed_as_it_is_read_counts(
     monkeypatch.setattr(throttle, "waits", waits)
     turn()
     assert way.delivered == [("insert", "one")]
+
+
+def test_it_says_how_many_mails_a_day_at_once_would_have_been(
+    jones: Filter, alice: User, as_user: SignIn
+) -> None:
+    client = as_user(alice)
+    assert "At once would have been" not in client.get(NEW).content.decode()
+    now = wall_clock() // HOUR * HOUR - 3 * HOUR
+    instants = [now, now + 1, now + HOUR, *(now + 2 * HOUR + n * MINUTE for n in range(20))]
+    instants.append(wall_clock() - 8 * DAY)
+    Match.objects.bulk_create(
+        Match(
+            filter=jones, msgid=f"{n}@x", audience="public",
+            matched_at=at, stored_at=at, shown_at=at,
+        )
+        for n, at in enumerate(instants)
+    )  # fmt: skip
+    assert mails_a_day(alice) == 2, "one, one and at most twelve in an hour, over seven days"
+    assert "At once would have been about 2 mails a day" in client.get(NEW).content.decode()
