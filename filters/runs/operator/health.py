@@ -156,20 +156,22 @@ def _disk() -> str:
 
 
 def _shared_window() -> str:
-    _lane(Heartbeat.SHARED, "The shared window", LATE)
+    _lane(Heartbeat.SHARED, "The run of all filters together", LATE)
     ran_at = SharedWindow.objects.values_list("ran_at", flat=True).first() or 0
     late = wall_clock() - ran_at
     if late > LATE:
-        raise _UnwellError(f"The shared window is late: it last moved {late // SECOND} s ago.")
+        raise _UnwellError(
+            f"The run of all filters together is late: it last moved {late // SECOND} s ago."
+        )
     return f"last moved {late // SECOND} s ago"
 
 
 def _own_windows() -> str:
-    return _lane(Heartbeat.OWN, "The lane of own windows", LATE)
+    return _lane(Heartbeat.OWN, "The run of filters by themselves", LATE)
 
 
 def _unproven_windows() -> str:
-    return _lane(Heartbeat.UNPROVEN, "The lane of new filters", SILENCE)
+    return _lane(Heartbeat.UNPROVEN, "The run of new filters", SILENCE)
 
 
 def _lane(key: int, name: str, silence: int) -> str:

@@ -84,8 +84,8 @@ def lanes(counts: FilterCounts) -> list[Lane]:
     failed_and_running = _failed().filter(active=True, enrolled=False).count()
     shared_count = counts.total - counts.paused - own_count - new_count - failed_and_running
     rows = (
-        ("Shared window", Heartbeat.SHARED, shared_count, window.since),
-        ("Windows of their own", Heartbeat.OWN, own_count, _first(own, window.since)),
+        ("Filters that run together", Heartbeat.SHARED, shared_count, window.since),
+        ("Filters that run by themselves", Heartbeat.OWN, own_count, _first(own, window.since)),
         ("New and changed filters", Heartbeat.UNPROVEN, new_count, _first(new, window.since)),
     )
     return [

@@ -12,6 +12,13 @@ from filters.runs.models import SetAside
 from filters.runs.operator import disk, groups, health, lanes, places, set_aside, work
 from filters.runs.operator.access import staff_only
 
+PARTS = {
+    "shared_window": "Filters that run together",
+    "own_windows": "Filters that run by themselves",
+    "unproven_windows": "New and changed filters",
+}
+"""What parts are called on the page whose names are those of the machinery."""
+
 
 @staff_only
 def operator(request: HttpRequest) -> HttpResponse:
@@ -19,7 +26,7 @@ def operator(request: HttpRequest) -> HttpResponse:
     counts = lanes.filter_counts()
     context: dict[str, Any] = {
         "parts": [
-            {"name": name.replace("_", " ").capitalize(), **state}
+            {"name": PARTS.get(name) or name.replace("_", " ").capitalize(), **state}
             for name, state in health.states().items()
         ],
         "counts": counts,

@@ -17,8 +17,8 @@ SOON = 0.4
 """Seconds that Redis has to answer."""
 
 PURPOSES = {
-    "shared": "the shared window",
-    "own": "windows of their own, new filters",
+    "shared": "filters that run together",
+    "own": "filters that run by themselves, new filters",
     "previews": "previews and searches",
     "sources": "pulls, votes, upkeep",
     "mail": "digests and forwarded messages",

@@ -128,7 +128,10 @@ def test_a_shared_window_that_does_not_move_is_down(client: Client, all_parts: N
     SharedWindow.objects.update(ran_at=wall_clock() - 2 * MINUTE)
     status, found = parts(client)
     assert status == 503
-    assert found["shared_window"]["says"] == "The shared window is late: it last moved 120 s ago."
+    assert (
+        found["shared_window"]["says"]
+        == "The run of all filters together is late: it last moved 120 s ago."
+    )
 
 
 @pytest.mark.parametrize(

@@ -78,8 +78,9 @@ def test_lanes_say_up_to_when_they_are_complete(staff: Client, alice: User) -> N
     Filter.objects.create(name="paused", active=False, **of_alice)
     Filter.objects.create(name="failed", error="It takes more than 9 seconds to run.", **of_alice)
     shown = text_of(staff)
-    assert "Shared window 1 9 Sep 2001, 01:46:40" in shown
-    assert "Windows of their own 1 9 Sep 2001, 01:51:40" in shown
+    assert "Filters that run together 1 9 Sep 2001, 01:46:40" in shown
+    assert "Filters that run by themselves 1 9 Sep 2001, 01:51:40" in shown
+    assert not re.search("[Ww]indow|[Ss]ignature|[Uu]nproven", shown)
     assert "running now" in shown and re.search(r"\b(OK|problem) ", shown)
     assert "New and changed filters 1 not run yet" in shown
     assert "alice.own 9 Sep 2001, 01:51:40" in shown

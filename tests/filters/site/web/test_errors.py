@@ -18,7 +18,9 @@ SignIn = Callable[[User], Client]
 def test_an_unknown_address_is_answered_kindly(client: Client, db: None) -> None:
     response = client.get("/nothing/here")
     assert response.status_code == 404
-    assert "There is nothing here" in response.content.decode()
+    page = response.content.decode()
+    assert "There is nothing here" in page
+    assert "You are not signed in" in page and 'href="/sign-in/"' in page
 
 
 def test_a_defect_shows_no_traceback(
