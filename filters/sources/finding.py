@@ -14,7 +14,6 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.urls import reverse
 
 from filters.people.models import User
 from filters.sources.models import Source, Trial
@@ -22,9 +21,6 @@ from filters.sources.trials import Answer
 from tapestry.servers.discovery.discover import Network, Way, discover
 from tapestry.servers.discovery.providers import Provider, provider_named, provider_of
 from tapestry.servers.discovery.server_settings import Protocol, ServerSettings, host_name
-
-PAGES: dict[Protocol, str] = {"imap": "new-source", "smtp": "sending"}
-"""The page of each protocol whose form a suggestion fills in."""
 
 
 class AddressForm(forms.Form):
@@ -102,12 +98,15 @@ def known(address: str, protocol: Protocol) -> Suggestion | None:
 
 
 def find(owner: User, question: dict[str, Any]) -> Answer:
-    """Look up the server of an address, in the worker; only its domain is sent."""
+    """Look up the server of an address, in the worker; only its domain is sent.
+
+    ``page`` is the address of the page whose form what is found fills in.
+    """
     protocol: Protocol = question["protocol"]
     address = str(question["address"])
     network = Network(tuple(settings.PRIVATE_HOSTS))
     discovered = discover(domain_of(address), protocol, network)
-    answer = {"url": reverse(PAGES[protocol]), "address": address}
+    answer = {"url": str(question["page"]), "address": address}
     return {**answer, "server": asdict(discovered) if discovered else None}
 
 

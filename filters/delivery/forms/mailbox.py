@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -42,8 +43,10 @@ class MailboxForm(ServerForm, DestinationForm):
         ),
     )
 
-    def __init__(self, *args: Any, **named: Any) -> None:
+    def __init__(self, *args: Any, suggested: Mapping[str, Any] = {}, **named: Any) -> None:
         super().__init__(*args, **named)
+        if self.destination.pk is None:
+            self.initial |= suggested
         self.set_help(has_secret=bool(self.destination.secret))
 
     def stored(self) -> dict[str, Any]:

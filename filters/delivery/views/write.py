@@ -18,6 +18,7 @@ from filters.delivery.ways.table import WAYS
 from filters.people.requests import PersonRequest
 from filters.sources import trials
 from filters.sources.models import Trial
+from filters.sources.views.finding import Finding, find_server, is_asked
 from filters.sources.views.trials import go_on
 from tapestry.core.errors import TapestryError
 
@@ -39,12 +40,17 @@ def edit(request: PersonRequest, pk: int) -> HttpResponse:
 
 
 def _write(request: PersonRequest, destination: Destination) -> HttpResponse:
-    data = request.POST if request.method == "POST" else None
-    form = form_of(destination.kind)(data, destination=destination)
+    is_mailbox = destination.kind == Destination.Kind.MAILBOX and destination.pk is None
+    finding = find_server(request, "imap") if is_mailbox else None
+    if isinstance(finding, HttpResponse):
+        return finding
+    data = request.POST if request.method == "POST" and not is_asked(request) else None
+    given = {"suggested": finding.suggestion.initial} if finding and finding.suggestion else {}
+    form = form_of(destination.kind)(data, destination=destination, **given)
     if not form.is_valid():
-        return _page(request, form)
+        return _page(request, form, finding=finding)
     if form.is_tried:
-        return _try(request, form)
+        return _try(request, form, finding)
     before = destination.address_id
     is_new = destination.pk is None
     stored = form.store()
@@ -57,26 +63,30 @@ def _write(request: PersonRequest, destination: Destination) -> HttpResponse:
     return redirect(stored)
 
 
-def _try(request: PersonRequest, form: DestinationForm) -> HttpResponse:
+def _try(request: PersonRequest, form: DestinationForm, finding: Finding | None) -> HttpResponse:
     """Have the worker try what was given, and store it then; the page waits for it."""
     key = form.destination.pk
     question = {"destination": key, "data": request.POST.urlencode()}
     try:
         trial = trials.begin(request.user, f"mailbox:{key or 'new'}", question, try_mailbox)
-        return go_on(request, trial) or _page(request, form, trial)
+        return go_on(request, trial) or _page(request, form, trial, finding)
     except TapestryError as error:
         form.add_error(None, f"{error.message} {error.hint or ''}")
-        return _page(request, form)
+        return _page(request, form, finding=finding)
 
 
 def _page(
-    request: PersonRequest, form: DestinationForm, trial: Trial | None = None
+    request: PersonRequest,
+    form: DestinationForm,
+    trial: Trial | None = None,
+    finding: Finding | None = None,
 ) -> HttpResponse:
     context = {
         "form": form,
         "destination": form.destination,
         "about": form.about,
         "trial": trial,
+        "finding": finding,
     }
-    status = 400 if form.errors else 200
+    status = 400 if form.errors or (finding and finding.form.errors) else 200
     return render(request, "delivery/write.html", context, status=status)

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.urls import reverse
 
 from filters.people.requests import PersonRequest
 from filters.sources import trials
-from filters.sources.finding import PAGES, AddressForm, Suggestion, known, suggested, usual_address
+from filters.sources.finding import AddressForm, Suggestion, known, suggested, usual_address
 from filters.sources.models import Trial
 from filters.sources.tasks import try_source
 from tapestry.core.errors import TapestryError
@@ -51,13 +50,13 @@ def find_server(request: PersonRequest, protocol: Protocol) -> Finding | HttpRes
     at_once = known(address, protocol)
     if at_once is not None:
         return Finding(form, at_once)
-    question = {"do": "find", "protocol": protocol, "address": address}
+    question = {"do": "find", "protocol": protocol, "address": address, "page": request.path}
     try:
         trial = trials.begin(request.user, f"find:{protocol}", question, try_source)
     except TapestryError as error:
         form.add_error(None, f"{error.message} {error.hint or ''}")
         return Finding(form)
-    return redirect(f"{reverse(PAGES[protocol])}?trial={trial.pk}")
+    return redirect(f"{request.path}?trial={trial.pk}")
 
 
 def _followed(request: PersonRequest, protocol: Protocol) -> Finding:

@@ -77,6 +77,17 @@ def test_a_digest_is_added_for_chosen_filters(client: Client, jones: Filter) -> 
     assert "waiting for confirmation" in page and "filter jones" in page
 
 
+def test_the_server_of_a_mailbox_is_found(client: Client) -> None:
+    new = "/delivery/new/mailbox/"
+    page = text(client.get(new))
+    assert "Find my server" in page and 'value="alice@example.org"' in page
+    page = text(client.post(new, {"find": "1", "address": "joe@gmail.com"}))
+    assert 'value="imap.gmail.com"' in page and 'value="joe@gmail.com"' in page
+    assert "app password" in page and not Destination.objects.exists()
+    assert client.post(new, {"find": "1", "address": "joe"}).status_code == 400
+    assert "Find my server" not in text(client.get("/delivery/new/webhook/"))
+
+
 def test_a_forward_has_a_style_and_shares_the_address(client: Client, digest: Destination) -> None:
     fields = {"address": "al@example.org", "which": "all", "style": "attached", "name": "fwd"}
     client.post("/delivery/new/forward/", fields)
