@@ -40,6 +40,14 @@ def test_it_shows_headers_and_text(mail: Tables, carol: User, as_user: SignIn) -
     assert "Mary Jones" in page and "comp.plans" in page
 
 
+def test_one_may_write_to_its_addresses(mail: Tables, alice: User, as_user: SignIn) -> None:
+    client = as_user(alice)
+    page = show(client, "plan@example.org")
+    link = "/compose/?mailto=mailto:mary%2540example.org"
+    assert f'href="{link}"' in page
+    assert 'name="to" value="mary@example.org"' in client.get(link).content.decode()
+
+
 def test_the_text_is_text_and_nothing_in_it_is_run(
     mail: Tables, carol: User, as_user: SignIn
 ) -> None:
