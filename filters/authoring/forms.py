@@ -11,8 +11,17 @@ from django.core.exceptions import ValidationError
 from django.forms.models import model_to_dict
 from django.utils import timezone
 
+from filters.authoring.acts import Acts, acts_named
 from filters.authoring.lifecycle import NAME_TAKEN, change, install
-from filters.authoring.models import LONGEST_TITLE, Filter, filter_name, filter_title
+from filters.authoring.models import (
+    ACTS,
+    ACTS_A_DAY,
+    LONGEST_TITLE,
+    MOST_ACTS_A_DAY,
+    Filter,
+    filter_name,
+    filter_title,
+)
 from filters.delivery.models import Destination
 from filters.people.forms import LAST_YEAR
 from filters.people.models import User
@@ -29,6 +38,13 @@ MODES = {
 """What each mode does, in a sentence."""
 
 OPTIONS = ("name", "title", "timeliness", "while_unread", "visibility", "mode")
+
+
+def acts_of(given: Mapping[str, Any]) -> Acts:
+    """Return what a valid form says of what the filter does."""
+    return Acts(
+        acts_named(given["acts"]), given["acts_a_day"] or ACTS_A_DAY, given["acts_existing"]
+    )
 
 
 class FilterForm(forms.Form):
@@ -74,6 +90,23 @@ class FilterForm(forms.Form):
     found = forms.ChoiceField(choices=[("keep", "keep"), ("forget", "forget")], required=False)
     timeliness = TimelinessField(label="Show and send new matches", required=False)
     while_unread = forms.BooleanField(label="Not while it has unread messages", required=False)
+    acts = forms.MultipleChoiceField(
+        label="Do with what it finds",
+        choices=[(name, words.capitalize()) for name, words in ACTS.items()],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"invalid_choice": "A filter cannot do “%(value)s” with a message."},
+    )
+    acts_a_day = forms.IntegerField(
+        label="Messages a day, at most",
+        required=False,
+        min_value=1,
+        max_value=MOST_ACTS_A_DAY,
+        initial=ACTS_A_DAY,
+    )
+    acts_existing = forms.BooleanField(
+        label="Also with what it has found, or finds in existing mail", required=False
+    )
     visibility = forms.ChoiceField(
         label="Who may see the filter",
         choices=Filter.Visibility.choices,
@@ -97,7 +130,7 @@ class FilterForm(forms.Form):
         *,
         owner: User,
         changed: Filter | None = None,
-        written: Mapping[str, str] | None = None,
+        written: Mapping[str, Any] | None = None,
     ) -> None:
         """Show a new filter, or the one to be changed; ``written`` has what stands in its place."""
         initial: dict[str, Any] = {}
@@ -106,6 +139,7 @@ class FilterForm(forms.Form):
         if changed:
             mail = "existing" if changed.start is None else "new"
             initial = model_to_dict(changed, ["text", *OPTIONS])
+            initial |= {"acts": changed.acts.split(), "acts_a_day": changed.acts_a_day}
             initial |= {"mail": mail, "shown_mail": mail, "until": self.last_day}
             chosen = changed.subscriptions.filter(destination__all_filters=False)
             subscribed = chosen.values_list("destination", flat=True)
@@ -125,11 +159,12 @@ class FilterForm(forms.Form):
         Raises TapestryError where the text is not a filter.
         """
         given, changed = self.cleaned_data, self.changed
-        options = {name: given[name] for name in OPTIONS}
+        options: dict[str, Any] = {name: given[name] for name in OPTIONS}
         existing = given["mail"] == "existing"
         zone = timezone.get_current_timezone()
         end = last_instant(given["until"], zone) if given["until"] else None
         destinations = list(given["destinations"])
+        options["acts"] = acts_of(given)
         if changed is None:
             options["destinations"] = destinations
             return install(self.owner, given["text"], existing=existing, end=end, **options)

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.text import slugify
 
+from filters.authoring.acts import NO_ACTS, Acts, set_acts
 from filters.authoring.compilation.ahead import Ahead, Change, Definition
 from filters.authoring.compilation.dependents import (
     has_dependents,
@@ -30,6 +31,7 @@ from filters.authoring.models import Filter, as_title
 from filters.delivery.models import Destination
 from filters.people import people
 from filters.people.models import User
+from filters.runs.store.acts import act_on_found, let_go
 from filters.runs.store.schedule import replan
 from filters.runs.store.shared_window import detach
 from filters.runs.store.subscriptions import choose_destinations
@@ -58,6 +60,7 @@ def install(
     end: int | None = None,
     destinations: Collection[Destination] = (),
     active: bool = True,
+    acts: Acts = NO_ACTS,
 ) -> Filter:
     """Install a filter, with existing mail or from now on; call it by its phrase if need be.
 
@@ -65,6 +68,7 @@ def install(
     Not with existing mail, it may begin at an instant ``start`` that is past, as one did elsewhere.
     What matches after the instant ``end`` is not kept; None has no end.  What it finds is sent to
     the ``destinations``, and to those that take all filters.  Unless ``active``, it is paused.
+    It acts on what it finds as ``acts`` says.
     Raises TapestryError where the text is not a filter, or the name (NameTakenError) that of
     another; ValidationError for a bad name.
     """
@@ -86,6 +90,9 @@ def install(
         mode=mode or Filter.Mode.KEEP,
         end=end,
         active=active,
+        acts=acts.names,
+        acts_a_day=acts.a_day,
+        acts_since=present() if acts.names and not acts.on_existing else None,
     )
     made.full_clean(exclude=["text"], validate_unique=False, validate_constraints=False)
 
@@ -128,6 +135,7 @@ def change(
     mode: str = "",
     end: int | Literal["as before"] | None = "as before",
     forget: bool = False,
+    acts: Acts | None = None,
 ) -> None:
     """Change a filter, and from this moment on those that refer to it.
 
@@ -141,7 +149,8 @@ def change(
     means something else since then begins again.  One that failed, and does not start again, is
     tried again from its watermark.  One called by its phrase is called by the new one then, unless
     another ``title`` is given.  Given another ``timeliness``, or ``while_unread``, what waits
-    is planned anew; "" is the owner's default.
+    is planned anew; "" is the owner's default.  Given other ``acts``, or if it starts again, it
+    acts on what it finds from now on; on all that it has found and finds, if they say so.
     Raises TapestryError where the text is not a filter, or the name is that of another, or the
     filter was deleted meanwhile.
     """
@@ -178,6 +187,7 @@ def change(
         if restarts or forget:
             start = _restart(detached, existing, at, live=Filter.Mode.LIVE in modes)
             if forget:
+                let_go(detached.matches.all())
                 detached.matches.all().delete()
                 detached.pending_windows.all().delete()
             elif modes == {Filter.Mode.KEEP}:
@@ -199,11 +209,14 @@ def change(
         if while_unread is not None:
             detached.while_unread = while_unread
         detached.visibility = visibility or detached.visibility
+        acts_anew = set_acts(detached, acts, at, restarts=restarts or forget)
         detached.active |= goes_on
         detached.end = new_end
         detached.save()
         if choices != (detached.timeliness, detached.while_unread):
             replan(Filter.objects.filter(pk=detached.pk))
+        if acts_anew:
+            act_on_found(detached)
         store_references(detached, references)
         if before != (full_name(detached), detached.text, detached.visibility):
             recompile_dependents({before[0], full_name(detached)}, at, ahead)

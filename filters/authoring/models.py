@@ -7,9 +7,10 @@ Instants are microseconds (tapestry.core.clock).
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Collection
 
 from django.core.exceptions import ValidationError
-from django.core.validators import RegexValidator
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
 from django.urls import reverse
@@ -25,6 +26,22 @@ filter_name = RegexValidator(
 
 
 LONGEST_TITLE = 100
+
+ACTS = {"read": "mark it read", "star": "star it", "done": "file it as done"}
+"""What a filter may do with a message that it finds, by name."""
+
+ACTS_A_DAY, MOST_ACTS_A_DAY = 500, 1_000_000
+"""Messages that a filter acts on within a day, unless its owner allows more, and up to what."""
+
+
+def acts_words(names: Collection[str]) -> str:
+    """Return acts as an order; empty without any.
+
+    >>> acts_words(["star", "done", "read"])
+    'mark it read, star it and file it as done'
+    """
+    *most, last = [words for name, words in ACTS.items() if name in names] or [""]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 _REORDERING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -81,6 +98,10 @@ class Filter(models.Model):
     of an older text cannot store its matches.
     ``timeliness`` says when matches are shown and sent; empty is its owner's default.  With
     ``while_unread`` they are held while the filter has any that are unread.
+    ``acts`` names what it does with what it finds, with blanks between (``ACTS``), from the instant
+    ``acts_since`` on, null with what it had found too: to ``acts_a_day`` messages in 24 hours at
+    most.  ``acts_stopped_at`` is when that was last reached, and ``acts_left_out`` how many
+    messages were left as they were since then (filters.runs.store.acts).
     """
 
     class Visibility(models.TextChoices):
@@ -112,6 +133,13 @@ class Filter(models.Model):
         max_length=60, default="", blank=True, validators=[validate_timeliness]
     )
     while_unread = models.BooleanField("not while it has unread ones", default=False)
+    acts = models.CharField(max_length=40, default="", blank=True)
+    acts_since = models.BigIntegerField(null=True, blank=True, editable=False)
+    acts_a_day = models.PositiveIntegerField(
+        default=ACTS_A_DAY, validators=[MinValueValidator(1), MaxValueValidator(MOST_ACTS_A_DAY)]
+    )
+    acts_stopped_at = models.BigIntegerField(null=True, blank=True, editable=False)
+    acts_left_out = models.PositiveIntegerField(default=0, editable=False)
     active = models.BooleanField(default=True)
     revision = models.IntegerField(default=0)
     start = models.BigIntegerField(null=True, blank=True)
@@ -137,6 +165,7 @@ class Filter(models.Model):
             ),
             models.Index(fields=["since"], condition=~Q(error=""), name="filter_failed"),
             models.Index(fields=["id"], condition=Q(active=False), name="filter_paused"),
+            models.Index(fields=["owner"], condition=~Q(acts=""), name="filter_acts"),
         ]
 
     def __str__(self) -> str:
@@ -166,6 +195,11 @@ class Filter(models.Model):
     @property
     def is_live(self) -> bool:
         return self.mode == self.Mode.LIVE
+
+    @property
+    def acts_words(self) -> str:
+        """Return what it does with what it finds, as an order; empty if it only shows that."""
+        return acts_words(self.acts.split())
 
     @property
     def display_name(self) -> str:

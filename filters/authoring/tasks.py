@@ -103,8 +103,12 @@ def backtest_for(
     engine_on = partial(services.unproven_engine_on, is_wanted=is_wanted)
     deliveries = run_backtest(engine_on, services.tables(), asked, since, live=live)
     rows = [(delivery.msgid, delivery.op, delivery.at) for delivery in deliveries[:MOST_DELIVERIES]]
+    came = {delivery.msgid for delivery in deliveries if delivery.op != "delete"}
+    last = {delivery.msgid: delivery.op for delivery in reversed(deliveries)}  # the newest is first
     return {
         "count": len(deliveries),
+        "messages": len(came),
+        "let_go": len(came) - len({msgid for msgid, op in last.items() if op != "delete"}),
         "deliveries": rows,
         "since": since,
         "until": at,

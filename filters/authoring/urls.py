@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from filters.authoring.views import editor, filter_list, importing, like, results
+from filters.authoring.views import acts, editor, filter_list, importing, like, results
 
 urlpatterns = [
     path("filters/", filter_list.filter_list, name="filters"),
@@ -20,6 +20,8 @@ urlpatterns = [
     path("filters/backtest/", results.backtest, name="backtest"),
     path("filters/preview/<uuid:task>/", editor.preview_result, name="preview-result"),
     path("filter/<slug:name>/preview/", editor.preview_of_filter, name="filter-preview"),
+    path("filters/dry-run/", results.dry_run, name="dry-run"),
+    path("filter/<slug:name>/acts/", acts.acts, name="filter-acts"),
     path("filter/<slug:name>/edit/", editor.write, name="edit-filter"),
     path("filter/<slug:name>/pause/", filter_list.pause, name="pause-filter"),
     path("filter/<slug:name>/resume/", filter_list.resume, name="resume-filter"),

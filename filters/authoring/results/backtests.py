@@ -21,7 +21,8 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import Card, cards, lookup
 
 BACKTESTS = Answers("backtest")
-"""``{"count", "deliveries": [(msgid, op, at)], "since", "until", "audiences"}``: newest first."""
+"""``{"count", "messages", "let_go", "deliveries", "since", "until", "audiences"}``: deliveries are
+``(msgid, op, at)``, the newest first; of how many messages, and how many of these were let go."""
 
 MOST_DELIVERIES = 1_000
 """Deliveries that are kept of a backtest: the newest."""

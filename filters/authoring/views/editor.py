@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -48,7 +49,8 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
 
     The button of a correction puts the corrected text into the form, and does nothing else; so do
     those that remove a part of the text, or change one (``rejoin``), and Enter in a changed part.
-    Text and mode may be given in the address: what was written before its results were looked at.
+    Text, mode and acts may be given in the address: what was written before its results were
+    looked at.
     Before another text is stored, ask what becomes of that which the old one has found.
     """
     filters = Filter.objects.filter(owner=request.user)
@@ -59,7 +61,9 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
         corrected = join(data.get("notation", ""), data.getlist("piece"))
     if data and corrected is not None:
         data["text"] = corrected
-    written = {key: request.GET[key] for key in ("text", "mode") if request.GET.get(key)}
+    written: dict[str, Any] = {k: request.GET[k] for k in ("text", "mode") if request.GET.get(k)}
+    if request.GET.get("acts"):
+        written["acts"] = request.GET.getlist("acts")
     form = FilterForm(data, owner=request.user, changed=changed, written=written)
     if corrected is not None or not form.is_valid():
         return _page(request, form)

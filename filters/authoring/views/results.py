@@ -5,12 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from django.contrib.humanize.templatetags.humanize import intcomma
 from django.core.paginator import Paginator
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
+from filters.authoring.acts import done_words
 from filters.authoring.compilation.understanding import understand
 from filters.authoring.results import previews
 from filters.authoring.results.backtests import (
@@ -85,11 +87,26 @@ def backtest(request: PersonRequest) -> HttpResponse:
         page = Paginator(answer["deliveries"], PAGE).get_page(request.GET.get("page", "1"))
         context |= {
             "answer": answer,
+            "acted": _acted(written, answer["messages"]),
             "page": page,
             "deliveries": shown_deliveries(request.user, list(page)),
             "is_cut": answer["count"] > MOST_DELIVERIES,
         }
     return render(request, BACKTEST, context)
+
+
+@require_POST
+def dry_run(request: PersonRequest) -> HttpResponse:
+    """Lead from the editor to what a filter would have done in the last month."""
+    written = written_in(request, request.POST)
+    return redirect(f"{reverse('backtest')}?{written.query}&weeks={WEEKS[0]}")
+
+
+def _acted(written: Written, count: int) -> str:
+    """Return what would have been done with so many messages; empty if nothing would."""
+    if count == 1:
+        return done_words(written.acts, "1 message")
+    return done_words(written.acts, f"{intcomma(count)} messages", "them")
 
 
 def _misread(request: PersonRequest, written: Written) -> str:

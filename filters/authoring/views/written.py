@@ -8,34 +8,44 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.urls import reverse
 
+from filters.authoring.acts import acts_named
 from filters.authoring.models import Filter
 from filters.people.requests import PersonRequest
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A text, its mode, and the short name of the filter that it is to change, "" for a new one."""
+    """A text, its mode, and the short name of the filter that it is to change, "" for a new one.
+
+    ``acts``: what it is to do with what it finds.
+    """
 
     text: str
     live: bool
     name: str = ""
+    acts: tuple[str, ...] = ()
 
     @property
     def query(self) -> str:
         """Return it as the query of an address."""
         mode = {"mode": Filter.Mode.LIVE.value} if self.live else {}
-        return urlencode({"text": self.text} | mode | self._filter)
+        return urlencode({"text": self.text} | mode | self._filter | self._acts, doseq=True)
 
     @property
     def editor(self) -> str:
         """Return the address of the page on which to go on writing it."""
         mode = Filter.Mode.LIVE if self.live else Filter.Mode.KEEP
         page = reverse("edit-filter", args=[self.name]) if self.name else reverse("new-filter")
-        return f"{page}?{urlencode({'text': self.text, 'mode': mode.value})}"
+        query = urlencode({"text": self.text, "mode": mode.value} | self._acts, doseq=True)
+        return f"{page}?{query}"
 
     @property
     def _filter(self) -> dict[str, str]:
         return {"filter": self.name} if self.name else {}
+
+    @property
+    def _acts(self) -> dict[str, tuple[str, ...]]:
+        return {"acts": self.acts} if self.acts else {}
 
 
 def written_in(request: PersonRequest, given: QueryDict) -> Written:
@@ -43,4 +53,5 @@ def written_in(request: PersonRequest, given: QueryDict) -> Written:
     text = given.get("text", "").replace("\r\n", "\n")
     live = given.get("mode") == Filter.Mode.LIVE
     own = Filter.objects.filter(owner=request.user, name=given.get("filter", ""))
-    return Written(text, live, own.values_list("name", flat=True).first() or "")
+    acts = tuple(acts_named(given.getlist("acts")).split())
+    return Written(text, live, own.values_list("name", flat=True).first() or "", acts)

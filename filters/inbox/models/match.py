@@ -53,6 +53,8 @@ class Match(models.Model):
     ``refreshed_at``: when card and evidence rows were last copied from the tables; null if stale.
     ``sequence`` is its position in the release sequence (filters.runs.store.release); null until it
     is released, and again from its retraction until that is released.
+    ``acted_at`` is when its filter last acted on the message, null if it has not, and ``acts`` what
+    it did then, each with what became of it: STANDS, LEFT or OWN.
     ``left``: of one that came back, the instants and the position that it had when it had left, for
     it has them again if it leaves before it is shown; else empty.
     """
@@ -73,6 +75,11 @@ class Match(models.Model):
     retracted_at = models.BigIntegerField(null=True, blank=True)
     sequence = models.BigIntegerField(null=True, blank=True)
     left = models.JSONField(default=dict, blank=True)
+    acted_at = models.BigIntegerField(null=True, blank=True)
+    acts = models.JSONField(default=dict, blank=True)
+
+    STANDS, LEFT, OWN = "stands", "left", "own"
+    """An act stands, was undone as its live filter let go, or its owner has the last word on it."""
 
     objects = MatchQuerySet.as_manager()
 
@@ -101,6 +108,11 @@ class Match(models.Model):
             models.Index(fields=["shown_at"], condition=Q(sequence=None), name="match_unreleased"),
             models.Index(fields=["filter", "sequence"], name="match_sequence"),
             models.Index(fields=["filter"], condition=Q(shown_at=HELD), name="match_held"),
+            models.Index(
+                fields=["filter", "acted_at"],
+                condition=Q(acted_at__isnull=False),
+                name="match_acted",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 
 from django.db import transaction
 from django.db.models import F, Q
@@ -18,7 +19,15 @@ from django.db.models import F, Q
 from filters.authoring.models import Filter, PendingWindow
 from filters.inbox.models import Match as StoredMatch
 from filters.runs.models import Clock, SetAside, SharedWindow
-from filters.runs.store import asides, due_filters, expiry, live_changes, schedule, shared_window
+from filters.runs.store import (
+    acts,
+    asides,
+    due_filters,
+    expiry,
+    live_changes,
+    schedule,
+    shared_window,
+)
 from filters.site.work import set_aside
 from filters.site.work.batching import BATCH_SIZE, batched, by_key, in_batches
 from filters.site.work.bulk import insert_rows
@@ -104,6 +113,8 @@ class DjangoFilterStore:
         changes: Sequence[Change] = (),
     ) -> bool:
         with transaction.atomic():
+            came: list[Match | Change] = [*matches, *changes]
+            acting = acts.lock_acting({found.filter_id for found in came})
             if not all(_advance(filters, until)):
                 transaction.set_rollback(True)
                 return False
@@ -111,7 +122,8 @@ class DjangoFilterStore:
             matches, changes = expiry.drop_expired(matches, changes)
             shown = schedule.when_shown((*matches, *changes), stored_at)
             _store(matches, stored_at, shown)
-            live_changes.apply_changes(filters, until, changes, shown)
+            began = live_changes.apply_changes(filters, until, changes, shown)
+            acts.act_on([*_pairs(matches), *began], acting)
             _mark_existing_read(filters, stored_at)
             # What has left a live filter may have been all that was unread in it.
             schedule.plan_held(due.filter_id for due in filters if due.live)
@@ -177,6 +189,7 @@ class DjangoFilterStore:
         matches: Sequence[Match],
     ) -> bool:
         with transaction.atomic():
+            acting = acts.lock_acting({match.filter_id for match in matches})
             if SharedWindow.lock().since != since:
                 return False
             same = shared_window.unchanged(filters)
@@ -185,6 +198,7 @@ class DjangoFilterStore:
             stored_at = wall_clock()
             matches, _ = expiry.drop_expired(matches, ())
             _store(matches, stored_at, schedule.when_shown(matches, stored_at))
+            acts.act_on(_pairs(matches), acting)
             SharedWindow.objects.filter(pk=1).update(since=until, ran_at=stored_at)
             if since is not None:
                 running = Filter.objects.filter(active=True, enrolled=True)
@@ -281,6 +295,12 @@ def _mark_existing_read(filters: Sequence[DueFilter], stored_at: int) -> None:
         found = StoredMatch.objects.filter(filter__in=batch, stored_at__gte=stored_at)
         existing = found.filter(matched_at__lte=F("filter__begun_at"), read_at=None)
         existing.update(read_at=stored_at)
+
+
+def _pairs(matches: Iterable[Match]) -> list[acts.Pair]:
+    """Return the filter and the message of matches, the first match first."""
+    in_order = sorted(matches, key=attrgetter("matched_at", "msgid"))
+    return [(match.filter_id, match.msgid) for match in in_order]
 
 
 def _log_delivery(

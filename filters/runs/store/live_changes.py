@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from filters.authoring.models import Filter
 from filters.inbox.models import Match, is_waiting
+from filters.runs.store import acts
 from filters.site.work.batching import BATCH_SIZE, batched
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, DueFilter
@@ -67,8 +68,8 @@ def apply_changes(
     until: int,
     changes: Sequence[Change],
     shown: Mapping[int, int],
-) -> None:
-    """Bring the stored matches of live filters to their answers at ``until``.
+) -> list[Pair]:
+    """Bring the stored matches of live filters to their answers at ``until``; return what came.
 
     ``shown`` says when what a filter finds now is to be shown.  The first window after a filter
     was written or changed is its complete answer: matches of an older text that are not in it
@@ -76,15 +77,19 @@ def apply_changes(
     """
     final = net_changes(changes)
     first_windows = {due.filter_id for due in filters if due.is_live_beginning}
+    came: list[Pair] = []
     for batch in batched(sorted(final), BATCH_SIZE // 2):
-        _apply({pair: final[pair] for pair in batch}, first_windows, shown)
+        came += _apply({pair: final[pair] for pair in batch}, first_windows, shown)
     for filter_id in first_windows:
         _retract_absent(filter_id, until, final)
+    return came
 
 
 def _apply(
     batch: Mapping[Pair, NetChange], first_windows: set[int], shown: Mapping[int, int]
-) -> None:
+) -> list[Pair]:
+    """Apply the net changes of a batch; return the messages that came, or came back."""
+    _let_go_of_acts(batch, first_windows)
     inserted: list[Match] = []
     restored: list[Match] = []
     updated: list[Match] = []
@@ -122,6 +127,20 @@ def _apply(
         ["retracted_at", "sequence"],
         batch_size=BATCH_SIZE // 5,
     )
+    return [(row.filter_id, row.msgid) for row in (*inserted, *restored)]
+
+
+def _let_go_of_acts(batch: Mapping[Pair, NetChange], first_windows: set[int]) -> None:
+    """Undo what filters did with messages that left, though they came back in the same window."""
+    left = {
+        pair
+        for pair, change in batch.items()
+        if change.left is not None and (change.last.op == "delete" or pair[0] not in first_windows)
+    }
+    if left:
+        acted = rows_of(left).filter(retracted_at=None, acted_at__isnull=False)
+        rows = acted.values_list("pk", "filter_id", "msgid")
+        acts.let_go(Match.objects.filter(pk__in=[pk for pk, *pair in rows if tuple(pair) in left]))
 
 
 def rows_of(pairs: Iterable[Pair]) -> QuerySet[Match]:
@@ -167,6 +186,7 @@ def _retract_absent(filter_id: int, until: int, final: Mapping[Pair, NetChange])
     answer = {pair for pair, net_change in final.items() if net_change.began is not None}
     over = [pk for pk, msgid in present if (filter_id, msgid) not in answer]
     for batch in batched(over):
+        acts.let_go(Match.objects.filter(pk__in=batch))
         shown = set(batch) - _leave_unshown(batch)
         Match.objects.filter(pk__in=shown).update(retracted_at=until, sequence=None)
 

@@ -1,0 +1,68 @@
+"""A filter that acts, in a browser: chosen on its page, told above its list, undone in its log."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from filters.authoring.models import Filter
+from filters.inbox.models import MessageState
+from filters.people.models import User
+from tapestry.tables.delta.log import Tables
+from tests.support.browsing import open_as
+from tests.support.every_page import faults_of_view
+from tests.support.listed_mail import find, letters
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def jones(transactional_db, settings, tmp_path, broker):
+    """A filter of terry's that stars four messages of five, as many as it may in a day."""
+    settings.DATA = tmp_path
+    settings.SECRET_KEY = "of the tests"
+    terry = User.objects.create_user("terry", password="secret")
+    made = Filter.objects.create(
+        owner=terry,
+        name="jones",
+        title="Jones",
+        text="from jones",
+        phrase="from Jones",
+        acts="read star",
+        acts_a_day=4,
+    )
+    tables, names = Tables(tmp_path / "tables"), [f"m{number}" for number in range(5)]
+    letters(tables, *names)
+    find(tables, made, *names)
+    return made
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_it_is_chosen_told_and_undone(browser, jones, live_server, pictures, script):
+    page = browser.new_page(java_script_enabled=script)
+    open_as(page, f"{live_server.url}/in/jones/")
+    expect(page.locator(".acts")).to_contain_text("mark it read and star it")
+    expect(page.locator(".banner.warn")).to_contain_text("it had acted on 4 messages within a day")
+    if script:
+        assert [*faults_of_view(page, pictures, "acts-list")] == []
+    page.get_by_role("link", name="What it has done").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("What Jones has done")
+    if script:
+        assert [*faults_of_view(page, pictures, "acts-log")] == []
+    page.get_by_role("button", name="Undo for About m1").click()
+    expect(page.get_by_text("Undone for 1 message.")).to_be_visible()
+    page.get_by_role("button", name="Undo all 3").press("Enter")
+    expect(page.get_by_text("Undone for 3 messages.")).to_be_visible()
+    assert not MessageState.objects.filter(starred_at__isnull=False).exists()
+    page.get_by_role("main").get_by_role("link", name="Edit").click()
+    expect(page.get_by_label("Star it")).to_be_checked()
+    if script:
+        page.get_by_label("Star it").scroll_into_view_if_needed()
+        assert [*faults_of_view(page, pictures, "acts-form")] == []
+        page.locator("form.write").screenshot(path=pictures / "acts-options.png")
+    page.get_by_label("Star it").uncheck()
+    page.get_by_label("File it as done").check()
+    page.get_by_role("button", name="Save").last.click()
+    expect(page.get_by_text("Jones is changed.")).to_be_visible()
+    jones.refresh_from_db()
+    assert jones.acts == "read done" and jones.acts_since is not None
