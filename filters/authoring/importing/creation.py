@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.core.exceptions import ValidationError
 
 from filters.authoring import lifecycle
-from filters.authoring.forms import OPTIONS, FilterForm
+from filters.authoring.forms import OPTIONS, FilterForm, acts_of
 from filters.authoring.importing.entries import Entry
 from filters.authoring.importing.offers import Offer, form_problem, refused_offer
 from filters.authoring.importing.options import form_data, is_set, period_of
@@ -55,5 +55,6 @@ def _create(user: User, entry: Entry) -> Filter:
         start=period.start,
         end=period.end,
         active=not is_set(options, "paused"),
+        acts=acts_of(given),
         **{name: given[name] for name in OPTIONS},
     )

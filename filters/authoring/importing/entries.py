@@ -10,6 +10,11 @@ from tapestry.core.errors import TapestryError
 MOST_ENTRIES = 100
 """Filters that are offered at a time: a form has 1,000 fields, and each of these three."""
 
+DELETES = (
+    "This rule deletes what it finds, and a filter here would show it: tick it if you want that."
+)
+SPAM = "This rule is for spam, and a filter here would show it: tick it if you want that."
+
 MOST_CLAUSES = 100
 """Clauses of one filter that are shown."""
 
@@ -35,6 +40,8 @@ class Clause:
 class Entry:
     """A filter of a file: its text, and its other options as the form of a filter has them.
 
+    ``acts`` names what a rule from elsewhere does with what it finds, as a filter here does it;
+    ``objection`` says why a filter here would do the opposite, so that it is not ticked.
     ``is_exact``: no condition was left out, so that it finds what it found elsewhere.
     ``properties`` are those of a filter of Gmail while it is not translated: that takes
     milliseconds, so it is done page by page (filters.authoring.importing.gmail.filters.translated).
@@ -46,6 +53,8 @@ class Entry:
     is_exact: bool = True
     options: Mapping[str, str] = field(default_factory=dict)
     properties: Mapping[str, str] = field(default_factory=dict)
+    acts: str = ""
+    objection: str = ""
 
 
 def check_count(count: int, most: int) -> None:

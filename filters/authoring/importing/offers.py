@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from filters.authoring.compilation.understanding import understand
 from filters.authoring.forms import FilterForm
 from filters.authoring.importing.entries import Entry, shown
-from filters.authoring.importing.options import form_data, option_words
+from filters.authoring.importing.options import acts_facts, form_data, option_words
 from filters.authoring.models import Filter
 from filters.people import people
 from filters.people.models import User
@@ -109,14 +109,14 @@ def _offer(user: User, entry: Entry, existing: Existing, context: Context) -> Of
     problem = problem or ("" if known else _problem_of_form(user, entry))
     if problem:
         return Offer(entry, text, problem, False, "", facts)
-    problem = known or ("" if entry.is_exact else NOT_ALL)
+    problem = known or " ".join(filter(None, [entry.objection, "" if entry.is_exact else NOT_ALL]))
     return Offer(entry, text, problem, not problem, _document(entry, text, existing), facts)
 
 
 def _facts(entry: Entry, context: Context) -> tuple[tuple[str, ...], str]:
     """Return what the options of a filter say, and what is wrong with them."""
     if not entry.options:
-        return (), ""
+        return tuple(acts_facts({"acts": entry.acts})), ""
     try:
         return tuple(option_words(entry.options, context.zone)), ""
     except TapestryError as error:
@@ -155,7 +155,8 @@ def _with_filters(context: Context, entries: Sequence[Entry]) -> Context:
 
 
 def _document(entry: Entry, text: str, existing: Existing) -> str:
-    document = {**entry.options, "title": entry.title, "text": text}
+    acts = {"acts": entry.acts} if entry.acts else {}
+    document = {**entry.options, **acts, "title": entry.title, "text": text}
     if document.get("name") in existing.names:
         del document["name"]
     return json.dumps(document, ensure_ascii=False)

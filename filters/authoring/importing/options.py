@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, tzinfo
 from typing import Any
 
-from filters.authoring.models import Filter
+from filters.authoring.models import ACTS_A_DAY, Filter, acts_words
 from filters.people.forms import LAST_YEAR
 from filters.runs.store.expiry import last_instant
 from tapestry.core.clock import format_instant, parse_instant, to_datetime, wall_clock
@@ -40,7 +40,8 @@ def form_data(options: Mapping[str, str]) -> dict[str, Any]:
     }
     if options.get("start"):
         data["mail"] = "new"
-    return data | {"while_unread": is_set(options, "while_unread")}
+    acts = {"acts": options.get("acts", "").split()}
+    return data | acts | {"while_unread": is_set(options, "while_unread")}
 
 
 def is_set(options: Mapping[str, str], flag: str) -> bool:
@@ -82,6 +83,7 @@ def option_words(options: Mapping[str, str], zone: tzinfo) -> Iterator[str]:
     timeliness = options.get("timeliness") or "as usual"
     unread = ", not while it has unread messages" if is_set(options, "while_unread") else ""
     yield f"new matches are shown {timeliness}{unread}"
+    yield from acts_facts(options)
     if period.start is not None:
         yield f"from {_day(period.start, zone)} on"
     else:
@@ -90,6 +92,13 @@ def option_words(options: Mapping[str, str], zone: tzinfo) -> Iterator[str]:
         yield f"until {_day(period.end, zone)}{', which is over' if period.is_over else ''}"
     if is_set(options, "paused"):
         yield "paused: it does not run until you resume it"
+
+
+def acts_facts(options: Mapping[str, str]) -> Iterator[str]:
+    """Yield what a filter does with what it finds."""
+    if words := acts_words(options.get("acts", "").split()):
+        a_day = options.get("acts_a_day") or ACTS_A_DAY
+        yield f"{words}, for at most {a_day} messages a day, from now on"
 
 
 def _end(written: str, zone: tzinfo) -> int:

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from filters.authoring.importing.entries import Entry, UnreadableFileError, check_count, shown
 from filters.authoring.importing.options import until_text
-from filters.authoring.models import Filter
+from filters.authoring.models import ACTS_A_DAY, Filter
 from tapestry.core.clock import format_instant
 
 HEADING = (
@@ -22,7 +22,7 @@ HEADING = (
 
 TEXTS = (
     *("title", "name", "text", "mode", "visibility", "timeliness", "while_unread"),
-    *("mail", "start", "until", "paused"),
+    *("acts", "acts_a_day", "mail", "start", "until", "paused"),
 )
 """The keys of a filter in the file."""
 
@@ -62,6 +62,8 @@ def _lines(filter_: Filter, zone: ZoneInfo) -> str:
         "visibility": filter_.visibility,
         "timeliness": filter_.timeliness,
         "while_unread": "yes" if filter_.while_unread else "",
+        "acts": filter_.acts,
+        "acts_a_day": "" if filter_.acts_a_day == ACTS_A_DAY else str(filter_.acts_a_day),
         "mail": "existing" if filter_.start is None else "new",
         "start": "" if filter_.start is None else format_instant(filter_.start),
         "until": "" if filter_.end is None else until_text(filter_.end, zone),

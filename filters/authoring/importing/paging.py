@@ -77,7 +77,8 @@ def _salt(user: User) -> str:
 def _packed(entry: Entry) -> list[Any]:
     clauses = [[part.source, part.text, part.problem, part.is_action] for part in entry.clauses]
     options, properties = dict(entry.options), dict(entry.properties)
-    return [entry.title, entry.text, clauses, entry.is_exact, options, properties]
+    does = [entry.acts, entry.objection]
+    return [entry.title, entry.text, clauses, entry.is_exact, options, properties, *does]
 
 
 def _unpacked(packed: list[Any]) -> Entry:

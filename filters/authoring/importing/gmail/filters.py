@@ -15,8 +15,11 @@ from xml.etree.ElementTree import Element, ParseError
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
+from filters.authoring.acts import acts_named
 from filters.authoring.importing.entries import (
+    DELETES,
     MOST_CLAUSES,
+    SPAM,
     Clause,
     Entry,
     UnreadableFileError,
@@ -27,6 +30,7 @@ from filters.authoring.importing.gmail.dialect import GMAIL
 from filters.authoring.importing.gmail.meaning import statement_of_all
 from filters.authoring.importing.gmail.terms import NoEquivalentError, size_over, statement_of
 from filters.authoring.importing.statements import Statement, all_of
+from filters.authoring.models import ACTS
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.operators.syntax import (
@@ -75,10 +79,13 @@ class Condition:
     text: str = ""
 
 
+ACTS_OF_GMAIL = {"shouldArchive": "done", "shouldMarkAsRead": "read", "shouldStar": "star"}
+"""Properties that a filter here does too."""
+
+OBJECTIONS = {"shouldTrash": DELETES, "shouldSpam": SPAM}
+"""Properties of which the opposite would be done here."""
+
 ACTIONS = {
-    "shouldArchive": "Skip the inbox: what a filter finds is in its own list and in the inbox.",
-    "shouldMarkAsRead": "Mark as read: what a filter finds is unread until you have read it.",
-    "shouldStar": "Star it: a filter only collects messages.",
     "shouldTrash": "Delete it: a filter never deletes mail.",
     "shouldNeverSpam": "Never send it to Spam: Tapestry has no Spam folder.",
     "shouldSpam": "Send it to Spam: Tapestry has no Spam folder.",
@@ -136,12 +143,15 @@ def translated(entry: Entry, context: Context) -> Entry:
         for condition in _conditions(name, value, properties, context)
     ]
     others = [_other(name, value) for name, value in properties.items() if name not in _CONDITIONS]
+    does = {name for name, value in properties.items() if value == "true"}
     clauses = [condition.clause for condition in conditions]
     return Entry(
         entry.title,
         _text(conditions, context),
         (*clauses, *others)[:MOST_CLAUSES],
         is_exact=not any(clause.problem for clause in clauses),
+        acts=acts_named([act for name, act in ACTS_OF_GMAIL.items() if name in does]),
+        objection=next((words for name, words in OBJECTIONS.items() if name in does), ""),
     )
 
 
@@ -229,6 +239,8 @@ def _other(name: str, value: str) -> Clause:
     source = shown(f"{name}: {value}")
     if name == "label":
         return Clause(source, "the name of the filter", is_action=True)
+    if name in ACTS_OF_GMAIL and value == "true":
+        return Clause(source, ACTS[ACTS_OF_GMAIL[name]], is_action=True)
     known = ACTIONS.get(name)
     sentence = f"Not translated. {known}" if known else "Not translated: Tapestry does not know it."
     return Clause(source, problem=sentence, is_action=known is not None)

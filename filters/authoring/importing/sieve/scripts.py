@@ -6,24 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from filters.authoring.importing.entries import MOST_CLAUSES, Clause, Entry, shown
+from filters.authoring.importing.sieve.actions import (
+    acts_of,
+    clause_of,
+    folder_of,
+    objection_to,
+)
 from filters.authoring.importing.sieve.conditions import TOO_LONG, Translation
 from filters.authoring.importing.sieve.grammar import Node, parse_sieve
 from tapestry.query.limits import MAX_BYTES
-
-ACTIONS = {
-    "keep": "Keep it in the inbox: what a filter finds is in its list and in the inbox.",
-    "discard": "Delete it: a filter never deletes mail.",
-    "redirect": "Forward it: set up forwarding under Delivery, for this filter.",
-    "stop": "Stop: a message may be in several filters, and later rules are filters of their own.",
-    "reject": "Refuse it: Tapestry does not answer by itself.",
-    "ereject": "Refuse it: Tapestry does not answer by itself.",
-    "vacation": "Answer it: Tapestry does not answer by itself.",
-    "addflag": "Set a flag: a filter only collects messages.",
-    "setflag": "Set a flag: a filter only collects messages.",
-    "removeflag": "Remove a flag: a filter only collects messages.",
-    "notify": "Notify: set up notifications under Delivery, for this filter.",
-}
-"""What is said of each action that is not translated."""
 
 MOST_TEXT = 1 << 20
 """Characters that the filters of one script have together."""
@@ -64,7 +55,7 @@ class _Rules:
             elif command.name != "require" and not (around and command.name in ("keep", "stop")):
                 loose.append(command)
         if loose and not around:
-            clauses = tuple(_action(command) for command in loose[:MOST_CLAUSES])
+            clauses = tuple(clause_of(command) for command in loose[:MOST_CLAUSES])
             yield Entry("", "", clauses, is_exact=False)
 
     def _branch(self, command: Node, before: list[Node], around: list[Node]) -> Iterator[Entry]:
@@ -93,8 +84,15 @@ class _Rules:
         text = "" if problem else " AND ".join(parts)
         self._room -= len(text)
         is_exact = not any(clause.problem for clause in clauses)
-        shown_clauses = (*clauses, *map(_action, actions))[:MOST_CLAUSES]
-        return Entry(_folder(actions), text, shown_clauses, is_exact)
+        shown_clauses = (*clauses, *map(clause_of, actions))[:MOST_CLAUSES]
+        return Entry(
+            folder_of(actions),
+            text,
+            shown_clauses,
+            is_exact,
+            acts=acts_of(actions),
+            objection=objection_to(actions),
+        )
 
     def _translate(self, test: Node) -> tuple[str, list[Clause]]:
         """Translate a test once, in however many rules it is."""
@@ -124,22 +122,3 @@ def _has_set(commands: Sequence[Node]) -> bool:
 
 def _opposite(test: Node) -> Node:
     return Node("not", (), (test,), (), f"not {test.source}", test.depth)
-
-
-def _folder(actions: Sequence[Node]) -> str:
-    """Return the last part of the folder that a rule files into, empty if it does not."""
-    for action in actions:
-        names = [value for value in action.arguments if isinstance(value, tuple) and value]
-        if action.name == "fileinto" and names and "${" not in names[-1][0]:
-            return names[-1][0].replace("/", ".").rpartition(".")[2].strip()
-    return ""
-
-
-def _action(action: Node) -> Clause:
-    source = shown(action.source)
-    if action.name == "fileinto" and _folder([action]):
-        return Clause(source, "the name of the filter", is_action=True)
-    known = ACTIONS.get(action.name)
-    unknown = f"Not translated: Tapestry has nothing like “{action.name}”."
-    sentence = f"Not translated. {known}" if known else unknown
-    return Clause(source, problem=sentence, is_action=True)

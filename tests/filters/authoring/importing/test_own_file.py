@@ -100,6 +100,8 @@ FIELDS = {
         ["", "at once", "hourly", "every 5 minutes", "daily at 08:00", "weekly on Monday at 09:30"]
     ),
     "while_unread": st.booleans(),
+    "acts": st.sampled_from(["", "read", "star done", "read star done"]),
+    "acts_a_day": st.sampled_from([500, 1, 20_000]),
     "active": st.booleans(),
     "start": st.none() | st.integers(0, wall_clock()),
 }
