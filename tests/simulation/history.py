@@ -11,8 +11,9 @@ submitted: table, rows (the columns of LANGUAGE.md without ts), origin (append, 
     ``copy: true`` in a row of a forged copy.  What was answered by an end of the process is told
     when it was asked again; each must become visible, in one instant for one entry
 filter: key, owner, name, text, phrase, tql (what runs, with what it refers to), existing, t0
-    (null takes existing mail), live, timeliness, while_unread, visibility, revision, features
-    (kinds of phrases or constructs), asked (what was sent to the page)
+    (null takes existing mail), live, timeliness, while_unread, visibility, revision, acts
+    (names of what it does with what it finds), acts_since, features (kinds of phrases or
+    constructs), asked (what was sent to the page)
 filter_changed: key, how (edit, forget, pause, resume, delete, mode, timeliness, recompiled), and
     all fields of ``filter`` as they are now, with active, since, error; of a deleted one only key
     and how
@@ -36,7 +37,8 @@ seen: kind and content:
 seen, rows: table, rows (each column, ts among them), read from the Parquet files that the log
     names
 seen, matches: rows of the Match table: key, filter, msgid, audience, matched_at, stored_at,
-    shown_at, retracted_at, read_at, sequence, listed (has a card)
+    shown_at, retracted_at, read_at, sequence, acted_at, acts (JSON: what its filter did, and what
+    became of it), listed (has a card)
 seen, filters: rows: key, owner, active, enrolled, proven, since, start, end, error, revision,
     begun_at
 seen, clock: last, shared_since

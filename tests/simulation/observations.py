@@ -12,7 +12,7 @@ LISTED = re.compile(r'data-msgid="([^"]*)"')
 
 MATCHES = """
 SELECT id AS key, filter_id AS filter, msgid, audience, matched_at, stored_at, shown_at,
-    retracted_at, read_at, sequence, card_id IS NOT NULL AS listed
+    retracted_at, read_at, sequence, acted_at, acts, card_id IS NOT NULL AS listed
 FROM inbox_match ORDER BY id"""
 _ROWS = {
     "matches": MATCHES,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from tests.simulation.auditor.acts import Acts
 from tests.simulation.auditor.asides import Asides
 from tests.simulation.auditor.borrowing import judge_borrowing
 from tests.simulation.auditor.boxes import Boxes
@@ -34,6 +35,7 @@ class Auditor:
         self.lives = Lives(self.known)
         self.arrivals = Arrivals()
         self.desks = Desks(self.known)
+        self.acts = Acts(self.desks)
         self.deliveries = Deliveries(self.known, self.desks)
         self.boxes = Boxes(self.known, self.desks)
         self.timelines = Timelines(self.known)
@@ -62,6 +64,7 @@ class Auditor:
         yield from self.arrivals.judge(point, self.known)
         yield from judge_matches(point, self.lives.lives, self.known, self.timelines)
         yield from judge_borrowing(point, self.lives.lives)
+        yield from self.acts.judge(point, self.lives.lives)
         yield from judge_lists(point, self.lives.lives, self.known, self.desks)
         yield from judge_views(point, self.lives.lives, self.known, self.desks, self.timelines)
         yield from self.deliveries.judge(point, self.lives.lives, could_see)

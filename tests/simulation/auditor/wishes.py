@@ -32,5 +32,6 @@ def _wishes(asked: Entry, entry: Entry) -> dict[str, tuple[Any, Any]]:
         "live": (asked["mode"] == "live", bool(entry["live"])),
         "timeliness": (asked["timeliness"], entry["timeliness"]),
         "visibility": (asked["visibility"], entry["visibility"]),
+        "acts": (set(asked.get("acts", ())), set((entry.get("acts") or "").split())),
         "while_unread": ("while_unread" in asked, bool(entry["while_unread"])),
     }

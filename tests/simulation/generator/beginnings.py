@@ -7,7 +7,7 @@ from typing import Any
 from tests.simulation import browsers
 from tests.simulation.generator import people
 from tests.simulation.generator.cast import Cast
-from tests.simulation.generator.doings import TIMELINESS, filter_rows
+from tests.simulation.generator.doings import TIMELINESS, acts_for, filter_rows
 
 KEPT = (
     "from joe or from mary or from bill",
@@ -68,6 +68,7 @@ def write(cast: Cast, person: str, text: str, mode: str, **more: str) -> list[in
         "timeliness": lots.choice(OFTEN),
         "visibility": lots.choice(("private", "shared")),
         **({"while_unread": "on"} if lots.random() < 0.2 else {}),
+        **acts_for(cast),
         **more,
     }
     answer = cast.request(person, "post", "/filters/new/", sent)

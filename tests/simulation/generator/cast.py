@@ -182,6 +182,7 @@ class Cast:
                 "live",
                 "timeliness",
                 "while_unread",
+                "acts",
                 "visibility",
                 "active",
                 "end",

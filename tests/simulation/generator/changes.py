@@ -29,6 +29,7 @@ def edit(cast: Cast, row: Row, how: str, **changed: str) -> None:
         "visibility": row["visibility"],
         "found": "keep",
         **({"while_unread": "on"} if row["while_unread"] else {}),
+        "acts": row["acts"].split(),
         **changed,
     }
     answer = cast.request(row["owner"], "post", f"/filter/{row['name']}/edit/", sent)

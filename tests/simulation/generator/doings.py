@@ -6,6 +6,7 @@ What has become of it is read from the database, so that it is right after a cra
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 from typing import Any
 
 from tapestry.query.phrases.catalogue import KINDS
@@ -35,7 +36,8 @@ HOWS = (
 _FILTER = (
     "SELECT f.id AS key, u.username AS owner, f.name, f.text, f.phrase, f.tql, f.start AS t0,"
     " f.mode = 'live' AS live, f.timeliness, f.while_unread, f.visibility, f.revision, f.active,"
-    " f.since, f.end, f.error FROM authoring_filter f JOIN people_user u ON u.id = f.owner_id"
+    " f.acts, f.acts_since, f.since, f.end, f.error"
+    " FROM authoring_filter f JOIN people_user u ON u.id = f.owner_id"
 )
 
 
@@ -61,6 +63,7 @@ def write_filter(cast: Cast) -> None:
         "timeliness": lots.choice(TIMELINESS),
         "visibility": lots.choice(("private", "shared")),
         **({"while_unread": "on"} if lots.random() < 0.1 else {}),
+        **acts_for(cast),
     }
     answer = cast.request(owner, "post", "/filters/new/", sent)
     for row in filter_rows(cast, "u.username = ? AND f.name = ?", owner, name):
@@ -68,6 +71,15 @@ def write_filter(cast: Cast) -> None:
         cast.note_filter(row, existing=sent["mail"] == "existing", asked=sent)
         return
     cast.history.add("refused", page="/filters/new/", text=text, status=answer and answer["status"])
+
+
+def acts_for(cast: Cast) -> dict[str, Any]:
+    """Draw what a filter is to do with what it finds, by lots of its own."""
+    lots = Random(f"{cast.world.seed} acts {cast.made}")
+    if lots.random() < 0.6:
+        return {}
+    acts = lots.sample(("read", "star", "star", "done"), lots.choice((1, 1, 2)))
+    return {"acts": acts} | ({"acts_existing": "on"} if lots.random() < 0.2 else {})
 
 
 def _text(cast: Cast, known: list[str], what: str) -> str:
@@ -186,6 +198,7 @@ def _change_one(cast: Cast, how: str) -> None:
             "visibility": row["visibility"],
             "found": lots.choice(("keep", "forget")),
             **({"while_unread": "on"} if row["while_unread"] else {}),
+            "acts": row["acts"].split(),
         }
         if how == "edit":
             mine = filter_rows(cast, "u.username = ? AND f.id < ?", row["owner"], row["key"])

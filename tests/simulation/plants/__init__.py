@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.simulation.plants import listing, mailing, running, sending, showing, storing
+from tests.simulation.plants import acting, listing, mailing, running, sending, showing, storing
 from tests.simulation.plants.plant import Plant
 
 PLANTS: dict[str, Plant] = {
@@ -14,5 +14,6 @@ PLANTS: dict[str, Plant] = {
         *listing.PLANTS,
         *storing.PLANTS,
         *running.PLANTS,
+        *acting.PLANTS,
     )
 }

@@ -1,0 +1,48 @@
+"""Faults of filters that act."""
+
+from __future__ import annotations
+
+from tests.simulation.plants.plant import Plant
+
+PLANTS = (
+    Plant(
+        "a filter acts on existing mail",
+        "filters.runs.store.acts",
+        "_Desk._act_on_batch",
+        "row.matched_at <= does.since",
+        "row.matched_at <= 0",
+        "acts",
+    ),
+    Plant(
+        "what left a live filter stays starred",
+        "filters.runs.store.acts",
+        "_Desk._let_go_of",
+        "self._set(mine[0], name, heir)",
+        "self._set(mine[0], name, self._value(mine[0], name))",
+        "lists",
+    ),
+    Plant(
+        "a filter acts on what its owner has dealt with",
+        "filters.runs.store.acts",
+        "_Desk._act",
+        'if name != "read" and self._value(row, name) is None:',
+        'if name != "read":',
+        "lists",
+    ),
+    Plant(
+        "a message is read in the filter alone that marks it read",
+        "filters.runs.store.acts",
+        "_Desk._inherit_read",
+        "if row.read_at is None and held:",
+        "if row.read_at and held:",
+        "acts",
+    ),
+    Plant(
+        "nobody acts in the shared window",
+        "filters.runs.store.filter_store",
+        "DjangoFilterStore.commit_shared",
+        "acts.act_on(_pairs(matches), acting)",
+        "acts.act_on([], acting)",
+        "acts",
+    ),
+)
