@@ -9,6 +9,7 @@ from filters.authoring.models import Filter
 from filters.inbox.appraisal.order import ByImportance, is_ready
 from filters.inbox.appraisal.upkeep import why_not
 from filters.inbox.lists import listing
+from filters.inbox.lists.rows import Row
 from filters.inbox.models import AppraiserRule, Match
 from filters.people.models import User
 
@@ -43,6 +44,6 @@ def ordered(user: User, filter_: Filter | None, count: int) -> ByImportance:
     return ByImportance(user, cards, matches, count=count)
 
 
-def undated(rows: Sequence[listing.Row]) -> list[listing.Row]:
+def undated(rows: Sequence[Row]) -> list[Row]:
     """Return lines without their days: in this order those of a day do not stand together."""
     return [replace(row, day=None, block=None) for row in rows]

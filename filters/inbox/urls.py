@@ -18,6 +18,7 @@ urlpatterns = [
     path("in/<slug:name>/show/", views.show_now, name="show-now"),
     path("first-steps/", views.show_first_steps, name="first-steps"),
     path("sidebar/", views.sidebar, name="sidebar"),
+    path("lines/", views.set_lines, name="set-lines"),
     path("", include("filters.inbox.triage.urls")),
     path("", include("filters.inbox.search.urls")),
     path("", include("filters.inbox.appraisers.urls")),

@@ -14,13 +14,15 @@ from django.views.decorators.http import require_POST, require_safe
 from filters.authoring.models import Filter
 from filters.delivery.models import Feed
 from filters.inbox import counts, importance
+from filters.inbox.conversation_pages import list_page
 from filters.inbox.first_steps import first_steps
 from filters.inbox.lists import listing
+from filters.inbox.lists.rows import Row, page_rows
 from filters.inbox.models import Match
 from filters.inbox.opened import filter_named, open_message
 from filters.inbox.pages import page_of
 from filters.people.models import User
-from filters.people.requests import PersonRequest, wants_fragment
+from filters.people.requests import PersonRequest, local_path, wants_fragment
 from filters.runs.store import release
 from filters.runs.store.shared_window import show_position
 
@@ -55,17 +57,7 @@ def inbox(
     is_fragment = wants_fragment(request)
     beside, status = open_message(request, request.GET.get("in"))
     counted = counts.sidebar(request.user)
-    number = request.GET.get("page")
-    cards: Any = None
-    page: Page[Any]
-    if order.is_by_importance:
-        cards = importance.ordered(request.user, filter_, counted.total_of(filter_))
-    elif retracted:
-        cards = listing.cards(request.user, filter_, retracted=True)
-    if cards is None:
-        page = page_of(request.user, filter_, number, PAGE, counted.total_of(filter_))
-    else:
-        page = Paginator(cards, PAGE).get_page(number)
+    page, rows = _page(request, filter_, counted, order, retracted=retracted)
     context: dict[str, object] = {
         "page": page,
         "here": here,
@@ -74,7 +66,6 @@ def inbox(
         "sidebar": counted,
         "order": order,
     }
-    rows = listing.rows(request.user, page, filter_, retracted=retracted)
     context["rows"] = importance.undated(rows) if order.is_by_importance else rows
     if filter_ is not None and not retracted:
         context["progress"] = listing.progress(request.user, filter_)
@@ -98,6 +89,30 @@ def _is_emptied(user: User, filter_: Filter | None) -> bool:
     """Tell whether all of an empty list was seen in it, and has been put away since."""
     seen = Match.objects.visible_to(user)
     return (seen if filter_ is None else seen.filter(filter=filter_)).exists()
+
+
+def _page(
+    request: PersonRequest,
+    filter_: Filter | None,
+    counted: counts.Sidebar,
+    order: importance.Order,
+    *,
+    retracted: bool,
+) -> tuple[Page[Any], list[Row]]:
+    """Return a page of the list, and its lines; what has left a list is never in conversations."""
+    user, number, total = request.user, request.GET.get("page"), counted.total_of(filter_)
+    cards: Any = None
+    if order.is_by_importance:
+        cards = importance.ordered(user, filter_, total)
+    if user.conversations and not retracted:
+        return list_page(user, filter_, number, counted, cards)
+    if retracted:
+        cards = listing.cards(user, filter_, retracted=True)
+    if cards is None:
+        page = page_of(user, filter_, number, PAGE, total)
+    else:
+        page = Paginator(cards, PAGE).get_page(number)
+    return page, page_rows(user, page, filter_, retracted=retracted)
 
 
 @require_safe
@@ -127,3 +142,13 @@ def show_now(request: PersonRequest, name: str) -> HttpResponse:
     filter_ = get_object_or_404(Filter, owner=request.user, name=name)
     listing.show_now(filter_)
     return redirect(filter_)
+
+
+@require_POST
+def set_lines(request: PersonRequest) -> HttpResponse:
+    """Keep whether lists have a line for each conversation or each message, and go back."""
+    chosen = {"conversations": True, "messages": False}.get(request.POST.get("lines", ""))
+    if chosen is None:
+        return HttpResponse("Choose conversations or messages.", status=400)
+    User.objects.filter(pk=request.user.pk).update(conversations=chosen)
+    return redirect(local_path(request.POST.get("next", ""), "inbox"))

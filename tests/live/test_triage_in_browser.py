@@ -27,7 +27,9 @@ def jones(transactional_db, settings, tmp_path, monkeypatch):
     settings.DATA = tmp_path
     settings.SECRET_KEY = "of the tests"
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
-    made = installed(User.objects.create_user("terry", password="secret"), "jones")
+    made = installed(
+        User.objects.create_user("terry", password="secret", conversations=False), "jones"
+    )
     tables = Tables(tmp_path / "tables")
     letters(tables, *MANY)
     letters(tables, "reply-1", "reply-2", root="m00")

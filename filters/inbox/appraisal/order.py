@@ -55,7 +55,7 @@ class ByImportance:
     """A list by importance, for a Paginator: the cards of a page, each with ``importance``.
 
     ``cards`` are those of the list, ``matches`` the person's matches of these; ``count`` is how
-    many cards these are, if that is known.
+    many cards these are, if that is known.  ``threads`` has the roots of those that were read.
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class ByImportance:
         self.now = wall_clock() if now is None else now
         self.rules: Sequence[Rule] = rules_of(user)
         self._count = count
+        self.threads: dict[int, str] = {}
 
     def __len__(self) -> int:
         return self.count()
@@ -80,7 +81,10 @@ class ByImportance:
         return self._count
 
     def __getitem__(self, part: slice) -> list[Card]:
-        keys = list(islice(self.keys(part.stop), part.start or 0, part.stop))
+        return self.cards_of(list(islice(self.keys(part.stop), part.start or 0, part.stop)))
+
+    def cards_of(self, keys: Sequence[int]) -> list[Card]:
+        """Return those of some cards that are in the list, in this order, with ``importance``."""
         found: dict[int, Any] = {card.pk: card for card in self.cards.filter(pk__in=keys)}
         page = [found[key] for key in keys if key in found]
         appraisals = Appraisal.objects.filter(owner=self.user, card__in=keys)
@@ -140,8 +144,8 @@ class ByImportance:
             keys = [key for _, _, key in chunk]
             listed = {
                 key
-                for batch in in_batches(self.cards.order_by(), keys)
-                for key in batch.values_list("pk", flat=True)
+                for batch in in_batches(Card.objects.order_by(), keys)
+                for key in self._of(batch)
             }
             for score, received, key in chunk:
                 if key in listed and key not in apart:
@@ -149,6 +153,13 @@ class ByImportance:
             first += size
             if len(chunk) < size:
                 return
+
+    def _of(self, cards: QuerySet[Card]) -> list[int]:
+        """Return the keys of those of some cards that the list has."""
+        listed: Any = self.matches.order_by().filter(card__in=cards.values("pk"))
+        rows = list(listed.values_list("card", "card__root", "msgid"))
+        self.threads.update((key, root or msgid) for key, root, msgid in rows)
+        return [key for key, _, _ in rows]
 
     @cached_property
     def _spans(self) -> list[Span]:

@@ -17,6 +17,7 @@ from django.db.models import Q, QuerySet, TextField
 from django.db.models.functions import Cast
 
 from filters.inbox.appraisal.upkeep import add_cards
+from filters.inbox.lists.beginnings import beginnings
 from filters.inbox.lists.explanation import StaleMatch, evidence_rows
 from filters.inbox.lists.roots import roots_of
 from filters.inbox.lists.tallies import tallies
@@ -43,7 +44,7 @@ class CopyKey(NamedTuple):
     audience: str
 
 
-COLUMNS = (*CARD, "audience", "inreplyto", "references")
+COLUMNS = (*CARD, "audience", "inreplyto", "references", "attachments")
 
 
 def refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> int:
@@ -87,7 +88,7 @@ def cards_aside(matches: QuerySet[Match]) -> tuple[int, str]:
 def ensure_cards(tables: Tables, copies: Sequence[CopyKey]) -> None:
     """Make cards of copies of messages that have none, as no filter has found them."""
     cards, _ = _read_cards(tables, copies)
-    Card.objects.bulk_create(cards, ignore_conflicts=True, batch_size=BATCH_SIZE // 6)
+    Card.objects.bulk_create(cards, ignore_conflicts=True, batch_size=BATCH_SIZE // 12)
 
 
 _Row = tuple[Any, ...]
@@ -140,7 +141,7 @@ def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
             update_conflicts=True,
             unique_fields=["msgid", "audience"],
             update_fields=["received", "imported", "root"],
-            batch_size=BATCH_SIZE // 6,
+            batch_size=BATCH_SIZE // 12,
         )
         keys = _card_keys({match.msgid for match in matches})
         now = wall_clock()
@@ -199,6 +200,15 @@ def _card_keys(msgids: Collection[str]) -> dict[tuple[str, str], int]:
     }
 
 
+def _known(msgids: Collection[str]) -> set[tuple[str, str]]:
+    """Return which copies of messages have cards: what they say never changes."""
+    return {
+        copy
+        for batch in batched(sorted(msgids))
+        for copy in Card.objects.filter(msgid__in=batch).values_list("msgid", "audience")
+    }
+
+
 def _read_cards(
     tables: Tables, matches: Sequence[StaleMatch | CopyKey]
 ) -> tuple[list[Card], dict[tuple[str, str], str | None]]:
@@ -206,18 +216,25 @@ def _read_cards(
     wanted: dict[str, set[str]] = defaultdict(set)
     for match in matches:
         wanted[match.audience].add(match.msgid)
+    known = _known({match.msgid for match in matches})
     cards: list[Card] = []
     parents: dict[tuple[str, str], str | None] = {}
     files = tables.data_files(MESSAGES)
     for audience, msgids in wanted.items():
         rows = lookup(tables, MESSAGES, "msgid", msgids, [audience], COLUMNS, files)
         roots = roots_of(tables, audience, rows, files)
+        new = [row for row in rows if (row["msgid"], audience) not in known]
+        words = beginnings(tables, audience, new, files)
         for row in rows:
             parents[row["msgid"], audience] = row["inreplyto"]
             texts = {name: row[name] or "" for name in ("sender", "sender_name", "subject")}
             columns = {name: row[name] for name in ("msgid", "ts", "received", "date")}
             root = roots[row["msgid"]]
-            cards.append(Card(audience=audience, root=root, **columns, **texts))
+            more = {
+                "beginning": words.get(row["msgid"], ""),
+                "attachments": row["attachments"] or 0,
+            }
+            cards.append(Card(audience=audience, root=root, **columns, **texts, **more))
     imports.name_cards(cards)
     # All lock rows that are there in one order.
     return sorted(cards, key=attrgetter("msgid", "audience")), parents

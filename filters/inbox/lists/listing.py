@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import dataclass
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from django.core.paginator import Page
 from django.db import transaction
 from django.db.models import (
     Case,
@@ -29,8 +24,7 @@ from django.db.models.functions import Greatest
 
 from filters.authoring.models import Filter
 from filters.inbox.lists.cards import cards_aside
-from filters.inbox.lists.days import local_day, sql_day
-from filters.inbox.lists.sentences import sentences
+from filters.inbox.lists.days import sql_day
 from filters.inbox.models import (
     Card,
     Match,
@@ -43,49 +37,9 @@ from filters.inbox.models import (
 )
 from filters.people import people
 from filters.people.models import User
-from filters.people.names.source_names import import_words
 from filters.runs.store.schedule import plan_held
-from filters.site.work import services
 from filters.site.work.batching import KEYS, in_batches
 from tapestry.core.clock import BEGINNING, wall_clock
-from tapestry.tables.read.messages import same_message_id
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """The messages of one import in a list that matched as they came, and how many they are.
-
-    ``words`` say which import it is, as far as its reader may know.
-    """
-
-    name: str
-    words: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A line of a list: the message, whether it is unread, which filters it is in, and why.
-
-    ``text`` is that which found it in the filter of the list, in the words of its match.
-    ``moved_at`` is the instant at which it matched, or left in the list of those that left;
-    ``day`` is the reader's day then.  ``block`` is that of an import, None for other messages.
-    ``shares_id``: another message that the reader may see has its Message-ID.  ``returned_at``:
-    when it came back, if it was snoozed.
-    """
-
-    card: Card
-    unread: bool
-    names: tuple[str, ...]
-    text: str
-    explanation: str
-    moved_at: int
-    day: date | None
-    block: Block | None
-    shares_id: bool
-    is_starred: bool
-    is_muted: bool
-    returned_at: int | None
 
 
 def cards(
@@ -136,20 +90,43 @@ def keys(user: User, filter_: Filter | None = None) -> QuerySet[Match, int]:
 
     This reads less of each card than ``cards``, of which all columns are grouped.
     """
+    return _ordered(user, filter_, Max("matched_at"), Max("card__received")).values_list(
+        F("card"), flat=True
+    )
+
+
+def places(user: User, filter_: Filter | None = None) -> QuerySet[Match, Any]:
+    """Return the key, conversation, day and block of each of ``cards``, in their order."""
+    moved_at: Any = F("matched_at")
+    rank: Any = F("card__received")
+    back = returned(user)
+    if back.exists():
+        at = back.filter(msgid=OuterRef("msgid")).values("snoozed_until")[:1]
+        is_back = When(msgid__in=back.values("msgid"), then=Subquery(at))
+        back_at = Case(is_back, default=Value(BEGINNING))
+        moved_at, rank = Greatest(moved_at, back_at), Greatest(rank, back_at)
+    ordered: Any = _ordered(user, filter_, Max(moved_at), Max(rank))
+    named = ordered.annotate(conversation=Max(thread("card__")))
+    found: QuerySet[Match, Any] = named.values_list("card", "conversation", "day", "block")
+    return found
+
+
+def thread(path: str = "") -> Case:
+    """Return the name of the conversation of a card, by this path of relations: its root."""
+    unknown = When(**{f"{path}root": ""}, then=F(f"{path}msgid"))
+    return Case(unknown, default=F(f"{path}root"))
+
+
+def _ordered(user: User, filter_: Filter | None, moved_at: Max, rank: Max) -> QuerySet[Any, Any]:
+    """Return the keys of cards in the order of ``cards``, with what this order is made of."""
     return (
         Match.objects.in_list(user, filter_)
         .order_by()
         .values("card")
-        .annotate(
-            moved_at=Max("matched_at"),
-            ts=Max("card__ts"),
-            imported=Max("card__imported"),
-            rank=Max("card__received"),
-        )
+        .annotate(moved_at=moved_at, ts=Max("card__ts"), imported=Max("card__imported"), rank=rank)
         .annotate(day=sql_day("moved_at", user.zone))
         .annotate(block=_block())
         .order_by("-day", "block", "-rank", "-moved_at", "-card")
-        .values_list(F("card"), flat=True)
     )
 
 
@@ -168,84 +145,6 @@ def _of_muted_threads(user: User, found: QuerySet[Card]) -> QuerySet[Card]:
     if len(keys) > KEYS:
         return found.filter(root__in=muted_roots(user))
     return next(in_batches(found, keys), found.none())
-
-
-def rows(
-    user: User, page: Page[Card], filter_: Filter | None = None, *, retracted: bool = False
-) -> list[Row]:
-    """Return the lines of a list for one page of its cards.
-
-    Those of the inbox are about all filters that found a message, those of ``filter_`` about
-    that filter alone.
-    """
-    page_cards: list[Any] = list(page)
-    named = {(card.day, card.block) for card in page_cards if card.block}
-    blocks = _blocks(user, page.paginator.object_list, sorted(named))
-    lines = rows_of(user, page_cards, filter_, retracted=retracted)
-    return [
-        replace(line, block=blocks.get((card.day, card.block)))
-        for card, line in zip(page_cards, lines, strict=True)
-    ]
-
-
-def _blocks(
-    user: User, found: Any, named: Sequence[tuple[int, str]]
-) -> dict[tuple[int, str], Block]:
-    """Return the blocks of a list that a page shows, by day and name, counted in one query."""
-    if not named:
-        return {}
-    counts = found.order_by().aggregate(
-        **{
-            f"block_{number}": Count("pk", filter=Q(day=day, block=name))
-            for number, (day, name) in enumerate(named)
-        }
-    )
-    return {
-        (day, name): Block(name, import_words(user, name), counts[f"block_{number}"])
-        for number, (day, name) in enumerate(named)
-    }
-
-
-def rows_of(
-    user: User,
-    page: Sequence[Card],
-    filter_: Filter | None = None,
-    *,
-    retracted: bool = False,
-    moved_at: Mapping[str, int] | None = None,
-) -> list[Row]:
-    """Return the lines of some cards, which are in no block.
-
-    ``moved_at`` is when each, by msgid, came into the list; without it, when it matched, came
-    back, or left.
-    """
-    audiences, zone = people.audiences(user), user.zone
-    by_card: dict[int, list[Match]] = defaultdict(list)
-    visible = Match.objects.visible_to(user, retracted=retracted)
-    matches = visible.filter(card__in=page).select_related("filter")
-    if filter_ is not None:
-        matches = matches.filter(filter=filter_)
-    for match in matches.order_by("filter__name"):
-        by_card[match.card_id or 0].append(match)
-    msgids = [card.msgid for card in page]
-    shared = same_message_id(services.tables(), msgids, audiences)
-    known, now = MessageState.objects.of_messages(user, msgids), wall_clock()
-    roots = muted_roots(user).filter(root__in={card.root for card in page})
-    muted = set(roots.values_list("root", flat=True))
-    return [
-        _row(
-            card,
-            by_card[card.pk],
-            audiences,
-            zone,
-            known.get(card.msgid),
-            None if moved_at is None else moved_at[card.msgid],
-            now,
-            shares_id=card.msgid in shared,
-            is_muted=card.root in muted,
-        )
-        for card in page
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,43 +203,3 @@ def mark_read(user: User, msgid: str) -> bool:
         unread.update(read_at=wall_clock())
         plan_held(filter_ids)
     return bool(filter_ids)
-
-
-def _row(
-    card: Card,
-    matches: Sequence[Match],
-    audiences: Sequence[str],
-    zone: ZoneInfo,
-    state: MessageState | None,
-    moved_at: int | None,
-    now: int,
-    *,
-    shares_id: bool,
-    is_muted: bool,
-) -> Row:
-    evidence = [row for match in matches for row in match.evidence_rows]
-    until = None if state is None or state.done_at is not None else state.snoozed_until
-    returned_at = until if until is not None and until <= now else None
-    if moved_at is None:
-        instants = [
-            match.matched_at if match.retracted_at is None else match.retracted_at
-            for match in matches
-        ]
-        if returned_at is not None:
-            instants.append(returned_at)
-        moved_at = max(instants, default=card.ts)  # its matches left since the page was read
-    first = matches[0] if matches else None
-    return Row(
-        card,
-        any(match.read_at is None and match.retracted_at is None for match in matches),
-        tuple(match.filter.display_name for match in matches),
-        "" if first is None else first.explanation or first.filter.display_text,
-        "; ".join(sentences(evidence, audiences)),
-        moved_at,
-        local_day(moved_at, zone),
-        None,
-        shares_id,
-        is_starred=state is not None and state.starred_at is not None,
-        is_muted=is_muted,
-        returned_at=returned_at,
-    )

@@ -65,8 +65,11 @@ class Migration(migrations.Migration):
                 ('subject', models.TextField(blank=True, default='')),
                 ('imported', models.TextField(blank=True, default='')),
                 ('root', models.TextField(blank=True, default='')),
+                ('beginning', models.TextField(blank=True, default='')),
+                ('attachments', models.IntegerField(default=0)),
             ],
             options={
+                'indexes': [models.Index(fields=['root'], name='card_root')],
                 'constraints': [models.UniqueConstraint(fields=('msgid', 'audience'), name='card_once')],
             },
         ),

@@ -18,7 +18,8 @@ class Card(models.Model):
 
     ``ts``, ``received`` and ``date`` are the columns of the messages table; ``imported`` names the
     import with which the message came if it was old then.  ``root`` is the first message of its
-    thread, as its references name it.
+    thread, as its references name it.  ``beginning`` is its first words, and ``attachments`` how
+    many files it has.
     """
 
     msgid = models.TextField()
@@ -31,11 +32,14 @@ class Card(models.Model):
     subject = models.TextField(default="", blank=True)
     imported = models.TextField(default="", blank=True)
     root = models.TextField(default="", blank=True)
+    beginning = models.TextField(default="", blank=True)
+    attachments = models.IntegerField(default=0)
 
     objects = CardQuerySet.as_manager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["msgid", "audience"], name="card_once")]
+        indexes = [models.Index(fields=["root"], name="card_root")]
 
     def __str__(self) -> str:
         return self.subject or "(no subject)"

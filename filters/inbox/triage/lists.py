@@ -120,6 +120,12 @@ def states_of(user: User, shelf: Shelf) -> QuerySet[MessageState]:
     return states.filter(**{f"{shelf.field}__isnull": False}).order_by(*shelf.order)
 
 
+def among_messages(states: QuerySet[MessageState], cards: Sequence[Card]) -> list[Any]:
+    """Return those of ``seen_states`` that are of the messages of some cards."""
+    msgids = sorted({card.msgid for card in cards})
+    return [state for batch in batched(msgids) for state in states.filter(msgid__in=batch)]
+
+
 def cards_of(states: Sequence[MessageState]) -> list[Card]:
     """Return the cards of the copies that stand for ``seen_states``, in the same order."""
     annotated: Sequence[Any] = states

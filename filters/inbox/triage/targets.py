@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from urllib.parse import parse_qsl
 
 from django.http import Http404, QueryDict
 
@@ -16,13 +17,17 @@ from filters.people import people
 from filters.people.models import User
 from filters.reading import reading
 from filters.site.work import services
+from filters.site.work.batching import batched
 from tapestry.core.errors import TapestryError
 
 _NOT_THERE = "There is no such message, or you may not see it."
 
 
-FIELD = "id"
-"""The field that names a message, and before a colon and an audience the one that names a copy."""
+FIELD, CONVERSATION = "id", "conversation"
+"""The field that names a message, and before a colon and an audience the one that names a copy.
+
+A field of the second name has several of these, as a query: the messages that a line stands for.
+"""
 
 
 def copies_in(form: QueryDict) -> list[CopyKey]:
@@ -34,14 +39,15 @@ def copies_in(form: QueryDict) -> list[CopyKey]:
     >>> copies_in(QueryDict("id=a&id:public=b&id:group:parc=b&id:public=b&idea=c"))
     [CopyKey(msgid='a', audience=''), CopyKey(msgid='b', audience='public'), \
 CopyKey(msgid='b', audience='group:parc')]
+    >>> copies_in(QueryDict("conversation=id%3Apublic%3Da%26id%3Apublic%3Db"))
+    [CopyKey(msgid='a', audience='public'), CopyKey(msgid='b', audience='public')]
     """
-    parts = ((field.partition(":"), msgids) for field, msgids in form.lists())
-    copies = (
-        CopyKey(str(msgid), audience)
-        for (name, _, audience), msgids in parts
-        if name == FIELD
-        for msgid in msgids
-    )
+    fields = [(field, str(value)) for field, values in form.lists() for value in values]
+    for field, value in list(fields):
+        if field == CONVERSATION:
+            fields += parse_qsl(value)
+    parts = ((field.partition(":"), msgid) for field, msgid in fields)
+    copies = (CopyKey(msgid, audience) for (name, _, audience), msgid in parts if name == FIELD)
     return list(dict.fromkeys(copies))
 
 
@@ -53,8 +59,12 @@ def named_targets(user: User, action: Action, copies: Sequence[CopyKey]) -> list
     left, raise Http404; TapestryError if there were some in no list.
     """
     msgids = list(dict.fromkeys(copy.msgid for copy in copies))
-    listed = in_lists(user, msgids)
-    known = _with_cards(user, [copy.msgid for copy in copies if copy.audience])
+    listed: dict[str, Target] = {}
+    for batch in batched(msgids):
+        listed |= in_lists(user, batch)
+    known: dict[CopyKey, Target] = {}
+    for batch in batched(copy.msgid for copy in copies if copy.audience):
+        known |= _with_cards(user, batch)
     known |= {CopyKey(msgid, ""): target for msgid, target in listed.items()}
     wanted = [copy for copy in copies if copy.msgid in listed or not action.listed_only]
     targets = (known.get(copy) or _with_card(_find(user, copy)) for copy in wanted)

@@ -39,9 +39,9 @@ class User(AbstractUser):
     their filters that have none of their own.  Quiet hours are minutes after midnight, and may
     span it; there are none while either is null.  Nothing is shown or sent before the day
     ``holiday_until`` begins.  ``shortcuts``: single keys act on messages.  ``text_senders``: those
-    whose HTML they read as text.  ``claimed_email`` is
-    the last address of their account that they wrote themselves, which is to be proven
-    (filters.people.emails).
+    whose HTML they read as text.  ``conversations``: lists have a line for each conversation, not
+    for each message.  ``claimed_email`` is the last address of their account that they wrote
+    themselves, which is to be proven (filters.people.emails).
     """
 
     time_zone = models.CharField(max_length=64, default="UTC")
@@ -58,6 +58,7 @@ class User(AbstractUser):
     holiday_until = models.DateField(null=True, blank=True)
     shortcuts = models.BooleanField(default=True)
     text_senders = models.JSONField(default=list, blank=True, editable=False)
+    conversations = models.BooleanField(default=True)
     claimed_email = models.EmailField(max_length=254, default="", blank=True, editable=False)
 
     def save(self, *args: Any, ahead: Ahead | None = None, **options: Any) -> None:

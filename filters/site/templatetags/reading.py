@@ -69,7 +69,7 @@ def shows_html(context: Context, letter: Any, sender: str | None) -> bool:
 def neighbours(rows: Sequence[Any] | None, msgid: str) -> dict[str, Any]:
     """Return the rows of a list before and after that of a message; none of what is not there."""
     rows = list(rows or ())
-    at = next((at for at, row in enumerate(rows) if row.card.msgid == msgid), None)
+    at = next((at for at, row in enumerate(rows) if row.holds(msgid)), None)
     if at is None:
         return {}
     return {

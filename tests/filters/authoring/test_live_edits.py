@@ -10,6 +10,7 @@ from django.db import IntegrityError
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
 from filters.inbox.lists import listing
+from filters.inbox.lists.rows import rows_of
 from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.runs.store import live_changes
@@ -187,7 +188,7 @@ class TestStoring:
         Match.objects.update(refreshed_at=None, evidence_rows=[])
         assert listed(carol) == set()
         run()
-        [row] = listing.rows_of(carol, list(listing.cards(carol)))
+        [row] = rows_of(carol, list(listing.cards(carol)))
         assert row.explanation.startswith("Zoe replied on ")
 
     @pytest.mark.parametrize(

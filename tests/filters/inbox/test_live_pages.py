@@ -11,6 +11,7 @@ from django.test import Client
 
 from filters.inbox.lists import listing
 from filters.inbox.lists.cards import refresh_cards
+from filters.inbox.lists.rows import page_rows
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.reading.annotations.outbox import annotate
@@ -158,7 +159,7 @@ class TestPages:
         page = Paginator(listing.cards(bob), 50).get_page(1)
         page.object_list = [*page]
         Match.objects.update(retracted_at=wall_clock())
-        rows = listing.rows(bob, page)
+        rows = page_rows(bob, page)
         assert [row.moved_at for row in rows] == [card.ts for card in page.object_list] != []
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from filters.inbox import counts, pages
 from filters.inbox.lists import listing
+from filters.inbox.lists.rows import page_rows
 from filters.inbox.models import Card, Match, MessageState
 from filters.inbox.triage import steps
 from filters.inbox.triage.actions import ACTIONS
@@ -69,7 +70,7 @@ def test_each_page_is_that_of_the_whole_list(
         whole = pages.page_of(bob, filter_, "2", 15, count)
         monkeypatch.setattr(pages, "SHORT", 0)
         page = pages.page_of(bob, filter_, "2", 15, count)
-        assert listing.rows(bob, page, filter_) == listing.rows(bob, whole, filter_)
+        assert page_rows(bob, page, filter_) == page_rows(bob, whole, filter_)
 
 
 def test_what_came_back_is_on_the_first_page_however_much_it_is(

@@ -13,6 +13,7 @@ from django.test import Client
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
 from filters.inbox.lists import listing
+from filters.inbox.lists.rows import rows_of
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.reading.annotations.outbox import annotate
@@ -42,7 +43,7 @@ def found(user: User) -> list[tuple[str, str]]:
 
 def why(user: User) -> dict[str, str]:
     """Return the reason in each line of the inbox, without its day."""
-    rows = listing.rows_of(user, list(listing.cards(user)))
+    rows = rows_of(user, list(listing.cards(user)))
     return {row.card.msgid: re.sub(r" on \d+ \w+$", "", row.explanation) for row in rows}
 
 

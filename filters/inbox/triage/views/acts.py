@@ -28,8 +28,8 @@ from filters.reading import reading
 from filters.site.templatetags.mail import time_words
 from tapestry.core.errors import TapestryError
 
-MOST = 500
-"""Messages that one form may name; a page of a list has 50."""
+MOST = 5000
+"""Messages that one form may name; a page of a list has 50 lines, some of many messages."""
 
 
 @require_POST

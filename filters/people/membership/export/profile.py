@@ -33,6 +33,7 @@ def profile_json(user: User) -> str:
         "holiday_until": user.holiday_until and user.holiday_until.isoformat(),
         "shortcuts": user.shortcuts,
         "read_as_text": user.text_senders,
+        "conversations": user.conversations,
         "appraiser_rules": [
             {"points": rule.weight, "for": rule.text} for rule in user.appraiser_rules.all()
         ],

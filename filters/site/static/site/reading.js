@@ -2,13 +2,14 @@
 // The page works without this.
 
 import { listen } from "./events.js";
+import { rowOf } from "./site.js";
 
 const article = () => document.querySelector("article.message");
 const listed = () => [...document.querySelectorAll("#list a.row")];
 
 function neighbour(step) {
   const all = listed();
-  const at = all.findIndex((row) => row.dataset.msgid === article().dataset.msgid);
+  const at = all.indexOf(rowOf(article()));
   return at < 0 ? undefined : all[at + step];
 }
 
@@ -51,6 +52,14 @@ function showTypeface(event) {
   }
 }
 
+// What was opened is on the screen at its head, however many lines of its conversation stand above.
+function showHead(event) {
+  const head = document.querySelector("article.message .from");
+  const target = event.detail?.target;
+  if (!head || (target && target.id !== "reading")) return;
+  if (head.getBoundingClientRect().bottom > innerHeight) head.scrollIntoView({ block: "start" });
+}
+
 function isInUse(part) {
   const isChanged = (field) => {
     if (field.type === "checkbox") return field.checked !== field.defaultChecked;
@@ -72,8 +81,10 @@ listen([
   ["htmx:afterRequest", "form.typeface", showTypeface],
   ["htmx:beforeSwap", "", keepInUse],
   ["htmx:afterSettle", "", showSteps],
+  ["htmx:afterSettle", "", showHead],
   ["DOMContentLoaded", "", showSteps],
   ["DOMContentLoaded", "", fitAll],
+  ["DOMContentLoaded", "", showHead],
 ]);
 listen([["load", "iframe.as-sent", fit]], document, true);
 listen([["resize", "", fitAll]], window);

@@ -4,12 +4,26 @@ import { listen } from "./events.js";
 
 const rows = () => [...document.querySelectorAll("#list a.row")];
 
+// The fields of a form, [name, msgid], that name the messages of a row: those of its conversation.
+export function copiesOf(row) {
+  const { audience, msgid } = row.dataset;
+  const pick = row.closest(".line")?.querySelector(".pick");
+  if (pick?.name === "conversation") return [...new URLSearchParams(pick.value)];
+  return [[audience ? `id:${audience}` : "id", msgid]];
+}
+
+// The row of a message, alone or in its conversation.  A list may have several copies of it.
+export function rowOf(message) {
+  const { audience, msgid } = message.dataset;
+  const same = rows().filter((row) => copiesOf(row).some(([, other]) => other === msgid));
+  const isCopy = ([name, other]) => other === msgid && name === `id:${audience}`;
+  return same.find((row) => copiesOf(row).some(isCopy)) ?? same[0];
+}
+
 export function markOpen() {
   const message = document.querySelector("#reading article.message");
   document.body.classList.toggle("has-open", Boolean(message));
-  const same = message ? rows().filter((row) => row.dataset.msgid === message.dataset.msgid) : [];
-  // A list may have several copies of a message.
-  const open = same.find((row) => row.dataset.audience === message.dataset.audience) ?? same[0];
+  const open = message && rowOf(message);
   for (const row of rows()) {
     if (row === open) row.setAttribute("aria-current", "true");
     else row.removeAttribute("aria-current");

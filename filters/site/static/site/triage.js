@@ -2,11 +2,11 @@
 // without this, with forms.
 
 import { listen } from "./events.js";
-import { KEYS } from "./site.js";
+import { KEYS, copiesOf, rowOf } from "./site.js";
 
 const TOAST = 10_000; // Milliseconds for which a toast offers to undo.
 const SECOND_KEY = 1500; // Milliseconds within which `i` follows `g`.
-const selected = new Map(); // Copies of messages, as fields of a form; kept while the list is drawn again.
+const selected = new Map(); // By row, fields of a form that name its messages; kept while the list is drawn again.
 let asked = []; // Msgids of the request that is answered.
 let last = null; // The box that was ticked last.
 let withShift = false;
@@ -22,11 +22,11 @@ const rowAt = () => document.activeElement?.closest("#list .line")?.querySelecto
 
 // A field names a copy of a message: its audience stands in the name, its msgid is the value.
 const isCopy = (name) => name === "id" || name.startsWith("id:");
-const keyOf = ({ name, value }) => JSON.stringify([name, value]);
-const copyOf = ({ dataset: { audience, msgid } }) => ({ name: audience ? `id:${audience}` : "id", value: msgid });
+const keyOf = (pick) => pick.closest(".line").querySelector("a.row").id;
 
-function select({ name, value }) {
-  selected.set(keyOf({ name, value }), { name, value });
+// What is selected is what the row stood for then: what comes to its conversation later is not.
+function select(pick) {
+  selected.set(keyOf(pick), { name: pick.name, value: pick.value });
 }
 
 function say() {
@@ -101,13 +101,18 @@ function closeMenus(event) {
 const post = (address, values) =>
   htmx.ajax("POST", address, { source: "#toast", target: "#toast", swap: "innerHTML", values });
 
-// Those selected, else the message that is open, else the row that one is at.
+// What is open with all of its conversation that the list has, else the row that one is at.
+function shownCopies() {
+  const open = openMessage();
+  const shown = open ? (rowOf(open) ?? open) : rowAt();
+  return shown ? copiesOf(shown).map(([name, value]) => ({ name, value })) : [];
+}
+
+// Those selected, else what is open, else the row that one is at.
 function act(action) {
   const address = `/triage/do/${action}/`;
   const own = isAll() && bulk().elements.selection.value;
-  const row = rowAt();
-  const shown = [openMessage() ?? row].filter(Boolean).map(copyOf);
-  const copies = selected.size ? [...selected.values()] : shown;
+  const copies = selected.size ? [...selected.values()] : shownCopies();
   const named = {};
   for (const { name, value } of copies) (named[name] ??= []).push(value);
   if (own) post(address, { selection: own });
@@ -185,7 +190,9 @@ Object.assign(KEYS, {
 function noteAsked({ detail }) {
   if (detail.target.id !== "toast") return;
   const fields = [...(detail.requestConfig.formData ?? [])];
-  asked = fields.filter(([name]) => isCopy(name)).map(([, msgid]) => msgid);
+  const inside = fields.filter(([name]) => name === "conversation");
+  const all = [...fields, ...inside.flatMap(([, value]) => [...new URLSearchParams(value)])];
+  asked = all.filter(([name]) => isCopy(name)).map(([, msgid]) => msgid);
 }
 
 // The next row is where one goes on from, once this one has left the list.

@@ -9,6 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from filters.inbox.lists import listing
+from filters.inbox.lists.rows import page_rows
 from filters.inbox.models import Card, Match
 from filters.people.models import User
 from tapestry.core.clock import DAY, wall_clock
@@ -36,7 +37,7 @@ def test_the_blocks_of_a_page_are_counted_in_one_query(tables: Tables, alice: Us
     with CaptureQueriesContext(
         connection,
     ) as made:
-        rows = listing.rows(alice, page)
+        rows = page_rows(alice, page)
     counts = Counter((row.day, row.block) for row in rows)
     assert len(counts) == 6
     assert all(block and block.count == shown for (_, block), shown in counts.items())
@@ -46,5 +47,5 @@ def test_the_blocks_of_a_page_are_counted_in_one_query(tables: Tables, alice: Us
 def test_a_block_counts_what_is_on_other_pages(tables: Tables, alice: User) -> None:
     imported(alice, 6)
     page = Paginator(listing.cards(alice), 4).page(4)
-    blocks = [row.block for row in listing.rows(alice, page)]
+    blocks = [row.block for row in page_rows(alice, page)]
     assert [block and block.count for block in blocks] == [5, 5, 5, 6]

@@ -9,6 +9,7 @@ import pytest
 from filters.authoring import lifecycle
 from filters.inbox.lists import listing
 from filters.inbox.lists.cards import refresh_cards
+from filters.inbox.lists.rows import rows_of
 from filters.inbox.lists.sentences import sentences
 from filters.inbox.models import Match
 from filters.people.models import User
@@ -29,7 +30,7 @@ MORE_THAN_ONE = "voted for by more than one person"
 def why(user: User, name: str = "f") -> dict[str, str]:
     """Return the reason in each line of a filter's list, by the name of its message."""
     made = user.filters.get(name=name)
-    shown = listing.rows_of(user, list(listing.cards(user, made)), made)
+    shown = rows_of(user, list(listing.cards(user, made)), made)
     return {row.card.msgid.partition("@")[0]: row.explanation for row in shown}
 
 

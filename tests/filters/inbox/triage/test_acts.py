@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -86,6 +87,7 @@ def test_what_is_snoozed_comes_back_by_the_clock_unread_and_on_top(
     for module in (
         "filters.inbox.models.visibility",
         "filters.inbox.lists.listing",
+        "filters.inbox.lists.rows",
         "filters.inbox.counts",
     ):
         monkeypatch.setattr(f"{module}.wall_clock", lambda: until)
@@ -184,7 +186,10 @@ def test_a_message_that_is_deleted_as_it_is_starred_is_not_there(
 def test_bad_input_is_told_in_words(client: Client) -> None:
     for given, words in (
         ({}, "No message is selected."),
-        ({"id": [str(n) for n in range(501)]}, "Too many messages are selected."),
+        (
+            {"conversation": urlencode([("id", n) for n in range(5001)])},
+            "Too many messages are selected.",
+        ),
     ):
         answer = client.post("/triage/do/done/", given)
         page = answer.content.decode()

@@ -11,6 +11,7 @@ from filters.authoring import lifecycle
 from filters.authoring.models import Filter
 from filters.inbox import counts
 from filters.inbox.lists import listing
+from filters.inbox.lists.rows import page_rows
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.people.people import audiences, context
@@ -289,7 +290,7 @@ class TestMatchingOtherwise:
         after = match("why")
         assert after.evidence == ["air@example.org"]
         assert (after.matched_at, after.read_at) == (before.matched_at, before.read_at)
-        [row] = listing.rows(carol, Paginator(listing.cards(carol), 50).get_page(1))
+        [row] = page_rows(carol, Paginator(listing.cards(carol), 50).get_page(1))
         assert row.explanation.startswith("Ann replied on ")
 
     def test_the_page_hears_of_it(self, tables: Tables, carol: User) -> None:
