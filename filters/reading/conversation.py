@@ -10,13 +10,16 @@ from filters.people.models import User
 from tapestry.tables.read.messages import Card
 from tapestry.tables.read.thread import ThreadEntry
 
-NEAREST_BEFORE, NEAREST_AFTER = 5, 50
-"""Messages before and after the open one that its page names; the others when it is asked."""
+NEAREST_BEFORE, NEAREST_AFTER = 3, 50
+"""Messages before and after the open one that its page names; the others when it is asked.
+
+Those before it are as few as leave its head on the screen of a phone.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A message of a conversation as one line; ``is_unread`` ones unfold once they are in view."""
+    """A message of a conversation as one line, which is read once it is unfolded."""
 
     entry: ThreadEntry
     is_unread: bool

@@ -177,8 +177,9 @@ def test_a_conversation_is_read(browser, rooms, live_server, pictures, size, sch
 
     quotation = page.locator("details.quote").first
     expect(quotation.locator("blockquote").first).to_be_hidden()
+    expect(page.locator(".folded > div:visible"), "others are a line each").to_have_count(0)
+    page.locator(".folded.unread summary").click()
     expect(page.locator(".folded.unread .letter")).to_contain_text("we have to choose a date")
-    expect(page.locator(".folded:not(.unread) > div")).to_be_hidden()
     show("conversation")
     quotation.locator("summary").first.click()
     expect(quotation.locator("p").nth(1)).to_contain_text(
