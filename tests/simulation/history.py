@@ -4,7 +4,8 @@ Every entry is a dict of plain JSON values with ``step``, ``now`` (the simulated
 ``what``; instants are integers, microseconds since 1970 UTC.  Readers skip entries and fields that
 they do not know.
 
-person: name, groups, time_zone, email, aliases, timeliness, quiet_from, quiet_to, holiday_until;
+person: name, groups, time_zone, email, aliases, timeliness, quiet_from, quiet_to, holiday_until,
+    conversations;
     the whole of it again when it changed, with ``removed: true`` when it is gone
 submitted: table, rows (the columns of LANGUAGE.md without ts), origin (append, page, archive,
     mailbox); ``receipt: null`` if nobody can say whether it comes in; of a mailbox: source, name;
@@ -48,7 +49,8 @@ seen, asides: rows: kind, key, error_class, attempts, first_at: what was set asi
 seen, letter: person, msgid, status: of a message that was asked for by its Message-ID
 seen, mailbox: user, folders: what lies in each, with its flags
 seen, page: person, page (inbox, filter, shelf, search, feed, importance), name, msgids in their
-    order, status; importance is the inbox, or the list of the filter of that name, by the rules
+    order, status; importance is the inbox, or the list of the filter of that name, by the rules;
+    lines, where each is a conversation: the msgids of each, the oldest first, and if it is unread
 seen, waiting: outbox, unreleased, stale, queue: what is not done, counted
 seen, check: report of check-data: problems
 seen, health: status, text of /healthz

@@ -5,10 +5,16 @@ from __future__ import annotations
 import html
 import re
 from typing import Any
+from urllib.parse import parse_qsl
 
 from tests.simulation import tables_reader
 
 LISTED = re.compile(r'data-msgid="([^"]*)"')
+LINE = re.compile(
+    r'<li class="line">.*?name="(conversation|id:[^"]*)"\s+value="([^"]*)".*?class="row( unread)?"',
+    re.S,
+)
+"""A line of a list: the field that names its message, or those of its conversation."""
 
 MATCHES = """
 SELECT id AS key, filter_id AS filter, msgid, audience, matched_at, stored_at, shown_at,
@@ -62,6 +68,8 @@ def _pages(cast: Any, person: str, *, every: bool) -> None:
         answer = cast.request(person, "get", address)
         if answer is not None:
             msgids = [html.unescape(msgid) for msgid in LISTED.findall(answer["text"])]
+            lines = {"lines": lines_of(answer["text"])}
+            has_lines = cast.people[person].get("conversations") and answer["status"] == 200
             cast.history.add(
                 "seen",
                 kind="page",
@@ -70,4 +78,15 @@ def _pages(cast: Any, person: str, *, every: bool) -> None:
                 name=name,
                 msgids=msgids,
                 status=answer["status"],
+                **(lines if has_lines else {}),
             )
+
+
+def lines_of(text: str) -> list[list[Any]]:
+    """Return the lines of a list of conversations: the messages of each, and if it is unread."""
+    found: list[list[Any]] = []
+    for name, value, unread in LINE.findall(text):
+        named = html.unescape(value)
+        msgids = [named] if name != "conversation" else [msgid for _, msgid in parse_qsl(named)]
+        found.append([msgids, bool(unread)])
+    return found

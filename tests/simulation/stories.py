@@ -151,6 +151,12 @@ class Story:
         fields = {"person": person, "page": page, "name": name, "msgids": list(msgids)}
         self.tell("seen", kind="page", status=200, **fields)
 
+    def lines(self, person: str, page: str, name: str, *lines: tuple[str, bool]) -> None:
+        """Have a page be looked at of which each line is a conversation, and perhaps unread."""
+        told = [[msgids.split(), unread] for msgids, unread in lines]
+        self.page(person, page, name, *(msgids.split()[-1] for msgids, _ in lines))
+        self.entries[-1]["lines"] = told
+
 
 def rows_of(story: Story, kind: str, point: int = -1, **having: Any) -> list[Row]:
     """Return the rows of an observation, of the last point unless said otherwise."""

@@ -247,6 +247,8 @@ class _Twin:
             case {"what": "seen", "kind": "page"} if self.answer is not None:
                 found = observations.LISTED.findall(self.answer["text"])
                 msgids = [html.unescape(msgid) for msgid in found]
+                if "lines" in told:
+                    told["lines"] = observations.lines_of(self.answer["text"])
                 history.add(**{**told, "msgids": msgids, "status": self.answer["status"]})
 
     def _compare(self, order: Order) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from tests.simulation.auditor.answers import truth_of
 from tests.simulation.auditor.findings import Finding
-from tests.simulation.auditor.lists import Key, compare, listed
+from tests.simulation.auditor.lists import Key, compare, listed, unread_of
 from tests.simulation.auditor.lives import Life
 from tests.simulation.auditor.nodes import ANNOTATIONS, MESSAGES
 from tests.simulation.auditor.rules import meaning
@@ -88,7 +88,7 @@ class Importance:
                 "unread": int(any(match["read_at"] is None for match in matches)),
             }
             keys[msgid, audience] = self._total(person, row, times, look["now"]), row["received"]
-        yield from compare(point, look, keys, unsure, LAW)
+        yield from compare(point, look, keys, unsure, self.known, LAW, unread_of(found))
 
     def _total(self, person: str, row: Row, times: dict[str, int], now: int) -> int:
         address = self.known.people[person].get("email") or ""

@@ -15,6 +15,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from tests.simulation.auditor.came_in import message_id
+from tests.simulation.auditor.conversations import compare_lines
 from tests.simulation.auditor.findings import EPOCH, Finding, when
 from tests.simulation.auditor.lives import Life
 from tests.simulation.auditor.nodes import MESSAGES
@@ -67,7 +68,7 @@ def _judge_list(
             unsure.add(msgid)
         else:
             keys[msgid, audience] = _key(msgid, audience, at, zone, known, desks.of(person), now)
-    yield from compare(point, look, keys, unsure)
+    yield from compare(point, look, keys, unsure, known, unread=unread_of(found))
 
 
 def listed(
@@ -141,10 +142,31 @@ def is_muted(desk: Desk, known: Known, person: str, msgid: str) -> bool | None:
     return None if muted is UNSURE else bool(muted)
 
 
+def unread_of(found: Mapping[Copy, list[Entry]]) -> set[str]:
+    """Return which messages of a list are unread."""
+    return {
+        msgid
+        for (msgid, _), matches in found.items()
+        if any(match.get("read_at") is None for match in matches)
+    }
+
+
 def compare(
-    point: Point, look: Entry, keys: Mapping[Copy, Key], unsure: set[str], law: str = LAW
+    point: Point,
+    look: Entry,
+    keys: Mapping[Copy, Key],
+    unsure: set[str],
+    known: Known,
+    law: str = LAW,
+    unread: set[str] | None = None,
 ) -> Iterator[Finding]:
     """Compare a page with what has to be on it; the order of equal ones is free."""
+    if "lines" in look:
+        person = look["person"]
+        yield from compare_lines(
+            point, look, keys, unsure, law, lambda msgid: root_of(known, person, msgid), unread
+        )
+        return
     shown = [msgid for msgid in look["msgids"] if msgid not in unsure]
     wanted = sorted(keys, key=keys.__getitem__, reverse=True)
     of_msgid: dict[str, list[Key]] = {}
@@ -200,4 +222,4 @@ def _judge_shelf(point: Point, look: Entry, known: Known, desks: Desks) -> Itera
             unsure.add(msgid)
         elif at is not None and (name != "snoozed" or at > now):
             keys[msgid, ""] = (-at if name == "snoozed" else at,)
-    yield from compare(point, look, keys, unsure)
+    yield from compare(point, look, keys, unsure, known)

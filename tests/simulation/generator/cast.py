@@ -48,7 +48,9 @@ class Cast:
         for name in list(PEOPLE)[: self.lots.choice((2, 2, 3))]:
             self.groups[name] = ["x"] if self.lots.random() < 0.6 else []
             self.names.append(name)
-            self.tell_person(name, time_zone=self.lots.choice(ZONES))
+            # Every other person has a line for each conversation.
+            choices = {"conversations": len(self.names) % 2 == 1}
+            self.tell_person(name, time_zone=self.lots.choice(ZONES), **choices)
 
     def tell_person(self, name: str, **profile: Any) -> None:
         """Make a person, or change them, and write down all of it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from tests.simulation.generator.cast import Cast
@@ -45,6 +46,8 @@ def act(cast: Cast, person: str, action: str, msgids: Sequence[str]) -> None:
     sent: dict[str, Any] = {}
     for msgid in msgids:
         sent.setdefault(_field(cast, person, msgid), []).append(msgid)
+    if cast.people[person].get("conversations"):  # a line names its messages in one field
+        sent = {"conversation": urlencode(sent, doseq=True)}
     if action == "snooze":
         sent["until"] = "tomorrow"
     before = triage_steps(cast.world, person)
