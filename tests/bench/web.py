@@ -68,6 +68,12 @@ PAGES = {
     "the sources": "/sources/",
 }
 
+MESSAGE_PAGES = {
+    f"{name}, a line for each message": PAGES[name]
+    for name in ("inbox", "inbox, page 20", "the largest filter", "done")
+}
+"""Pages as they are for who has no conversations as lines."""
+
 FAR_PAGES = {"inbox_200_ms": "/?page=200", "inbox_last_ms": "/?page=99999"}
 """Pages of the inbox to which nobody turns page by page: what they cost follows their number."""
 
@@ -111,6 +117,13 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
         client, f"/sidebar/?seen={mark}", options["repeat"] * 3, 204
     )
     pages["the poll, something new"] = _measured(client, "/sidebar/?seen=x", options["repeat"])
+    far = {
+        name: _measured(client, address, options["repeat"])["median_ms"]
+        for name, address in FAR_PAGES.items()
+    }
+    User.objects.filter(pk=person.pk).update(conversations=False)
+    for name, address in MESSAGE_PAGES.items():
+        pages[name] = _measured(client, address, options["repeat"])
     slowest = max(pages, key=lambda name: pages[name]["median_ms"])
     return {
         "deliveries": Match.objects.count(),
@@ -121,10 +134,7 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
         "slowest": slowest,
         "slowest_ms": pages[slowest]["median_ms"],
         "poll_ms": pages["the poll, nothing new"]["median_ms"],
-        **{
-            name: _measured(client, address, options["repeat"])["median_ms"]
-            for name, address in FAR_PAGES.items()
-        },
+        **far,
         "most_queries": max(figures["queries"] for figures in pages.values()),
         "pages": pages,
     }
