@@ -39,6 +39,7 @@ _IN_WORDS = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         rf"\A(?:(?:show|find|all|my|the|any|new|me)\s+)*{_STATE.format('a')}(?:\s+and\s+{_STATE.format('b')})?"
+        r"(?:\s+by\s+me)?"
         rf"(?=\s+(?:{_MAIL}|from|to|about|in|with|since|before|newer|older|this|today)\b|\s*\Z)",
         rf"(?:\s+that|\s+which|\s+and|,)(?:\s+(?:are|is))?(?:\s+still)?\s+(?P<no>not\s+)?{_STATE.format('a')}\s*\Z",
         r"(?:\s+(?:that|which))?\s+i\s+(?:have\s+)?(?P<starred>starred)\b",

@@ -157,8 +157,10 @@ def _disk() -> str:
 
 def _shared_window() -> str:
     _lane(Heartbeat.SHARED, "The run of all filters together", LATE)
-    ran_at = SharedWindow.objects.values_list("ran_at", flat=True).first() or 0
-    late = wall_clock() - ran_at
+    since, ran_at = SharedWindow.objects.values_list("since", "ran_at").first() or (0, 0)
+    now = wall_clock()
+    # After the clock was set back and on again, all up to now has been run, though long ago.
+    late = min(now - (ran_at or 0), abs(now - (since or 0)))
     if late > LATE:
         raise _UnwellError(
             f"The run of all filters together is late: it last moved {late // SECOND} s ago."

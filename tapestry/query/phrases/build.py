@@ -80,6 +80,7 @@ def negated(part: nodes.PhraseNode) -> nodes.Negated:
 
 def person_of(text: str, span: Span) -> nodes.Person:
     """Return the person that a text names: an address, a domain or a name."""
+    text = text.removeprefix("*") if text.startswith("*@") else text
     if "@" in text and not any(character.isspace() for character in text):
         return nodes.Person("domain" if text.startswith("@") else "address", text.lower(), span)
     return nodes.Person("name", text, span)

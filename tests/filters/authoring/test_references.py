@@ -96,7 +96,7 @@ def test_what_others_filters_say_is_shown_by_their_names(
         browser.get("/message/", {"id": "plan@example.org"}, headers={"HX-Request": "true"}),
     ]
     contents = [page.content.decode().replace("to alice@example.org</div>", "") for page in pages]
-    assert shown in contents[0] and shown in contents[1]
+    assert shown in contents[0]
     assert not any("al@example.com" in content for content in contents)
     assert not any("alice@" in content for content in contents[:3])
 

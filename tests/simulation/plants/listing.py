@@ -42,7 +42,7 @@ PLANTS = (
         "filters.inbox.lists.listing",
         "cards",
         'sql_day("moved_at", user.zone)',
-        'sql_day("moved_at", ZoneInfo("UTC"))',
+        'sql_day("moved_at", type(user.zone)("UTC"))',
         "lists",
     ),
     Plant(

@@ -41,8 +41,7 @@ LEXICON = {
     "LIST": "list | lists | mailing list | mailing lists",
     "MAIL": "mail | mails | email | emails | e-mail | e-mails | message | messages | letter | "
     "letters "
-    "| post | posts | item | items | article | articles | email messages | mail messages | ones "
-    "| one",
+    "| post | posts | item | items | article | articles | email messages | mail messages | ones",
     "ME": "me | you | us | myself | mine | my address | my addresses | my email address "
     "| my e-mail address | my email addresses | my e-mail addresses | any of my addresses "
     "| one of my addresses | one of my email addresses | one of my e-mail addresses "

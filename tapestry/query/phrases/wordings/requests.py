@@ -14,7 +14,8 @@ _KIND = (
     "(all | any | every | each | some | the | only | just | my | new | unread | un-read | sent "
     "| incoming "
     "| inbound | outgoing | unanswered | direct | recent | large | old | older | starred | flagged "
-    "| important | labeled | labelled | draft | suspicious | a | an | of | those | no | never | "
+    "| important | long | short | big | labeled | labelled | draft | suspicious | a | an | of "
+    "| those | no | never | "
     "this "
     "| last | 2 | 3 | 5 | 10 | most)"
 )

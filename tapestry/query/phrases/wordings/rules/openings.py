@@ -24,6 +24,7 @@ RULES = (
     ("^ (which | what) of? (my | the)? MAIL", "messages "),
     ("^ (if | when | whenever) (an | a | the)? MAIL", ""),
     ("^ (if | when | whenever) (an | a | the)? SUBJECT", "subject "),
+    ("^ the (one | ones)", "messages "),
     ("^ (the last | the past)", "the last "),
     ("^ any of the following :? {words:ALL}", lambda found: found["words"].replace(" , ", " or ")),
     ("^ all of the following :?", ""),

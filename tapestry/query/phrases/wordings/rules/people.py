@@ -34,6 +34,7 @@ RULES = (
     ("^ (open)? (questions | question)", "asking a question "),
     ("unanswered (questions | question)", "unanswered asking a question "),
     ("(myself) $", ""),
+    ("WHICH? I (was | am)? mentioned (in)? $", "mentioning me "),
     ("A? SENT MAIL", "from me "),
     ("^ (sends | send) MAIL", "from me "),
     ("A? (incoming | inbound) MAIL", "not from me "),
