@@ -17,7 +17,6 @@ QUOTE = "\ue000"
 LEXICON = {
     "A": "a | an | any | any of | some | one | one of | the | my | your | his | her | their | "
     "our | all",
-    "AGO": "ago",
     "AGE": "N UNIT",
     "ALSO": "also | already | still | ever | just | only | do | really | explicitly",
     "ANSWER": "ANSWERED | answer | answer to | reply | reply to | respond | respond to | react",
@@ -35,7 +34,6 @@ LEXICON = {
     "FILES": "attachment | attachments | attached file | attached files | file attached "
     "| files attached | file | files | attached",
     "GET": "get | gets | got | gotten | receive | receives | received | have | has | had",
-    "HAVE": "have | has | had | having",
     "I": "i | i've | i have | i am | i'm | i was | you | you've | you have | you are | you're | we "
     "| we have | we've",
     "LIST": "list | lists | mailing list | mailing lists",
@@ -61,7 +59,6 @@ LEXICON = {
     "OTHERS": "someone | somebody | anyone | anybody | people | others | another user | other "
     "people "
     "| someone else | anybody else | anyone else | somebody else",
-    "OVER": "over | more than | older than | at least | longer than",
     "PEOPLE": "they | people | anybody | anyone | anybody else | anyone else | the recipient "
     "| the recipients | recipients | recipient | somebody | someone | the other side",
     "QUESTION": "question | questions | question mark | question marks",
