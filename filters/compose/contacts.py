@@ -38,8 +38,9 @@ def contacts(owner: User) -> tuple[Recipient, ...]:
     names = known_names(services.tables(), people.audiences(owner)).people
     senders = [Recipient(address, one_line(name, 80)) for address, name in names]
     written = list(_written_to(owner))
-    named = {one.key: one for one in (*reversed(senders), *reversed(written)) if one.name}
-    return tuple(named.get(one.key, one) for one in unique((*written, *senders)))
+    known = (*written, *senders)
+    named = {contact.key: contact for contact in reversed(known) if contact.name}
+    return tuple(named.get(contact.key, contact) for contact in unique(known))
 
 
 def complete(owner: User, text: str, at: int) -> tuple[Completion, ...]:
@@ -55,10 +56,10 @@ def complete(owner: User, text: str, at: int) -> tuple[Completion, ...]:
     start = begin + len(before[begin:]) - len(before[begin:].lstrip())
     ends = [end for sign in ",;\n" if (end := text.find(sign, at)) >= 0]
     end, after = min(ends, default=len(text)), "" if ends else ", "
-    found = [one for one in contacts(owner) if _begins(one, typed)]
+    found = [contact for contact in contacts(owner) if _begins(contact, typed)]
     return tuple(
-        Completion(start, end, f"{one}{after}", one.address if one.name else "")
-        for one in found[:MOST]
+        Completion(start, end, f"{contact}{after}", contact.address if contact.name else "")
+        for contact in found[:MOST]
     )
 
 
@@ -77,7 +78,9 @@ def recipients(owner: User, text: str) -> tuple[Recipient, ...]:
 def _named(item: str, known: tuple[Recipient, ...]) -> str:
     """Return a recipient for a name; what is no known name as it is."""
     name = " ".join(item.strip('"').split()).casefold()
-    same = [one for one in known if one.name.casefold() == name] if "@" not in item else []
+    if "@" in item:
+        return item
+    same = [contact for contact in known if contact.name.casefold() == name]
     if len(same) > 1:
         raise TapestryError(
             f"“{item}” is the name of several people.",
@@ -86,9 +89,9 @@ def _named(item: str, known: tuple[Recipient, ...]) -> str:
     return str(same[0]) if same else item
 
 
-def _begins(one: Recipient, typed: str) -> bool:
-    name = one.name.casefold()
-    words = (name, *name.split(), one.address.casefold(), one.address.casefold().partition("@")[2])
+def _begins(contact: Recipient, typed: str) -> bool:
+    name, address = contact.name.casefold(), contact.address.casefold()
+    words = (name, *name.split(), address, address.partition("@")[2])
     return any(word.startswith(typed) for word in words)
 
 

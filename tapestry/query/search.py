@@ -12,10 +12,7 @@ from typing import Generic, TypeVar
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.operators import reading as operators
-from tapestry.query.phrases.help.bare_words import (
-    in_subject,
-    words_with_phrases,
-)
+from tapestry.query.phrases.help.bare_words import in_subject, words_with_phrases
 from tapestry.query.phrases.help.calendar import dated
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase
@@ -47,25 +44,23 @@ def read_search(
 
     Tried are words before a phrase (“lunch from mary”), the text, and its words.
     """
-    subject = None if operators.are_named_in(text) else in_subject(text)
+    has_operators = operators.are_named_in(text)
+    subject, spans = None if has_operators else in_subject(text), dated(text, context)
     misread: TapestryError | None = None
-    for phrases in _readings(text, context):
+    for phrases in _readings(text, spans):
         try:
             read = reader(phrases, context)
         except TapestryError as error:
-            is_refused = not isinstance(error, MisreadError) and operators.are_named_in(text)
             misread = misread or error
-            if is_refused:
+            if has_operators and not isinstance(error, MisreadError):
                 break
         else:
-            is_filter = phrases in (text, dated(text, context))
-            return Search(phrases, read, subject, None if is_filter else misread)
+            return Search(phrases, read, subject, None if phrases in (text, spans) else misread)
     return Search(text, None, None, misread)
 
 
-def _readings(text: str, context: Context) -> Iterator[str]:
-    """Yield what a text may be read as, the likeliest first."""
-    spans = dated(text, context)
+def _readings(text: str, spans: str | None) -> Iterator[str]:
+    """Yield what a text may be read as, the likeliest first; ``spans`` has its spans as days."""
     for asked in filter(None, (spans, text)):
         mixed = words_with_phrases(asked)
         if mixed is not None:
@@ -73,12 +68,7 @@ def _readings(text: str, context: Context) -> Iterator[str]:
     if spans is not None and not _is_of_words(spans):
         yield spans
     yield text
-    words = as_words(text)
-    if words is not None:
-        yield words
-    subject = in_subject(text)
-    if subject is not None:
-        yield subject
+    yield from filter(None, (as_words(text), in_subject(text)))
 
 
 def _is_of_words(text: str) -> bool:

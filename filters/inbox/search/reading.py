@@ -23,6 +23,7 @@ EVERYTHING = "TRUE"
 """The filter of all mail: what is left of a search that says nothing but a state."""
 
 _SEPARATOR = "\x1e"
+"""A blank to all who read a text: it stands between what the worker is asked, and nowhere else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,8 @@ class SearchReading:
     def shown(self) -> str:
         """Return how it was understood, in words."""
         phrase = (self.understood and self.understood.phrase) or self.text
-        said = [*map(str, self.states), *([] if phrase == EVERYTHING else [phrase])]
-        return ", and ".join(said)
+        terms = [*map(str, self.states), *([] if phrase == EVERYTHING else [phrase])]
+        return ", and ".join(terms)
 
 
 def asked_in_states(text: str, states: Iterable[State], subject: str | None) -> str:
@@ -93,6 +94,7 @@ def _read(written: str) -> State:
 
 def read_search(text: str, user: User) -> SearchReading:
     """Read the text of a search box: a filter is that; other words are what is mentioned."""
+    text = text.replace(_SEPARATOR, " ")
     try:
         stated = without_states(text)
     except TapestryError as error:

@@ -139,23 +139,32 @@ def slip(word: str, *, only_left_out: bool = False) -> str | None:
     written = word.lower()
     if written in _AND:
         return "and"
-    return next(
-        (
-            first
-            for first in FIRST_WORDS
-            if len(first) > 3 and abs(len(first) - len(written)) < 2 and first[0] == written[0]
-            if written in _left_out(first)
-            or (not only_left_out and (written in _changed(first) or first in _left_out(written)))
-        ),
-        None,
+    is_meant = lacks_letter if only_left_out else is_slip
+    firsts = (first for first in FIRST_WORDS if len(first) > 3)
+    return next((first for first in firsts if is_meant(written, first)), None)
+
+
+def is_slip(word: str, meant: str) -> bool:
+    """Tell whether a word lacks a letter, has one too many, or has two changed about.
+
+    The first letter is right.
+
+    >>> [is_slip(word, "received") for word in ("recieved", "receved", "receivved", "relieved")]
+    [True, True, True, False]
+    """
+    return has_changed(word, meant) or lacks_letter(word, meant) or lacks_letter(meant, word)
+
+
+def lacks_letter(word: str, meant: str) -> bool:
+    """Tell whether a word is another one without one of its letters, not the first."""
+    return len(word) + 1 == len(meant) and any(
+        word == meant[:at] + meant[at + 1 :] for at in range(1, len(meant))
     )
 
 
-def _left_out(word: str) -> set[str]:
-    return {word[:at] + word[at + 1 :] for at in range(1, len(word))}
-
-
-def _changed(word: str) -> set[str]:
-    return {
-        word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(1, len(word) - 1)
-    } - {word}
+def has_changed(word: str, meant: str) -> bool:
+    """Tell whether a word is another one with two letters changed about, not the first."""
+    return word != meant and any(
+        word == meant[:at] + meant[at + 1] + meant[at] + meant[at + 2 :]
+        for at in range(1, len(meant) - 1)
+    )

@@ -36,7 +36,7 @@ def text_of(answer: Any) -> str:
 
 
 class TestForm:
-    def test_it_has_a_filter_act_from_now_on(self, client: Client, alice: User) -> None:
+    def test_a_form_has_a_filter_act_from_now_on(self, client: Client, alice: User) -> None:
         page = text_of(client.get("/filters/new/"))
         assert "Mark it read" in page and "File it as done" in page and "last month?" in page
         client.post("/filters/new/", {**SENT, "acts": ["done", "read"], "acts_a_day": "20"})
@@ -77,7 +77,7 @@ class TestForm:
 
 class TestDryRun:
     @pytest.mark.usefixtures("engine")
-    def test_it_leads_to_what_would_have_been_done(
+    def test_a_form_leads_to_what_would_have_been_done(
         self,
         tables: Tables,
         client: Client,
@@ -104,7 +104,7 @@ class TestDryRun:
         assert back.context["form"]["acts"].value() == ["read"]
 
     @pytest.mark.usefixtures("engine")
-    def test_it_counts_messages_and_does_nothing(self, tables: Tables, alice: User) -> None:
+    def test_a_dry_run_counts_messages_and_does_nothing(self, tables: Tables, alice: User) -> None:
         arrive(tables, "why")
         arrive(tables, "how")
         arrive(tables, "because", "why")
@@ -115,7 +115,7 @@ class TestDryRun:
 
 @pytest.mark.usefixtures("engine")
 class TestLog:
-    def test_it_lists_each_message_and_undoes_one_or_all(
+    def test_a_log_lists_each_message_and_undoes_one_or_all(
         self, tables: Tables, client: Client, alice: User, django_assert_max_num_queries: Any
     ) -> None:
         acting(alice, "star read")
@@ -148,7 +148,7 @@ class TestLog:
         assert other.post("/filter/f/acts/", {"all": "yes"}).status_code == 404
         assert starred(alice) == {"a"}
 
-    def test_it_says_when_it_has_stopped_for_a_day(
+    def test_a_log_says_when_a_filter_has_stopped_for_a_day(
         self, tables: Tables, client: Client, alice: User
     ) -> None:
         acting(alice, a_day=1)

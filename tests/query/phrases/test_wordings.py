@@ -43,6 +43,7 @@ REQUESTS = {
     "with the word invoice in the subject": 'about "invoice"',
     "emails containing links": "with links",
     "unaswered mail older then two weeks": "with no reply and two weeks old",
+    "mail newer then two weeks": "newer than two weeks",
     "mail between mary@x.org and joe@x.org": (
         "(from mary@x.org and to joe@x.org) or (from joe@x.org and to mary@x.org)"
     ),

@@ -19,13 +19,17 @@ from tapestry.query.tree.parsed import MESSAGE
 _NO_PARENT = n.IsNull(column("inreplyto"))
 
 
+def _follows(below: str, above: str) -> n.Condition:
+    """Return that a message names another one among those above it."""
+    links = (column("inreplyto", below), column("references", below))
+    return n.Or.of([equal(link, column("msgid", above)) for link in links])
+
+
 def _begins_long_thread(phrase: Phrase, op: str) -> n.Condition:
     size = whole_number(phrase.amount)
     if size.value == 0 and op == ">=":
         return _NO_PARENT
-    links = (column("inreplyto", "r"), column("references", "r"))
-    follows = n.Or.of([equal(link, column("msgid")) for link in links])
-    messages = count_distinct("r", "msgid", MESSAGES, follows)
+    messages = count_distinct("r", "msgid", MESSAGES, _follows("r", MESSAGE))
     return n.And((_NO_PARENT, n.Threshold(messages, op, size)))
 
 
@@ -34,38 +38,15 @@ def _has_message_by(phrase: Phrase, context: Context) -> n.Condition:
 
     Two messages are beside each other if both follow a third one.
     """
-    person = phrase.person
-    above = (
-        equal(column("references"), column("msgid", "p")),
-        equal(column("inreplyto"), column("msgid", "p")),
-    )
-    below = (
-        equal(column("references", "p"), column("msgid")),
-        equal(column("inreplyto", "p"), column("msgid")),
-    )
-    joins = n.Or.of((*above, *below))
-    written = n.And((sender_is("p", person, context), joins))
-    above_both = n.Or(
-        (
-            equal(column("references"), column("msgid", "q")),
-            equal(column("inreplyto"), column("msgid", "q")),
-        )
-    )
-    follows = n.Or(
-        (
-            equal(column("references", "p"), column("msgid", "q")),
-            equal(column("inreplyto", "p"), column("msgid", "q")),
-        )
-    )
-    beside = n.Exists(
-        (n.Binding("q", MESSAGES), n.Binding("p", MESSAGES)),
-        n.And((above_both, sender_is("p", person, context), follows)),
-    )
+    theirs, third = n.Binding("p", MESSAGES), n.Binding("q", MESSAGES)
+    by_them = sender_is("p", phrase.person, context)
+    joined = n.Or.of((_follows(MESSAGE, "p"), _follows("p", MESSAGE)))
+    beside = n.And((_follows(MESSAGE, "q"), by_them, _follows("p", "q")))
     return n.Or(
         (
-            sender_is(MESSAGE, person, context),
-            n.Exists((n.Binding("p", MESSAGES),), written),
-            beside,
+            sender_is(MESSAGE, phrase.person, context),
+            n.Exists((theirs,), n.And((by_them, joined))),
+            n.Exists((third, theirs), beside),
         )
     )
 

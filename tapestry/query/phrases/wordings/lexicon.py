@@ -92,6 +92,7 @@ _PATTERNS = {
     r"[^\s,():]+",
     "OWNER": r"[^\s,()]+'s",
     "VALUE": rf"(?:{QUOTE}[0-9]+|[^\s,():]+)",
+    "COMPARED": r"(?:older|newer|larger|smaller|bigger|more|less)",
     "DATE": f"(?:{DAY_PATTERN}|{PERIOD_PATTERN})",
     "N": rf"(?:[0-9]+|an?|{'|'.join(NUMBERS)})",
     "NUMBER": rf"(?:[0-9]+|{'|'.join(NUMBERS)})",

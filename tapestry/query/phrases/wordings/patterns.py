@@ -8,6 +8,7 @@ the end of the request.  All else is a word as it stands, in large or small lett
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from tapestry.query.phrases.wordings.lexicon import class_pattern
 
@@ -28,6 +29,7 @@ def words_of(text: str) -> str:
     return " ".join(_APART.sub(r" \1 ", plain).split()) + " "
 
 
+@cache
 def compiled(pattern: str) -> re.Pattern[str]:
     """Return the regular expression of a pattern, for the words of a text.
 

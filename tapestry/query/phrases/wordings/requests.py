@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING
-
 from tapestry.query.phrases.wordings.patterns import compiled, words_of
-
-if TYPE_CHECKING:
-    import re
 
 _KIND = (
     "(all | any | every | each | some | the | only | just | my | new | unread | un-read | sent "
-    "| incoming "
-    "| inbound | outgoing | unanswered | direct | recent | large | old | older | starred | flagged "
-    "| important | long | short | big | labeled | labelled | draft | suspicious | a | an | of "
-    "| those | no | never | "
-    "this "
-    "| last | 2 | 3 | 5 | 10 | most)"
+    "| incoming | inbound | outgoing | unanswered | direct | recent | large | old | older "
+    "| starred | flagged | important | long | short | big | labeled | labelled | draft "
+    "| suspicious | a | an | of | those | no | never | this | last | 2 | 3 | 5 | 10 | most)"
 )
 _SIGNS = (
-    f"^ {_KIND}? {_KIND}? {_KIND}? {_KIND}? (mail | mails | email | emails | e-mail | e-mails | "
-    f"message | messages | THREAD | attachments | replies | answers | responses)",
+    f"^ {_KIND}? {_KIND}? {_KIND}? {_KIND}? (mail | mails | email | emails | e-mail | e-mails "
+    "| message | messages | THREAD | attachments | replies | answers | responses)",
     "^ (please)? (show | find | list | search | get | remind | filter | select | display | give "
-    "| ignore | query | look | check | can you | do i | from | unread | starred | unanswered | "
-    "sent)",
+    "| ignore | query | look | check | can you | do i | from | unread | starred | unanswered "
+    "| sent)",
     "^ (with | without) WORD",
     "^ (SUBJECT | header | body) (matches | does | is | contains | include | includes)",
     "(in | from | to | cc | about) (contains | equals | like | matches)",
     "^ (since | until | on | between) N",
-    "(larger | smaller | bigger | older | newer) (than | then) N",
+    "(larger | smaller | bigger) (than | then) N",
     "^ (about | mentioning | replied | replies | among the top "
     "| voted | tagged | annotated | subject)",
     "^ (has)? N (UNIT $ | REPLY)",
@@ -71,13 +62,10 @@ def is_request(text: str) -> bool:
     (True, False)
     """
     words = words_of(text)
-    question, *signs = _patterns()
-    if question[0].search(words) and question[1].search(words):
+    if _found(_QUESTION, words) and _found(_OF_MAIL, words):
         return True
-    return any(sign[0].search(words) for sign in signs)
+    return any(_found(sign, words) for sign in _SIGNS)
 
 
-@cache
-def _patterns() -> list[tuple[re.Pattern[str], ...]]:
-    question = (compiled(_QUESTION), compiled(_OF_MAIL))
-    return [question, *[(compiled(sign),) for sign in _SIGNS]]
+def _found(pattern: str, words: str) -> bool:
+    return compiled(pattern).search(words) is not None

@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 
 from tapestry.core.errors import Span
 from tapestry.query.phrases.nodes import Joined, Negated, Person, Phrase, PhraseNode, Words
+from tapestry.query.phrases.slips import has_changed, is_slip
 from tapestry.query.phrases.wordings.lexicon import QUOTE, VOCABULARY
 from tapestry.query.phrases.wordings.patterns import compiled, words_of
 from tapestry.query.phrases.wordings.rules import FIRST, RULES
@@ -60,12 +61,7 @@ def goes_first(text: str) -> bool:
     (True, False)
     """
     words = words_of(_QUOTED.sub(f" {QUOTE}0 ", text))
-    return len(text) <= _LONGEST and any(pattern.search(words) for pattern in _first())
-
-
-@cache
-def _first() -> list[re.Pattern[str]]:
-    return [compiled(pattern) for pattern in FIRST]
+    return len(text) <= _LONGEST and any(compiled(first).search(words) for first in FIRST)
 
 
 def _spelled(words: str) -> str:
@@ -79,22 +75,12 @@ def _nearest(word: str) -> str:
     lower = word.lower()
     if len(word) < _SHORTEST or lower in VOCABULARY:
         return word
-    return next((other for other in sorted(VOCABULARY) if _is_slip(lower, other)), word)
+    return next((other for other in sorted(VOCABULARY) if _is_meant(other, lower)), word)
 
 
-def _is_slip(word: str, meant: str) -> bool:
-    """Tell whether a word has two letters changed about, lacks one, or has one too many.
-
-    >>> _is_slip("recieved", "received"), _is_slip("form", "from"), _is_slip("related", "reacted")
-    (True, True, False)
-    """
-    if word[0] != meant[0] or word == meant or abs(len(word) - len(meant)) > 1:
-        return False
-    pairs = enumerate(zip(word, meant, strict=False))
-    same = next((at for at, (one, other) in pairs if one != other), min(len(word), len(meant)))
-    left, right = word[same:], meant[same:]
-    is_changed = left[:2] == right[1::-1] and left[2:] == right[2:]
-    return is_changed or (len(word) > _SHORTEST and (left[1:] == right or left == right[1:]))
+def _is_meant(other: str, word: str) -> bool:
+    """Tell whether a word was meant to be another: a short one if letters are changed about."""
+    return is_slip(word, other) if len(word) > _SHORTEST else has_changed(word, other)
 
 
 def _spaced(text: str) -> str:

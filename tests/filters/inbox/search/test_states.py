@@ -120,6 +120,10 @@ def test_words_that_name_a_state_are_still_found_in_subjects(found: Callable[[st
     assert found("unread mail from joe") == "new"
 
 
+def test_a_sign_that_parts_what_the_worker_is_asked_is_a_blank(alice: User) -> None:
+    assert read_search("from\x1ejoe\x1e", alice).asked == read_search("from joe ", alice).asked
+
+
 def test_such_a_search_is_not_kept(
     found: Callable[[str], str], alice: User, as_user: Callable[[User], Client]
 ) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 _LOOK = (
     "(show | find | list | give | get | display | select | fetch | query | see | view | check "
-    "| match | include | collect | search for | search | look for | looking for | filter for | "
-    "filter "
-    "| filer)"
+    "| match | include | collect | search for | search | look for | looking for | filter for "
+    "| filter | filer)"
+)
+_EACH = (
+    "(only | just | every | each | all | any | of | the | those | these | that | a list of "
+    "| a | an)"
 )
 
 RULES = (
-    ("^ only (addressed | sent | written)? to ME", "only to me "),
+    ("^ (only | solely) (addressed | sent | written)? to ME", "only to me "),
     ("^ (stuff | things | anything | whatever) (that | which)?", ""),
-    ("^ only (addressed | sent | written)? to ME", "only to me "),
     ("^ (please | hey | hi | ok | okay) ,?", ""),
     ("^ (can | could | would | will) (you | I) please?", ""),
     ("^ I (want | need | would like | can | wish) to?", ""),
@@ -28,12 +30,7 @@ RULES = (
     ("^ (the last | the past)", "the last "),
     ("^ any of the following :? {words:ALL}", lambda found: found["words"].replace(" , ", " or ")),
     ("^ all of the following :?", ""),
-    (
-        "^ (only | just | every | each | all | any | of | the | those | these | a list of | a | "
-        "an)",
-        "",
-    ),
-    ("^ (only | just | every | each | all | any | of | the | those | these | that | a | an)", ""),
+    (f"^ {_EACH} {_EACH}?", ""),
     ("(yet | please | so far | at all | anymore | in my inbox) $", ""),
 )
 """Applied first."""

@@ -16,7 +16,6 @@ def _both_ways(found: re.Match[str]) -> str:
 
 RULES = (
     ("WHICH? BE? DONE? (only | solely | exclusively | just) to ME (alone | only)?", "only to me "),
-    ("^ (only | solely) (addressed | sent | written) to ME", "only to me "),
     ("WHICH? I (am)? only (COPIED | cc)", "cc me and not directly to me "),
     ("WHICH {who:NAME} is (COPIED | cc)", "cc {who}"),
     ("WHICH? BE? DONE? to ME (alone | only)", "only to me "),
@@ -37,7 +36,6 @@ RULES = (
     ),
     ("^ direct MAIL", "directly to me "),
     ("(in | on) to : (field | line | header)?", "directly to me "),
-    ("( ( in | on ) to : ( field | line ) )", ""),
     (
         "(, | but | and)? (not | NOT) (when)? I? (in | on)? (cc | bcc | copy | COPIED) :? "
         "(( , | or | "

@@ -21,12 +21,12 @@ def _dated(found: re.Match[str]) -> str:
 
 
 RULES = (
-    ("from {day:DATED} (and | or) (earlier | older | before)", "until {day}"),
-    ("from {day:DATED} (and | or) (later | newer | after)", "since {day}"),
+    ("from {day:DATE} (and | or) (earlier | older | before)", "until {day}"),
+    ("from {day:DATE} (and | or) (later | newer | after)", "since {day}"),
     ("from {day:DATED}", _dated),
     ("^ what (came | arrived | has come) in?", ""),
     ("newest {age:AGE}", _recent),
-    ("(older | newer | larger | smaller | bigger | more | less) then", "older than "),
+    ("{compared:COMPARED} then", "{compared} than"),
     ("(more | older) than (say | about | roughly) {age:AGE} (old)?", _aged),
     ("age in days (is)? (greater | more | older) than {age:AGE}", _aged),
     ("age in days > {age:AGE}", _aged),
@@ -43,8 +43,6 @@ RULES = (
     ("(over | more than | at least) {age:AGE} (old | ago)", _aged),
     ("BE? older than {day:DATE}", "before {day}"),
     ("BE? newer than {day:DATE}", "after {day}"),
-    ("from {day:DATE} (and | or) (earlier | older | before)", "until {day}"),
-    ("from {day:DATE} (and | or) (later | newer | after)", "since {day}"),
     ("DONE? between {low:N} and {high:AGE} ago", "between {low} and {high} old"),
     ("DONE? {low:N} (to | -) {high:AGE} ago", "between {low} and {high} old"),
     (
