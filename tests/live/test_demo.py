@@ -226,7 +226,7 @@ def test_what_a_stranger_sees_of_the_demo(
     expect(page.locator("#sidebar .count")).to_have_count(1 + 6)  # the inbox and every filter
     page.wait_for_load_state()  # before its scripts run, a press there leads elsewhere
 
-    unread = page.locator("#in-all .count")
+    unread = page.locator("#list-inbox .count")
     before = unread.inner_text().split()[0]
     page.locator("#list a.row", has_text="Re:", has_not_text="messages").first.click()
     expect(page.locator("#reading .letter-text").first).to_be_visible()

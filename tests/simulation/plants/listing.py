@@ -173,4 +173,28 @@ PLANTS = (
         "rows.update(is_stale=True)",
         "importance",
     ),
+    Plant(
+        "a line stands for each message of a conversation",
+        "filters.inbox.lists.conversations",
+        "order_of",
+        "if name in seen:",
+        "if key in seen:",
+        "lists",
+    ),
+    Plant(
+        "a line stands for messages that are not in its list",
+        "filters.inbox.lists.conversation_rows",
+        "_members",
+        "if card.pk in listed:",
+        "if card.pk:",
+        "lists",
+    ),
+    Plant(
+        "a line is unread by what its newest message is",
+        "filters.inbox.lists.conversation_rows",
+        "conversation_rows",
+        "unread=any(of.unread for of in of_all),",
+        "unread=of_all[-1].unread,",
+        "lists",
+    ),
 )

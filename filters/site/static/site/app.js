@@ -7,7 +7,7 @@ const worker = () => navigator.serviceWorker;
 const SIGN_OUT = 'form[action="/sign-out/"]';
 
 function showBadge() {
-  const inbox = document.getElementById("in-all");
+  const inbox = document.getElementById("list-inbox");
   if (inbox) badge(Number(inbox.dataset.unread));
 }
 

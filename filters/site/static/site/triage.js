@@ -180,7 +180,7 @@ Object.assign(KEYS, {
   p: () => step("prev"),
   g: () => (goAt = Date.now()),
   i: () => {
-    if (Date.now() - goAt < SECOND_KEY) document.getElementById("in-all")?.click();
+    if (Date.now() - goAt < SECOND_KEY) document.getElementById("list-inbox")?.click();
     goAt = 0;
   },
   "?": () => document.getElementById("keys-sheet").showModal(),
