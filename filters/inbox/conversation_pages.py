@@ -57,7 +57,6 @@ def list_page(
         user,
         name,
         counted.mark,
-        counted.total_of(filter_),
         lambda: order_of(listing.places(user, filter_).iterator(chunk_size=10_000)),
     )
     if by_importance is None:

@@ -26,7 +26,7 @@ KEPT = 200
 """Orders that are kept in one process: those last asked for."""
 
 SHORT = 500
-"""Messages up to which a list is put in order at each request."""
+"""Conversations up to which a list is put in order at each request."""
 
 CHUNK = 500
 """Cards of which the conversations are looked up at once."""
@@ -51,13 +51,11 @@ _kept: OrderedDict[tuple[int, str], tuple[str, Order]] = OrderedDict()
 _lock = Lock()
 
 
-def kept(user: User, name: str, mark: str, count: int, make: Callable[[], Order]) -> Order:
+def kept(user: User, name: str, mark: str, make: Callable[[], Order]) -> Order:
     """Return the order of a list of a person, the one kept while the mark of all lists is the same.
 
-    One of few messages is made each time.
+    One of few conversations is made each time.
     """
-    if count <= SHORT:
-        return make()
     key = (user.pk, name)
     with _lock:
         known = _kept.get(key)
@@ -65,6 +63,8 @@ def kept(user: User, name: str, mark: str, count: int, make: Callable[[], Order]
             _kept.move_to_end(key)
             return known[1]
     made = make()
+    if len(made.heads) <= SHORT:
+        return made
     with _lock:
         _kept[key] = mark, made
         _kept.move_to_end(key)

@@ -53,7 +53,7 @@ def shelf_page(user: User, shelf: Shelf, number: str | None, counted: Sidebar) -
     def among(cards: Sequence[Card]) -> set[int]:
         return {state.card_key for state in lists.among_messages(states, cards)}
 
-    order = kept(user, shelf.name, counted.mark, states.count(), make)
+    order = kept(user, shelf.name, counted.mark, make)
     page = Paginator(order.heads, PAGE).get_page(number)
     heads: list[Any] = in_order(Card.objects.visible_to(user), list(page))
     at = {state.msgid: state for state in lists.among_messages(states, heads)}
