@@ -7,7 +7,7 @@ the list has, and stops when it is full: what it costs follows the page, not the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import merge
 from itertools import count, islice
@@ -36,10 +36,10 @@ FEW = 8000
 CHUNK = 200
 """Messages that are looked at first, at least; then ``GROWTH`` times as many, and so on.
 
-The first time they are three times as many as are wanted: some are not in the list.
+The first time they are twice as many as are wanted: some are not in the list.
 """
 
-GROWTH = 8
+GROWTH = 4
 
 Place = tuple[int, int, int]
 """A message in the order: its score, when it was received and the key of its card, all negated."""
@@ -104,19 +104,14 @@ class ByImportance:
         if self.count() <= FEW:
             received = dict(self.cards.order_by().values_list("pk", "received"))
             return (-key for _, _, key in sorted(self._places(received)))
-        apart = self._unread_keys if unread_score(self.rules) else frozenset()
-        received = {
-            key: instant
-            for batch in in_batches(self.cards.order_by(), apart)
-            for key, instant in batch.values_list("pk", "received")
-        }
-        places = sorted(self._places(received))
+        apart = self._unread if unread_score(self.rules) else {}
+        places = sorted(self._places(apart))
         return (-key for _, _, key in merge(places, self._listed(apart, wanted)))
 
-    def _places(self, received: dict[int, int]) -> Iterator[Place]:
+    def _places(self, received: Mapping[int, int]) -> Iterator[Place]:
         """Yield the places of some cards; one that was not appraised yet has no score."""
         weight = unread_score(self.rules)
-        unread = self._unread_keys if weight else frozenset()
+        unread: Collection[int] = self._unread if weight else ()
         scores: dict[int, int] = {}
         appraised = Appraisal.objects.filter(owner=self.user).order_by()
         for batch in in_batches(Card.objects.order_by(), received):
@@ -137,7 +132,7 @@ class ByImportance:
         ordered = appraisals.order_by("-score", "-received", "-card").values_list(
             "score", "received", "card"
         )
-        first, least = 0, max(CHUNK, 3 * wanted)
+        first, least = 0, max(CHUNK, 2 * wanted)
         for power in count():
             size = least * GROWTH ** min(power, 2)
             chunk = list(ordered[first : first + size])
@@ -166,6 +161,7 @@ class ByImportance:
         return age_spans(self.rules, self.now)
 
     @cached_property
-    def _unread_keys(self) -> frozenset[int]:
-        new = self.matches.filter(read_at=None, card__isnull=False)
-        return frozenset(new.values_list("card", flat=True))
+    def _unread(self) -> dict[int, int]:
+        """When each unread card of the list was received, by its key."""
+        new: Any = self.matches.order_by().filter(read_at=None, card__isnull=False)
+        return dict(new.values_list("card", "card__received"))
