@@ -28,6 +28,7 @@ ROOMS_WITH_EXAMPLES = {
     "tapestry.spark",
     "tapestry.tables",
     "filters.authoring",
+    "filters.compose",
     "filters.delivery",
     "filters.inbox",
     "filters.people",

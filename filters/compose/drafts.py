@@ -75,6 +75,12 @@ def save_draft(
         raise
 
 
+def is_usually_formatted(owner: User) -> bool:
+    """Tell whether the message that a person sent off last is formatted."""
+    rows = OutgoingMessage.objects.filter(owner=owner).exclude(state=State.DRAFT)
+    return rows.values_list("formatted", flat=True).first() or False
+
+
 @transaction.atomic
 def _add_files(owner: User, uid: uuid.UUID, files: Sequence[Upload]) -> None:
     """Attach files to a draft of which windows show different texts: each is asked then.

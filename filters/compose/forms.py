@@ -74,11 +74,12 @@ class DraftForm(forms.Form):
         error_messages=_too_long(LONGEST_TEXT, "A text"),
         widget=forms.Textarea(attrs={"rows": 16}),
     )
+    formatted = forms.BooleanField(label="Formatted", required=False)
     attach_parent = forms.BooleanField(label="Attach the original message", required=False)
 
     KEPT = (
         *("parent", "parent_audience", "is_forward", "sender", "newsgroups", "to", "cc", "bcc"),
-        *("subject", "body", "attach_parent"),
+        *("subject", "body", "formatted", "attach_parent"),
     )
     """The fields of a draft that the model keeps."""
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TypeVar
 
 from filters.compose.contacts import recipients
+from filters.compose.formatting import html_part
 from filters.compose.models import OutgoingMessage
 from filters.compose.parents import Parent, find_parent, original_of, referred
 from filters.compose.senders import sender_of
@@ -93,6 +94,7 @@ def seal(draft: OutgoingMessage) -> Sealed:
         replied,
         references,
         files,
+        html_part(draft.body) if draft.formatted and draft.body.strip() and not groups else "",
     )
     raw = _check("", lambda: to_bytes(written))
     if draft.unanswered_at is not None and is_same_version(stored_raw(draft), raw):

@@ -38,7 +38,8 @@ class SmtpAccount(models.Model):
 class OutgoingMessage(models.Model):
     """A message that a person writes, has had sent, or wanted to.
 
-    A draft has the texts as they were typed.  ``version`` counts its changes; ``editor`` names the
+    A draft has the texts as they were typed; those of one that is ``formatted`` have marks of
+    Markdown, and are sent as HTML, too.  ``version`` counts its changes; ``editor`` names the
     window that made the last.  ``parent`` is the message that it answers or forwards, of which
     ``parent_audience`` is the copy; ``attach_parent`` says to attach that as it came.
 
@@ -73,6 +74,7 @@ class OutgoingMessage(models.Model):
     newsgroups = models.TextField(default="", blank=True)
     subject = models.TextField(default="", blank=True)
     body = models.TextField(default="", blank=True)
+    formatted = models.BooleanField(default=False)
     parent = models.TextField(default="", blank=True)
     parent_audience = models.CharField(max_length=200, default="", blank=True)
     is_forward = models.BooleanField(default=False)

@@ -8,6 +8,7 @@ urlpatterns = [
     path("compose/", write.compose, name="compose"),
     path("compose/complete/", write.completions, name="complete-recipients"),
     path("compose/save/", write.save, name="save-draft"),
+    path("compose/preview/", write.preview, name="preview-draft"),
     path("compose/<uuid:uid>/", outgoing.outgoing, name="outgoing"),
     path("compose/<uuid:uid>/state/", outgoing.state, name="sending-state"),
     path("compose/<uuid:uid>/undo/", outgoing.undo, name="undo-send"),

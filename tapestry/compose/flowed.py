@@ -31,17 +31,27 @@ def flowed(text: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
+def quote_depth(line: str) -> tuple[int, str]:
+    """Return how often a line is quoted, and its text.
+
+    >>> quote_depth("> > noon? "), quote_depth("noon?")
+    ((2, 'noon?'), (0, 'noon?'))
+    """
+    quote = _QUOTE.match(line)
+    text = line[quote.end() :].expandtabs().removeprefix(" ") if quote else line.expandtabs()
+    return quote[0].count(">") if quote else 0, text.rstrip()
+
+
 def _broken(line: str) -> list[str]:
     """Return a line in parts, of which all but the last end in a space."""
     if line == SIGNATURE:
         return [line]
-    quote = _QUOTE.match(line)
-    if quote is None:
-        *parts, last = _wrapped(line.expandtabs().rstrip(), WIDTH - 2)
+    depth, text = quote_depth(line)
+    if not depth:
+        *parts, last = _wrapped(text, WIDTH - 2)
         return [*(_stuffed(f"{part} ") for part in parts), _stuffed(last)]
-    marks = ">" * quote[0].count(">")
-    rest = line[quote.end() :].expandtabs().removeprefix(" ").rstrip()
-    *parts, last = _wrapped(rest, WIDTH - len(marks) - 2)
+    marks = ">" * depth
+    *parts, last = _wrapped(text, WIDTH - len(marks) - 2)
     return [*(f"{marks} {part} " for part in parts), f"{marks} {last}".rstrip()]
 
 

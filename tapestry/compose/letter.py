@@ -1,6 +1,6 @@
 """A letter to its bytes, as they are sent, stored and filed: the same wherever they go.
 
-    Letter ─ headers (tapestry.deliver.mail.headers) ─ text, files (EmailMessage) ─> bytes
+    Letter ─ headers (tapestry.deliver.mail.headers) ─ text, HTML, files (EmailMessage) ─> bytes
 
 Bcc is no header of these bytes: who got a blind copy is for the envelope of SMTP alone.
 """
@@ -18,7 +18,7 @@ from tapestry.compose.flowed import flowed
 from tapestry.compose.recipients import Recipient
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.mail.headers import Headers, angle, mailbox_value, text_value, token
-from tapestry.deliver.mail.mime_parts import WIRE, crlf, is_binary
+from tapestry.deliver.mail.mime_parts import ALTERNATIVE, WIRE, crlf, is_binary
 from tapestry.deliver.one_line import one_line
 
 LONGEST_TEXT = 200_000
@@ -45,7 +45,10 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A person's own message.  Message-IDs have no angle brackets; ``date`` has a zone."""
+    """A person's own message.  Message-IDs have no angle brackets; ``date`` has a zone.
+
+    ``html`` is the text as a document, sent beside it; none if it is empty.
+    """
 
     sender: Recipient
     message_id: str
@@ -58,6 +61,7 @@ class Letter:
     in_reply_to: str | None = None
     references: tuple[str, ...] = ()
     files: Sequence[File] = ()
+    html: str = ""
 
 
 def to_bytes(letter: Letter) -> bytes:
@@ -70,8 +74,13 @@ def to_bytes(letter: Letter) -> bytes:
         message.set_raw(name, value)
     text = flowed(letter.text)
     short = text.isascii() and all(len(line) <= _LONGEST_LINE for line in text.splitlines())
-    encoding = "7bit" if short else "quoted-printable"
+    encoding = "7bit" if short and not letter.html else "quoted-printable"
     message.set_content(text, charset="utf-8", cte=encoding, params={"format": "flowed"})
+    if letter.html:
+        message.make_alternative(boundary=ALTERNATIVE)
+        html = EmailMessage(WIRE)
+        html.set_content(letter.html, "html", charset="utf-8", cte="quoted-printable")
+        message.attach(html)
     if letter.files:
         message.make_mixed()
     for file in letter.files:

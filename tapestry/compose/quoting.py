@@ -14,6 +14,9 @@ LONGEST_QUOTE = 60_000
 
 LONGEST_SUBJECT = 500
 
+FORWARDED = "---------- Forwarded message ----------"
+"""The line at the head of a message that is sent on as text."""
+
 _LINE_END = re.compile(r"\r\n|\r|\n|\u2028|\u2029|\x0b|\x0c")
 _REPLY = re.compile(r"\s*(?:re|aw|sv|antw)(?:\[\d{1,4}\])?\s?:", re.IGNORECASE)
 _FORWARD = re.compile(r"\s*(?:fwd?|wg)\s?:", re.IGNORECASE)
@@ -86,7 +89,7 @@ def without_signature(text: str) -> str:
 
 def forwarded(headers: Iterable[tuple[str, str]], text: str | None) -> str:
     """Return a message as text to be sent on, with those of its headers that people read."""
-    lines = ["---------- Forwarded message ----------"]
+    lines = [FORWARDED]
     lines += [f"{name}: {one_line(value, 1000)}" for name, value in headers if value]
     body = "\n".join(line.rstrip() for line in _bounded(text).strip("\n").split("\n"))
     return "\n".join([*lines, "", body])

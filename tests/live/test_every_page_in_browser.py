@@ -37,8 +37,8 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 NO_PAGES = re.compile(
     r"admin/|sign-out|sidebar|first-steps|read/|healthz|sw\.js|manifest|message/|make/|subscribe/"
-    r"|understand/|complete/|filters/preview/|feeds/.*atom|triage/|compose/save/|import/create/"
-    r"|filters/like/|backtest/|export/|security/sign-out/|email/link/|sending/.+|follow/"
+    r"|understand/|complete/|filters/preview/|feeds/.*atom|triage/|compose/(save|preview)/"
+    r"|import/create/|filters/like/|backtest/|export/|security/sign-out/|email/link/|sending/.+|follow/"
     r"|search/(select|forget)/|filters/dry-run/|lines/|sign-up/|sign-in/|forgot/|me/confirm/"
 )
 """Routes that are no pages: parts that htmx asks for, acts, files, and what is Django's own.

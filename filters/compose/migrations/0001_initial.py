@@ -33,6 +33,7 @@ class Migration(migrations.Migration):
                 ('newsgroups', models.TextField(blank=True, default='')),
                 ('subject', models.TextField(blank=True, default='')),
                 ('body', models.TextField(blank=True, default='')),
+                ('formatted', models.BooleanField(default=False)),
                 ('parent', models.TextField(blank=True, default='')),
                 ('parent_audience', models.CharField(blank=True, default='', max_length=200)),
                 ('is_forward', models.BooleanField(default=False)),

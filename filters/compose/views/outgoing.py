@@ -10,11 +10,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.compose import outbox
+from filters.compose.formatting import text_as_it_looks
 from filters.compose.models import OutgoingMessage
 from filters.compose.tasks import send_soon
 from filters.compose.views.write import editor
 from filters.people.requests import PersonRequest
-from filters.reading.rendering.text import text_html
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 
@@ -31,7 +31,8 @@ def outgoing(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
     row = message_of(request, uid)
     if row.is_draft:
         return editor(request, row)
-    context = _context(row) | {"text": text_html(row.body)}
+    text = text_as_it_looks(row.body, is_formatted=row.formatted)
+    context = _context(row) | {"text": text}
     return render(request, "compose/outgoing.html", context)
 
 

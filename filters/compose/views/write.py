@@ -7,12 +7,14 @@ import uuid
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from filters.authoring.known_names import begin_reading
 from filters.authoring.views.editor import cursor_of
 from filters.compose import contacts, drafts, outbox, parents, servers
 from filters.compose.drafts import ChangedElsewhereError, NotADraftError
+from filters.compose.formatting import text_as_it_looks
 from filters.compose.forms import DraftForm
 from filters.compose.letters import FieldError, attached_name
 from filters.compose.models import OutgoingMessage
@@ -57,6 +59,14 @@ def completions(request: PersonRequest) -> HttpResponse:
 
 
 @require_POST
+def preview(request: PersonRequest) -> HttpResponse:
+    """Show a text as it will look: the page of its window asks for that."""
+    text, is_formatted = request.POST.get("body", ""), "formatted" in request.POST
+    context = {"preview": text_as_it_looks(text, is_formatted=is_formatted)}
+    return render(request, "compose/_preview.html", context)
+
+
+@require_POST
 def save(request: PersonRequest) -> HttpResponse:
     """Save a draft as it is typed: the page of its window asks for that."""
     form, version = DraftForm(request.POST), request.POST.get("version", "")
@@ -95,8 +105,13 @@ def editor(
     form: DraftForm | None = None,
     error: TapestryError | None = None,
     status: int | None = None,
+    *,
+    preview: SafeString | None = None,
 ) -> HttpResponse:
-    """Show a draft in a window of its own name, or what was sent that could not be accepted."""
+    """Show a draft in a window of its own name, or what was sent that could not be accepted.
+
+    ``preview`` is its text as it will look.
+    """
     if form is None:
         form = DraftForm(initial=DraftForm.initial_of(draft, str(uuid.uuid4())))
     owner = request.user
@@ -117,6 +132,7 @@ def editor(
         "server": servers.kind_of(owner),
         "files": draft.attachments.defer("content") if draft.pk else (),
         "attached": attached_name(draft) if draft.is_forward else "",
+        "preview": preview,
         "others": stored.filter(parent=draft.parent).exclude(pk=draft.pk) if draft.parent else (),
     }
     if status is None:
@@ -127,11 +143,14 @@ def editor(
 def _begun(request: PersonRequest) -> OutgoingMessage:
     owner, msgid = request.user, request.GET.get("id")
     if not msgid:
-        return OutgoingMessage(owner=owner, sender=usual_sender(owner), changed_at=0)
-    parent = parents.find_parent(owner, msgid, request.GET.get("in"))
-    if parent is None:
-        raise Http404("There is no such message, or you may not see it.")
-    return parents.begin(owner, parent, request.GET.get("way", "reply"))
+        draft = OutgoingMessage(owner=owner, sender=usual_sender(owner), changed_at=0)
+    else:
+        parent = parents.find_parent(owner, msgid, request.GET.get("in"))
+        if parent is None:
+            raise Http404("There is no such message, or you may not see it.")
+        draft = parents.begin(owner, parent, request.GET.get("way", "reply"))
+    draft.formatted = drafts.is_usually_formatted(owner)
+    return draft
 
 
 def _act(request: PersonRequest) -> HttpResponse:
@@ -144,6 +163,9 @@ def _act(request: PersonRequest) -> HttpResponse:
         draft = _saved(request, form, overwrite=act == "keep")
         if act == "remove" and key.isascii() and key.isdecimal() and len(key) < 19:
             drafts.remove_file(draft, str(form.cleaned_data["editor"]), int(key))
+        if act == "preview":
+            shown = text_as_it_looks(draft.body, is_formatted=draft.formatted)
+            return editor(request, draft, _refilled(request, draft), preview=shown)
         if act == "send":
             outbox.queue(draft)
             send_soon(draft.pk)

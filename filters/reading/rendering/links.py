@@ -25,7 +25,7 @@ def _finder() -> Any:
     return finder.add("ftp:", None).add("//", None)
 
 
-_FINDER = _finder()
+FINDER = _finder()
 
 
 def linked(text: str) -> SafeString:
@@ -37,7 +37,7 @@ def linked(text: str) -> SafeString:
     pieces: list[str] = []
     for piece in _pieces(text):
         at = 0
-        for link in _FINDER.match(piece) or () if _may_have_links(piece) else ():
+        for link in FINDER.match(piece) or () if _may_have_links(piece) else ():
             template = _TEMPLATES.get(link.schema)
             if template is not None and len(link.url) <= LONGEST:
                 pieces += escape(piece[at : link.index]), format_html(template, link.url, link.text)

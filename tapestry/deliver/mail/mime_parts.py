@@ -14,7 +14,8 @@ from tapestry.deliver.mail.headers import Headers
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _LONG_LINE = re.compile(rb"[^\r\n]{999}")
 
-_BOUNDARY = "=_alternative"
+ALTERNATIVE = "=_alternative"
+"""The boundary of parts in quoted-printable, in which no line can be one."""
 
 WIRE = policy.SMTP.clone(refold_source="none")
 """Headers are sent as tapestry.deliver.mail.headers folded them; lines end in CRLF."""
@@ -59,13 +60,13 @@ def _joined(part: MIMEPart) -> str:
     head = "".join(f"{name}: {value}\n" for name, value in part.raw_items()) + "\n"
     if not part.is_multipart():
         return head + str(part.get_payload())
-    inner = "".join(f"--{_BOUNDARY}\n{_joined(child)}\n" for child in part.iter_parts())
-    return f"{head}{inner}--{_BOUNDARY}--\n"
+    inner = "".join(f"--{ALTERNATIVE}\n{_joined(child)}\n" for child in part.iter_parts())
+    return f"{head}{inner}--{ALTERNATIVE}--\n"
 
 
 def alternative(headers: Headers, plain: str, html: str) -> WireMessage:
     """Return a message of a text and the same in HTML, for programs to choose (RFC 2046, 5.1.4)."""
-    kind = ("Content-Type", f'multipart/alternative; boundary="{_BOUNDARY}"')
+    kind = ("Content-Type", f'multipart/alternative; boundary="{ALTERNATIVE}"')
     message = WireMessage([*headers, kind])
     for subtype, text in (("plain", plain), ("html", html)):
         part = WireMessage(text_headers(subtype))

@@ -76,6 +76,7 @@ EXPECTED = {
     "compose/<uuid:uid>/state/": OWNERS,
     "compose/<uuid:uid>/undo/": OWNERS_ACT,
     "compose/complete/": OWN,
+    "compose/preview/": OWN_ACT,
     "compose/save/": Kind(OWN_ACT.get, (422, 422, 422, 302)),
     "confirm/<str:token>/": LINK,
     "deleted/<str:token>/": Kind((404, 404, 404, 404), EVERYBODYS.post),
