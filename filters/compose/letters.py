@@ -52,10 +52,11 @@ class FieldError(TapestryError):
         self.field = field
 
 
-def seal(draft: OutgoingMessage) -> Sealed:
+def seal(draft: OutgoingMessage, send_at: int | None = None) -> Sealed:
     """Return a draft as the letter that is sent; raise FieldError, in words, if it is none yet.
 
-    It has a new Message-ID, unless a server may have taken this very version of it before.
+    Its date is ``send_at``, or now.  It has a new Message-ID, unless a server may have taken this
+    very version of it before.
     """
     owner = draft.owner
     sender = _check("sender", lambda: sender_of(owner, draft.sender))
@@ -85,7 +86,7 @@ def seal(draft: OutgoingMessage) -> Sealed:
     written = Letter(
         sender,
         f"{uuid.uuid4().hex}@{site_host()}",
-        to_datetime(wall_clock()).astimezone(owner.zone),
+        to_datetime(send_at or wall_clock()).astimezone(owner.zone),
         draft.subject,
         draft.body,
         unique(to),

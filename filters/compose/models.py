@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from filters.people.models import User
 from filters.sources.models import Source
+from tapestry.core.clock import wall_clock
 
 
 class SmtpAccount(models.Model):
@@ -44,7 +45,8 @@ class OutgoingMessage(models.Model):
     ``parent_audience`` is the copy; ``attach_parent`` says to attach that as it came.
 
     Once it is to be sent, ``raw`` are its bytes, the same however often it is tried, and it is
-    tried from ``due_at`` on, news by ``news_source``.  ``pending`` are the addresses that no
+    tried from ``due_at`` on, not before ``send_at`` if its writer chose a time, news by
+    ``news_source``.  ``pending`` are the addresses that no
     server has accepted yet, ``refused`` says by address why one was refused.  ``holder`` names the
     process that is at it.  ``unanswered_at`` is when it was handed to a server that has not
     answered: that may have taken it.  A draft that was made of it again keeps ``raw`` and
@@ -86,6 +88,7 @@ class OutgoingMessage(models.Model):
     pending = models.JSONField(default=list, blank=True)
     refused = models.JSONField(default=dict, blank=True)
     due_at = models.BigIntegerField(null=True, blank=True)
+    send_at = models.BigIntegerField(null=True, blank=True)
     unanswered_at = models.BigIntegerField(null=True, blank=True)
     holder = models.CharField(max_length=80, default="", blank=True)
     failures = models.IntegerField(default=0)
@@ -115,9 +118,14 @@ class OutgoingMessage(models.Model):
         return self.state == self.State.DRAFT
 
     @property
+    def is_scheduled(self) -> bool:
+        """Tell whether it waits for the time that its writer chose."""
+        return self.state == self.State.QUEUED and (self.send_at or 0) > wall_clock()
+
+    @property
     def is_under_way(self) -> bool:
         """Tell whether a page about it should ask again soon."""
-        return self.state == self.State.QUEUED or (
+        return (self.state == self.State.QUEUED and not self.is_scheduled) or (
             self.state == self.State.SENT and self.due_at is not None
         )
 

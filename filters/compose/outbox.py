@@ -1,6 +1,8 @@
 """The transactional outbox of what people have sent off, step by step until it is done.
 
-    queue ─ ten seconds to undo ─ claim ─> post (NNTP) ─> mail (SMTP) ─> store ─> file (IMAP)
+    queue ─ a time to undo ─ claim ─> post (NNTP) ─> mail (SMTP) ─> store ─> file (IMAP)
+
+It is sent in ten seconds, or when its writer says; until then it can be undone.
 
 Each step is stored as it ends, and is not done again.  A process that dies within a step has it
 tried again, with the same bytes: news, storing and filing know the Message-ID, so they are exactly
@@ -21,6 +23,7 @@ from filters.compose.drafts import ChangedElsewhereError
 from filters.compose.letters import seal, stored_raw
 from filters.compose.limits import count_message
 from filters.compose.models import OutgoingMessage
+from filters.compose.senders import sender_of
 from filters.compose.servers import post_news, send_mail
 from filters.compose.storing import file, store
 from filters.delivery.dispatch import holder
@@ -44,6 +47,9 @@ UNDO = 10
 KEPT = 30 * DAY
 """How long the list shows what was sent; the messages themselves stay."""
 
+MOST_SCHEDULED = 100
+"""Messages of a person that may wait for their time."""
+
 MOST_OF_ONE = 2
 """Messages of a person that are sent at a time: their slow server holds up no other's."""
 
@@ -52,11 +58,20 @@ State = OutgoingMessage.State
 MESSAGE, PART = SetAside.Kind.MESSAGE, "outgoing"
 
 
-def queue(draft: OutgoingMessage) -> None:
-    """Send a draft off, in ten seconds; raise FieldError or TapestryError if it cannot be sent."""
-    sealed = seal(draft)
-    count_message(draft.owner)
-    now = wall_clock()
+def queue(draft: OutgoingMessage, send_at: int | None = None, *, is_new: bool = True) -> None:
+    """Send a draft off, in ten seconds or at ``send_at``; it is counted if it ``is_new``.
+
+    Raise FieldError or TapestryError if it cannot be sent.
+    """
+    sealed, now = seal(draft, send_at), wall_clock()
+    waiting = OutgoingMessage.objects.filter(owner=draft.owner, state=State.QUEUED)
+    if send_at is not None and waiting.filter(send_at__gt=now).count() >= MOST_SCHEDULED:
+        raise TapestryError(
+            f"{MOST_SCHEDULED} messages of yours wait for their time, as many as may.",
+            hint="This one is kept as a draft.",
+        )
+    if is_new:
+        count_message(draft.owner)
     changes: dict[str, Any] = {
         "state": State.QUEUED,
         "message_id": sealed.message_id,
@@ -64,7 +79,8 @@ def queue(draft: OutgoingMessage) -> None:
         "pending": list(sealed.recipients),
         "news_source": sealed.news_source,
         "refused": {},
-        "due_at": now + UNDO * SECOND,
+        "due_at": send_at or now + UNDO * SECOND,
+        "send_at": send_at,
         "failures": 0,
         "failing_since": None,
         "error": "",
@@ -92,6 +108,19 @@ def undo(row: OutgoingMessage) -> bool:
         drafts = OutgoingMessage.objects.filter(pk=row.pk, state=State.DRAFT, unanswered_at=None)
         drafts.update(raw=None, message_id="")
     return bool(is_undone)
+
+
+@transaction.atomic
+def reschedule(row: OutgoingMessage, send_at: int | None) -> bool:
+    """Have a message that waits for its time sent at another, or in ten seconds.
+
+    Return False if it is too late.  Raise TapestryError if it cannot be sent: it waits as before.
+    """
+    if not row.is_scheduled or not undo(row):
+        return False
+    row.refresh_from_db()
+    queue(row, send_at, is_new=False)
+    return True
 
 
 def send_again(row: OutgoingMessage) -> bool:
@@ -128,7 +157,24 @@ def due() -> list[int]:
 
 def _have_all_be_due() -> None:
     now = wall_clock()
-    OutgoingMessage.objects.filter(holder="", due_at__gt=now).update(due_at=now)
+    rows = OutgoingMessage.objects.filter(holder="", due_at__gt=now)
+    rows.exclude(send_at__gt=now).update(due_at=now)
+
+
+def hold_restored() -> int:
+    """Send nothing by itself that was due before a backup was restored; return how many that are.
+
+    It may have been sent since the backup was made: its writer is told, and asked.
+    """
+    now = wall_clock()
+    rows = OutgoingMessage.objects.filter(state=State.QUEUED, due_at__lte=now)
+    return rows.filter(sent_at=None, posted_at=None).update(
+        state=State.REFUSED,
+        due_at=None,
+        holder="",
+        unanswered_at=now,
+        error="A backup of this site was restored, of before it was due.",
+    )
 
 
 def free_abandoned() -> int:
@@ -179,7 +225,7 @@ def _claim(key: int, name: str) -> bool:
 
 
 def _send(row: OutgoingMessage) -> None:
-    failed = _post(row) or _mail(row)
+    failed = _refusal(row) or _post(row) or _mail(row)
     accepted_at = row.sent_at or row.posted_at
     if accepted_at is None:
         if failed is None or not _put_off(row, failed):
@@ -195,6 +241,17 @@ def _send(row: OutgoingMessage) -> None:
             return
         _give_up(row, failed)
     _finish(row, unfiled)
+
+
+def _refusal(row: OutgoingMessage) -> Transmission | None:
+    """Return why a letter that has waited may not be sent: its address is not its writer's now."""
+    if row.send_at is None or row.sent_at or row.posted_at:
+        return None
+    try:
+        sender_of(row.owner, row.sender)
+    except TapestryError as error:
+        return Transmission(error=f"{error.message} {error.hint or ''}".strip(), is_final=True)
+    return None
 
 
 def _post(row: OutgoingMessage) -> Transmission | None:

@@ -12,6 +12,7 @@ urlpatterns = [
     path("compose/<uuid:uid>/", outgoing.outgoing, name="outgoing"),
     path("compose/<uuid:uid>/state/", outgoing.state, name="sending-state"),
     path("compose/<uuid:uid>/undo/", outgoing.undo, name="undo-send"),
+    path("compose/<uuid:uid>/later/", outgoing.later, name="send-later"),
     path("compose/<uuid:uid>/again/", outgoing.again, name="send-again"),
     path("compose/<uuid:uid>/delete/", drafts.delete, name="delete-outgoing"),
     path("drafts/", drafts.drafts, name="drafts"),

@@ -43,6 +43,7 @@ class Migration(migrations.Migration):
                 ('pending', models.JSONField(blank=True, default=list)),
                 ('refused', models.JSONField(blank=True, default=dict)),
                 ('due_at', models.BigIntegerField(blank=True, null=True)),
+                ('send_at', models.BigIntegerField(blank=True, null=True)),
                 ('unanswered_at', models.BigIntegerField(blank=True, null=True)),
                 ('holder', models.CharField(blank=True, default='', max_length=80)),
                 ('failures', models.IntegerField(default=0)),

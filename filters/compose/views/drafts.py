@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
 from filters.compose.models import OutgoingMessage
+from filters.compose.outbox import MOST_SCHEDULED
 from filters.compose.views.outgoing import message_of
 from filters.people.requests import PersonRequest
 
@@ -21,11 +22,13 @@ SHOWN = 50
 
 @require_safe
 def drafts(request: PersonRequest) -> HttpResponse:
-    """List drafts, what is being sent or was refused, and what was sent lately."""
+    """List drafts, what is being sent or waits for its time, and what was sent lately."""
     rows = OutgoingMessage.objects.filter(owner=request.user).defer("raw", "body")
+    waiting = rows.filter(state__in=(State.QUEUED, State.REFUSED))[: SHOWN + MOST_SCHEDULED]
     context = {
         "drafts": rows.filter(state=State.DRAFT)[:500],
-        "waiting": rows.filter(state__in=(State.QUEUED, State.REFUSED))[:SHOWN],
+        "scheduled": sorted((r for r in waiting if r.is_scheduled), key=lambda r: r.send_at or 0),
+        "waiting": [row for row in waiting if not row.is_scheduled][:SHOWN],
         "sent": rows.filter(state=State.SENT)[:SHOWN],
     }
     return render(request, "compose/drafts.html", context)

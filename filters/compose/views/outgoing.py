@@ -14,6 +14,7 @@ from filters.compose.formatting import text_as_it_looks
 from filters.compose.models import OutgoingMessage
 from filters.compose.tasks import send_soon
 from filters.compose.views.write import editor
+from filters.inbox.triage.snoozing import read_moment
 from filters.people.requests import PersonRequest
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
@@ -48,6 +49,23 @@ def undo(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
     row = message_of(request, uid)
     if not row.is_draft and not outbox.undo(row):
         messages.error(request, "It is too late: it has been sent.", extra_tags="bad")
+    return redirect(row)
+
+
+@require_POST
+def later(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
+    """Have what waits for its time sent at another, or now."""
+    row = message_of(request, uid)
+    act, _, name = request.POST.get("do", "").partition(":")
+    try:
+        chosen = request.POST.get("chosen", "")
+        send_at = None if act == "send" else read_moment(request.user, name, chosen)
+        if not outbox.reschedule(row, send_at):
+            messages.error(request, "It is too late: it is being sent.", extra_tags="bad")
+        elif send_at is None:
+            send_soon(row.pk)
+    except TapestryError as error:
+        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
     return redirect(row)
 
 

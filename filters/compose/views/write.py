@@ -20,6 +20,7 @@ from filters.compose.letters import FieldError, attached_name
 from filters.compose.models import OutgoingMessage
 from filters.compose.senders import senders, usual_sender
 from filters.compose.tasks import send_soon
+from filters.inbox.triage.snoozing import read_moment
 from filters.people import people
 from filters.people.requests import PersonRequest
 from filters.site.work import services
@@ -169,6 +170,8 @@ def _act(request: PersonRequest) -> HttpResponse:
         if act == "send":
             outbox.queue(draft)
             send_soon(draft.pk)
+        if act == "later":
+            outbox.queue(draft, read_moment(request.user, key, request.POST.get("chosen", "")))
     except NotADraftError:
         return redirect("outgoing", uid=form.cleaned_data["uid"])
     except ChangedElsewhereError as error:

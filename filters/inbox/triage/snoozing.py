@@ -64,7 +64,7 @@ def read_moment(user: User, name: str, chosen: str) -> int:
         instant = to_instant(datetime.fromisoformat(chosen).replace(tzinfo=zone))
     except (ValueError, OverflowError):
         raise TapestryError(
-            "Say until when to snooze.", hint="Write a day and a time, as 2027-01-31 08:00."
+            "Choose a day and a time.", hint="Write a day and a time, as 2027-01-31 08:00."
         ) from None
     if instant <= now:
         raise TapestryError("That time has passed.", hint="Choose a later one.")

@@ -25,6 +25,7 @@ class Command(TapestryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Restore, and end with 1 if a check finds anything damaged."""
+        from filters.compose.outbox import hold_restored
         from filters.runs.store.release import begin_anew
         from filters.upkeep.backup import restore
         from filters.upkeep.later import add_later, end_restore
@@ -34,6 +35,7 @@ class Command(TapestryCommand):
             make_database_ready(restoring=True)
             add_later(services.data())
             begin_anew()
+            hold_restored()
             end_restore(services.data())
         self.stdout.write(f"Restored into {services.data()} what was stored on {backup.made}.")
         call_command("check_data", stdout=self.stdout)

@@ -73,6 +73,7 @@ EXPECTED = {
     "compose/<uuid:uid>/": OWNERS,
     "compose/<uuid:uid>/again/": OWNERS_ACT,
     "compose/<uuid:uid>/delete/": OWNERS_FORM,
+    "compose/<uuid:uid>/later/": OWNERS_ACT,
     "compose/<uuid:uid>/state/": OWNERS,
     "compose/<uuid:uid>/undo/": OWNERS_ACT,
     "compose/complete/": OWN,
