@@ -130,6 +130,34 @@ class OutgoingMessage(models.Model):
         )
 
 
+class Signature(models.Model):
+    """The signature of what a person writes from an address."""
+
+    owner = models.ForeignKey(User, models.CASCADE, related_name="signatures")
+    email = models.CharField(max_length=254)
+    text = models.TextField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner", "email"], name="signature_once")]
+
+    def __str__(self) -> str:
+        return self.email
+
+
+class Template(models.Model):
+    """A text that a person has stored to begin messages with."""
+
+    owner = models.ForeignKey(User, models.CASCADE, related_name="templates")
+    name = models.CharField(max_length=100)
+    text = models.TextField()
+
+    class Meta:
+        ordering = ["name", "pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Attachment(models.Model):
     """A file that is attached to a draft; it is deleted once the message is sent."""
 

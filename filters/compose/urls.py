@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from filters.compose.views import drafts, outgoing, sending, write
+from filters.compose.views import drafts, outgoing, sending, texts, write
 
 urlpatterns = [
     path("compose/", write.compose, name="compose"),
@@ -18,5 +18,7 @@ urlpatterns = [
     path("drafts/", drafts.drafts, name="drafts"),
     path("sending/", sending.sending, name="sending"),
     path("sending/address/", sending.confirm_sender, name="confirm-sender"),
+    path("sending/signature/", texts.signature, name="signature"),
+    path("templates/", texts.templates, name="templates"),
     path("sending/remove/", sending.remove, name="remove-smtp"),
 ]

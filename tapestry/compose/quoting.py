@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from datetime import datetime
 
+from tapestry.compose.flowed import SIGNATURE
 from tapestry.deliver.one_line import one_line
 from tapestry.identity.list_footers import without_footers
 
@@ -85,6 +86,43 @@ def without_signature(text: str) -> str:
         if line in ("-- ", "--") and number:
             return "\n".join(lines[:number]).rstrip("\n")
     return text
+
+
+def own_text(text: str) -> tuple[str, str]:
+    r"""Return what a person wrote above a signature or what is quoted, and the rest.
+
+    >>> own_text("At noon?\n\nMary wrote:\n> Lunch?")
+    ('At noon?', 'Mary wrote:\n> Lunch?')
+    """
+    lines = text.split("\n")
+    end = next((n for n, line in enumerate(lines) if _ends_own_text(line)), len(lines))
+    if end < len(lines) and lines[end].startswith(">") and end and lines[end - 1].endswith(":"):
+        end -= 1
+    return "\n".join(lines[:end]).rstrip("\n"), "\n".join(lines[end:])
+
+
+def _ends_own_text(line: str) -> bool:
+    return line in (SIGNATURE, FORWARDED) or line.startswith(">")
+
+
+def with_own_text(text: str, addition: str) -> str:
+    r"""Return a text with more at the end of what its writer wrote.
+
+    >>> with_own_text("At noon?\n\nMary wrote:\n> Lunch?", "Bring soup.")
+    'At noon?\n\nBring soup.\n\nMary wrote:\n> Lunch?'
+    """
+    own, rest = own_text(text)
+    return "\n\n".join(part for part in (own, addition, rest) if part)
+
+
+def signed(text: str, signature: str) -> str:
+    r"""Return a text that begins a message with a signature above what is quoted.
+
+    >>> signed("\n\nMary wrote:\n> Lunch?", "Al")
+    '\n\n-- \nAl\n\nMary wrote:\n> Lunch?'
+    """
+    own, rest = own_text(text)
+    return f"{own}\n\n{SIGNATURE}\n{signature}" + (f"\n\n{rest}" if rest else "")
 
 
 def forwarded(headers: Iterable[tuple[str, str]], text: str | None) -> str:

@@ -15,6 +15,7 @@ from filters.compose.forms import SmtpForm
 from filters.compose.models import SmtpAccount
 from filters.compose.senders import senders
 from filters.compose.tasks import try_smtp
+from filters.compose.texts import LONGEST_SIGNATURE, signatures
 from filters.delivery.mail import addresses
 from filters.delivery.models import Address
 from filters.people.recipient_field import RecipientField
@@ -89,13 +90,15 @@ def _page(
     finding: Finding | None = None,
 ) -> HttpResponse:
     rows, known = Address.objects.filter(owner=request.user).order_by("pk"), senders(request.user)
+    texts = signatures(request.user)
     context = {
         "form": form,
         "stored": form.stored,
         "trial": trial,
         "finding": finding,
         "kind": servers.kind_of(request.user),
-        "addresses": [(row, row.email in known) for row in rows],
+        "addresses": [(row, row.email in known, texts.get(row.email, "")) for row in rows],
+        "longest": LONGEST_SIGNATURE,
         "site": settings.SITE_URL,
     }
     status = 400 if form.errors or (finding and finding.form.errors) else 200

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 
+from django.contrib import messages
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.html import format_html
@@ -12,12 +14,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from filters.authoring.known_names import begin_reading
 from filters.authoring.views.editor import cursor_of
-from filters.compose import contacts, drafts, outbox, parents, servers
+from filters.compose import contacts, drafts, outbox, parents, servers, texts
 from filters.compose.drafts import ChangedElsewhereError, NotADraftError
 from filters.compose.formatting import text_as_it_looks
 from filters.compose.forms import DraftForm
 from filters.compose.letters import FieldError, attached_name
-from filters.compose.models import OutgoingMessage
+from filters.compose.models import OutgoingMessage, Template
 from filters.compose.senders import senders, usual_sender
 from filters.compose.tasks import send_soon
 from filters.inbox.triage.snoozing import read_moment
@@ -25,6 +27,7 @@ from filters.people import people
 from filters.people.requests import PersonRequest
 from filters.site.work import services
 from tapestry.compose.mailto import read_mailto
+from tapestry.compose.quoting import with_own_text
 from tapestry.core.errors import TapestryError
 
 State = OutgoingMessage.State
@@ -48,6 +51,7 @@ def compose(request: PersonRequest) -> HttpResponse:
             draft.subject, draft.body = asked.subject, asked.body
         except TapestryError as failure:
             error = failure
+    texts.sign(draft)
     return editor(request, draft, error=error)
 
 
@@ -120,6 +124,7 @@ def editor(
     known = senders(owner)
     select = form.fields["sender"].widget
     select.choices = [(email, email) for email in known]
+    select.attrs["data-signatures"] = json.dumps(texts.signatures(owner))
     first = "body" if draft.parent and not draft.is_forward else "to"
     form.fields[first].widget.attrs["autofocus"] = True
     stored = OutgoingMessage.objects.filter(owner=owner, state=State.DRAFT)
@@ -134,6 +139,7 @@ def editor(
         "files": draft.attachments.defer("content") if draft.pk else (),
         "attached": attached_name(draft) if draft.is_forward else "",
         "preview": preview,
+        "templates": Template.objects.filter(owner=owner),
         "others": stored.filter(parent=draft.parent).exclude(pk=draft.pk) if draft.parent else (),
     }
     if status is None:
@@ -161,7 +167,12 @@ def _act(request: PersonRequest) -> HttpResponse:
     if not form.is_valid():
         return editor(request, _known(request, form), form)
     try:
+        if act == "insert" and (text := texts.template(request.user, key)):
+            form.cleaned_data["body"] = with_own_text(form.cleaned_data["body"], text)
         draft = _saved(request, form, overwrite=act == "keep")
+        if act == "template":
+            made = texts.template_of(draft)
+            messages.success(request, f"The template “{made}” is saved.")
         if act == "remove" and key.isascii() and key.isdecimal() and len(key) < 19:
             drafts.remove_file(draft, str(form.cleaned_data["editor"]), int(key))
         if act == "preview":

@@ -9,7 +9,8 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
-from filters.compose.models import SmtpAccount
+from filters.compose.models import SmtpAccount, Template
+from filters.compose.texts import signatures
 from filters.delivery.models import Destination
 from filters.people.models import AuthenticatorApp, User
 from tapestry.core.clock import to_datetime
@@ -47,6 +48,8 @@ def _delivery(user: User) -> dict[str, Any]:
     """Return where mail comes from, where matches go, and how what they write is sent."""
     server = SmtpAccount.objects.filter(owner=user).first()
     return {
+        "signatures": signatures(user),
+        "templates": list(Template.objects.filter(owner=user).values("name", "text")),
         "mail_addresses": [
             {"email": address.email, "confirmed": moment(address.confirmed_at)}
             for address in user.mail_addresses.order_by("email")

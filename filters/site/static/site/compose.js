@@ -48,7 +48,32 @@ function show(answer, html) {
   if (address) history.replaceState(history.state, "", address);
 }
 
+// The signature is that of the address: it changes with it, unless it was changed by hand.
+const sender = form.elements.sender;
+const signatures = JSON.parse(sender?.dataset?.signatures ?? "{}");
+let signer = sender?.value;
+const block = (address) => (signatures[address] ? `\n-- \n${signatures[address]}` : "");
+
+function signAnew() {
+  const body = form.elements.body;
+  const old = block(signer);
+  const at = old ? body.value.indexOf(old) : -1;
+  if (at >= 0) body.setRangeText(block(sender.value), at, at + old.length);
+  signer = sender.value;
+}
+
+// A template comes where one writes; without this at the end of what was written.
+function insertText(event, button) {
+  const body = form.elements.body;
+  event.preventDefault();
+  body.focus();
+  body.setRangeText(button.dataset.text, body.selectionStart, body.selectionEnd, "end");
+  body.dispatchEvent(new Event("input", { bubbles: true }));
+}
+
 listen([
+  ["change", "#id_sender", signAnew],
+  ["click", "#compose [data-text]", insertText],
   ["visibilitychange", "", () => document.visibilityState === "hidden" && save()],
   ["submit", "#compose", () => (saved = content())], // It is sent by that already.
 ]);
