@@ -13,7 +13,7 @@ from imapclient import IMAPClient
 from playwright.sync_api import Page, Route, expect
 
 from filters.authoring.lifecycle import install
-from filters.compose import tasks
+from filters.compose import tasks, texts
 from filters.compose.models import OutgoingMessage
 from filters.delivery.models import Address
 from filters.inbox.models import Match
@@ -27,6 +27,7 @@ from tapestry.tables.delta.log import Tables
 from tests.support.composed import put, send_due
 from tests.support.contrast import too_faint
 from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.every_page import faults_of_view
 from tests.support.page_errors import page_errors
 from tests.support.servers.dovecot import (
     PASSWORD,
@@ -93,6 +94,8 @@ def world(transactional_db, settings, tmp_path, monkeypatch):
         jones = person("jones", dovecot.port, USER, PASSWORD, "INBOX")
         put(tables, QUESTION, "user:terry")
         install(jones, "from terry", name="terry")
+        texts.store_signature(jones, jones.email, "Jones")
+        texts.store_template(jones, "Thanks", "**Thank you**")
         yield terry, jones, tables
 
 
@@ -249,7 +252,45 @@ def test_an_answer_goes_round(opened, world, pictures):
     page.screenshot(path=pictures / "phone-editor.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert too_faint(page) == [] and page.faults == []
+    _write_for_later(page, pictures)
     page.goto(page.url.partition("/compose/")[0] + "/sending/")
     page.screenshot(path=pictures / "phone-sending.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert too_faint(page) == [] and page.faults == []
+
+
+def _write_for_later(page, pictures):
+    """Format an answer, look at it, drop files on it, and have it sent tomorrow."""
+    text = page.get_by_label("Text")
+    assert "\n\n-- \nJones\n\nOn " in text.input_value()
+    page.get_by_text("Templates", exact=True).tap()
+    page.get_by_role("button", name="Thanks").tap()
+    expect(text).to_have_value(re.compile("^\\*\\*Thank you\\*\\*"))
+    page.get_by_text("Formatted", exact=False).first.tap()
+    page.get_by_role("button", name="Preview").tap()
+    expect(page.locator("#preview strong")).to_have_text("Thank you")
+    text.press("Control+Home")
+    text.press_sequentially("*Terry*, ")
+    expect(page.locator("#preview em")).to_have_text("Terry")
+    drop = """(sizes) => {
+      const files = new DataTransfer();
+      sizes.forEach((size, n) => files.items.add(new File(["x".repeat(size)], `plan${n}.txt`)));
+      const event = { dataTransfer: files, bubbles: true, cancelable: true };
+      document.getElementById("id_body").dispatchEvent(new DragEvent("drop", event));
+    }"""
+    told = page.locator("#chosen-files")
+    page.evaluate(drop, [16 << 20])
+    expect(told).to_have_text("The files are 16.0 MiB in total; the limit is 15 MiB.")
+    page.locator("#files").set_input_files([])
+    page.evaluate(drop, [3, 4])
+    expect(told).to_have_text("Attached when you save or send: plan0.txt, plan1.txt")
+    page.get_by_text("Send later", exact=True).tap()
+    assert list(faults_of_view(page, pictures, "later")) == []
+    page.set_viewport_size(PHONE)
+    page.get_by_role("button", name="Tomorrow morning").tap()
+    page.get_by_text("It will be sent at 08:00 tomorrow.").wait_for()
+    row = OutgoingMessage.objects.get(send_at__isnull=False)
+    assert row.attachments.count() == 2 and row.formatted and row.due_at == row.send_at
+    page.get_by_text("Change the time").tap()
+    assert list(faults_of_view(page, pictures, "scheduled")) == []
+    page.set_viewport_size(PHONE)

@@ -128,6 +128,7 @@ def editor(
     first = "body" if draft.parent and not draft.is_forward else "to"
     form.fields[first].widget.attrs["autofocus"] = True
     stored = OutgoingMessage.objects.filter(owner=owner, state=State.DRAFT)
+    files = list(draft.attachments.defer("content")) if draft.pk else []
     context = {
         "form": form,
         "draft": draft,
@@ -136,7 +137,11 @@ def editor(
         "is_changed_elsewhere": isinstance(error, ChangedElsewhereError),
         "has_sender": bool(known),
         "server": servers.kind_of(owner),
-        "files": draft.attachments.defer("content") if draft.pk else (),
+        "files": files,
+        "files_size": sum(file.size for file in files),
+        "most_files": drafts.MOST_FILES,
+        "most_bytes": drafts.MOST_BYTES,
+        "most_mib": drafts.MOST_BYTES >> 20,
         "attached": attached_name(draft) if draft.is_forward else "",
         "preview": preview,
         "templates": Template.objects.filter(owner=owner),
