@@ -8,9 +8,9 @@ person: name, groups, time_zone, email, aliases, timeliness, quiet_from, quiet_t
     conversations;
     the whole of it again when it changed, with ``removed: true`` when it is gone
 submitted: table, rows (the columns of LANGUAGE.md without ts), origin (append, page, archive,
-    mailbox); ``receipt: null`` if nobody can say whether it comes in; of a mailbox: source, name;
-    ``copy: true`` in a row of a forged copy.  What was answered by an end of the process is told
-    when it was asked again; each must become visible, in one instant for one entry
+    mailbox, letter); ``receipt: null`` if nobody can say whether it comes in; of a mailbox: source,
+    name; ``copy: true`` in a row of a forged copy.  What was answered by an end of the process is
+    told when it was asked again; each must become visible, in one instant for one entry
 filter: key, owner, name, text, phrase, tql (what runs, with what it refers to), existing, t0
     (null takes existing mail), live, timeliness, while_unread, visibility, revision, acts
     (names of what it does with what it finds), acts_since, features (kinds of phrases or
@@ -31,6 +31,9 @@ source: key, person, user (of the mailbox), audience, folders, active; ``how`` o
 mailbox: how (came, renumbered, flags, removed), user, owner, folder, messages: what is said of each
     with its flags
 upkeep: kind (compact, vacuum, backup, restore, forget, …), and what the kind has
+letter: person, uid, kind (write, put off, send now, take back), zone, chosen (the minute that a
+    form had), formatted, status, row (what is stored: state, send_at, message_id; null: nothing)
+letters: rows: uid, person, state, send_at, message_id of all letters, at a settled point
 received: endpoint (smtp, http, push, imap), recipient or path, answer (what was answered),
     message_id, payload; of a mailbox: folder, how (append, move, copy)
 settled: rounds: all tasks were run until nothing was due

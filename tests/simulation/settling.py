@@ -79,6 +79,7 @@ def _standing(world: World) -> Any:
 
 _DUE = """
 SELECT due_at FROM delivery_destination WHERE active AND due_at IS NOT NULL
+UNION ALL SELECT due_at FROM compose_outgoingmessage WHERE due_at IS NOT NULL
 UNION ALL SELECT try_again_at FROM runs_setaside WHERE kind <> 'index' AND try_again_at >= ?
 """
 """When something is sent, or tried again."""

@@ -142,6 +142,17 @@ def destination(
     return int(made.pk)
 
 
+def may_write(name: str, email: str) -> None:
+    """Let somebody write from an address, as if they had proven that it is theirs."""
+    from filters.delivery.models import Address
+    from filters.people.models import User
+    from tapestry.core.clock import wall_clock
+
+    owner = User.objects.get(username=name)
+    proof = {"proven": True, "confirmed_at": wall_clock()}
+    Address.objects.update_or_create(owner=owner, email=email, defaults=proof)
+
+
 def let_publish(name: str) -> None:
     """Let somebody bring mail for all whose mail they see."""
     from django.contrib.auth.models import Permission
@@ -233,11 +244,13 @@ def back_up(target: str) -> None:
 
 def restore(source: str) -> None:
     """Bring a backup back into an empty directory."""
+    from filters.compose.outbox import hold_restored
     from filters.runs.store.release import begin_anew
     from filters.upkeep import backup
 
     backup.restore(Path(source))
     begin_anew()
+    hold_restored()
 
 
 def be_small() -> None:
@@ -259,6 +272,7 @@ ORDERS = {
     for order in (
         *(person, append, annotate, task, request, destination, choose, check_data, forget),
         *(group, health, retain, leave, take_in, back_up, restore, let_publish),
+        may_write,
     )
 }
 """By name."""

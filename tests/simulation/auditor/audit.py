@@ -13,6 +13,7 @@ from tests.simulation.auditor.deliveries import Deliveries
 from tests.simulation.auditor.endings import judge_ending
 from tests.simulation.auditor.findings import Finding
 from tests.simulation.auditor.importance import Importance
+from tests.simulation.auditor.letters import Letters
 from tests.simulation.auditor.lists import judge_lists
 from tests.simulation.auditor.lives import Lives
 from tests.simulation.auditor.matching import judge_matches
@@ -37,6 +38,7 @@ class Auditor:
         self.desks = Desks(self.known)
         self.acts = Acts(self.desks)
         self.deliveries = Deliveries(self.known, self.desks)
+        self.letters = Letters()
         self.boxes = Boxes(self.known, self.desks)
         self.timelines = Timelines(self.known)
         self.releases = Releases()
@@ -69,6 +71,7 @@ class Auditor:
         yield from judge_views(point, self.lives.lives, self.known, self.desks, self.timelines)
         yield from self.deliveries.judge(point, self.lives.lives, could_see)
         yield from self.boxes.judge(point, self.lives.lives, could_see)
+        yield from self.letters.judge(point)
         yield from self.releases.judge(point, self.lives.lives, self.deliveries)
         sent_to = [
             *(route.entry for route in self.deliveries.routes.values()),

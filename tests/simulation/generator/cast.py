@@ -36,6 +36,8 @@ class Cast:
         self.flickered: list[dict[str, Any]] = []
         self.filters: dict[int, dict[str, Any]] = {}
         self.steps: dict[str, list[str]] = {}
+        self.letters: dict[str, dict[str, Any]] = {}
+        self.stored: set[str] = set()
         self.features: dict[str, list[str]] = {}
         self.aims = Aims(world.seed, world.history.entries)
         self.used = Counter[Any](

@@ -13,6 +13,7 @@ from tests.simulation.generator import (
     desk,
     doings,
     importance,
+    letters,
     mailboxes,
     people,
     pieces,
@@ -200,6 +201,8 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (3, mailboxes.race_pull),
     (4, mailboxes.send_to_mailbox),
     (3, mailboxes.fail_mailboxes),
+    (2, letters.write_letter),
+    (2, letters.change_letter),
     (2, people.borrow),
     (2, pieces.watch),
     (4, pieces.trickle),
@@ -283,6 +286,7 @@ def _settle(cast: Cast, *, at_end: bool) -> None:
     settle(cast)
     mailboxes.look(cast)
     cast.note_outbox("page")
+    letters.note_letters(cast)
     cast.note_filters("settled", set())
     observations.observe(cast, at_end=at_end)
     world.endpoints.mailboxes.observe()

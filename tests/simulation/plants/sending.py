@@ -318,6 +318,22 @@ PLANTS = (
         "none",
     ),
     Plant(
+        "a letter for later is sent now",
+        "filters.compose.outbox",
+        "queue",
+        '"due_at": send_at or now + UNDO * SECOND,',
+        '"due_at": now + UNDO * SECOND,',
+        "letters",
+    ),
+    Plant(
+        "a clock that is set back sends letters for later",
+        "filters.compose.outbox",
+        "_have_all_be_due",
+        "rows.exclude(send_at__gt=now).update(due_at=now)",
+        "rows.update(due_at=now)",
+        "letters",
+    ),
+    Plant(
         "a rest that ends sooner goes on for what was put off",
         "filters.runs.store.schedule",
         "replan_all_of",

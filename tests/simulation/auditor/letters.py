@@ -1,0 +1,92 @@
+"""Letters for later: each is sent once, not before its time, and then soon.
+
+The time is that of its writer's clock: what a gap skips is read with the offset before it, of what
+comes twice the first.  A letter that a server took without an answer, or whose sender ended before
+that was stored, may come again as the same bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from tests.simulation.auditor.findings import EPOCH, Finding, when
+from tests.simulation.auditor.story import Entry, Point
+
+LAW = "letters"
+
+
+class Letters:
+    """What people wrote to be sent later, and what servers took of it, by Message-ID."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, dict[str, Any]] = {}
+        self.taken: dict[str, int] = {}
+        self.excuses: dict[str, int] = {}
+
+    def judge(self, point: Point) -> Iterator[Finding]:
+        """Judge what was sent up to a point, and what was not."""
+        for entry in point.entries:
+            match entry["what"]:
+                case "letter":
+                    yield from self._written(entry)
+                case "received" if entry["endpoint"] == "smtp" and entry["accepted"]:
+                    yield from self._received(entry)
+                case "fault":
+                    self.excuses = {name: count + 1 for name, count in self.excuses.items()}
+                case "upkeep" if entry["kind"] in ("restore", "forget"):
+                    self.rows.clear()
+                case "letters":
+                    yield from self._standing(entry, point)
+
+    def _written(self, entry: Entry) -> Iterator[Finding]:
+        row = entry["row"]
+        self.rows.pop(entry["uid"], None)
+        if row is None or row["state"] != "queued":
+            return
+        self.rows[entry["uid"]] = row
+        if entry["status"] == 302 and entry["chosen"] and entry["kind"] == "write":
+            wanted = instant_of(entry["chosen"], entry["zone"])
+            if row["send_at"] != wanted:
+                said = f"a letter for {when(wanted)} waits until {when(row['send_at'] or 0)}"
+                yield Finding(LAW, said, entry["step"])
+
+    def _received(self, entry: Entry) -> Iterator[Finding]:
+        if "Resent-Message-ID" in entry["payload"]["headers"]:  # a filter's reader has it forwarded
+            return
+        name = (entry["message_id"] or "").strip("<>")
+        row = next((row for row in self.rows.values() if row["message_id"] == name), None)
+        if row is None:
+            return
+        if entry["now"] < (row["send_at"] or 0):
+            said = f"{name} was sent at {when(entry['now'])}, before {when(row['send_at'])}"
+            yield Finding(LAW, said, entry["step"])
+        self.taken[name] = self.taken.get(name, 0) + 1
+        excuses = self.excuses.setdefault(name, 0)
+        if self.taken[name] > 1 + excuses:
+            yield Finding(LAW, f"{name} was sent {self.taken[name]} times", entry["step"])
+        self.excuses[name] += entry["answer"] != "ok"
+
+    def _standing(self, entry: Entry, point: Point) -> Iterator[Finding]:
+        """At a settled point, what was to be sent is sent."""
+        there = {row["uid"]: row for row in entry["rows"]}
+        for uid, row in self.rows.items():
+            now = there.get(uid)
+            is_due = (row["send_at"] or 0) <= point.now
+            if now is None or not is_due or now["message_id"] != row["message_id"]:
+                continue
+            if now["state"] == "queued" or row["message_id"] not in self.taken:
+                said = f"{row['message_id']} was to be sent at {when(row['send_at'] or 0)}"
+                yield Finding(LAW, f"{said}, and is {now['state']}", point.step)
+
+
+def instant_of(chosen: str, zone: str) -> int:
+    """Return the instant of a minute of a zone's clock.
+
+    >>> instant_of("1970-01-01T01:00", "Europe/Berlin")
+    0
+    """
+    local = datetime.fromisoformat(chosen).replace(tzinfo=ZoneInfo(zone))
+    return (local - EPOCH) // timedelta(microseconds=1)

@@ -1,0 +1,95 @@
+"""Letters that somebody writes, for later, and what they change until they go."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from tests.simulation.generator.cast import PEOPLE, Cast
+
+WAITS = (2, 45, 9 * 60, 26 * 60, 4 * 24 * 60)
+"""Minutes until a letter is to be sent."""
+
+_LETTERS = """
+SELECT o.uid, o.state, o.send_at, o.message_id, u.username AS person
+FROM compose_outgoingmessage o JOIN people_user u ON u.id = o.owner_id
+"""
+
+
+def write_letter(cast: Cast) -> None:
+    """Have somebody write a letter that is sent later."""
+    lots = cast.lots
+    person, uid = lots.choice(cast.names), str(UUID(int=lots.getrandbits(128)))
+    cast.order("may_write", name=person, email=PEOPLE[person])
+    cast.made += 1
+    letter = {
+        "sender": PEOPLE[person],
+        "subject": f"Letter {cast.made}",
+        "body": "*Soon*, says\n> nobody\n",
+        **({"formatted": "on"} if lots.random() < 0.5 else {}),
+    }
+    chosen = _chosen(cast, person)
+    form = {"uid": uid, "editor": uid, "version": 0, "to": "away@z.org", **letter, **chosen}
+    answer = cast.request(person, "post", "/compose/", form)
+    _tell(cast, person, uid, "write", answer, chosen, letter)
+
+
+def change_letter(cast: Cast) -> None:
+    """Have somebody put off, send now or take back a letter that waits."""
+    waiting = [row for row in _letters(cast) if row["state"] == "queued"]
+    if not waiting:
+        write_letter(cast)
+        return
+    row = cast.lots.choice(waiting)
+    kind = cast.lots.choice(("put off", "put off", "send now", "take back"))
+    chosen = _chosen(cast, row["person"]) if kind == "put off" else {"do": "send"}
+    path = f"/compose/{row['uid']}/{'undo' if kind == 'take back' else 'later'}/"
+    answer = cast.request(row["person"], "post", path, chosen)
+    _tell(cast, row["person"], row["uid"], kind, answer, chosen, {})
+
+
+def note_letters(cast: Cast) -> None:
+    """Write down how letters stand, and which are messages of their conversations now."""
+    rows = _letters(cast)
+    for row in rows:
+        if row["state"] == "sent" and row["uid"] not in cast.stored:
+            cast.stored.add(row["uid"])
+            there = {"msgid": row["message_id"], "audience": f"user:{row['person']}"}
+            told = [{**there, **cast.letters[row["uid"]]}]
+            cast.history.add("submitted", table="messages", rows=told, origin="letter")
+    cast.history.add("letters", rows=rows)
+
+
+def _chosen(cast: Cast, person: str) -> dict[str, str]:
+    """Return what a form sends of a time: a minute of a person's clock."""
+    zone = ZoneInfo(str(cast.people[person].get("time_zone") or "UTC"))
+    now = datetime.fromtimestamp(cast.world.now // 1_000_000, UTC)
+    then = (now + timedelta(minutes=cast.lots.choice(WAITS))).astimezone(zone)
+    return {"do": "later:chosen", "chosen": f"{then:%Y-%m-%dT%H:%M}"}
+
+
+def _letters(cast: Cast) -> list[dict[str, Any]]:
+    rows = cast.world.select(f"{_LETTERS} ORDER BY o.id")
+    return [{**row, "uid": str(UUID(row["uid"]))} for row in rows]
+
+
+def _tell(
+    cast: Cast, person: str, uid: str, kind: str, answer: Any, chosen: dict[str, str], letter: Any
+) -> None:
+    """Write down what was asked for, and what is stored of it."""
+    if letter:
+        cast.letters[uid] = {name: letter[name] for name in ("sender", "subject")}
+    row = next((row for row in _letters(cast) if row["uid"] == uid), None)
+    cast.history.add(
+        "letter",
+        person=person,
+        uid=uid,
+        kind=kind,
+        zone=str(cast.people[person].get("time_zone") or "UTC"),
+        chosen=chosen.get("chosen"),
+        formatted="formatted" in letter,
+        status=answer and answer["status"],
+        row=row,
+    )

@@ -1,0 +1,57 @@
+"""The auditor of letters for later: what it finds, and what it lets be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.simulation.auditor.letters import Letters
+from tests.simulation.auditor.story import points
+
+HOUR = 3_600_000_000
+ROW = {"uid": "u", "person": "alice", "state": "queued", "send_at": HOUR, "message_id": "a@x"}
+WRITTEN = {"what": "letter", "uid": "u", "kind": "write", "status": 302, "row": ROW}
+TIME = {"zone": "Europe/Berlin", "chosen": "1970-01-01T02:00"}
+
+
+def judged(*entries: dict[str, Any], now: int = 2 * HOUR, state: str = "sent") -> list[str]:
+    end = [{"what": "letters", "rows": [{**ROW, "state": state}]}, {"what": "settled"}]
+    story = [{"step": 1, "now": now, **entry} for entry in [{**WRITTEN, **TIME}, *entries, *end]]
+    letters = Letters()
+    return [finding.sentence for point in points(story) for finding in letters.judge(point)]
+
+
+def taken(now: int, answer: str = "ok", **headers: str) -> dict[str, Any]:
+    about = {"endpoint": "smtp", "accepted": True, "message_id": "<a@x>"}
+    return {
+        "what": "received",
+        "answer": answer,
+        "now": now,
+        "payload": {"headers": headers},
+        **about,
+    }
+
+
+@pytest.mark.parametrize(
+    ("entries", "words"),
+    [
+        ([taken(HOUR)], None),
+        ([taken(HOUR), taken(HOUR, **{"Resent-Message-ID": "<f@x>"})], None),
+        ([taken(HOUR - 1)], "before"),
+        ([taken(HOUR), taken(HOUR)], "was sent 2 times"),
+        ([taken(HOUR, "accept, then cut"), taken(HOUR)], None),
+        ([taken(HOUR), {"what": "fault", "kind": "crashed"}, taken(HOUR)], None),
+        ([], "was to be sent"),
+        ([{**WRITTEN, **TIME, "chosen": "1970-01-01T03:00"}, taken(HOUR)], "waits until"),
+    ],
+)
+def test_a_letter_is_sent_once_and_then(entries: list[dict[str, Any]], words: str | None) -> None:
+    found = judged(*entries)
+    assert len(found) == (words is not None) and all(words in text for text in found)
+
+
+def test_what_waits_for_its_time_and_what_was_taken_back_are_right() -> None:
+    assert judged(now=HOUR - 1, state="queued") == []
+    back = {**WRITTEN, **TIME, "kind": "take back", "row": {**ROW, "state": "draft"}}
+    assert judged(back, state="draft") == []
