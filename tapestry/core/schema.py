@@ -49,6 +49,8 @@ COLUMNS: dict[str, dict[str, Type]] = {
         "attachments": Type.INTEGER,
         "filenames": Type.SET,
         "media_types": Type.SET,
+        "questions": Type.INTEGER,
+        "automatic": Type.TEXT,
         "source": Type.TEXT,
         "audience": Type.TEXT,
     },

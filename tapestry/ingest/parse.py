@@ -8,6 +8,7 @@ from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import LARGEST, PUBLIC, Message
 from tapestry.identity.message_id import made_id, message_ids, own_id
 from tapestry.mime.address import Mailbox, addresses, mailboxes, names
+from tapestry.mime.automatic import automatic
 from tapestry.mime.body import Reading, read_body
 from tapestry.mime.charset import decode
 from tapestry.mime.header_section import headers_of, values_by_name
@@ -18,6 +19,7 @@ from tapestry.mime.headers import (
     newsgroups,
 )
 from tapestry.mime.problems import NO_END
+from tapestry.mime.questions import questions
 from tapestry.mime.received import received_at
 from tapestry.mime.sections import BOUNDS, sections
 
@@ -76,6 +78,7 @@ def _read(
     raw: bytes, source: str | None, audience: str, internal_date: int | None, now: int
 ) -> Parsed:
     problems: list[str] = []
+    kinds: set[str] = set()
     try:
         parts = list(sections(raw))
         reading = read_body(raw, parts)
@@ -83,6 +86,7 @@ def _read(
         if BOUNDS.intersection(problems):
             problems = [problem for problem in problems if problem != NO_END]
         headers = values_by_name(parts[0].headers)
+        kinds = {part.kind for part in parts}
     except Exception as error:
         # The standard parser raises various errors at headers made to break it: what does not
         # depend on them, and the bare text, remain.
@@ -99,6 +103,7 @@ def _read(
     sender, name = _sender(headers)
     msgid = own_id(_first(headers, "message-id")) or made_id(raw)
     references = message_ids(" ".join(headers.get("references", [])))
+    subject = decoded(_first(headers, "subject")) if "subject" in headers else None
     to, cc = _boxes(headers, "to"), _boxes(headers, "cc")
     message = Message(
         msgid=msgid,
@@ -110,7 +115,7 @@ def _read(
         to_names=names(to),
         cc=addresses(cc),
         cc_names=names(cc),
-        subject=decoded(_first(headers, "subject")) if "subject" in headers else None,
+        subject=subject,
         newsgroups=newsgroups(_first(headers, "newsgroups")),
         list=list_id(_first(headers, "list-id")),
         inreplyto=_parent(msgid, _first(headers, "in-reply-to"), references),
@@ -120,6 +125,8 @@ def _read(
         attachments=reading.attachments,
         filenames=tuple(reading.filenames),
         media_types=tuple(reading.media_types),
+        questions=questions(subject, body),
+        automatic=automatic(headers, kinds, sender or ""),
         source=source,
         audience=audience,
     )

@@ -60,6 +60,7 @@ Hello
         body="Hello\n",
         size=len(raw),
         attachments=0,
+        questions=0,
         source="here",
         audience="user:joe",
     )

@@ -292,7 +292,10 @@ def _read(raw: bytes) -> Iterator[tuple[str, Any]]:
     yield "inreplyto", str(message["In-Reply-To"] or "").strip("<> ") or None
     yield "subject", None if message["Subject"] is None else str(message["Subject"])
     body = message.get_body(("plain",))
-    yield "body", "" if body is None else str(body.get_content()).replace("\r\n", "\n")
+    text = "" if body is None else str(body.get_content()).replace("\r\n", "\n")
+    yield "body", text
+    yield "questions", text.count("?")
+    yield "automatic", "reply" if message["Auto-Submitted"] == "auto-replied" else None
 
 
 def contents(raw: bytes) -> dict[str, Any]:

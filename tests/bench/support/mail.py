@@ -109,6 +109,8 @@ def rows(chance: np.random.Generator, low: int, high: int) -> Any:
         "attachments": pa.array(np.zeros(size, dtype=np.int64)),
         "filenames": empty,
         "media_types": empty,
+        "questions": None,
+        "automatic": None,
         "source": _text(["bench"] * size),
         "audience": _text([PUBLIC] * size),
     }

@@ -18,7 +18,15 @@ COLUMNS = {
     MESSAGES: (
         *("msgid", "ts", "received", "date", "sender", "sender_name", "to", "to_names", "cc"),
         *("cc_names", "subject", "newsgroups", "list", "inreplyto", "references", "body", "size"),
-        *("attachments", "filenames", "media_types", "source", "audience"),
+        *(
+            "attachments",
+            "filenames",
+            "media_types",
+            "questions",
+            "automatic",
+            "source",
+            "audience",
+        ),
     ),
     ANNOTATIONS: ("annid", "ts", "msgid", "owner", "kind", "value", "number", "audience"),
 }

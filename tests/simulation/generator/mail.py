@@ -16,7 +16,7 @@ NAMES = {"joe@x.org": "Joe", "mary@x.org": "Mary Jones", "bill@y.org": "Bill"}
 FILES = {"index.pdf": "application/pdf", "Äpfel.png": "image/png", "again.docx": "image/png"}
 """Names of attached files, each with its media type; the last is that of something else."""
 
-BODIES = ("Spark", "the index, again", "x", "äpfel und birnen; spark index", "b a")
+BODIES = ("Spark", "the index, again", "is it x?", "äpfel und birnen; spark index", "b a")
 DELAYS = (0, 0, 0, MINUTE, HOUR, DAY, 3 * DAY, 16 * DAY)
 
 Row = dict[str, Any]
@@ -52,6 +52,7 @@ class Mail:
         parent = self._parent() if lots.random() < 0.45 else None
         to = sorted(lots.sample(PEOPLE, lots.choice((0, 1, 1, 2))))
         cc = lots.sample(PEOPLE, lots.choice((0, 0, 1)))
+        body = lots.choice(BODIES)
         files = lots.sample(list(FILES), lots.choice((0, 0, 0, 1, 2)))
         named = lots.choice((True, True, False))
         row: Row = {
@@ -69,11 +70,13 @@ class Mail:
             "list": lots.choice((None, None, "r-devel", "index")),
             "inreplyto": parent,
             "references": [] if parent is None else [parent],
-            "body": lots.choice(BODIES),
+            "body": body,
             "size": lots.choice((500, 900, 2000, 3500)),
             "attachments": len(files),
             "filenames": files if lots.random() < 0.8 else [],
             "media_types": sorted({FILES[name] for name in files}),
+            "questions": body.count("?"),
+            "automatic": lots.choice((None, None, None, "reply")),
             "source": lots.choice(("a", "b")),
             "audience": lots.choice(audiences),
         }
@@ -102,7 +105,9 @@ class Mail:
         if how == "other audience":
             row["audience"] = self.lots.choice(audiences)
         if how == "forged":
-            row |= {"body": f"forged {self.lots.choice(BODIES)} {len(self.rows)}", "copy": True}
+            body = self.lots.choice(BODIES)
+            row |= {"body": f"forged {body} {len(self.rows)}", "copy": True}
+            row["questions"] = body.count("?")
             row["sender"] = self.lots.choice((row["sender"], *PEOPLE))
         row["raw"] = raw(row)
         return row
@@ -114,6 +119,8 @@ def raw(row: Row) -> bytes:
     message["Message-ID"] = f"<{row['msgid']}>"
     message["From"] = f"{row['sender_name'] or ''} <{row['sender']}>".strip()
     message["Subject"] = row["subject"]
+    if row["automatic"]:
+        message["Auto-Submitted"] = "auto-replied"
     for header in ("to", "cc"):
         if row[header]:
             named = row[f"{header}_names"]

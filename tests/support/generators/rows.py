@@ -66,11 +66,12 @@ _PROFILES: tuple[Row, ...] = (
         **{"subject": "Re: Spark index", "body": "Spark", "size": 2, "attachments": 1},
         **{"newsgroups": ("comp.sys", "rec.food"), "to": PEOPLE, "source": "b"},
         **{"to_names": ("Joe", "Mary Jones"), "filenames": ("index.pdf",)},
-        **{"media_types": ("application/pdf",)},
+        **{"media_types": ("application/pdf",), "questions": 0, "automatic": "reply"},
     },
     {
         **{"sender_name": "Mary Jones", "subject": "ÄPFEL und Birnen", "size": 2, "body": "x"},
         **{"cc": ("joe@x.org", "bill@y.org"), "source": "a", "list": "index", "attachments": 0},
+        **{"questions": 2},
     },
     {
         **{"sender_name": "Mary Jones", "subject": "100% a_b", "list": "r-devel", "size": 3},
