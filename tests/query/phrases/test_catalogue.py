@@ -21,7 +21,7 @@ TERRY = Context("terry", resolve=lambda owner, name: "replies")
 NOT_RECOGNIZED = {
     "mentioning_me",  # nor who asks,
     "in_filter",  # A condition does not say which filter it was taken from,
-    "from_unknown_senders",
+    *("from_unknown_senders", "unanswered_by_others"),
     *("since", "after", "before", "until", "on"),  # nor in which time zone a day is meant.
 }
 TABLE = re.compile("(?<=<!-- phrases: begin -->\n).*?(?=<!-- phrases: end -->)", re.DOTALL)

@@ -9,7 +9,7 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
 from tapestry.query.context import Context
 from tapestry.query.limits import LETTER
-from tapestry.query.phrases.nodes import Amount, Person
+from tapestry.query.phrases.nodes import NOWHERE, Amount, Person
 from tapestry.query.tql.literals import duration, plain_number
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
@@ -77,6 +77,8 @@ def ago(duration_literal: n.Literal) -> n.Term:
 
 
 # People
+
+ME = Person("me", "me", NOWHERE)
 
 
 def sender_is(var: str, person: Person, context: Context) -> n.Condition:

@@ -6,6 +6,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.schema import MESSAGES
 from tapestry.query.context import Context
 from tapestry.query.phrases.catalogue.conditions import (
+    ME,
     address_is,
     addresses_of_me,
     column,
@@ -15,11 +16,9 @@ from tapestry.query.phrases.catalogue.conditions import (
     text,
 )
 from tapestry.query.phrases.catalogue.kind import PhraseKind
-from tapestry.query.phrases.nodes import NOWHERE, Person
+from tapestry.query.phrases.nodes import Person
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
-
-_ME = Person("me", "me", NOWHERE)
 
 
 def _only_to(person: Person, context: Context) -> n.Condition:
@@ -42,7 +41,7 @@ def _earlier_from_sender() -> n.Condition:
 
 
 def _written_to_sender(context: Context) -> n.Condition:
-    by_me = sender_is("p", _ME, context)
+    by_me = sender_is("p", ME, context)
     to_sender = n.Or.of([equal(column(name, "p"), column("sender")) for name in ("to", "cc")])
     return n.Exists((n.Binding("p", MESSAGES),), n.And.of((by_me, to_sender)))
 
@@ -92,5 +91,11 @@ KINDS = (
         description="to whom you have not written",
         rank=56,
         meaning=lambda _, context: n.Not(_written_to_sender(context)),
+    ),
+    PhraseKind(
+        spelling="from programs",
+        description="sent automatically: replies of who is away, bounces, invitations, newsletters",
+        rank=61,
+        meaning=lambda *_: n.Not(n.IsNull(column("automatic"))),
     ),
 )

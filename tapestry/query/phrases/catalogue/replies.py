@@ -32,6 +32,11 @@ def _no_recent_reply(phrase: Phrase) -> n.Condition:
     return n.And((n.Not(_has_reply(recent)), old))
 
 
+def _answered_by_others(context: Context) -> n.Condition:
+    by_others = n.Not(c.sender_is("r", c.ME, context))
+    return _has_reply(by_others, n.IsNull(c.column("automatic", "r")))
+
+
 _NO_REPLIES = (
     "WITH NO REPLIES",
     "HAS NO (REPLY | REPLIES)",
@@ -102,6 +107,12 @@ KINDS = (
             "myself HAS NOT (REPLIED TO | ANSWERED)",
         ),
         listed="and",
+    ),
+    PhraseKind(
+        spelling="unanswered by others",
+        description="that nobody but you has answered, but for automatic replies",
+        rank=57,
+        meaning=lambda _, context: n.Not(_answered_by_others(context)),
     ),
     PhraseKind(
         spelling="with no reply for {age:two weeks}",

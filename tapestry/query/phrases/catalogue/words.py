@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from tapestry.core.schema import Type
 from tapestry.query.context import Context
 from tapestry.query.phrases.catalogue.conditions import (
+    ME,
     addresses_of_me,
     column,
     equal,
@@ -11,7 +13,7 @@ from tapestry.query.phrases.catalogue.conditions import (
     text,
 )
 from tapestry.query.phrases.catalogue.kind import PhraseKind
-from tapestry.query.phrases.nodes import NOWHERE, Person, Phrase, Words
+from tapestry.query.phrases.nodes import NOWHERE, Phrase, Words
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
 
@@ -34,8 +36,7 @@ def _in_filter(phrase: Phrase) -> n.Condition:
 
 
 def _names_me(context: Context) -> n.Condition:
-    me = Person("me", "me", NOWHERE)
-    named = [person.text for person in addresses_of_me(me, context)]
+    named = [person.text for person in addresses_of_me(ME, context)]
     named += [context.owner] if context.owner else []
     return n.Or.of([_has_words(Words(name, NOWHERE), "subject", "body") for name in named])
 
@@ -45,8 +46,8 @@ def _is_blank(name: str) -> n.Condition:
     return equal(n.Call("coalesce", (trimmed, text(""))), text(""))
 
 
-def _contains(sign: str, *columns: str) -> n.Condition:
-    return n.Or.of([n.Like(column(name), text(f"%{escape(sign)}%")) for name in columns])
+def _contains(sign: str, name: str) -> n.Condition:
+    return n.Like(column(name), text(f"%{escape(sign)}%"))
 
 
 def _on_list(name: Words) -> n.Condition:
@@ -91,9 +92,9 @@ KINDS = (
     ),
     PhraseKind(
         spelling="asking a question",
-        description="with a question mark in subject or body",
+        description="with a question in words of its own, not in a quote",
         rank=59,
-        meaning=lambda *_: _contains("?", "subject", "body"),
+        meaning=lambda *_: n.Compare(">", column("questions"), n.Literal(0, Type.INTEGER)),
     ),
     PhraseKind(
         spelling="with links",
