@@ -29,6 +29,7 @@ from filters.people.timeliness_field import TimelinessField
 from filters.runs.store.expiry import last_instant
 from filters.runs.store.subscriptions import choose_destinations
 from filters.site.templatetags.mail import moment
+from tapestry.deliver.timing.timeliness import AFTER
 
 MODES = {
     Filter.Mode.KEEP: "A message that matched once stays in the list.",
@@ -88,7 +89,9 @@ class FilterForm(forms.Form):
         error_messages={"invalid": "Write the day as 2027-01-31, or leave it empty."},
     )
     found = forms.ChoiceField(choices=[("keep", "keep"), ("forget", "forget")], required=False)
-    timeliness = TimelinessField(label="Show and send new matches", required=False)
+    timeliness = TimelinessField(
+        is_of_filter=True, label="Show and send new matches", required=False
+    )
     while_unread = forms.BooleanField(label="Not while it has unread messages", required=False)
     acts = forms.MultipleChoiceField(
         label="Do with what it finds",
@@ -180,6 +183,12 @@ class FilterForm(forms.Form):
         shown = given["shown_destinations"].split() if "shown_destinations" in self.data else None
         choose_destinations(changed, destinations, shown)
         return changed
+
+    def clean(self) -> None:
+        """Refuse to wait both for working days and for what is unread."""
+        given = self.cleaned_data
+        if given.get("while_unread") and given.get("timeliness", "").startswith(AFTER):
+            self.add_error("while_unread", "Choose either working days, or this.")
 
     def delivered_before(self) -> int:
         """Return how much an older text has found, if it was not said what becomes of that.

@@ -41,7 +41,10 @@ else:
     NewPassword, ChangedAccount = AdminPasswordChangeForm, UserChangeForm
     AccountPages = UserAdmin
 
-CHOICES = ("time_zone", "timeliness", "quiet_from", "quiet_to", "holiday_until", "shortcuts")
+CHOICES = (
+    *("time_zone", "timeliness", "quiet_from", "quiet_to", "holiday_until"),
+    *("workdays", "holidays", "shortcuts"),
+)
 """What people choose for themselves, and an administrator may choose for them."""
 
 

@@ -10,8 +10,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from filters.people.models import User
+from filters.people.models import User, validate_holidays
 from filters.people.timeliness_field import TimelinessField
+from tapestry.deliver.timing.timeliness import DAYS
 
 LAST_YEAR = 9000
 """Later years are taken for typing errors; and the day after one of them is still a date."""
@@ -56,6 +57,21 @@ class ProfileForm(forms.Form):
         help_text="The day you are back. Until then nothing is shown or sent.",
         error_messages={"invalid": "Write the day as 2027-01-31, or leave it empty."},
     )
+    workdays = forms.MultipleChoiceField(
+        label="You work on",
+        choices=[(str(number), day.capitalize()) for number, day in enumerate(DAYS)],
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        help_text="For filters that show what they find after some working days. "
+        "With none ticked, Monday to Friday.",
+    )
+    holidays = forms.CharField(
+        label="Holidays",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text="Days on which you do not work, one on each line, as 2027-01-31.",
+        validators=[validate_holidays],
+    )
     shortcuts = forms.BooleanField(
         label="Single keys act on messages",
         required=False,
@@ -73,6 +89,8 @@ class ProfileForm(forms.Form):
             "quiet_from": _time_of(user.quiet_from),
             "quiet_to": _time_of(user.quiet_to),
             "holiday_until": until if until and until > timezone.localdate() else None,
+            "workdays": list(user.workdays),
+            "holidays": user.holidays,
             "shortcuts": user.shortcuts,
         }
 
@@ -93,6 +111,13 @@ class ProfileForm(forms.Form):
         if until is not None and until <= timezone.localdate():
             raise ValidationError("Choose a day in the future, or none.")
         return until
+
+    def clean_workdays(self) -> str:
+        return "".join(sorted(self.cleaned_data["workdays"])) or User().workdays
+
+    def clean_holidays(self) -> str:
+        lines = {line.strip() for line in self.cleaned_data["holidays"].splitlines()}
+        return "\n".join(sorted(lines - {""}))
 
     def clean(self) -> None:
         """Refuse quiet hours that have no beginning, no end, or no length."""

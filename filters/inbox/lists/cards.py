@@ -25,6 +25,7 @@ from filters.inbox.models import Card, Match
 from filters.people import people
 from filters.runs.models import SetAside
 from filters.runs.store import imports
+from filters.runs.store.schedule import plan_after
 from filters.site.work import set_aside
 from filters.site.work.batching import BATCH_SIZE, batched
 from filters.site.work.bulk import update_rows
@@ -156,6 +157,7 @@ def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
                 for match in found
             ),
         )
+        plan_after({match.filter_id for match in found}, [match.key for match in found])
         add_cards([match.key for match in found])
         # What is nowhere to be found is looked for again, but nobody waits for it.
         missing = [match.key for match in matches if (match.msgid, match.audience) not in keys]

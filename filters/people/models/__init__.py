@@ -6,7 +6,10 @@ from filters.people.models.account import (
     LAST_MINUTE,
     RetiredName,
     User,
+    validate_holidays,
     validate_timeliness,
+    validate_usual_timeliness,
+    validate_workdays,
 )
 from filters.people.models.membership import Export, Invitation, Removal
 from filters.people.models.security import AuthenticatorApp, BrowserSession, Passkey, RecoveryCode
@@ -22,5 +25,8 @@ __all__ = [
     "Removal",
     "RetiredName",
     "User",
+    "validate_holidays",
     "validate_timeliness",
+    "validate_usual_timeliness",
+    "validate_workdays",
 ]

@@ -16,6 +16,7 @@ from django.db import models
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.timing.quiet import Rules
 from tapestry.deliver.timing.timeliness import parse_timeliness
+from tapestry.deliver.timing.workdays import WEEKDAYS, calendar_of
 
 if TYPE_CHECKING:
     from filters.authoring.compilation.ahead import Ahead
@@ -32,22 +33,47 @@ def validate_timeliness(text: str) -> None:
         raise ValidationError(f"{error.message} {error.hint}") from error
 
 
+def validate_usual_timeliness(text: str) -> None:
+    """Raise ValidationError unless a text says when matches are shown, of whatever message."""
+    validate_timeliness(text)
+    if parse_timeliness(text).workdays:
+        raise ValidationError("Working days are for single filters; choose another usual time.")
+
+
+def validate_holidays(text: str) -> None:
+    """Raise ValidationError, in words, unless each line of a text is a day."""
+    _validate_calendar(WEEKDAYS, text)
+
+
+def validate_workdays(text: str) -> None:
+    """Raise ValidationError unless a text is digits of weekdays, one at least."""
+    _validate_calendar(text, "")
+
+
+def _validate_calendar(workdays: str, holidays: str) -> None:
+    try:
+        calendar_of(workdays, holidays)
+    except TapestryError as error:
+        raise ValidationError(f"{error.message} {error.hint}".strip()) from error
+
+
 class User(AbstractUser):
     """A person with an account: what they say of themselves; mail goes by the name.
 
     ``aliases``: the addresses beside the account's that are `me`.  ``timeliness`` is that of all
     their filters that have none of their own.  Quiet hours are minutes after midnight, and may
     span it; there are none while either is null.  Nothing is shown or sent before the day
-    ``holiday_until`` begins.  ``shortcuts``: single keys act on messages.  ``text_senders``: those
-    whose HTML they read as text.  ``conversations``: lists have a line for each conversation, not
-    for each message.  ``claimed_email`` is the last address of their account that they wrote
-    themselves, which is to be proven (filters.people.emails).
+    ``holiday_until`` begins.  ``workdays`` are digits of the weekdays on which they work (0 is
+    Monday), ``holidays`` days on which they do not, one a line.  ``shortcuts``: single keys act on
+    messages.  ``text_senders``: those whose HTML they read as text.  ``conversations``: lists have
+    a line for each conversation, not for each message.  ``claimed_email`` is the last address of
+    their account that they wrote themselves, which is to be proven (filters.people.emails).
     """
 
     time_zone = models.CharField(max_length=64, default="UTC")
     aliases = models.JSONField(default=list, blank=True)
     timeliness = models.CharField(
-        max_length=60, default="at once", validators=[validate_timeliness]
+        max_length=60, default="at once", validators=[validate_usual_timeliness]
     )
     quiet_from = models.PositiveSmallIntegerField(
         null=True, blank=True, validators=[MaxValueValidator(LAST_MINUTE)]
@@ -56,6 +82,10 @@ class User(AbstractUser):
         null=True, blank=True, validators=[MaxValueValidator(LAST_MINUTE)]
     )
     holiday_until = models.DateField(null=True, blank=True)
+    workdays = models.CharField(max_length=7, default=WEEKDAYS, validators=[validate_workdays])
+    holidays = models.TextField(
+        max_length=20000, default="", blank=True, validators=[validate_holidays]
+    )
     shortcuts = models.BooleanField(default=True)
     text_senders = models.JSONField(default=list, blank=True, editable=False)
     conversations = models.BooleanField(default=True)

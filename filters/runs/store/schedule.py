@@ -3,6 +3,9 @@
     stored ── plan ──> shown_at in the future ── time passes ──> shown
        └──── HELD, while the filter has unread ones ── read ── plan ──┘
 
+“After three working days” depends on when a message was received, which its card says: such a match
+is HELD until it has one (``plan_after``).
+
 A match waits while ``shown_at`` is in the future.  What has been shown stays shown: what
 is released is not planned anew, though the clock was set back since.
 """
@@ -27,16 +30,19 @@ from filters.inbox.models import Match as StoredMatch
 from filters.inbox.models import is_due, is_hidden_from_owner, is_waiting
 from filters.runs.models import SetAside, SharedWindow
 from filters.site.work.batching import by_key, in_batches
+from filters.site.work.bulk import update_rows
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, Match
 from tapestry.deliver.timing.quiet import Rules
 from tapestry.deliver.timing.schedule import HELD, plan
-from tapestry.deliver.timing.timeliness import parse_timeliness
+from tapestry.deliver.timing.timeliness import AFTER, Timeliness, parse_timeliness
+from tapestry.deliver.timing.workdays import calendar_of, due
 
 __all__ = [
     "HELD",
     "OWNER_FIELDS",
     "holding",
+    "plan_after",
     "plan_all_of",
     "plan_held",
     "replan",
@@ -44,7 +50,10 @@ __all__ = [
     "when_shown",
 ]
 
-OWNER_FIELDS = ("timeliness", "time_zone", "quiet_from", "quiet_to", "holiday_until")
+OWNER_FIELDS = (
+    *("timeliness", "time_zone", "quiet_from", "quiet_to", "holiday_until"),
+    *("workdays", "holidays"),
+)
 _FIELDS = ("timeliness", *(f"owner__{field}" for field in OWNER_FIELDS))
 
 
@@ -57,12 +66,27 @@ class Choices(NamedTuple):
     quiet_from: int | None
     quiet_to: int | None
     holiday_until: date | None
+    workdays: str
+    holidays: str
 
     def plan(self, stored_at: int) -> int:
-        """Return when a match that is stored, or no longer held, at an instant is shown."""
+        """Return when a match that is stored, or no longer held, at an instant is shown.
+
+        It is held if that depends on when the message was received.
+        """
         timeliness = parse_timeliness(self.timeliness or self.default)
+        if timeliness.workdays:
+            return HELD
         rules = Rules(self.quiet_from, self.quiet_to, self.holiday_until)
         return plan(timeliness, rules, stored_at, ZoneInfo(self.time_zone))
+
+    def plan_after(self, received: int, stored_at: int) -> int:
+        """Return when a match is shown so many working days after it was received."""
+        zone, calendar = ZoneInfo(self.time_zone), calendar_of(self.workdays, self.holidays)
+        days = parse_timeliness(self.timeliness).workdays
+        at = max(stored_at, due(received, days, calendar, zone))
+        rules = Rules(self.quiet_from, self.quiet_to, self.holiday_until)
+        return plan(Timeliness(), rules, at, zone)
 
 
 def when_shown(found: Iterable[Match | Change], stored_at: int) -> dict[int, int]:
@@ -85,6 +109,7 @@ def holding(filter_ids: Iterable[int] | None = None) -> set[int]:
     """Return those of the filters, by default of all, that hold matches with nothing unread."""
     held = StoredMatch.objects.filter(shown_at=HELD)
     holders = Filter.objects.filter(~Q(while_unread=True) | ~_has_unread()).order_by()
+    holders = holders.exclude(timeliness__startswith=AFTER)
     if filter_ids is None:
         return set(holders.filter(pk__in=held.values("filter")).values_list("pk", flat=True))
     some_held = holders.filter(Exists(held.filter(filter=OuterRef("pk"))))
@@ -99,6 +124,26 @@ def plan_all_of(filter_ids: Collection[int]) -> int:
         for instant, filters in _by_instant(filter_ids, wall_clock())
         if instant != HELD
     )
+
+
+def plan_after(filter_ids: Iterable[int], keys: Collection[int] | None = None) -> int:
+    """Plan what waits for working days since it was received; return how many matches that are.
+
+    ``keys`` are those of the matches that were just given cards, by default all that have one.
+    """
+    count = 0
+    held = StoredMatch.objects.filter(shown_at=HELD, card__isnull=False, sequence=None)
+    filters = Filter.objects.filter(timeliness__startswith=AFTER).order_by()
+    for batch in in_batches(filters, filter_ids):
+        for pk, *fields in batch.values_list("pk", *_FIELDS):
+            waiting, choices = held.filter(filter=pk), Choices(*fields)
+            some = [waiting] if keys is None else in_batches(waiting, keys)
+            rows = [row for part in some for row in part.values_list("pk", "card__received")]
+            now = wall_clock()
+            planned = ((choices.plan_after(received, now), key) for key, received in rows)
+            update_rows(StoredMatch, ("shown_at",), planned)
+            count += len(rows)
+    return count
 
 
 @transaction.atomic
@@ -117,6 +162,7 @@ def replan(filters: QuerySet[Filter]) -> int:
     for instant, some in _by_instant(filter_ids, wall_clock()):
         count += waiting.filter(filter__in=some).update(shown_at=instant)
         some.update(updated=timezone.now())  # pages say until when it waits
+    plan_after(filter_ids)
     return count
 
 

@@ -1,5 +1,7 @@
 """Timeliness, or batch delivery: a match is shown at once, or when its owner has chosen.
 
+“After three working days” counts from when the message was received (``workdays``).
+
 It is the interval of a timer-based query [Chen00 §2]: its EVERY, beside ``Filter.start`` (START)
 and ``Filter.end`` (EXPIRE).  But it batches what is delivered, and not when the filter is run.
 That each person chooses when matches are sent is of [Terry92 §6.1].
@@ -17,6 +19,10 @@ from tapestry.deliver.timing.local_time import local_instant, spans
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
+AFTER = "after "
+"""How a timeliness begins that depends on when the message was received."""
+
+_AFTER = re.compile(r"after (\d{1,2}) working days?", re.ASCII)
 _EVERY = re.compile(r"every (\d{1,5}) minutes?", re.ASCII)
 _AT = re.compile(r"(?:daily|weekly on ([a-z]+)) at (\d\d?):(\d\d)", re.ASCII)
 
@@ -27,11 +33,13 @@ class Timeliness:
 
     ``every`` is a period in microseconds, 0 for at once.  With ``minute`` (minutes after
     midnight) it is daily, and with ``weekday`` too (0 is Monday) weekly, in the owner's zone.
+    ``workdays``: so many working days after the message was received.
     """
 
     every: int = 0
     minute: int | None = None
     weekday: int | None = None
+    workdays: int = 0
 
     def __str__(self) -> str:
         """Return the text that parses to it."""
@@ -40,6 +48,8 @@ class Timeliness:
             if self.weekday is None:
                 return f"daily {at}"
             return f"weekly on {DAYS[self.weekday].capitalize()} {at}"
+        if self.workdays:
+            return f"{AFTER}{self.workdays} working day{'s' if self.workdays > 1 else ''}"
         if self.every == HOUR:
             return "hourly"
         return f"every {self.every // MINUTE} minutes" if self.every else "at once"
@@ -51,7 +61,7 @@ def parse_timeliness(text: str) -> Timeliness:
     >>> str(parse_timeliness("Daily at 8:00"))
     'daily at 08:00'
 
-    Raise TapestryError if it is none of the five forms.
+    Raise TapestryError if it is none of the six forms.
     """
     words = " ".join(text.split()).lower()
     if words in ("", "at once"):
@@ -61,6 +71,9 @@ def parse_timeliness(text: str) -> Timeliness:
     every = _EVERY.fullmatch(words)
     if every and int(every[1]):
         return Timeliness(every=int(every[1]) * MINUTE)
+    after = _AFTER.fullmatch(words)
+    if after and int(after[1]):
+        return Timeliness(workdays=int(after[1]))
     at = _AT.fullmatch(words)
     if at and at[1] in (None, *DAYS) and int(at[2]) < 24 and int(at[3]) < 60:
         weekday = None if at[1] is None else DAYS.index(at[1])
@@ -68,7 +81,8 @@ def parse_timeliness(text: str) -> Timeliness:
     raise TapestryError(
         f"“{text.strip()}” does not say when.",
         Span(0, len(text)),
-        "Write: at once, every 30 minutes, hourly, daily at 08:00, or weekly on Monday at 08:00.",
+        "Write: at once, every 30 minutes, hourly, daily at 08:00, weekly on Monday at 08:00, "
+        "or after 3 working days.",
         text,
     )
 

@@ -24,13 +24,19 @@ PERSON = {"email": "c@x.org", "aliases": "", "time_zone": "UTC"}
 FILTER = {"text": "from x", "name": "f", "mail": "existing", "visibility": "private"}
 
 
-def parts(how: str, minutes: str = "30", weekday: str = "monday", time: str = "08:00") -> list[str]:
-    return [how, minutes, weekday, time]
+def parts(
+    how: str,
+    minutes: str = "30",
+    weekday: str = "monday",
+    time: str = "08:00",
+    days: str = "3",
+) -> list[str]:
+    return [how, minutes, weekday, time, days]
 
 
 def sent(name: str, values: list[str]) -> dict[str, str]:
     """Return the parts as a browser sends them."""
-    names = ("how", "minutes", "weekday", "time")
+    names = ("how", "minutes", "weekday", "time", "days")
     return {f"{name}_{part}": value for part, value in zip(names, values, strict=True)}
 
 
@@ -44,25 +50,29 @@ def sent(name: str, values: list[str]) -> dict[str, str]:
         (parts("hourly"), "hourly"),
         (parts("daily", time="07:05"), "daily at 07:05"),
         (parts("weekly", weekday="friday", time="07:05"), "weekly on Friday at 07:05"),
+        (parts("after", days="2"), "after 2 working days"),
+        (parts("after", days="1"), "after 1 working day"),
     ],
 )
 def test_what_the_parts_say_is_a_text_and_back(values: list[str], text: str) -> None:
-    assert TimelinessField().clean(values) == text
-    again = TimelinessWidget().decompress(text)
-    assert TimelinessField().clean(again) == text
+    field = TimelinessField(is_of_filter=True)
+    assert field.clean(values) == text
+    assert field.clean(TimelinessWidget().decompress(text)) == text
     data = QueryDict(mutable=True)
     data.update(sent("when", values))
     assert TimelinessWidget().value_from_datadict(data, {}, "when") == values
-    assert (
-        TimelinessField().clean(TimelinessWidget().value_from_datadict({"when": text}, {}, "when"))
-        == text
-    )
+    assert field.clean(TimelinessWidget().value_from_datadict({"when": text}, {}, "when")) == text
+
+
+def test_working_days_are_of_single_filters() -> None:
+    with pytest.raises(ValidationError, match="for single filters"):
+        TimelinessField().clean(parts("after"))
 
 
 @pytest.mark.parametrize(
     "values",
     [parts("every", ""), parts("every", "0"), parts("daily", time=""), parts("daily", time="8"),
-     parts("weekly", weekday="moonday"), parts("soon")],
+     parts("weekly", weekday="moonday"), parts("soon"), parts("after", days="0")],
 )  # fmt: skip
 def test_parts_that_say_no_time_are_refused_in_words(values: list[str]) -> None:
     with pytest.raises(ValidationError, match="does not say when"):
@@ -79,12 +89,15 @@ class TestPerson:
             "quiet_from": "22:00",
             "quiet_to": "06:45",
             "holiday_until": back.isoformat(),
+            "workdays": ["5", "0"],
+            "holidays": "2027-05-01\n\n 2026-12-25",
         }
         assert client.post("/me/", given).status_code == 302
         stored = User.objects.get(pk=carol.pk)
         assert stored.timeliness == "daily at 07:30"
         assert (stored.quiet_from, stored.quiet_to) == (22 * 60, 6 * 60 + 45)
         assert stored.holiday_until == back
+        assert (stored.workdays, stored.holidays) == ("05", "2026-12-25\n2027-05-01")
         page = client.get("/me/").content.decode()
         for value in ("07:30", "22:00", "06:45", back.isoformat()):
             assert f'value="{value}"' in page
@@ -98,7 +111,12 @@ class TestPerson:
         assert as_user(carol).post("/me/", given).status_code == 302
         stored = User.objects.get(pk=carol.pk)
         assert (stored.quiet_from, stored.quiet_to, stored.holiday_until) == (None, None, None)
-        assert stored.timeliness == "at once"
+        assert (stored.timeliness, stored.workdays) == ("at once", "01234")
+
+    def test_a_line_that_is_no_day_is_refused(self, as_user: SignIn, carol: User) -> None:
+        answer = as_user(carol).post("/me/", {**PERSON, "holidays": "2027-05-01\nMay"})
+        assert answer.status_code == 400
+        assert "“May” is not a day." in answer.content.decode()
 
     def test_what_waits_follows(self, as_user: SignIn, carol: User) -> None:
         made = Filter.objects.create(owner=carol, name="f", text="from x")

@@ -32,6 +32,8 @@ def profile_json(user: User) -> str:
         "show_and_send": user.timeliness,
         "quiet_minutes": [user.quiet_from, user.quiet_to],
         "holiday_until": user.holiday_until and user.holiday_until.isoformat(),
+        "weekdays": [int(day) for day in user.workdays],
+        "holidays": user.holidays.splitlines(),
         "shortcuts": user.shortcuts,
         "read_as_text": user.text_senders,
         "conversations": user.conversations,
