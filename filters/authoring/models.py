@@ -34,6 +34,10 @@ ACTS_A_DAY, MOST_ACTS_A_DAY = 500, 1_000_000
 """Messages that a filter acts on within a day, unless its owner allows more, and up to what."""
 
 
+READY_MADE = ("waiting-for-an-answer", "to-be-answered", "reminders")
+"""Short names of the filters that people are given (filters.authoring.ready_made)."""
+
+
 def acts_words(names: Collection[str]) -> str:
     """Return acts as an order; empty without any.
 
@@ -191,6 +195,11 @@ class Filter(models.Model):
     def has_ended(self) -> bool:
         """Tell whether it was run to its end, and stopped there."""
         return not self.active and self.end is not None and self.since >= self.end
+
+    @property
+    def is_ready_made(self) -> bool:
+        """Tell whether its owner was given it, and did not write it."""
+        return self.name in READY_MADE
 
     @property
     def is_live(self) -> bool:

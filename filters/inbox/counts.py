@@ -77,6 +77,11 @@ class Sidebar:
         """Tell whether any filter still has to look through existing mail."""
         return any(filter_.is_searching for filter_ in self.filters)
 
+    @property
+    def has_own(self) -> bool:
+        """Tell whether the person has a filter beside those that they were given."""
+        return any(not filter_.is_ready_made for filter_ in self.filters)
+
     def total_of(self, filter_: Filter | None) -> int:
         """Return how many messages are in the list of a filter, or in the inbox."""
         if filter_ is None:

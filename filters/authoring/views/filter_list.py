@@ -7,16 +7,29 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from filters.authoring import lifecycle
+from filters.authoring import lifecycle, ready_made
 from filters.authoring.models import Filter
 from filters.authoring.usage import usage_of
 from filters.people.requests import PersonRequest
+from tapestry.core.errors import TapestryError
 
 
 @require_safe
 def filter_list(request: PersonRequest) -> HttpResponse:
     """Show one's filters, those of the sidebar, with their counts."""
-    return render(request, "authoring/filters.html")
+    context = {"missing": ready_made.missing(request.user)}
+    return render(request, "authoring/filters.html", context)
+
+
+@require_POST
+def add_ready_made(request: PersonRequest) -> HttpResponse:
+    """Add those filters about answers that a person has not."""
+    try:
+        for made in ready_made.missing(request.user):
+            ready_made.add(request.user, made)
+    except TapestryError as error:
+        messages.error(request, f"{error.message} {error.hint}")
+    return redirect("filters")
 
 
 @require_POST

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import ValidationError
@@ -12,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
+from filters.authoring import ready_made
 from filters.people import tasks
 from filters.people.membership.forms import EmailForm, SignUpForm
 from filters.people.membership.invitations import invitation_of, make_account
@@ -19,6 +22,10 @@ from filters.people.membership.requests_limit import link_refusal, refusal, refu
 from filters.people.models import User
 from filters.site.settings.email_url import is_kept_only
 from filters.site.settings.sign_up import OFF, ON, sign_up_mode
+from tapestry.core.errors import TapestryError
+from tapestry.core.log import event
+
+log = logging.getLogger(__name__)
 
 PAGE = require_http_methods(["GET", "HEAD", "POST"])
 
@@ -42,6 +49,15 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         context |= {"sent": True, "email": form.cleaned_data["email"]}
     status = 400 if form.errors else 200
     return render(request, "people/sign_up.html", context, status=status)
+
+
+def _give_filters(made: User) -> None:
+    """Give somebody the filters of the first day; an account without them is an account."""
+    try:
+        for filter_ in ready_made.missing(made):
+            ready_made.add(made, filter_)
+    except TapestryError as error:
+        event(log, "no_first_filters", reason=str(error))
 
 
 @login_not_required
@@ -69,6 +85,7 @@ def make(request: HttpRequest, token: str) -> HttpResponse:
         else:
             if made is None:
                 return render(request, "people/expired.html", status=404)
+            _give_filters(made)
             messages.success(request, f"Welcome, {new.username}. Please sign in.")
             return redirect("sign-in")
     status = 400 if form.errors else 200
