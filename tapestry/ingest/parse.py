@@ -104,6 +104,7 @@ def _read(
     msgid = own_id(_first(headers, "message-id")) or made_id(raw)
     references = message_ids(" ".join(headers.get("references", [])))
     subject = decoded(_first(headers, "subject")) if "subject" in headers else None
+    parent = _parent(msgid, _first(headers, "in-reply-to"), references)
     to, cc = _boxes(headers, "to"), _boxes(headers, "cc")
     message = Message(
         msgid=msgid,
@@ -118,14 +119,14 @@ def _read(
         subject=subject,
         newsgroups=newsgroups(_first(headers, "newsgroups")),
         list=list_id(_first(headers, "list-id")),
-        inreplyto=_parent(msgid, _first(headers, "in-reply-to"), references),
+        inreplyto=parent,
         references=references,
         body=body,
         size=len(raw),
         attachments=reading.attachments,
         filenames=tuple(reading.filenames),
         media_types=tuple(reading.media_types),
-        questions=questions(subject, body),
+        questions=questions(subject, body, is_answer=parent is not None),
         automatic=automatic(headers, kinds, sender or ""),
         source=source,
         audience=audience,
