@@ -5,7 +5,7 @@ Every entry is a dict of plain JSON values with ``step``, ``now`` (the simulated
 they do not know.
 
 person: name, groups, time_zone, email, aliases, timeliness, quiet_from, quiet_to, holiday_until,
-    conversations;
+    workdays (digits, 0 is Monday), holidays (a day on each line), conversations;
     the whole of it again when it changed, with ``removed: true`` when it is gone
 submitted: table, rows (the columns of LANGUAGE.md without ts), origin (append, page, archive,
     mailbox, letter); ``receipt: null`` if nobody can say whether it comes in; of a mailbox: source,

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from filters.runs.store import schedule
 from tapestry.deliver.timing.quiet import Rules, allowed_from
 from tapestry.deliver.timing.schedule import plan
 from tapestry.deliver.timing.timeliness import parse_timeliness
@@ -24,6 +25,27 @@ near_changes = st.sampled_from((1_774_746_000, 1_792_893_600, 1_772_953_200, 1_7
 stored = moments | st.builds(
     lambda at, away: at * 1_000_000 + away, near_changes, st.integers(-DAY // 4, DAY // 4)
 )
+
+
+@settings(max_examples=300)
+@given(
+    stored,
+    st.sampled_from(ZONES),
+    st.integers(2, 5),
+    st.sampled_from(("01234", "0", "56", "0123456")),
+    st.frozensets(st.integers(1, 31), max_size=5),
+    st.none() | st.sampled_from((0, 22 * 60)),
+)
+def test_working_days_are_counted_alike(at, zone, days, weekdays, free, quiet):
+    begin, end = (None, None) if quiet is None else (quiet, 420)
+    calendar = {"workdays": weekdays, "holidays": "\n".join(f"2026-03-{day:02}" for day in free)}
+    choices = schedule.Choices(
+        f"after {days} working days", "at once", zone, begin, end, None, *calendar.values()
+    )
+    person = {"time_zone": zone, "quiet_from": begin, "quiet_to": end, **calendar}
+    for stored_at in (at, at + DAY):
+        planned = choices.plan_after(at, stored_at)
+        assert shown_at(choices.timeliness, person, stored_at, at) == planned
 
 
 @settings(max_examples=300)

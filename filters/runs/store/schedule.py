@@ -31,7 +31,7 @@ from filters.inbox.models import is_due, is_hidden_from_owner, is_waiting
 from filters.runs.models import SetAside, SharedWindow
 from filters.site.work.batching import by_key, in_batches
 from filters.site.work.bulk import update_rows
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import BEGINNING, wall_clock
 from tapestry.core.ports import Change, Match
 from tapestry.deliver.timing.quiet import Rules
 from tapestry.deliver.timing.schedule import HELD, plan
@@ -129,7 +129,8 @@ def plan_all_of(filter_ids: Collection[int]) -> int:
 def plan_after(filter_ids: Iterable[int], keys: Collection[int] | None = None) -> int:
     """Plan what waits for working days since it was received; return how many matches that are.
 
-    ``keys`` are those of the matches that were just given cards, by default all that have one.
+    ``keys`` are those of the matches that were just given cards; they are planned as they were
+    stored.  By default all that have one are planned from now on.
     """
     count = 0
     held = StoredMatch.objects.filter(shown_at=HELD, card__isnull=False, sequence=None)
@@ -138,9 +139,13 @@ def plan_after(filter_ids: Iterable[int], keys: Collection[int] | None = None) -
         for pk, *fields in batch.values_list("pk", *_FIELDS):
             waiting, choices = held.filter(filter=pk), Choices(*fields)
             some = [waiting] if keys is None else in_batches(waiting, keys)
-            rows = [row for part in some for row in part.values_list("pk", "card__received")]
-            now = wall_clock()
-            planned = ((choices.plan_after(received, now), key) for key, received in rows)
+            columns = ("pk", "card__received", "stored_at")
+            rows = [row for part in some for row in part.values_list(*columns)]
+            now = BEGINNING if keys is not None else wall_clock()
+            planned = (
+                (choices.plan_after(received, max(stored_at, now)), key)
+                for key, received, stored_at in rows
+            )
             update_rows(StoredMatch, ("shown_at",), planned)
             count += len(rows)
     return count

@@ -2,7 +2,7 @@
 
 A day that is none of their weekdays, or a holiday of theirs, is as if it had no time in it: what
 comes then counts from midnight of the next working day.  So ``due`` is never before the instant,
-and monotone.
+and monotone but for an hour that the clocks show twice.
 """
 
 from __future__ import annotations

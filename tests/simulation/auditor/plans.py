@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.simulation.auditor.findings import Finding, when
 from tests.simulation.auditor.lives import Life
+from tests.simulation.auditor.nodes import MESSAGES
 from tests.simulation.auditor.story import Entry, Known, Point
 from tests.simulation.auditor.timing import HELD, shown_at
 
@@ -81,10 +82,13 @@ class Plans:
             was_released = same and known is not None and known["sequence"] is not None
             if self.is_back and not was_released:
                 continue
-            if same and known is not None:  # what was planned, or was shown, stays so
+            was_held = known is not None and known["shown_at"] == HELD
+            if same and known is not None and not was_held:  # what was planned stays so
                 planned = known["shown_at"]
+            elif entry["timeliness"].startswith("after") and not row["listed"]:
+                planned = HELD
             else:
-                planned = shown_at(entry["timeliness"], person, stored_at)
+                planned = self._time_of(entry["timeliness"], person, stored_at, row)
             if shown != planned:
                 said = (
                     f"{row['msgid']} of filter {row['filter']} ({entry['timeliness']}), stored at"
@@ -105,18 +109,22 @@ class Plans:
         if known is not None and known["stored_at"] == stored_at:
             planned = known["shown_at"] if known["sequence"] is None else 0
         elif self.last < stored_at < least and row["filter"] in self.choices:
-            planned = shown_at(self.choices[row["filter"]], person, stored_at)
+            planned = self._time_of(self.choices[row["filter"]], person, stored_at, row)
         else:
             return
         waits = planned > max(most, stored_at)
         if not waits or self.set_back or HELD in (planned, row["shown_at"]):
             return
-        first = shown_at(entry["timeliness"], person, least)
-        last = shown_at(entry["timeliness"], person, most)
+        first = self._time_of(entry["timeliness"], person, least, row)
+        last = self._time_of(entry["timeliness"], person, most, row)
         if not first <= row["shown_at"] <= last:
             said = f"{row['msgid']} of filter {row['filter']} waited as that became"
             said += f" {entry['timeliness']} at {when(most)}, and is to be shown at {when(last)},"
             yield Finding(LAW, f"{said} not {when(row['shown_at'])}", point.step)
+
+    def _time_of(self, timeliness: str, person: Entry, at: int, row: Row) -> int:
+        message = self.known.rows[MESSAGES].get((row["msgid"], row["audience"]), {})
+        return shown_at(timeliness, person, at, message.get("received") or 0)
 
     def _held(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
         """Nothing is held of a filter in which nothing is unread."""
@@ -127,7 +135,8 @@ class Plans:
         }
         for row in rows:
             held = row["shown_at"] == HELD and row["filter"] in lives
-            if held and row["filter"] not in unread:
+            waits = held and lives[row["filter"]].entry["timeliness"].startswith("after")
+            if held and row["filter"] not in unread and not (waits and not row["listed"]):
                 said = f"{row['msgid']} of filter {row['filter']} is held, and nothing there"
                 yield Finding(LAW, f"{said} is unread", point.step)
 

@@ -50,8 +50,8 @@ def zone_of(person: Entry) -> ZoneInfo:
     return ZoneInfo(person.get("time_zone") or "UTC")
 
 
-def shown_at(timeliness: str, person: Entry, stored_at: int) -> int:
-    """Return when a match is shown that was stored at an instant.
+def shown_at(timeliness: str, person: Entry, stored_at: int, received: int = 0) -> int:
+    """Return when a match is shown that was stored at an instant, of a message received before.
 
     >>> night = {"quiet_from": 22 * 60, "quiet_to": 7 * 60}
     >>> [shown_at("hourly", night, hour * 60 * MINUTE) // 60 // MINUTE for hour in (21, 22, 32)]
@@ -59,6 +59,10 @@ def shown_at(timeliness: str, person: Entry, stored_at: int) -> int:
     >>> shown_at("daily at 08:00", {}, 9 * 60 * MINUTE) // 60 // MINUTE
     32
     """
+    after = re.fullmatch(r"after (\d+) working days?", timeliness)
+    if after:
+        due = _after_working_days(person, received, int(after[1]))
+        return shown_at("at once", person, max(stored_at, due))
     begin = stored_at
     if is_quiet(person, stored_at) or is_quiet(person, stored_at - 1):
         # What should have been shown since the quiet hours began is shown at their end.
@@ -75,6 +79,26 @@ def _end_of_holiday(person: Entry) -> int:
     if day is None:
         return 0
     return instant_of(datetime.combine(date.fromisoformat(day), time(), zone_of(person)))
+
+
+def _after_working_days(person: Entry, received: int, count: int) -> int:
+    """Return when so many working days are over, of which each hour was counted."""
+    zone, weekdays = zone_of(person), person.get("workdays") or "01234"
+    holidays = (person.get("holidays") or "").split()
+
+    def works(moment: datetime) -> bool:
+        return str(moment.weekday()) in weekdays and moment.date().isoformat() not in holidays
+
+    moment = local(received, zone).replace(tzinfo=None)
+    day = timedelta(days=1)
+    if not works(moment):
+        moment = datetime.combine(moment.date(), time())
+        while not works(moment):
+            moment += day
+    while count:
+        moment += day
+        count -= works(moment)
+    return instant_of(moment.replace(tzinfo=zone))
 
 
 def _edge(person: Entry, instant: int, step: int) -> int:

@@ -23,6 +23,8 @@ TIMELINESS = (
     "hourly",
     "daily at 08:00",
     "weekly on Saturday at 08:00",
+    "after 1 working day",
+    "after 3 working days",
 )
 OFTEN, RARE = 0.7, 8
 """How often a text is of what was used least: its phrases, of so many kinds."""

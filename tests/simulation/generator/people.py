@@ -39,7 +39,7 @@ def rest_of(cast: Cast, name: str) -> None:
     """Have a person choose one of these."""
     lots = cast.lots
     profile: dict[str, Any] = {}
-    match lots.choice(("quiet", "quiet", "loud", "holiday", "zone", "timeliness")):
+    match lots.choice(("quiet", "quiet", "loud", "holiday", "zone", "timeliness", "office")):
         case "quiet":
             profile = {"quiet_from": lots.choice((1320, 0, 780)), "quiet_to": lots.choice((420, 1))}
         case "loud":
@@ -50,7 +50,12 @@ def rest_of(cast: Cast, name: str) -> None:
         case "zone":
             profile = {"time_zone": lots.choice(ZONES)}
         case "timeliness":
-            profile = {"timeliness": lots.choice([choice for choice in TIMELINESS if choice])}
+            usual = [choice for choice in TIMELINESS if choice and not choice.startswith("after")]
+            profile = {"timeliness": lots.choice(usual)}
+        case "office":
+            days = [to_datetime(cast.world.now) + timedelta(days=lots.choice((0, 1, 2)))]
+            profile = {"workdays": lots.choice(("01234", "0123456", "56"))}
+            profile["holidays"] = "\n".join(f"{day:%Y-%m-%d}" for day in days)
     cast.tell_person(name, **profile)
     cast.note_filters("recompiled", set())
 

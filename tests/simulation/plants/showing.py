@@ -30,6 +30,22 @@ PLANTS = (
         "matches",
     ),
     Plant(
+        "holidays are working days",
+        "filters.runs.store.schedule",
+        "Choices.plan_after",
+        "calendar_of(self.workdays, self.holidays)",
+        'calendar_of(self.workdays, "")',
+        "deliveries",
+    ),
+    Plant(
+        "the reply of who is away is an answer",
+        "tapestry.query.phrases.catalogue.replies",
+        "_answered_by_others",
+        'return _has_reply(by_others, n.IsNull(c.column("automatic", "r")))',
+        "return _has_reply(by_others)",
+        "phrases",
+    ),
+    Plant(
         "a changed filter is stored by an older shared window",
         "filters.runs.store.shared_window",
         "unchanged",

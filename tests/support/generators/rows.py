@@ -40,6 +40,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "list": ("r-devel", "index"),
     "body": ("Spark", "the index, again", "x"),
     "source": ("a", "b"),
+    "automatic": ("reply", "bulk"),
     "audience": AUDIENCES,
     "annid": tuple(f"a{i}" for i in range(6)),
     "owner": ("alice", "bob", "Joe"),
