@@ -2,11 +2,12 @@
 
 from django.urls import include, path
 
-from filters.authoring.views import acts, editor, filter_list, importing, like, results
+from filters.authoring.views import acts, editor, filter_list, importing, like, reminders, results
 
 urlpatterns = [
     path("filters/", filter_list.filter_list, name="filters"),
     path("filters/ready-made/", filter_list.add_ready_made, name="add-ready-made"),
+    path("filters/remind/", reminders.remind, name="remind"),
     path("filters/new/", editor.write, name="new-filter"),
     path("filters/import/", importing.choose, name="import-filters"),
     path("filters/import/<uuid:task>/", importing.read, name="import-read"),

@@ -113,6 +113,11 @@ class Reading:
         return tuple(tag for tag, owners in self.annotations.tags if name in owners)
 
     @property
+    def is_own(self) -> bool:
+        """Whether the reader wrote it, by its sender."""
+        return (self.message.sender or "") in people.addresses(self.user)
+
+    @property
     def my_priority(self) -> int:
         """1 to 10, or 0 for none."""
         return dict(self.annotations.priorities).get(self.user.get_username(), 0)
