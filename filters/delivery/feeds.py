@@ -150,6 +150,12 @@ class FeedRow:
         return links.absolute(self.feed.get_absolute_url()) if self.feed else ""
 
     @property
+    def calendar(self) -> str:
+        """The whole address of its due dates; empty if there is none."""
+        path = reverse("feed-calendar", args=[self.feed.token]) if self.feed else ""
+        return links.absolute(path) if path else ""
+
+    @property
     def why_not(self) -> str:
         """Why the feed cannot be read for now; empty if it can."""
         return set_aside.reason_of(PERSON, key_of(self.feed)) if self.feed else ""

@@ -40,6 +40,7 @@ urlpatterns = [
     path("feeds/<int:pk>/change/", feeds.change, name="change-feed"),
     path("feeds/<int:pk>/remove/", feeds.remove, name="remove-feed"),
     path("feeds/<str:token>.atom", feeds.feed, name="feed"),
+    path("feeds/<str:token>.ics", feeds.calendar, name="feed-calendar"),
     path("delivery/push/", push.browsers, name="push"),
     path("delivery/push/subscribe/", push.subscribe, name="subscribe-push"),
     path("delivery/push/<int:pk>/remove/", push.remove, name="remove-push"),

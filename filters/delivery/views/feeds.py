@@ -11,12 +11,15 @@ from django.utils.http import http_date
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.authoring.models import Filter
+from filters.delivery import due_dates
 from filters.delivery.feeds import PERSON, document_of, key_of, position_of, rows_of, state_of
 from filters.delivery.models import Feed, new_feed_token
 from filters.people.requests import PersonRequest, local_path
 from filters.site.work import set_aside
+from filters.site.work.crypto.opaque_keys import keyed_digest
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.deliver.batch import LaterError
+from tapestry.deliver.ways import due_dates as due_dates_way
 from tapestry.deliver.ways.feed import CONTENT_TYPE
 
 CACHED = "private, max-age=60"
@@ -43,6 +46,29 @@ def feed(request: HttpRequest, token: str) -> HttpResponse:
         return _later(set_aside.record(PERSON, key_of(shown), error).reason, 300)
 
 
+@login_not_required
+@require_safe
+def calendar(request: HttpRequest, token: str) -> HttpResponse:
+    """Answer with the due dates of a feed, an iCalendar document, or 304 if they are the same."""
+    shown = get_object_or_404(
+        Feed.objects.select_related("owner", "filter"), token=token, owner__is_active=True
+    )
+    document = due_dates.document_of(shown)
+    etag = f'"{keyed_digest("calendar", document.decode())[:32]}"'
+    response = get_conditional_response(request, etag)
+    if response is None:
+        response = HttpResponse(document, content_type=due_dates_way.CONTENT_TYPE)
+    response.headers["ETag"] = etag
+    return _private(response)
+
+
+def _private(response: HttpResponse) -> HttpResponse:
+    response.headers["Cache-Control"] = CACHED
+    response.headers["Referrer-Policy"] = "no-referrer"
+    response.headers["X-Robots-Tag"] = "noindex"
+    return response
+
+
 def _later(reason: str, seconds: int) -> HttpResponse:
     headers = {"Retry-After": f"{seconds}", "Cache-Control": "no-store"}
     return HttpResponse(reason, status=503, content_type="text/plain", headers=headers)
@@ -57,9 +83,7 @@ def _answer(request: HttpRequest, shown: Feed, before: int | None) -> HttpRespon
         set_aside.clear(PERSON, [key_of(shown)])
     if not left_out:  # else a reader would keep the document that lacks something
         response.headers["ETag"] = state.etag
-    response.headers["Cache-Control"] = CACHED
-    response.headers["Referrer-Policy"] = "no-referrer"
-    response.headers["X-Robots-Tag"] = "noindex"
+    _private(response)
     if state.last_modified is not None and not left_out:
         response.headers["Last-Modified"] = http_date(state.last_modified)
     return response
