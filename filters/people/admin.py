@@ -41,10 +41,7 @@ else:
     NewPassword, ChangedAccount = AdminPasswordChangeForm, UserChangeForm
     AccountPages = UserAdmin
 
-CHOICES = (
-    *("time_zone", "timeliness", "quiet_from", "quiet_to", "holiday_until"),
-    *("workdays", "holidays", "shortcuts"),
-)
+CHOICES = ("time_zone", "timeliness", "quiet_from", "quiet_to", "holiday_until", "shortcuts")
 """What people choose for themselves, and an administrator may choose for them."""
 
 

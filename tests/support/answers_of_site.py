@@ -72,6 +72,7 @@ def get_addresses(site: Site, name: str) -> dict[str, str]:
         **{"uid": keys["draft"], "key": "forged"},
         **{f"{route}.pk": keys["source"] for route in OF_SOURCES},
         **{"trial.pk": keys["trial"], "unmute.pk": keys["mute"], "feed.token": f"of-{name}-all"},
+        "feed-calendar.token": f"of-{name}-all",
         **{f"{route}.pk": str(mail and mail.pk) for route in ("kept-mail", "kept-mail-html")},
         **{"act": "vote", "token": "forged", "id": "1", "object_id": "1", "content_type_id": "1"},
         **{"app_label": "filters", "url": "nothing"},

@@ -19,7 +19,7 @@ _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]+")
 
 @dataclass(frozen=True, slots=True)
 class DueDate:
-    """What is due at an instant: ``uid`` stays the same, ``stamp`` is when it was last changed."""
+    """Something due at an instant; ``uid`` stays the same, ``stamp`` is when it was made."""
 
     uid: str
     at: int

@@ -85,7 +85,7 @@ def test_the_audiences_of_people(alice: User, carol: User) -> None:
 
 OPEN = {
     *("sign-in", "sign-out", "healthz", "act", "bounces", "unsubscribe", "confirm"),
-    *("feed", "manifest", "service-worker"),
+    *("feed", "feed-calendar", "manifest", "service-worker"),
     *("forgot", "reset-password", "sign-up", "make-account", "account-deleted"),
     *("offline", "operator", "evaluation-groups", "invitations", "set-aside"),
 }

@@ -69,6 +69,7 @@ def addresses(mail: Tables, alice: User) -> dict[str, str]:
         "confirm.token": token(links.confirm_url(1, "al@example.org")),
         "bounces.token": token(post_url()),
         "feed.token": "of-alice",
+        "feed-calendar.token": "of-alice",
         "key": "forged",
         "token": "forged",
         "task": str(uuid.UUID(int=7)),

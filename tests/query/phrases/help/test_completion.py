@@ -53,7 +53,10 @@ def accepted(text, completion):
         ("replies", ["replies by ", "replies to "]),
         ("with no r", ["reply", "reply by ", "reply for "]),
         ("with no replies", ["replies from ", "replies by ", "replies for "]),
-        ("un", ["until ", "unanswered", "unanswered by ", "unanswered for "]),
+        (
+            "un",
+            ["until ", "unanswered by others", "unanswered", "unanswered by ", "unanswered for "],
+        ),
         ("from joe b", ["but ", "between ", "before ", "by ", "body ", "body containing "]),
         (
             "from joe a",
@@ -142,7 +145,9 @@ def test_a_completion_replaces_the_whole_word_at_the_cursor():
 
 
 def test_no_space_is_doubled():
-    assert offered("fr joe", 2) == ["from", "from new senders", "from unknown senders"]
+    assert offered("fr joe", 2) == [
+        *("from", "from new senders", "from unknown senders", "from programs"),
+    ]
 
 
 def test_votes_and_tags_name_users_and_not_senders():
