@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 from filters.authoring.models import ACTS, ACTS_A_DAY, Filter
 
-DONE_WITH = {"read": "marked {} read", "star": "starred {}", "done": "filed {} as done"}
+DONE_WITH = {
+    "read": "marked {} read",
+    "star": "starred {}",
+    "skip": "kept {} out of the inbox",
+    "done": "filed {} as done",
+}
 """What a filter has done with some messages, by the name of the act."""
 
 

@@ -27,7 +27,12 @@ filter_name = RegexValidator(
 
 LONGEST_TITLE = 100
 
-ACTS = {"read": "mark it read", "star": "star it", "done": "file it as done"}
+ACTS = {
+    "read": "mark it read",
+    "star": "star it",
+    "skip": "keep it out of the inbox",
+    "done": "file it as done",
+}
 """What a filter may do with a message that it finds, by name."""
 
 ACTS_A_DAY, MOST_ACTS_A_DAY = 500, 1_000_000

@@ -182,9 +182,13 @@ def _count(user: User, mark: str) -> Sidebar:
         groups = counted.values("filter").annotate(**values)
         for filter_id, *numbers in groups.values_list("filter", *values):
             parts.setdefault(filter_id, {}).update(zip(values, numbers, strict=True))
-    inbox = shown.unmuted(user).aggregate(
-        total=Count("card", distinct=True),
-        unread=Count("card", distinct=True, filter=Q(read_at=None)),
+    inbox = (
+        present.filter(is_due())
+        .in_inbox(user)
+        .aggregate(
+            total=Count("card", distinct=True),
+            unread=Count("card", distinct=True, filter=Q(read_at=None)),
+        )
     )
     owned = filters.defer("text").order_by(Lower("title"), "name")
     shared_window.show_position(owned)

@@ -21,6 +21,7 @@ class ReadingState:
     is_done: bool = False
     is_starred: bool = False
     is_muted: bool = False
+    is_skipped: bool = False
     snoozed_until: int | None = None
 
 
@@ -36,6 +37,7 @@ def reading_state(
         is_listed=is_listed,
         is_done=state is not None and state.done_at is not None,
         is_starred=state is not None and state.starred_at is not None,
+        is_skipped=state is not None and state.skipped_at is not None,
         is_muted=Mute.objects.filter(owner=user, root__in=roots).exists(),
         snoozed_until=state.snoozed_until if later and state is not None else None,
     )

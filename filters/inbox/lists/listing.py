@@ -63,7 +63,8 @@ def cards(
     found = Card.objects.filter(seen)
     rank: Any = F("received")
     if not retracted:
-        found = found.listed(user)
+        is_inbox = filter_ is None and not muted
+        found = found.in_inbox(user) if is_inbox else found.listed(user)
         back = returned(user)
         if back.exists():
             at = back.filter(msgid=OuterRef("msgid")).values("snoozed_until")[:1]
@@ -71,11 +72,7 @@ def cards(
             found = found.annotate(back_at=Case(is_back, default=Value(BEGINNING)))
             moved_at = Greatest(moved_at, F("back_at"))
             rank = Greatest(rank, F("back_at"))
-    shown: QuerySet[Card] = found
-    if muted:
-        shown = _of_muted_threads(user, found)
-    elif filter_ is None:
-        shown = found.unmuted(user)
+    shown: QuerySet[Card] = _of_muted_threads(user, found) if muted else found
     return (
         shown.annotate(moved_at=moved_at)
         .annotate(day=sql_day("moved_at", user.zone))

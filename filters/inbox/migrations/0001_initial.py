@@ -169,6 +169,7 @@ class Migration(migrations.Migration):
                 ('done_at', models.BigIntegerField(blank=True, null=True)),
                 ('starred_at', models.BigIntegerField(blank=True, null=True)),
                 ('snoozed_until', models.BigIntegerField(blank=True, null=True)),
+                ('skipped_at', models.BigIntegerField(blank=True, null=True)),
                 ('changed_at', models.BigIntegerField()),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='message_states', to=settings.AUTH_USER_MODEL)),
             ],

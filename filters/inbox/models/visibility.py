@@ -1,8 +1,8 @@
 """Which messages a person may see, and which of them are in their lists: decided here alone.
 
-    Match.objects.visible_to(user) ─ .listed(user) ─ .unmuted(user) ─> the inbox
-          of copies for them,         neither done     of no muted
-          whose time has come         nor snoozed      thread
+    Match.objects.visible_to(user) ─ .listed(user) ─ .in_inbox(user) ─> the inbox
+          of copies for them,         neither done     of no muted thread,
+          whose time has come         nor snoozed      nor kept out of it
 
 Whether a message is snoozed, or still to be shown, is asked of the clock when a list is shown: no
 task brings it back.
@@ -63,9 +63,13 @@ def is_hidden() -> Q:
     return Q(done_at__isnull=False) | Q(snoozed_until__gt=wall_clock())
 
 
-def is_hidden_from(user: User) -> Exists:
-    """Return the condition that a card, or match, is of a message in no list of a person now."""
-    return Exists(MessageState.objects.filter(is_hidden(), owner=user, msgid=OuterRef("msgid")))
+def is_hidden_from(user: User, *, inbox: bool = False) -> Exists:
+    """Return the condition that a card, or match, is of a message in no list of a person now.
+
+    ``inbox``: or that a filter keeps it out of the inbox.
+    """
+    hidden = is_hidden() | Q(skipped_at__isnull=False) if inbox else is_hidden()
+    return Exists(MessageState.objects.filter(hidden, owner=user, msgid=OuterRef("msgid")))
 
 
 def is_hidden_from_owner() -> Exists:
@@ -97,9 +101,10 @@ class CardQuerySet(QuerySet["Card"]):
         """Return those neither done nor snoozed."""
         return self.exclude(is_hidden_from(user))
 
-    def unmuted(self, user: User) -> Self:
-        """Return those of no thread that a person has muted."""
-        return self.exclude(root__in=muted_roots(user))
+    def in_inbox(self, user: User) -> Self:
+        """Return those listed that the inbox shows: of no muted thread, nor kept out of it."""
+        hidden = is_hidden_from(user, inbox=True)
+        return self.exclude(hidden).exclude(root__in=muted_roots(user))
 
 
 class MatchQuerySet(QuerySet["Match"]):
@@ -120,10 +125,16 @@ class MatchQuerySet(QuerySet["Match"]):
         """Return those of no thread that a person has muted."""
         return self.exclude(card__root__in=muted_roots(user))
 
+    def in_inbox(self, user: User) -> Self:
+        """Return those listed that the inbox shows: of no muted thread, nor kept out of it."""
+        return self.exclude(is_hidden_from(user, inbox=True)).unmuted(user)
+
     def in_list(self, user: User, filter_: Filter | None = None) -> Self:
         """Return those in the list of a filter of this user, or in their inbox."""
-        listed = self.visible_to(user).listed(user)
-        return listed.unmuted(user) if filter_ is None else listed.filter(filter=filter_)
+        visible = self.visible_to(user)
+        if filter_ is None:
+            return visible.in_inbox(user)
+        return visible.listed(user).filter(filter=filter_)
 
     def released_for(self, audiences: Collection[str]) -> Self:
         """Return those that were released to readers in these audiences, and match still."""

@@ -41,7 +41,9 @@ def _standing(matches: list[Match], state: MessageState | None, muted: set[str])
     until = BEGINNING if state is None else state.snoozed_until or BEGINNING
     is_snoozed = not is_done and until > wall_clock()
     is_muted = any(match.card is not None and match.card.root in muted for match in matches)
+    is_skipped = state is not None and state.skipped_at is not None
     shelves = {"done": is_done, "snoozed": is_snoozed, "muted": is_muted}
+    shelves |= {"not in the inbox": is_skipped and not is_done}
     is_hidden = is_done or is_snoozed
     return Standing(
         tuple(match.filter.display_name for match in matches),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Field = Literal["done_at", "starred_at", "snoozed_until"]
+Field = Literal["done_at", "starred_at", "snoozed_until", "skipped_at"]
 Value = Literal["now", "until", None]
 """What a field is set to: the instant of the step, a chosen instant, or null."""
 
@@ -37,7 +37,12 @@ ACTIONS = {
             reads=True,
             hides=True,
         ),
-        Action("inbox", "{} back in your lists.", sets=(("done_at", None),), hides=True),
+        Action(
+            "inbox",
+            "{} back in your lists.",
+            sets=(("done_at", None), ("skipped_at", None)),
+            hides=True,
+        ),
         Action("star", "{} starred.", sets=(("starred_at", "now"),), listed_only=False),
         Action("unstar", "{} no longer starred.", sets=(("starred_at", None),), listed_only=False),
         Action("read", "{} marked read.", reads=True),
@@ -45,7 +50,7 @@ ACTIONS = {
         Action(
             "snooze",
             "{} snoozed until {until}.",
-            sets=(("snoozed_until", "until"), ("done_at", None)),
+            sets=(("snoozed_until", "until"), ("done_at", None), ("skipped_at", None)),
             reads=False,
             hides=True,
         ),

@@ -27,7 +27,7 @@ from tapestry.core.clock import MINUTE, wall_clock
 UNDO = 10 * MINUTE
 """For how long a step is kept; pages offer to undo it for ten seconds."""
 
-FIELDS = ("done_at", "starred_at", "snoozed_until")
+FIELDS = ("done_at", "starred_at", "snoozed_until", "skipped_at")
 
 
 class Target(NamedTuple):
@@ -132,7 +132,7 @@ def _set_states(
         state = rows.get(target.msgid)
         if not _changes(state, values):
             continue
-        was = [None] * 3 if state is None else [getattr(state, name) for name in FIELDS]
+        was = [None] * len(FIELDS) if state is None else [getattr(state, name) for name in FIELDS]
         at = None if state is None else state.changed_at
         audience = target.audience if state is None else state.audience
         before.append([target.msgid, audience, *was, at])
@@ -161,7 +161,7 @@ def _save(rows: Sequence[MessageState]) -> None:
         update_conflicts=True,
         unique_fields=["owner", "msgid"],
         update_fields=["audience", *FIELDS, "changed_at"],
-        batch_size=BATCH_SIZE // 7,
+        batch_size=BATCH_SIZE // 8,
     )
 
 
@@ -210,13 +210,13 @@ def _restore_states(step: TriageStep, before: Sequence[Sequence[Any]]) -> None:
     was = {row[0]: row for row in before}
     stored = MessageState.objects.filter(owner=step.owner, msgid__in=was, changed_at=step.at)
     rows = list(stored.select_for_update())
-    new = [row.pk for row in rows if was[row.msgid][5] is None]
+    new = [row.pk for row in rows if was[row.msgid][-1] is None]
     MessageState.objects.filter(pk__in=new).delete()
     kept = [row for row in rows if row.pk not in set(new)]
     for row in kept:
-        _, row.audience, row.done_at, row.starred_at, row.snoozed_until, row.changed_at = was[
-            row.msgid
-        ]
+        _, row.audience, *values, row.changed_at = was[row.msgid]
+        for name, value in zip(FIELDS, values, strict=True):
+            setattr(row, name, value)
     _save(kept)
 
 

@@ -1,19 +1,21 @@
 """Acts: what a filter does with its owner's own state of the messages that it finds.
 
-    matches stored ─ act_on ─> read_at, starred_at, done_at = acted_at ┐ one transaction with
+    matches stored ─ act_on ─> read_at, starred_at … = acted_at ────┐ one transaction with
     matches left ─── let_go ─> null again where it still is acted_at ──┘ the matches
 
 An act sets what is not set, to ``acted_at`` of its match: so what it did is known from what its
 owner did, for the value is another.  An act of another filter on the same message keeps the value,
 under its own instant, as this one lets go.  Law: whatever the windows, and in whichever order
-filters run, a message is read, starred or done if an act stands that makes it so, or its owner
-made it so; and what its owner changed stays.
+filters run, a message is read, starred, kept out of the inbox or done if an act stands that makes
+it so, or its owner made it so; and what its owner changed stays.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
 from django.db import transaction
@@ -28,7 +30,7 @@ from filters.site.work.batching import BATCH_SIZE, batched, in_batches
 from filters.site.work.bulk import update_rows
 from tapestry.core.clock import DAY, wall_clock
 
-FIELDS = {"star": "starred_at", "done": "done_at"}
+FIELDS = {"star": "starred_at", "skip": "skipped_at", "done": "done_at"}
 """The field of a message's state that an act sets; ``read`` sets that of the matches."""
 
 _COLUMNS = ("owner_id", "msgid", "audience", "snoozed_until", *FIELDS.values(), "changed_at")
@@ -118,7 +120,8 @@ def undo(owner: User, matches: QuerySet[Match]) -> int:
 
 def stands() -> Q:
     """Return the condition that something stands of what a filter did with a match."""
-    return Q(acts__read=Match.STANDS) | Q(acts__star=Match.STANDS) | Q(acts__done=Match.STANDS)
+    each = (Q(**{f"acts__{name}": Match.STANDS}) for name in ACTS)
+    return reduce(or_, each)
 
 
 def _acting_filters() -> QuerySet[Filter]:

@@ -1,7 +1,7 @@
 """What people see: the inbox, the lists of their filters, and their shelves.
 
 matches of a person ─ visible, shown, not retracted, not done or snoozed ─> a filter's list
-                    └ nor of a muted thread ─> the inbox; of one ─> the list of what is muted
+                    └ nor kept out, nor of a muted thread ─> the inbox; of one ─> what is muted
 by the day on which they matched, in a day by when they were received, the newest first; what is
 old and matched as it was imported stands behind the others of its day; what a source has brought
 was imported if it was there at first sight, which nobody outside can say
@@ -93,7 +93,7 @@ def listed(
             found.setdefault((row["msgid"], row["audience"]), []).append(row)
     unsure = set[str]()
     for msgid, audience in list(found):
-        hidden = desk.state(msgid).hidden(now)
+        hidden = desk.state(msgid).hidden(now, inbox=look["page"] == "inbox")
         muted = False if name else is_muted(desk, known, person, msgid)
         if hidden is None or muted is None:
             unsure.add(msgid)

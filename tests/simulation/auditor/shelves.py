@@ -6,7 +6,7 @@ list of the person yet), the state is ``UNSURE``, and whatever follows from it i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -24,10 +24,10 @@ UNSURE: Any = _Unsure()
 
 SETS: dict[str, dict[str, str | None]] = {
     "done": {"done": "now", "snoozed": None},
-    "inbox": {"done": None},
+    "inbox": {"done": None, "skipped": None},
     "star": {"starred": "now"},
     "unstar": {"starred": None},
-    "snooze": {"snoozed": "until", "done": None},
+    "snooze": {"snoozed": "until", "done": None, "skipped": None},
     "unsnooze": {"snoozed": None},
 }
 """What an act sets: to its instant, to the instant until which, or to nothing."""
@@ -37,16 +37,22 @@ ACTS = {*SETS, "read", "unread", "mute", "unmute", "undo"}
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """When a message was done and starred, and until when it is snoozed; None is never."""
+    """When a message was done, starred and kept out of the inbox, and until when it is snoozed.
+
+    None is never.
+    """
 
     done: Any = None
     starred: Any = None
     snoozed: Any = None
+    skipped: Any = None
 
-    def hidden(self, now: int) -> bool | None:
-        """Return whether the message is in no list now; None if that is unsure."""
-        if self.done is UNSURE or self.snoozed is UNSURE:
+    def hidden(self, now: int, *, inbox: bool) -> bool | None:
+        """Return whether the message is in no list now, or not in the inbox; None if unsure."""
+        if UNSURE in (self.done, self.snoozed, self.skipped if inbox else None):
             return None
+        if inbox and self.skipped is not None:
+            return True
         return self.done is not None or (self.snoozed is not None and self.snoozed > now)
 
 
@@ -82,7 +88,7 @@ class Desk:
     def doubt(self, msgids: list[str] | None = None) -> None:
         """Be sure of nothing any more about some messages, or all that were ever acted on."""
         for msgid in list(self.states) if msgids is None else msgids:
-            self.states[msgid] = State(UNSURE, UNSURE, UNSURE)
+            self.states[msgid] = State(UNSURE, UNSURE, UNSURE, UNSURE)
             self.changed_by[msgid] = UNSURE
 
     def mute(self, root: str, muted: Any, by: Any, number: int) -> None:
@@ -180,7 +186,7 @@ class Desks:
             if entry["kind"] in SETS:
                 before, by = desk.state(msgid), desk.changed_by.get(msgid)
                 after = desk.states[msgid] = self._state(before, entry, certain=certain)
-                if not certain or UNSURE in (before.done, before.starred, before.snoozed):
+                if not certain or UNSURE in astuple(before):
                     desk.changed_by[msgid] = UNSURE
                 elif after != before:
                     desk.changed_by[msgid] = step

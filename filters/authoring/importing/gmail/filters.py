@@ -79,7 +79,7 @@ class Condition:
     text: str = ""
 
 
-ACTS_OF_GMAIL = {"shouldArchive": "done", "shouldMarkAsRead": "read", "shouldStar": "star"}
+ACTS_OF_GMAIL = {"shouldArchive": "skip", "shouldMarkAsRead": "read", "shouldStar": "star"}
 """Properties that a filter here does too."""
 
 OBJECTIONS = {"shouldTrash": DELETES, "shouldSpam": SPAM}

@@ -3,7 +3,7 @@ r"""What a rule of Sieve does with a message, as far as a filter here does it to
 >>> from filters.authoring.importing.sieve.grammar import parse_sieve
 >>> (rule,) = parse_sieve('if true { addflag "\\\\Seen"; fileinto "INBOX.Archive"; }')
 >>> acts_of(rule.block), objection_to(rule.block)
-('read done', '')
+('read skip', '')
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def _acts(action: Node) -> Iterator[str]:
             after = action.arguments[action.arguments.index(":flags") + 1 :]
             yield from _of_flags([value for value in after if isinstance(value, tuple)][:1])
         if folder_of([action]).lower() in _ARCHIVES:
-            yield "done"
+            yield "skip"
 
 
 def _of_flags(lists: Iterable[Sequence[str]]) -> Iterator[str]:

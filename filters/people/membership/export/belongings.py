@@ -41,6 +41,7 @@ def triage_lines(user: User) -> Iterator[str]:
             "done": moment(state.done_at),
             "starred": moment(state.starred_at),
             "snoozed_until": moment(state.snoozed_until),
+            "kept_out_of_inbox": moment(state.skipped_at),
         }
         yield json.dumps(content, ensure_ascii=False) + "\n"
     for root in Mute.objects.filter(owner=user).order_by("pk").values_list("root", flat=True):

@@ -33,13 +33,13 @@ def test_gmail_marks_stars_and_files(alice: User) -> None:
     )
     assert offer["is_ticked"] and not offer["problem"]
     assert offer["facts"] == (
-        "mark it read and file it as done, for at most 500 messages a day, from now on",
+        "mark it read and keep it out of the inbox, for at most 500 messages a day, from now on",
     )
     texts = [clause["text"] for clause in offer["entry"]["clauses"]]
-    assert texts[1:3] == ["mark it read", "file it as done"]
+    assert texts[1:3] == ["mark it read", "keep it out of the inbox"]
     assert create_for(alice, [json.loads(offer["document"])], "")["created"] == 1
     made = Filter.objects.get()
-    assert made.acts == "read done" and made.acts_since is not None
+    assert made.acts == "read skip" and made.acts_since is not None
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_gmail_marks_stars_and_files(alice: User) -> None:
         (r'setflag ["\\Flagged", "\\SEEN"];', "read star"),
         (r'addflag "flags" "\\Flagged \\Answered";', "star"),
         (r'fileinto :flags "\\Seen" "Lists";', "read"),
-        ('fileinto "INBOX/Archive";', "done"),
+        ('fileinto "INBOX/Archive";', "skip"),
         ('fileinto "Lists";', ""),
         (r'removeflag "\\Seen";', ""),
     ],

@@ -10,8 +10,10 @@ from django.db import transaction
 from filters.authoring import lifecycle
 from filters.authoring.acts import Acts
 from filters.authoring.models import Filter
+from filters.inbox import counts
 from filters.inbox.lists import listing
 from filters.inbox.models import Match, MessageState
+from filters.inbox.search.states import State, in_states
 from filters.inbox.triage import steps
 from filters.inbox.triage.actions import ACTIONS
 from filters.people.models import User
@@ -186,6 +188,25 @@ def test_a_read_message_is_read_in_whichever_filter_finds_it_last(
     for one in both:
         find(tables, one, "a")
     assert not Match.objects.filter(read_at=None).exists()
+
+
+def test_what_skips_the_inbox_is_in_its_filter_s_list(tables: Tables, carol: User) -> None:
+    letters(tables, "a", "b")
+    made = keep(carol, "from jones", "skip", on_existing=True)
+    other = keep(carol, "from jones", "", name="other")
+    for one in (made, other):
+        find(tables, one, "a", "b")
+    for filter_, count in ((None, 0), (made, 2), (other, 2)):
+        assert len(listing.cards(carol, filter_)) == count
+        assert len(listing.keys(carol, filter_)) == len(listing.places(carol, filter_)) == count
+    assert counts.unread_of(carol) == counts.sidebar(carol).total == 0
+    assert in_states(carol, [State("inbox")])[0] == set()
+    move = [steps.Target("a", "public", "a")]
+    step = steps.act(carol, ACTIONS["inbox"], move)
+    assert [card.msgid for card in listing.cards(carol)] == ["a"]
+    assert in_states(carol, [State("inbox")])[0] == {"a"} and counts.sidebar(carol).total == 1
+    steps.undo(carol, step.pk)
+    assert not listing.cards(carol)
 
 
 def test_so_many_a_day_and_no_more(tables: Tables, carol: User) -> None:

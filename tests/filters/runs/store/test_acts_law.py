@@ -23,6 +23,7 @@ BY_HAND = {
     "unstar": ("star", False),
     "done": ("done", True),
     "inbox": ("done", False),
+    "return": ("skip", False),
     "read": ("read", True),
     "unread": ("read", False),
 }
@@ -65,7 +66,7 @@ class Model:
 
     def leave(self, number: int, msgid: str) -> None:
         self.present.discard((number, msgid))
-        for name in ("read", "star", "done"):
+        for name in ("read", "star", "skip", "done"):
             before = set(self.held(msgid, name))
             self.held(msgid, name).discard(number)
             if name == "read" and before == {number}:
@@ -77,7 +78,7 @@ class Model:
                 self.read[key] = after
 
     def by_hand(self, action: str, msgid: str) -> None:
-        actions = ["done", "read"] if action == "done" else [action]
+        actions = {"done": ["done", "read"], "inbox": ["inbox", "return"]}.get(action, [action])
         for name, to in (BY_HAND[each] for each in actions):
             held = self.held(msgid, name)
             if not to:
@@ -149,6 +150,7 @@ def state_of(user: User) -> object:
     named = set()
     for row in MessageState.objects.filter(owner=user):
         named |= {(row.msgid, "star")} if row.starred_at else set()
+        named |= {(row.msgid, "skip")} if row.skipped_at else set()
         named |= {(row.msgid, "done")} if row.done_at else set()
     rows = Match.objects.filter(filter__owner=user, retracted_at=None).select_related("filter")
     return named, {(int(row.filter.name[1:]), row.msgid): bool(row.read_at) for row in rows}
@@ -156,9 +158,9 @@ def state_of(user: User) -> object:
 
 def drawn(lots: Random) -> tuple[list[tuple[bool, list[str]]], list[Event]]:
     """Draw three filters, and what happens to a message or two."""
-    names = ("read", "star", "done")
+    names = ("read", "star", "skip", "done")
     acts = [(lots.random() < 0.6, lots.sample(names, lots.choice((0, 1, 2, 3)))) for _ in range(3)]
-    kinds = ("turn",) * 6 + ("window",) * 3 + tuple(BY_HAND)
+    kinds = ("turn",) * 6 + ("window",) * 3 + tuple(name for name in BY_HAND if name != "return")
     events = [
         (lots.choice(kinds), lots.randrange(3), "m" if lots.random() < 0.8 else "n")
         for _ in range(16)
