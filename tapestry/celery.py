@@ -37,6 +37,7 @@ QUEUES = {
         "filters.create_imported",
     ),
     "sources": (
+        "filters.act_in_mailboxes",
         "filters.append_annotations",
         "filters.appraise",
         "filters.compact",
@@ -49,6 +50,7 @@ QUEUES = {
     ),
     "mail": (),
     "outbound": (
+        "filters.act_in_mailbox",
         "filters.deliver",
         "filters.send_reset",
         "filters.send_invitation",
@@ -110,6 +112,7 @@ def _configuration() -> dict[str, Any]:
                 ("tick", seconds, max(1.0, seconds)),
                 # The shared window has the other lanes follow it, where anything is new.
                 *((name, 3 * seconds, 3 * max(1.0, seconds)) for name in FOLLOWERS),
+                ("act_in_mailboxes", 3 * seconds, 3 * max(1.0, seconds)),
                 ("send_outbox", 3 * seconds, 3 * max(1.0, seconds)),
                 ("appraise", seconds, max(1.0, seconds)),
                 ("compact", 3600.0, 600),

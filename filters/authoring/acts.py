@@ -12,6 +12,11 @@ DONE_WITH = {
     "star": "starred {}",
     "skip": "kept {} out of the inbox",
     "done": "filed {} as done",
+    "flag": "flagged {} in the mailbox",
+    "seen": "marked {} read in the mailbox",
+    "tag": "tagged {} in the mailbox",
+    "move": "moved {} to a folder of the mailbox",
+    "trash": "moved {} to Trash in the mailbox",
 }
 """What a filter has done with some messages, by the name of the act."""
 
@@ -21,12 +26,15 @@ class Acts:
     """What a filter does with what it finds: names of ``ACTS``, with blanks between.
 
     ``a_day``: with how many messages within a day at most.  ``on_existing``: with those that it
-    has found, or finds in existing mail, too.
+    has found, or finds in existing mail, too.  ``keyword`` and ``folder``: with what it tags,
+    and to where it moves, in a mailbox.
     """
 
     names: str = ""
     a_day: int = ACTS_A_DAY
     on_existing: bool = False
+    keyword: str = ""
+    folder: str = ""
 
 
 NO_ACTS = Acts()
@@ -59,6 +67,7 @@ def set_acts(filter_: Filter, acts: Acts | None, at: int, *, restarts: bool) -> 
     before = (filter_.acts, filter_.acts_a_day)
     if acts is not None:
         filter_.acts, filter_.acts_a_day = acts.names, acts.a_day
+        filter_.acts_keyword, filter_.acts_folder = acts.keyword, acts.folder
     if before != (filter_.acts, filter_.acts_a_day):
         filter_.acts_stopped_at, filter_.acts_left_out = None, 0
     on_existing = acts is not None and acts.on_existing and bool(acts.names)

@@ -8,6 +8,8 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.forms.boundfield import BoundWidget
 from django.forms.models import model_to_dict
 from django.utils import timezone
 
@@ -17,6 +19,7 @@ from filters.authoring.models import (
     ACTS,
     ACTS_A_DAY,
     LONGEST_TITLE,
+    MAILBOX_ACTS,
     MOST_ACTS_A_DAY,
     Filter,
     filter_name,
@@ -38,13 +41,22 @@ MODES = {
 }
 """What each mode does, in a sentence."""
 
+NOT_ALLOWED = (
+    "None of your mailboxes lets filters act in it yet. Allow it first, on the page of the mailbox "
+    "under Sources."
+)
+
 OPTIONS = ("name", "title", "timeliness", "while_unread", "visibility", "mode")
 
 
 def acts_of(given: Mapping[str, Any]) -> Acts:
     """Return what a valid form says of what the filter does."""
     return Acts(
-        acts_named(given["acts"]), given["acts_a_day"] or ACTS_A_DAY, given["acts_existing"]
+        acts_named(given["acts"]),
+        given["acts_a_day"] or ACTS_A_DAY,
+        given["acts_existing"],
+        given["acts_keyword"] if "tag" in given["acts"] else "",
+        given["acts_folder"] if "move" in given["acts"] else "",
     )
 
 
@@ -110,6 +122,27 @@ class FilterForm(forms.Form):
     acts_existing = forms.BooleanField(
         label="Also with what it has found, or finds in existing mail", required=False
     )
+    acts_keyword = forms.CharField(
+        label="Tag in the mailbox",
+        max_length=64,
+        required=False,
+        validators=[
+            RegexValidator(
+                r"\A[A-Za-z0-9$][A-Za-z0-9_.$-]*\Z",
+                "Write a tag as one word of letters and digits: todo.",
+            )
+        ],
+    )
+    acts_folder = forms.CharField(
+        label="Folder of the mailbox",
+        max_length=200,
+        required=False,
+        validators=[
+            RegexValidator(
+                r"\A[^*%\x00-\x1f\x7f]+\Z", "Write the name of a folder: Lists/Tapestry."
+            )
+        ],
+    )
     visibility = forms.ChoiceField(
         label="Who may see the filter",
         choices=Filter.Visibility.choices,
@@ -142,7 +175,8 @@ class FilterForm(forms.Form):
         if changed:
             mail = "existing" if changed.start is None else "new"
             initial = model_to_dict(changed, ["text", *OPTIONS])
-            initial |= {"acts": changed.acts.split(), "acts_a_day": changed.acts_a_day}
+            initial |= model_to_dict(changed, ["acts_a_day", "acts_keyword", "acts_folder"])
+            initial["acts"] = changed.acts.split()
             initial |= {"mail": mail, "shown_mail": mail, "until": self.last_day}
             chosen = changed.subscriptions.filter(destination__all_filters=False)
             subscribed = chosen.values_list("destination", flat=True)
@@ -154,6 +188,19 @@ class FilterForm(forms.Form):
         offered.queryset = owner.destinations.filter(all_filters=False)
         self.of_all_filters = owner.destinations.filter(all_filters=True)
         self.fields["timeliness"].widget.offer_usual(owner.timeliness)
+
+    @property
+    def own_acts(self) -> list[BoundWidget]:
+        """Return the boxes of what it may do here, for its owner alone."""
+        return [box for box in self["acts"] if box.data["value"] not in MAILBOX_ACTS]
+
+    @property
+    def mailbox_acts(self) -> list[BoundWidget]:
+        """Return the boxes of what it may do in the mailboxes of its owner, if they have any."""
+        does = set(self.changed.acts.split()) & MAILBOX_ACTS.keys() if self.changed else set()
+        if not does and not self.owner.sources.filter(kind="imap").exists():
+            return []
+        return [box for box in self["acts"] if box.data["value"] in MAILBOX_ACTS]
 
     def store(self) -> Filter:
         """Create the filter, or change it; another text, mail or mode starts it again.
@@ -201,6 +248,20 @@ class FilterForm(forms.Form):
         if Filter.Mode.LIVE in (changed.mode, given["mode"]):
             return 0
         return changed.matches.count()
+
+    def clean(self) -> dict[str, Any]:
+        """Refuse acts in a mailbox that say too little, or that no mailbox allows."""
+        given = super().clean() or self.cleaned_data
+        acts = set(given.get("acts", ())) & MAILBOX_ACTS.keys()
+        fields = {"tag": "acts_keyword", "move": "acts_folder"}
+        for name, field in fields.items():
+            if name in acts and not given.get(field) and field not in self.errors:
+                self.add_error(field, "Say which one.")
+        if {"move", "trash"} <= acts:
+            self.add_error("acts", "Move it to a folder or to Trash, not to both.")
+        if acts and not self.owner.sources.filter(may_act=True).exists():
+            self.add_error("acts", NOT_ALLOWED)
+        return given
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]

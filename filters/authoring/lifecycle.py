@@ -92,6 +92,8 @@ def install(
         active=active,
         acts=acts.names,
         acts_a_day=acts.a_day,
+        acts_keyword=acts.keyword,
+        acts_folder=acts.folder,
         acts_since=present() if acts.names and not acts.on_existing else None,
     )
     made.full_clean(exclude=["text"], validate_unique=False, validate_constraints=False)

@@ -27,11 +27,21 @@ filter_name = RegexValidator(
 
 LONGEST_TITLE = 100
 
+MAILBOX_ACTS = {
+    "flag": "flag it in the mailbox",
+    "seen": "mark it read in the mailbox",
+    "tag": "tag it in the mailbox",
+    "move": "move it to a folder of the mailbox",
+    "trash": "move it to Trash in the mailbox",
+}
+"""What a filter may do in its owner's own mailbox (filters.sources.acting), by name."""
+
 ACTS = {
     "read": "mark it read",
     "star": "star it",
     "skip": "keep it out of the inbox",
     "done": "file it as done",
+    **MAILBOX_ACTS,
 }
 """What a filter may do with a message that it finds, by name."""
 
@@ -110,7 +120,8 @@ class Filter(models.Model):
     ``acts`` names what it does with what it finds, with blanks between (``ACTS``), from the instant
     ``acts_since`` on, null with what it had found too: to ``acts_a_day`` messages in 24 hours at
     most.  ``acts_stopped_at`` is when that was last reached, and ``acts_left_out`` how many
-    messages were left as they were since then (filters.runs.store.acts).
+    messages were left as they were since then (filters.runs.store.acts).  In a mailbox it tags with
+    ``acts_keyword``, and moves to ``acts_folder``.
     """
 
     class Visibility(models.TextChoices):
@@ -142,7 +153,9 @@ class Filter(models.Model):
         max_length=60, default="", blank=True, validators=[validate_timeliness]
     )
     while_unread = models.BooleanField("not while it has unread ones", default=False)
-    acts = models.CharField(max_length=40, default="", blank=True)
+    acts = models.CharField(max_length=100, default="", blank=True)
+    acts_keyword = models.CharField(max_length=64, default="", blank=True)
+    acts_folder = models.CharField(max_length=200, default="", blank=True)
     acts_since = models.BigIntegerField(null=True, blank=True, editable=False)
     acts_a_day = models.PositiveIntegerField(
         default=ACTS_A_DAY, validators=[MinValueValidator(1), MaxValueValidator(MOST_ACTS_A_DAY)]

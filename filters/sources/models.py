@@ -10,6 +10,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 
+from filters.authoring.models import Filter
 from filters.people.models import User
 from filters.people.names.known_audiences import validate_known
 
@@ -22,6 +23,8 @@ class Source(models.Model):
     section 4).  The source is pulled at ``due_at``, and again after ``every`` seconds.
     ``failures`` counts since the last success; ``error`` and ``hint`` describe the last failure.
     ``listened_at`` is when a process last reported that it watches the mailbox (IDLE).
+    ``may_act``: its owner allows their filters to act in it (filters.sources.acting), the next time
+    at ``acts_due_at``; ``acts_failures`` counts since that last went well, ``acts_error`` says why.
     """
 
     class Kind(models.TextChoices):
@@ -59,6 +62,10 @@ class Source(models.Model):
     hint = models.TextField(default="", blank=True)
     pulled_at = models.BigIntegerField(null=True, blank=True)
     listened_at = models.BigIntegerField(null=True, blank=True)
+    may_act = models.BooleanField(default=False)
+    acts_due_at = models.BigIntegerField(default=0)
+    acts_failures = models.IntegerField(default=0)
+    acts_error = models.TextField(default="", blank=True)
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -204,3 +211,43 @@ class Trial(models.Model):
     def is_sample(self) -> bool:
         """Whether something is sent, and no server tried alone."""
         return self.subject.startswith("sample:")
+
+
+class MailboxAct(models.Model):
+    """What a filter is to do, or has done, with a message in its owner's own mailbox.
+
+    An outbox: stored in the transaction of the match, done by the worker (filters.sources.acting).
+    ``acts`` names it, with blanks between.  ``wish`` says whether it is to be done or undone, and
+    ``revision`` counts its changes.  ``ended_at`` is when that was so, null while it waits, and
+    ``outcome`` says what could not be done.  ``source`` and ``folder`` are where the message was
+    when it came, null and empty until that is looked up.  ``place`` is where it was before anything
+    was done (tapestry.deliver.imap.acts), stored before that (a write-ahead log).
+    """
+
+    class Wish(models.TextChoices):
+        """Whether something is to be done, or to be taken back."""
+
+        DO = "do", "do"
+        UNDO = "undo", "undo"
+
+    owner = models.ForeignKey(User, models.CASCADE, db_index=False, related_name="mailbox_acts")
+    filter = models.ForeignKey(Filter, models.CASCADE, related_name="mailbox_acts")
+    msgid = models.TextField()
+    acts = models.CharField(max_length=100)
+    wish = models.CharField(max_length=4, choices=Wish.choices, default=Wish.DO)
+    revision = models.IntegerField(default=0)
+    ended_at = models.BigIntegerField(null=True, blank=True)
+    outcome = models.TextField(default="", blank=True)
+    source = models.ForeignKey(Source, models.SET_NULL, null=True, related_name="acts")
+    folder = models.TextField(default="", blank=True)
+    place = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["filter", "msgid"], name="mailbox_act_once")]
+        indexes = [
+            models.Index(fields=["source"], condition=Q(ended_at=None), name="mailbox_act_waiting"),
+            models.Index(fields=["owner", "msgid"], name="mailbox_act_message"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.wish} {self.acts} with {self.msgid}"

@@ -47,6 +47,24 @@ def pull_source(source_id: int) -> None:
             _pulling[source.owner_id] -= 1
 
 
+@app.task(name="filters.act_in_mailboxes", ignore_result=True)
+def act_in_mailboxes() -> None:
+    """Have done what filters are to do in the mailboxes of their owners."""
+    from filters.sources import acting
+
+    for source_id in acting.due():
+        act_in_mailbox.apply_async((source_id,), expires=60)
+
+
+@app.task(name="filters.act_in_mailbox", ignore_result=True)
+def act_in_mailbox(source_id: int) -> None:
+    from filters.sources import acting
+
+    source = Source.objects.filter(pk=source_id, may_act=True, active=True).first()
+    if source is not None:
+        acting.act_in(source)
+
+
 @app.task(name="filters.try_source", ignore_result=True, needs_room=False)
 def try_source(key: int) -> None:
     """Answer the trial that somebody waits for on a page of sources."""

@@ -15,5 +15,6 @@ urlpatterns = [
     path("source/<int:pk>/look/", sources.pull_now, name="pull-source"),
     path("source/<int:pk>/pause/", sources.pause, name="pause-source"),
     path("source/<int:pk>/resume/", sources.resume, name="resume-source"),
+    path("source/<int:pk>/acts/", sources.allow_acts, name="allow-acts"),
     path("source/<int:pk>/delete/", sources.delete, name="delete-source"),
 ]

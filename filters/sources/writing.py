@@ -66,9 +66,11 @@ def write(owner: User, question: dict[str, Any]) -> Answer:
     if not form.is_valid():
         raise changed
     given = form.cleaned_data
+    if any(getattr(stored, name) != given.get(name) for name in ("host", "user")):
+        stored.may_act = False  # that was allowed for another mailbox
     for name in FIELDS:
         setattr(stored, name, given.get(name, ""))
-    names = [*FIELDS, *_OUTCOME]
+    names = [*FIELDS, *_OUTCOME, "may_act"]
     secret_given = _keep_secrets(stored, given)
     if secret_given:
         names += SECRETS

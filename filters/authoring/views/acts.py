@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib import messages
@@ -19,6 +20,7 @@ from filters.people import people
 from filters.people.models import User
 from filters.people.requests import PersonRequest
 from filters.runs.store.acts import stands, undo
+from filters.sources.models import MailboxAct
 
 PAGE = 50
 
@@ -54,7 +56,7 @@ def acts(request: PersonRequest, name: str) -> HttpResponse:
     context = {
         "filter": filter_,
         "page": page,
-        "lines": [_line(match) for match in page],
+        "lines": _lines(filter_, list(page)),
         "standing": found.filter(stands()).count(),
     }
     status = 400 if request.method == "POST" else 200
@@ -79,7 +81,19 @@ def _undo(request: PersonRequest, filter_: Filter, found: QuerySet[Match]) -> Ht
     return redirect(f"{request.path}?page={page}" if page.isdecimal() else request.path)
 
 
-def _line(match: Match) -> Line:
+def _lines(filter_: Filter, matches: Sequence[Match]) -> list[Line]:
+    msgids = [match.msgid for match in matches]
+    in_mailbox = MailboxAct.objects.filter(filter=filter_, msgid__in=msgids)
+    said = {act.msgid: _said(act) for act in in_mailbox}
+    return [_line(match, said.get(match.msgid, "")) for match in matches]
+
+
+def _said(act: MailboxAct) -> str:
+    """Say what is not as asked in a mailbox."""
+    return act.outcome if act.ended_at is not None else "The mailbox is still to be told."
+
+
+def _line(match: Match, said: str) -> Line:
     assert match.card is not None and match.acted_at is not None
     words = [
         f"{done_words(names, 'it')}{_BECAME[how]}"
@@ -87,4 +101,6 @@ def _line(match: Match) -> Line:
         if (names := [name for name, became in match.acts.items() if became == how])
     ]
     stands_still = Match.STANDS in match.acts.values()
-    return Line(match.card, match.acted_at, ". ".join(words), stands_still)
+    return Line(
+        match.card, match.acted_at, ". ".join([*words, *filter(None, [said])]), stands_still
+    )

@@ -22,7 +22,7 @@ from filters.authoring.results.previews import PREVIEWS
 from filters.authoring.tasks import start_preview
 from filters.authoring.usage import usage_of
 from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
-from filters.authoring.views.written import Written
+from filters.authoring.views.written import DETAILS, Written
 from filters.authoring.vocabulary import vocabulary
 from filters.people import people
 from filters.people.requests import PersonRequest
@@ -61,7 +61,9 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
         corrected = join(data.get("notation", ""), data.getlist("piece"))
     if data and corrected is not None:
         data["text"] = corrected
-    written: dict[str, Any] = {k: request.GET[k] for k in ("text", "mode") if request.GET.get(k)}
+    written: dict[str, Any] = {
+        k: request.GET[k] for k in ("text", "mode", *DETAILS) if request.GET.get(k)
+    }
     if request.GET.get("acts"):
         written["acts"] = request.GET.getlist("acts")
     form = FilterForm(data, owner=request.user, changed=changed, written=written)

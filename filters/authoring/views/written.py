@@ -12,18 +12,22 @@ from filters.authoring.acts import acts_named
 from filters.authoring.models import Filter
 from filters.people.requests import PersonRequest
 
+DETAILS = ("acts_keyword", "acts_folder")
+"""The fields of the form that say more of acts in a mailbox."""
+
 
 @dataclass(frozen=True, slots=True)
 class Written:
     """A text, its mode, and the short name of the filter that it is to change, "" for a new one.
 
-    ``acts``: what it is to do with what it finds.
+    ``acts``: what it is to do with what it finds; ``details``: the tag and folder of these.
     """
 
     text: str
     live: bool
     name: str = ""
     acts: tuple[str, ...] = ()
+    details: tuple[tuple[str, str], ...] = ()
 
     @property
     def query(self) -> str:
@@ -44,8 +48,8 @@ class Written:
         return {"filter": self.name} if self.name else {}
 
     @property
-    def _acts(self) -> dict[str, tuple[str, ...]]:
-        return {"acts": self.acts} if self.acts else {}
+    def _acts(self) -> dict[str, str | tuple[str, ...]]:
+        return {"acts": self.acts, **dict(self.details)} if self.acts else {}
 
 
 def written_in(request: PersonRequest, given: QueryDict) -> Written:
@@ -54,4 +58,5 @@ def written_in(request: PersonRequest, given: QueryDict) -> Written:
     live = given.get("mode") == Filter.Mode.LIVE
     own = Filter.objects.filter(owner=request.user, name=given.get("filter", ""))
     acts = tuple(acts_named(given.getlist("acts")).split())
-    return Written(text, live, own.values_list("name", flat=True).first() or "", acts)
+    details = tuple((name, str(given[name])) for name in DETAILS if given.get(name))
+    return Written(text, live, own.values_list("name", flat=True).first() or "", acts, details)

@@ -22,10 +22,10 @@ from django.db import transaction
 from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
-from filters.authoring.models import ACTS, Filter
+from filters.authoring.models import ACTS, MAILBOX_ACTS, Filter
 from filters.inbox.models import Match, MessageState, TriageStep
 from filters.people.models import User
-from filters.runs.store import schedule
+from filters.runs.store import mailbox_outbox, schedule
 from filters.site.work.batching import BATCH_SIZE, batched, in_batches
 from filters.site.work.bulk import update_rows
 from tapestry.core.clock import DAY, wall_clock
@@ -255,13 +255,15 @@ class _Desk:
         return [
             name
             for name in names
-            if self._value(row, name) in {None} | self._standing(row.msgid, name)
+            if name in MAILBOX_ACTS
+            or self._value(row, name) in {None} | self._standing(row.msgid, name)
         ]
 
     def _act(self, row: Match, names: Sequence[str]) -> None:
         for name in names:
-            self._disown(row.msgid, name)
-            if name != "read" and self._value(row, name) is None:
+            if name not in MAILBOX_ACTS:
+                self._disown(row.msgid, name)
+            if name in FIELDS and self._value(row, name) is None:
                 self._set(row, name, self._at)
             row.acts[name] = Match.STANDS
         row.acted_at = self._at
@@ -281,6 +283,9 @@ class _Desk:
                 self._changed_acts[row.pk] = row
 
     def _let_go_of(self, msgid: str, name: str, leaving: Sequence[Match], becomes: str) -> None:
+        if name in MAILBOX_ACTS:
+            self._let_go_in_mailbox(name, leaving, becomes)
+            return
         before = self._standing(msgid, name)
         mine = [row for row in leaving if row.acts.get(name) == Match.STANDS]
         for row in mine:
@@ -295,6 +300,12 @@ class _Desk:
         elif mine and self._value(mine[0], name) in before - after:
             self._set(mine[0], name, heir)
 
+    def _let_go_in_mailbox(self, name: str, leaving: Sequence[Match], becomes: str) -> None:
+        for row in leaving:
+            if row.acts.get(name) == Match.STANDS:
+                row.acts[name] = becomes
+                self._changed_acts[row.pk] = row
+
     def _set(self, row: Match, name: str, value: int | None) -> None:
         new = MessageState(owner_id=self._owner, msgid=row.msgid, audience=row.audience)
         state = self._states.setdefault(row.msgid, new)
@@ -305,6 +316,7 @@ class _Desk:
     def _store(self) -> None:
         rows = self._changed_acts.values()
         update_rows(Match, ("acted_at", "acts"), [(row.acted_at, row.acts, row.pk) for row in rows])
+        mailbox_outbox.put(self._owner, rows)
         changed = [self._states[msgid] for msgid in sorted(self._changed_states)]
         MessageState.objects.bulk_create(
             [MessageState(**{name: getattr(row, name) for name in _COLUMNS}) for row in changed],

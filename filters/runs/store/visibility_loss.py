@@ -18,7 +18,7 @@ from filters.authoring.models import Filter
 from filters.inbox.models import Match, MessageState
 from filters.people import people
 from filters.people.models import User
-from filters.runs.store import acts
+from filters.runs.store import acts, mailbox_outbox
 from filters.runs.store.schedule import plan_held
 from filters.site.work import services
 from filters.site.work.batching import in_batches
@@ -58,6 +58,7 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
                 match.audience, match.card, match.refreshed_at = left[0], None, None
                 moved.append(match)
         Match.objects.bulk_update(moved, ["audience", "card", "refreshed_at"])
+        mailbox_outbox.drop(Match.objects.filter(pk__in=invisible))
         acts.let_go(Match.objects.filter(pk__in=invisible))
         deleted += Match.objects.filter(pk__in=invisible).delete()[0]
     Filter.objects.filter(pk__in=losing).update(updated=timezone.now())  # counts are made anew

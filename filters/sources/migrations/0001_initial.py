@@ -11,6 +11,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
+        ('authoring', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
@@ -40,6 +41,10 @@ class Migration(migrations.Migration):
                 ('hint', models.TextField(blank=True, default='')),
                 ('pulled_at', models.BigIntegerField(blank=True, null=True)),
                 ('listened_at', models.BigIntegerField(blank=True, null=True)),
+                ('may_act', models.BooleanField(default=False)),
+                ('acts_due_at', models.BigIntegerField(default=0)),
+                ('acts_failures', models.IntegerField(default=0)),
+                ('acts_error', models.TextField(blank=True, default='')),
                 ('created', models.DateTimeField(auto_now_add=True)),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sources', to=settings.AUTH_USER_MODEL)),
             ],
@@ -116,6 +121,27 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('owner',), name='one_trial_at_a_time')],
+            },
+        ),
+        migrations.CreateModel(
+            name='MailboxAct',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('msgid', models.TextField()),
+                ('acts', models.CharField(max_length=100)),
+                ('wish', models.CharField(choices=[('do', 'do'), ('undo', 'undo')], default='do', max_length=4)),
+                ('revision', models.IntegerField(default=0)),
+                ('ended_at', models.BigIntegerField(blank=True, null=True)),
+                ('outcome', models.TextField(blank=True, default='')),
+                ('folder', models.TextField(blank=True, default='')),
+                ('place', models.JSONField(blank=True, default=dict)),
+                ('filter', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='mailbox_acts', to='authoring.filter')),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='mailbox_acts', to=settings.AUTH_USER_MODEL)),
+                ('source', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='acts', to='sources.source')),
+            ],
+            options={
+                'indexes': [models.Index(condition=models.Q(('ended_at', None)), fields=['source'], name='mailbox_act_waiting'), models.Index(fields=['owner', 'msgid'], name='mailbox_act_message')],
+                'constraints': [models.UniqueConstraint(fields=('filter', 'msgid'), name='mailbox_act_once')],
             },
         ),
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
@@ -78,6 +78,19 @@ def resume(request: PersonRequest, pk: int) -> HttpResponse:
     resumed = source_of(request, pk)
     Source.objects.filter(pk=resumed.pk).update(active=bool(resumed.folder_patterns), failures=0)
     return _pull_now(resumed)
+
+
+@require_POST
+def allow_acts(request: PersonRequest, pk: int) -> HttpResponse:
+    """Let the filters of its owner act in a mailbox, or no more."""
+    mailbox = source_of(request, pk)
+    if mailbox.is_news:
+        raise Http404("Filters act in mailboxes alone.")
+    may_act = request.POST.get("may_act") == "on"
+    Source.objects.filter(pk=mailbox.pk).update(may_act=may_act, acts_due_at=0, acts_failures=0)
+    said = "Your filters may act in it." if may_act else "No filter acts in it any more."
+    messages.success(request, said)
+    return redirect(mailbox)
 
 
 @require_POST

@@ -106,6 +106,11 @@ class MailFolders:
         """Return the full name of a folder below the parent, None if it does not exist."""
         return next((form for form in self._forms(names) if form in self.existing), None)
 
+    def ensure(self, name: str) -> None:
+        """Have a folder, given in full, exist; raise RefusedError if it cannot be created."""
+        if name.upper() != "INBOX" and name not in self.existing:
+            self._create([name])
+
     def _forms(self, names: Sequence[str]) -> list[str]:
         """Return the names that a folder may have: as few characters replaced as may be, or all."""
         above, levels = [self.parent], names

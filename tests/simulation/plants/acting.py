@@ -25,8 +25,8 @@ PLANTS = (
         "a filter acts on what its owner has dealt with",
         "filters.runs.store.acts",
         "_Desk._act",
-        'if name != "read" and self._value(row, name) is None:',
-        'if name != "read":',
+        "if name in FIELDS and self._value(row, name) is None:",
+        "if name in FIELDS:",
         "lists",
     ),
     Plant(

@@ -201,6 +201,7 @@ EXPECTED = {
     "source/<int:pk>/delete/": OWNERS_FORM,
     "source/<int:pk>/edit/": OWNERS_FORM,
     "source/<int:pk>/look/": OWNERS_ACT,
+    "source/<int:pk>/acts/": OWNERS_ACT,
     "source/<int:pk>/pause/": OWNERS_ACT,
     "source/<int:pk>/places/": OWNERS_FORM,
     "source/<int:pk>/resume/": OWNERS_ACT,

@@ -1,0 +1,278 @@
+"""Filters act in a real mailbox: each act once, whenever it is killed, and nothing is expunged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from imapclient import IMAPClient
+
+from filters.authoring.models import Filter
+from filters.inbox.models import Match
+from filters.people.models import User
+from filters.runs.store import acts
+from filters.sources import acting, pulling
+from filters.sources.credentials import keep_secret
+from filters.sources.models import MailboxAct, Source
+from tapestry.core.clock import wall_clock
+from tapestry.servers.imap import UNREADABLE
+from tapestry.tables.delta.log import Tables
+from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
+
+pytestmark = pytest.mark.live
+
+SignIn = Callable[[User], Client]
+
+MOVES = "flag seen tag move"
+
+
+class KilledError(BaseException):
+    """The process ends here."""
+
+
+@pytest.fixture
+def source(alice: User, dovecot: Dovecot, tables: Tables) -> Source:
+    """The mailbox of alice, of which she allows her filters all that they may do."""
+    made = Source(owner=alice, kind="imap", host="127.0.0.1", port=dovecot.port, security="none")
+    made.user, made.audience, made.active, made.may_act = USER, "user:alice", True, True
+    made.folder_patterns = ["INBOX"]
+    keep_secret(made, PASSWORD)
+    made.save()
+    return made
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_expunged(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("expunge", "uid_expunge", "delete_messages", "close_folder"):
+        monkeypatch.setattr(IMAPClient, name, lambda *_: pytest.fail("expunged"))
+
+
+def come(dovecot: Dovecot, source: Source, *names: str) -> None:
+    dovecot.put("INBOX", *(mail(name) for name in names))
+    pulling.pull(source)
+
+
+def mail(name: str) -> bytes:
+    return (
+        f"Message-ID: <{name}@x.org>\r\nFrom: joe@x.org\r\nSubject: {name}\r\n\r\nHi\r\n".encode()
+    )
+
+
+def filter_of(owner: User, names: str, name: str = "f", **options: Any) -> Filter:
+    options = {"acts_keyword": "todo", "acts_folder": "Lists/Joe"} | options
+    return Filter.objects.create(owner=owner, name=name, text="…", tql="…", acts=names, **options)
+
+
+def find(filter_: Filter, *names: str) -> None:
+    """Have a filter find messages, as its runs do."""
+    now = wall_clock()
+    with transaction.atomic():
+        acting_ = acts.lock_acting([filter_.pk])
+        for name in names:
+            Match.objects.update_or_create(
+                filter=filter_,
+                msgid=f"{name}@x.org",
+                defaults={
+                    "audience": "user:alice",
+                    "matched_at": now,
+                    "stored_at": now,
+                    "shown_at": now,
+                    "retracted_at": None,
+                },
+            )
+        acts.act_on([(filter_.pk, f"{name}@x.org") for name in names], acting_)
+
+
+def let_go(filter_: Filter, name: str) -> None:
+    with transaction.atomic():
+        acts.let_go(Match.objects.filter(filter=filter_, msgid=f"{name}@x.org"))
+
+
+def serve() -> None:
+    for key in acting.due():
+        acting.act_in(Source.objects.get(pk=key))
+    assert not acting.waiting().exists()
+
+
+def content(dovecot: Dovecot) -> dict[str, tuple[str, set[str]]]:
+    """Return the folder and the flags of each message; each is once in the whole mailbox."""
+    found: dict[str, tuple[str, set[str]]] = {}
+    with dovecot.session() as client:
+        for flags, _, folder in client.list_folders():
+            if {flag.lower() for flag in flags} & UNREADABLE:
+                continue
+            client.select_folder(folder, readonly=True)
+            fetched = (
+                client.fetch(client.search(), ["ENVELOPE", "FLAGS"]) if client.search() else {}
+            )
+            for row in fetched.values():
+                name = row[b"ENVELOPE"].subject.decode()
+                assert name not in found, f"{name} is there twice"
+                found[name] = (folder, {flag.decode() for flag in row[b"FLAGS"]} - {"\\Recent"})
+    return found
+
+
+ALL = {"\\Flagged", "\\Seen", "todo"}
+
+
+class Killer:
+    """Ends the process after so many steps: requests to the server, and rows that are stored."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.left, self.steps = 0, Counter[str]()
+        for place, name in (
+            (IMAPClient, "add_flags"),
+            (IMAPClient, "remove_flags"),
+            (IMAPClient, "move"),
+            (acting, "_save"),
+        ):
+            monkeypatch.setattr(place, name, self.wrapped(name, getattr(place, name)))
+
+    def wrapped(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            answer = real(*arguments, **options)
+            self.steps[name] += 1
+            self.left -= 1
+            if self.left == 0:
+                raise KilledError
+            return answer
+
+        return call
+
+    def killed_once(self, after: int, work: Callable[[], None]) -> bool:
+        """Do some work, killed after so many steps, and again; return whether it was killed."""
+        self.left = after
+        try:
+            work()
+        except KilledError:
+            work()
+            return True
+        self.left = 0
+        return False
+
+
+def test_a_message_is_moved_once_and_back_whenever_that_is_killed(
+    source: Source, alice: User, dovecot: Dovecot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, killer = filter_of(alice, MOVES), Killer(monkeypatch)
+    names = [f"killed-{number}" for number in range(10)]
+    come(dovecot, source, *names)
+    for after, name in enumerate(names, 1):
+        find(made, name)
+        done = killer.killed_once(after, serve)
+        assert content(dovecot)[name] == ("Lists/Joe", ALL)
+        let_go(made, name)
+        is_over = not (killer.killed_once(after, serve) or done)
+        assert content(dovecot)[name] == ("INBOX", set())
+        find(made, name)
+        serve()
+        assert content(dovecot)[name] == ("Lists/Joe", ALL)
+        if is_over:
+            break
+    assert is_over and after > 5 and set(names) <= content(dovecot).keys()
+    assert not MailboxAct.objects.exclude(outcome="").exists()
+
+
+def test_what_was_there_before_and_what_its_owner_changed_stays(
+    source: Source, alice: User, dovecot: Dovecot
+) -> None:
+    made, other = filter_of(alice, MOVES), filter_of(alice, "flag", "other")
+    come(dovecot, source, "flagged", "moved", "shared")
+    with dovecot.session() as client:
+        client.select_folder("INBOX")
+        client.add_flags(client.search(["SUBJECT", "flagged"]), ["\\Flagged"])
+    find(made, "flagged", "moved", "shared")
+    find(other, "shared")
+    serve()
+    with dovecot.session() as client:
+        client.create_folder("Mine")
+        client.select_folder("Lists/Joe")
+        client.move(client.search(["SUBJECT", "moved"]), "Mine")
+    for name in ("flagged", "moved", "shared"):
+        let_go(made, name)
+    serve()
+    now = content(dovecot)
+    assert now["flagged"] == ("INBOX", {"\\Flagged"}), "it was flagged before"
+    assert now["moved"] == ("Mine", ALL), "its owner has moved it since"
+    assert now["shared"] == ("INBOX", {"\\Flagged"}), "another filter flags it too"
+    let_go(other, "shared")
+    serve()
+    assert content(dovecot)["shared"] == ("INBOX", set())
+
+
+def test_nothing_is_done_where_it_may_not_or_cannot_be(
+    source: Source, alice: User, bob: User, dovecot: Dovecot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    come(dovecot, source, "kept")
+    made, bobs = filter_of(alice, "move"), filter_of(bob, "trash flag")
+    find(bobs, "kept")
+    Source.objects.update(may_act=False)
+    find(made, "kept")
+    serve()
+    assert content(dovecot)["kept"] == ("INBOX", set())
+    assert set(MailboxAct.objects.values_list("outcome", flat=True)) == {acting.ELSEWHERE}
+    Source.objects.update(may_act=True)
+    MailboxAct.objects.all().delete()
+    Match.objects.update(acts={}, acted_at=None)
+    real = IMAPClient.has_capability
+    monkeypatch.setattr(
+        IMAPClient, "has_capability", lambda self, name: name != "MOVE" and real(self, name)
+    )
+    find(made, "kept")
+    find(filter_of(alice, "trash", "bin"), "kept")
+    serve()
+    assert content(dovecot)["kept"] == ("INBOX", set())
+    assert {act.filter.name: act.outcome for act in MailboxAct.objects.all()} == {
+        "f": "127.0.0.1 cannot move messages (RFC 6851).",
+        "bin": acting.NO_TRASH,
+    }
+
+
+def test_a_server_that_fails_holds_up_its_mailbox_alone(
+    source: Source, alice: User, dovecot: Dovecot
+) -> None:
+    come(dovecot, source, "late")
+    Source.objects.update(port=1)
+    pulled = Source.objects.get()
+    made = filter_of(alice, "flag")
+    find(made, "late")
+    MailboxAct.objects.update(source=pulled, folder="INBOX")
+    for key in acting.due():
+        acting.act_in(Source.objects.get(pk=key))
+    failed = Source.objects.get()
+    assert failed.acts_failures == 1 and failed.acts_error and acting.due() == []
+    assert MailboxAct.objects.get().ended_at is None and content(dovecot)["late"][1] == set()
+    Source.objects.update(port=dovecot.port, acts_due_at=0)
+    serve()
+    assert content(dovecot)["late"] == ("INBOX", {"\\Flagged"})
+    assert Source.objects.get().acts_error == ""
+
+
+def test_a_mailbox_allows_it_and_a_filter_says_what(
+    source: Source, alice: User, as_user: SignIn
+) -> None:
+    client = as_user(alice)
+    written = {
+        "text": "from joe",
+        "title": "Joe",
+        "mail": "new",
+        "visibility": "private",
+        "acts": ["move", "tag"],
+        "acts_folder": "Lists/Joe",
+    }
+    client.post(f"/source/{source.pk}/acts/", {})
+    refused = client.post("/filters/new/", written)
+    assert refused.status_code == 400
+    errors = refused.context["form"].errors
+    assert errors["acts_keyword"] == ["Say which one."]
+    assert "None of your mailboxes lets filters act" in errors["acts"][0]
+    assert 'name="may_act" checked' not in client.get(f"/source/{source.pk}/").content.decode()
+    client.post(f"/source/{source.pk}/acts/", {"may_act": "on"})
+    assert client.post("/filters/new/", written | {"acts_keyword": "a b"}).status_code == 400
+    assert client.post("/filters/new/", written | {"acts_keyword": "todo"}).status_code == 302
+    made = Filter.objects.get()
+    assert (made.acts, made.acts_keyword, made.acts_folder) == ("tag move", "todo", "Lists/Joe")
