@@ -107,7 +107,7 @@ class FilterForm(forms.Form):
     while_unread = forms.BooleanField(label="Not while it has unread messages", required=False)
     acts = forms.MultipleChoiceField(
         label="Do with what it finds",
-        choices=[(name, words.capitalize()) for name, words in ACTS.items()],
+        choices=[(name, words[0].upper() + words[1:]) for name, words in ACTS.items()],
         required=False,
         widget=forms.CheckboxSelectMultiple,
         error_messages={"invalid_choice": "A filter cannot do “%(value)s” with a message."},

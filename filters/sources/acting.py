@@ -16,14 +16,15 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from filters.site.work import services
 from filters.sources.credentials import account_of
+from filters.sources.flag_sync import synchronise
 from filters.sources.models import MailboxAct, Source
 from filters.sources.sync_state import address_of
 from tapestry.core.backoff import pause_after
-from tapestry.core.clock import SECOND, wall_clock
+from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.file_lock import file_lock
 from tapestry.core.log import event
@@ -44,6 +45,9 @@ LONGEST = 60.0
 MOST = 200
 """Messages of one turn."""
 
+FLAGS_EVERY = MINUTE
+"""How often flags are looked at, here and there."""
+
 MOST_OF_ONE = 2
 """Mailboxes of one person that are served in one round: slow servers hold up no other's."""
 
@@ -61,9 +65,11 @@ def waiting() -> QuerySet[MailboxAct]:
 def due() -> list[int]:
     """Return the keys of the sources in which something waits whose time has come."""
     place()
-    wishes = waiting().order_by()
-    sources = Source.objects.filter(acts_due_at__lte=wall_clock(), pk__in=wishes.values("source"))
-    allowed = sources.filter(may_act=True, active=True, owner__is_active=True)
+    now = wall_clock()
+    acts = Q(may_act=True, pk__in=waiting().order_by().values("source"))
+    looks = Q(syncs_flags=True, flags_due_at__lte=now)
+    sources = Source.objects.filter(acts | looks, kind=Source.Kind.IMAP, acts_due_at__lte=now)
+    allowed = sources.filter(active=True, owner__is_active=True)
     of_owner: dict[int, list[int]] = defaultdict(list)
     for key, owner in allowed.order_by("acts_due_at", "pk").values_list("pk", "owner"):
         of_owner[owner].append(key)
@@ -138,7 +144,8 @@ def _put_off(source: Source, sentence: str) -> None:
 
 def _act_in(source: Source) -> int:
     rows = list(waiting().filter(source=source).select_related("filter")[:MOST])
-    if not rows:
+    rows = rows if source.may_act else []
+    if not rows and not source.syncs_flags:
         return 0
     account, end, done = account_of(source), time.monotonic() + LONGEST / 2, 0
     with connected(account, seconds=LONGEST) as client, explained(account):
@@ -148,6 +155,10 @@ def _act_in(source: Source) -> int:
                 break
             desk.serve(row)
             done += 1
+        if source.syncs_flags:
+            synchronise(source, desk.mailbox.folders)
+            later = wall_clock() + FLAGS_EVERY
+            Source.objects.filter(pk=source.pk).update(flags_due_at=later)
     event(log, "acted_in_mailbox", source_id=source.pk, messages=done)
     return done
 

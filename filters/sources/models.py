@@ -25,6 +25,8 @@ class Source(models.Model):
     ``listened_at`` is when a process last reported that it watches the mailbox (IDLE).
     ``may_act``: its owner allows their filters to act in it (filters.sources.acting), the next time
     at ``acts_due_at``; ``acts_failures`` counts since that last went well, ``acts_error`` says why.
+    ``syncs_flags``: read and starred are the same there and here (filters.sources.flag_sync).
+    ``flags_state`` has UIDVALIDITY and HIGHESTMODSEQ by folder, as they were looked at last.
     """
 
     class Kind(models.TextChoices):
@@ -66,6 +68,9 @@ class Source(models.Model):
     acts_due_at = models.BigIntegerField(default=0)
     acts_failures = models.IntegerField(default=0)
     acts_error = models.TextField(default="", blank=True)
+    syncs_flags = models.BooleanField(default=False)
+    flags_due_at = models.BigIntegerField(default=0)
+    flags_state = models.JSONField(default=dict, blank=True)
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -251,3 +256,26 @@ class MailboxAct(models.Model):
 
     def __str__(self) -> str:
         return f"{self.wish} {self.acts} with {self.msgid}"
+
+
+class SyncedFlags(models.Model):
+    """Flags of a message in a mailbox as they were last the same there and here (the base).
+
+    ``uid`` is one of the UIDVALIDITY that ``Source.flags_state`` has for the folder.
+    """
+
+    source = models.ForeignKey(Source, models.CASCADE, db_index=False, related_name="flags")
+    folder = models.TextField()
+    uid = models.BigIntegerField()
+    msgid = models.TextField()
+    is_seen = models.BooleanField(default=False)
+    is_flagged = models.BooleanField(default=False)
+
+    class Meta:
+        verbose_name_plural = "synced flags"
+        constraints = [
+            models.UniqueConstraint(fields=["source", "folder", "uid"], name="synced_flags_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.folder};uid={self.uid}"

@@ -49,7 +49,7 @@ def pull_source(source_id: int) -> None:
 
 @app.task(name="filters.act_in_mailboxes", ignore_result=True)
 def act_in_mailboxes() -> None:
-    """Have done what filters are to do in the mailboxes of their owners."""
+    """Have done what is to be done in the mailboxes of people: acts of filters, and flags."""
     from filters.sources import acting
 
     for source_id in acting.due():
@@ -60,8 +60,8 @@ def act_in_mailboxes() -> None:
 def act_in_mailbox(source_id: int) -> None:
     from filters.sources import acting
 
-    source = Source.objects.filter(pk=source_id, may_act=True, active=True).first()
-    if source is not None:
+    source = Source.objects.filter(pk=source_id, active=True).first()
+    if source is not None and (source.may_act or source.syncs_flags):
         acting.act_in(source)
 
 

@@ -67,10 +67,11 @@ def write(owner: User, question: dict[str, Any]) -> Answer:
         raise changed
     given = form.cleaned_data
     if any(getattr(stored, name) != given.get(name) for name in ("host", "user")):
-        stored.may_act = False  # that was allowed for another mailbox
+        # That was allowed for another mailbox.
+        stored.may_act, stored.syncs_flags, stored.flags_state = False, False, {}
     for name in FIELDS:
         setattr(stored, name, given.get(name, ""))
-    names = [*FIELDS, *_OUTCOME, "may_act"]
+    names = [*FIELDS, *_OUTCOME, "may_act", "syncs_flags", "flags_state"]
     secret_given = _keep_secrets(stored, given)
     if secret_given:
         names += SECRETS

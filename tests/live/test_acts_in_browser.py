@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from filters.authoring.models import Filter
 from filters.inbox.models import MessageState
 from filters.people.models import User
+from filters.sources.models import Source
 from tapestry.tables.delta.log import Tables
 from tests.support.browsing import open_as
 from tests.support.every_page import faults_of_view
@@ -31,12 +32,22 @@ def jones(transactional_db, settings, tmp_path, broker):
         acts="read star",
         acts_a_day=4,
     )
+    Source.objects.create(
+        owner=terry,
+        kind="imap",
+        host="imap.example.org",
+        port=993,
+        user="terry",
+        audience="user:terry",
+        may_act=True,
+    )
     tables, names = Tables(tmp_path / "tables"), [f"m{number}" for number in range(5)]
     letters(tables, *names)
     find(tables, made, *names)
     return made
 
 
+@pytest.mark.browser_says("status of 400")
 @pytest.mark.parametrize("script", [True, False])
 def test_it_is_chosen_told_and_undone(browser, jones, live_server, pictures, script):
     page = browser.new_page(java_script_enabled=script)
@@ -62,7 +73,19 @@ def test_it_is_chosen_told_and_undone(browser, jones, live_server, pictures, scr
         page.locator("form.write").screenshot(path=pictures / "acts-options.png")
     page.get_by_label("Star it").uncheck()
     page.get_by_label("File it as done").check()
+    page.get_by_label("Move it to a folder of the mailbox").check()
+    page.get_by_role("button", name="Save").last.click()
+    expect(page.get_by_text("Say which one.")).to_be_visible()
+    page.get_by_label("Folder of the mailbox", exact=True).fill("Lists/Jones")
     page.get_by_role("button", name="Save").last.click()
     expect(page.get_by_text("Jones is changed.")).to_be_visible()
     jones.refresh_from_db()
-    assert jones.acts == "read done" and jones.acts_since is not None
+    assert jones.acts == "read done move" and jones.acts_since is not None
+    page.goto(f"{live_server.url}{Source.objects.get().get_absolute_url()}")
+    if script:
+        assert [*faults_of_view(page, pictures, "mailbox-acts")] == []
+    expect(page.get_by_label("Let my filters flag")).to_be_checked()
+    page.get_by_label("Keep read and starred the same").check()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_text("Your filters may act in it. Read and starred are")).to_be_visible()
+    assert Source.objects.filter(may_act=True, syncs_flags=True).exists()

@@ -45,6 +45,9 @@ class Migration(migrations.Migration):
                 ('acts_due_at', models.BigIntegerField(default=0)),
                 ('acts_failures', models.IntegerField(default=0)),
                 ('acts_error', models.TextField(blank=True, default='')),
+                ('syncs_flags', models.BooleanField(default=False)),
+                ('flags_due_at', models.BigIntegerField(default=0)),
+                ('flags_state', models.JSONField(blank=True, default=dict)),
                 ('created', models.DateTimeField(auto_now_add=True)),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='sources', to=settings.AUTH_USER_MODEL)),
             ],
@@ -121,6 +124,22 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [models.UniqueConstraint(condition=models.Q(('ended_at', None)), fields=('owner',), name='one_trial_at_a_time')],
+            },
+        ),
+        migrations.CreateModel(
+            name='SyncedFlags',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('folder', models.TextField()),
+                ('uid', models.BigIntegerField()),
+                ('msgid', models.TextField()),
+                ('is_seen', models.BooleanField(default=False)),
+                ('is_flagged', models.BooleanField(default=False)),
+                ('source', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='flags', to='sources.source')),
+            ],
+            options={
+                'verbose_name_plural': 'synced flags',
+                'constraints': [models.UniqueConstraint(fields=('source', 'folder', 'uid'), name='synced_flags_once')],
             },
         ),
         migrations.CreateModel(

@@ -82,14 +82,16 @@ def resume(request: PersonRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def allow_acts(request: PersonRequest, pk: int) -> HttpResponse:
-    """Let the filters of its owner act in a mailbox, or no more."""
+    """Let the filters of its owner act in a mailbox, and flags travel there; or no more."""
     mailbox = source_of(request, pk)
     if mailbox.is_news:
         raise Http404("Filters act in mailboxes alone.")
-    may_act = request.POST.get("may_act") == "on"
-    Source.objects.filter(pk=mailbox.pk).update(may_act=may_act, acts_due_at=0, acts_failures=0)
-    said = "Your filters may act in it." if may_act else "No filter acts in it any more."
-    messages.success(request, said)
+    given = {name: request.POST.get(name) == "on" for name in ("may_act", "syncs_flags")}
+    now = {"acts_due_at": 0, "acts_failures": 0, "acts_error": "", "flags_due_at": 0}
+    Source.objects.filter(pk=mailbox.pk).update(**given, **now)
+    acts = "Your filters may act in it" if given["may_act"] else "No filter acts in it"
+    flags = "kept the same" if given["syncs_flags"] else "not taken over"
+    messages.success(request, f"{acts}. Read and starred are {flags} here and there.")
     return redirect(mailbox)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -15,13 +14,12 @@ from filters.authoring.models import Filter
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs.store import acts
-from filters.sources import acting, pulling
-from filters.sources.credentials import keep_secret
+from filters.sources import acting
 from filters.sources.models import MailboxAct, Source
 from tapestry.core.clock import wall_clock
-from tapestry.servers.imap import UNREADABLE
 from tapestry.tables.delta.log import Tables
-from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
+from tests.support.own_mailbox import Killer, come, content, mailbox_of
+from tests.support.servers.dovecot import Dovecot
 
 pytestmark = pytest.mark.live
 
@@ -29,37 +27,24 @@ SignIn = Callable[[User], Client]
 
 MOVES = "flag seen tag move"
 
-
-class KilledError(BaseException):
-    """The process ends here."""
+STEPS = (
+    (IMAPClient, "add_flags"),
+    (IMAPClient, "remove_flags"),
+    (IMAPClient, "move"),
+    (acting, "_save"),
+)
 
 
 @pytest.fixture
 def source(alice: User, dovecot: Dovecot, tables: Tables) -> Source:
     """The mailbox of alice, of which she allows her filters all that they may do."""
-    made = Source(owner=alice, kind="imap", host="127.0.0.1", port=dovecot.port, security="none")
-    made.user, made.audience, made.active, made.may_act = USER, "user:alice", True, True
-    made.folder_patterns = ["INBOX"]
-    keep_secret(made, PASSWORD)
-    made.save()
-    return made
+    return mailbox_of(alice, dovecot, may_act=True)
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_expunged(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("expunge", "uid_expunge", "delete_messages", "close_folder"):
         monkeypatch.setattr(IMAPClient, name, lambda *_: pytest.fail("expunged"))
-
-
-def come(dovecot: Dovecot, source: Source, *names: str) -> None:
-    dovecot.put("INBOX", *(mail(name) for name in names))
-    pulling.pull(source)
-
-
-def mail(name: str) -> bytes:
-    return (
-        f"Message-ID: <{name}@x.org>\r\nFrom: joe@x.org\r\nSubject: {name}\r\n\r\nHi\r\n".encode()
-    )
 
 
 def filter_of(owner: User, names: str, name: str = "f", **options: Any) -> Filter:
@@ -98,67 +83,13 @@ def serve() -> None:
     assert not acting.waiting().exists()
 
 
-def content(dovecot: Dovecot) -> dict[str, tuple[str, set[str]]]:
-    """Return the folder and the flags of each message; each is once in the whole mailbox."""
-    found: dict[str, tuple[str, set[str]]] = {}
-    with dovecot.session() as client:
-        for flags, _, folder in client.list_folders():
-            if {flag.lower() for flag in flags} & UNREADABLE:
-                continue
-            client.select_folder(folder, readonly=True)
-            fetched = (
-                client.fetch(client.search(), ["ENVELOPE", "FLAGS"]) if client.search() else {}
-            )
-            for row in fetched.values():
-                name = row[b"ENVELOPE"].subject.decode()
-                assert name not in found, f"{name} is there twice"
-                found[name] = (folder, {flag.decode() for flag in row[b"FLAGS"]} - {"\\Recent"})
-    return found
-
-
 ALL = {"\\Flagged", "\\Seen", "todo"}
-
-
-class Killer:
-    """Ends the process after so many steps: requests to the server, and rows that are stored."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.left, self.steps = 0, Counter[str]()
-        for place, name in (
-            (IMAPClient, "add_flags"),
-            (IMAPClient, "remove_flags"),
-            (IMAPClient, "move"),
-            (acting, "_save"),
-        ):
-            monkeypatch.setattr(place, name, self.wrapped(name, getattr(place, name)))
-
-    def wrapped(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, **options: Any) -> Any:
-            answer = real(*arguments, **options)
-            self.steps[name] += 1
-            self.left -= 1
-            if self.left == 0:
-                raise KilledError
-            return answer
-
-        return call
-
-    def killed_once(self, after: int, work: Callable[[], None]) -> bool:
-        """Do some work, killed after so many steps, and again; return whether it was killed."""
-        self.left = after
-        try:
-            work()
-        except KilledError:
-            work()
-            return True
-        self.left = 0
-        return False
 
 
 def test_a_message_is_moved_once_and_back_whenever_that_is_killed(
     source: Source, alice: User, dovecot: Dovecot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made, killer = filter_of(alice, MOVES), Killer(monkeypatch)
+    made, killer = filter_of(alice, MOVES), Killer(monkeypatch, *STEPS)
     names = [f"killed-{number}" for number in range(10)]
     come(dovecot, source, *names)
     for after, name in enumerate(names, 1):

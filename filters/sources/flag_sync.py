@@ -1,0 +1,140 @@
+r"""Read and starred, the same here and in a mailbox: \Seen and \Flagged travel both ways.
+
+    mailbox ─ changed since? ─┐                     ┌─> STORE ─┐
+                              ├ merged with the base┤          ├─> the new base
+    site ──── read, starred ──┘                     └─> a step ┘
+
+The base is what was last the same on both sides.  Whoever differs from it has changed something,
+and that is taken over (a three-way merge); of a yes and a no, both cannot change to different
+values.  The base is stored last, so a try that was killed is made again, and changes nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from filters.inbox.models import Card, Match, MessageState
+from filters.inbox.triage.actions import ACTIONS
+from filters.inbox.triage.steps import Target, act
+from filters.site.work import services
+from filters.sources.models import Source, SyncedFlags
+from filters.sources.sync_state import address_of
+from tapestry.core.clock import wall_clock
+from tapestry.core.schema import MESSAGES
+from tapestry.deliver.imap.acts import FLAGGED, SEEN
+from tapestry.deliver.imap.flag_changes import Flags, FolderFlags, merged, read_flags, store_flag
+from tapestry.deliver.imap.folders import MailFolders
+from tapestry.tables.read.messages import lookup
+
+_ACTIONS = {
+    ("seen", True): "read",
+    ("seen", False): "unread",
+    ("flagged", True): "star",
+    ("flagged", False): "unstar",
+}
+
+
+def synchronise(source: Source, folders: MailFolders) -> None:
+    """Take over what has changed, of the newest messages of each folder, on either side."""
+    state: dict[str, list[int]] = dict(source.flags_state)
+    for folder in source.folder_patterns:
+        uidvalidity, modseq = state.get(folder, (0, 0))
+        rows = SyncedFlags.objects.filter(source=source, folder=folder)
+        known = set(rows.values_list("uid", flat=True)) if uidvalidity else set()
+        found = read_flags(folders, folder, known, uidvalidity, modseq)
+        if found is None:
+            continue
+        if found.uidvalidity != uidvalidity:
+            rows.delete()
+        rows.exclude(uid__in=found.uids).delete()
+        _learn(source, folder, found)
+        _merge(source, folders, folder, found, list(rows.all()))
+        state[folder] = [found.uidvalidity, found.modseq]
+        Source.objects.filter(pk=source.pk).update(flags_state=state)
+
+
+def _learn(source: Source, folder: str, found: FolderFlags) -> None:
+    """Store which of the new messages of a folder are here, by their Message-IDs."""
+    names = {name for name in found.names.values() if name}
+    columns = ("msgid", "source")
+    stored = lookup(services.tables(), MESSAGES, "msgid", names, [source.audience], columns)
+    address = f"{address_of(source)}/"
+    here = {row["msgid"] for row in stored if (row["source"] or "").startswith(address)}
+    SyncedFlags.objects.bulk_create(
+        [
+            SyncedFlags(source=source, folder=folder, uid=uid, msgid=name)
+            for uid, name in sorted(found.names.items())
+            # What is not here yet is asked for again: it may be on its way.
+            if name in here
+        ],
+        ignore_conflicts=True,
+        batch_size=100,
+    )
+
+
+@dataclass(slots=True)
+class _Here:
+    """What messages are to their owner here; what no filter has found is neither read nor not."""
+
+    read: Mapping[str, bool]
+    starred: Collection[str]
+    targets: Mapping[str, Target]
+
+    def flags(self, row: SyncedFlags) -> Flags:
+        seen = self.read.get(row.msgid, row.is_seen)
+        return Flags(seen, row.msgid in self.starred)
+
+
+def _here(source: Source, msgids: Collection[str]) -> _Here:
+    matches = Match.objects.filter(
+        filter__owner=source.owner_id, msgid__in=msgids, retracted_at=None, card__isnull=False
+    )
+    read: dict[str, bool] = {}
+    for msgid, read_at in matches.order_by("pk").values_list("msgid", "read_at"):
+        read[msgid] = read.get(msgid, True) and read_at is not None
+    states = MessageState.objects.filter(owner=source.owner_id, msgid__in=msgids)
+    for msgid in states.filter(snoozed_until__gt=wall_clock()).values_list("msgid", flat=True):
+        read.pop(msgid, None)  # it is unread here until it is back
+    starred = states.filter(starred_at__isnull=False).values_list("msgid", flat=True)
+    cards = Card.objects.filter(msgid__in=msgids, audience=source.audience)
+    targets = {row[0]: Target(*row) for row in cards.values_list("msgid", "audience", "root")}
+    return _Here(read, set(starred), targets)
+
+
+def _merge(
+    source: Source,
+    folders: MailFolders,
+    folder: str,
+    found: FolderFlags,
+    rows: list[SyncedFlags],
+) -> None:
+    here = _here(source, {row.msgid for row in rows})
+    there_to: dict[tuple[str, bool], list[int]] = defaultdict(list)
+    here_to: dict[tuple[str, bool], list[str]] = defaultdict(list)
+    changed: list[SyncedFlags] = []
+    for row in rows:
+        if row.msgid not in here.targets:
+            continue  # it has no card here: it can be neither read nor starred
+        base = Flags(row.is_seen, row.is_flagged)
+        ours, theirs = here.flags(row), found.flags.get(row.uid, base)
+        for name in ("seen", "flagged"):
+            mine, other = getattr(ours, name), getattr(theirs, name)
+            value = merged(getattr(base, name), mine, other)
+            if value != other:
+                there_to[name, value].append(row.uid)
+            if value != mine and (name != "seen" or row.msgid in here.read):
+                here_to[name, value].append(row.msgid)
+            setattr(row, f"is_{name}", value)
+        if base != Flags(row.is_seen, row.is_flagged):
+            changed.append(row)
+    for (name, value), uids in there_to.items():
+        store_flag(folders, folder, uids, SEEN if name == "seen" else FLAGGED, value)
+    for key, msgids in here_to.items():
+        act(source.owner, ACTIONS[_ACTIONS[key]], _targets(here, msgids))
+    SyncedFlags.objects.bulk_update(changed, ["is_seen", "is_flagged"], batch_size=100)
+
+
+def _targets(here: _Here, msgids: Iterable[str]) -> list[Target]:
+    return [here.targets[msgid] for msgid in dict.fromkeys(msgids)]
