@@ -6,9 +6,10 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from filters.authoring.acts import acts_named
 from filters.authoring.compilation.understanding import understand
 from filters.authoring.forms import FilterForm
-from filters.authoring.importing.entries import Entry, shown
+from filters.authoring.importing.entries import DELETES, Entry, shown
 from filters.authoring.importing.options import acts_facts, form_data, option_words
 from filters.authoring.models import Filter
 from filters.people import people
@@ -82,9 +83,19 @@ def _name(entry: Entry) -> str:
 
 def offers_of(user: User, entries: Sequence[Entry], rest: Sequence[Entry] = ()) -> list[Offer]:
     """Return what the page offers; filters may refer to each other, and to the ``rest``."""
+    if user.sources.filter(may_act=True).exists():
+        entries = [_deleting(entry) for entry in entries]
     existing = existing_of(user, entries)
     context = _with_filters(people.context(user), [*entries, *rest])
     return [_offer(user, entry, existing, context) for entry in entries]
+
+
+def _deleting(entry: Entry) -> Entry:
+    """Return what deletes elsewhere as what moves to Trash, where a mailbox allows that."""
+    if entry.objection != DELETES:
+        return entry
+    acts = acts_named([*entry.acts.split(), "done", "trash"])
+    return replace(entry, acts=acts, objection="")
 
 
 def refused_offer(user: User, entry: Entry, sentence: str) -> Offer:

@@ -86,7 +86,7 @@ OBJECTIONS = {"shouldTrash": DELETES, "shouldSpam": SPAM}
 """Properties of which the opposite would be done here."""
 
 ACTIONS = {
-    "shouldTrash": "Delete it: a filter never deletes mail.",
+    "shouldTrash": "Delete it: a filter only moves to Trash, in a mailbox that allows that.",
     "shouldNeverSpam": "Never send it to Spam: Tapestry has no Spam folder.",
     "shouldSpam": "Send it to Spam: Tapestry has no Spam folder.",
     "shouldAlwaysMarkAsImportant": "Always mark as important: a filter only collects messages.",

@@ -17,7 +17,7 @@ from filters.authoring.models import acts_words
 
 ACTIONS = {
     "keep": "Keep it in the inbox: what a filter finds is in its list and in the inbox.",
-    "discard": "Delete it: a filter never deletes mail.",
+    "discard": "Delete it: a filter only moves to Trash, in a mailbox that allows that.",
     "redirect": "Forward it: set up forwarding under Delivery, for this filter.",
     "stop": "Stop: a message may be in several filters, and later rules are filters of their own.",
     "reject": "Refuse it: Tapestry does not answer by itself.",

@@ -13,6 +13,7 @@ from filters.authoring.importing.imports import create_for, offered
 from filters.authoring.importing.paging import pack, unpack
 from filters.authoring.models import Filter
 from filters.people.models import User
+from filters.sources.models import Source
 from tests.support.gmail_file import gmail
 
 FROM_ANN = 'if address "from" "ann@x.org"'
@@ -74,6 +75,16 @@ def test_what_is_deleted_elsewhere_is_not_ticked(alice: User, raw: bytes, words:
     offer = offer_of(alice, raw)
     assert (offer["is_ticked"], offer["problem"]) == (False, words)
     assert offer["document"], "one may tick it all the same"
+
+
+def test_what_is_deleted_elsewhere_is_moved_to_trash_if_a_mailbox_allows_that(alice: User) -> None:
+    place = {"host": "x.org", "port": 993, "audience": "user:alice"}
+    Source.objects.create(owner=alice, kind="imap", may_act=True, **place)
+    for raw in (of_gmail(shouldTrash="true"), f"{FROM_ANN} {{ discard; }}".encode()):
+        offer = offer_of(alice, raw)
+        assert offer["is_ticked"] and json.loads(offer["document"])["acts"] == "done trash"
+    spam = offer_of(alice, of_gmail(shouldSpam="true"))
+    assert (spam["is_ticked"], spam["problem"]) == (False, SPAM)
 
 
 def test_what_waits_for_the_next_page_keeps_what_it_does(alice: User) -> None:

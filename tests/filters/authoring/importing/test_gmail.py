@@ -46,7 +46,7 @@ def test_a_label_is_the_name_and_actions_are_named() -> None:
     assert entry.title == "Plans" and entry.is_exact
     assert [clause.problem for clause in entry.clauses] == [
         *("", ""),
-        "Not translated. Delete it: a filter never deletes mail.",
+        "Not translated. Delete it: a filter only moves to Trash, in a mailbox that allows that.",
         "Not translated: Tapestry does not know it.",
     ]
 

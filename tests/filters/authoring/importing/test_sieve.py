@@ -59,7 +59,7 @@ def test_each_branch_is_a_filter() -> None:
     assert [clause.problem for clause in large.clauses if clause.problem] == [
         "Not translated: Tapestry does not keep the header x-spam-flag.",
         "Not translated: Tapestry has nothing like the test “strange”.",
-        "Not translated. Delete it: a filter never deletes mail.",
+        "Not translated. Delete it: a filter only moves to Trash, in a mailbox that allows that.",
     ]
     assert (away.text, away.clauses[0].source) == ("", 'vacation :days 7 "I am away";')
 
