@@ -12,8 +12,15 @@ from tapestry.query.context import Context
 from tapestry.query.limits import MAX_NESTING, check_text, too_deep
 from tapestry.query.operators import reading as operators
 from tapestry.query.phrases import parser as phrases
-from tapestry.query.phrases.help.bare_words import words_with_phrases
+from tapestry.query.phrases.help.bare_words import (
+    MOST_WORDS,
+    begins_sentence,
+    opens_with_words,
+    words_with_phrases,
+)
+from tapestry.query.phrases.nodes import PhraseNode
 from tapestry.query.phrases.wordings.requests import is_request
+from tapestry.query.phrases.wordings.rewording import placed_in, reworded
 from tapestry.query.phrases.words import parse_words
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree import nodes as n
@@ -83,7 +90,9 @@ def _readers(text: str) -> list[_Reader]:
     """Return the readers of the notations that a text may be in, the likeliest first."""
     may_be_words = False
     readers: list[_Reader] = [_with_operators]
-    if not operators.are_in(text):
+    if operators.are_of_words(text):
+        readers = [phrases.parse, *readers]
+    elif not operators.are_in(text):
         may_be_words = operators.may_be_in(text)
         readers = [phrases.parse, *readers] if may_be_words else [phrases.parse]
     is_no_tql = tql.cannot_be(text) or operators.compares_days(text)
@@ -101,9 +110,23 @@ def _with_operators(text: str, context: Context, depth: int) -> Parsed:
 
 
 def _as_words(text: str, context: Context, depth: int) -> Parsed:
-    if is_request(text) or phrases.is_misspelt(text) or words_with_phrases(text):
+    if is_request(text):
+        return phrases.parse(text, context, depth, _asked_words)
+    if phrases.is_misspelt(text) or words_with_phrases(text):
         raise MisreadError("This is no phrase.", Span(0, 0))
     return phrases.parse(text, context, depth, parse_words)
+
+
+def _asked_words(text: str) -> PhraseNode:
+    """Return what a request for words asks, ``find the invoices from mary``."""
+    request = reworded(text)
+    if request and begins_sentence(request):
+        request = None
+    if request and (found := words_with_phrases(request, MOST_WORDS)):
+        return placed_in(phrases.parse_phrase(found), text)
+    if request and opens_with_words(text, request) and not is_request(request):
+        return placed_in(parse_words(request), text)
+    raise MisreadError("This is no phrase.", Span(0, 0))
 
 
 def write_out(query: n.CheckedQuery) -> str:

@@ -16,6 +16,7 @@ from tapestry.query.phrases.help.bare_words import in_subject, words_with_phrase
 from tapestry.query.phrases.help.calendar import dated
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase
+from tapestry.query.phrases.wordings.requests import is_request
 from tapestry.query.phrases.words import parse_words
 from tapestry.query.tree.parsed import MisreadError
 
@@ -65,7 +66,7 @@ def _readings(text: str, spans: str | None) -> Iterator[str]:
         mixed = words_with_phrases(asked)
         if mixed is not None:
             yield mixed
-    if spans is not None and not _is_of_words(spans):
+    if spans is not None and (is_request(spans) or not _is_of_words(spans)):
         yield spans
     yield text
     yield from filter(None, (as_words(text), in_subject(text)))

@@ -9,10 +9,13 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
 
 from tapestry.core.errors import Span
 from tapestry.core.schema import COLUMNS
 from tapestry.query.limits import BIDI, LETTER
+from tapestry.query.operators.notations import in_common
 from tapestry.query.operators.syntax import (
     Dialect,
     Group,
@@ -24,13 +27,15 @@ from tapestry.query.operators.syntax import (
     before_colon,
     parse_search,
 )
-from tapestry.query.operators.translation import MUTT, NAMES, PLAIN, plain, translate
+from tapestry.query.operators.translation import DIRECTLY, MUTT, NAMES, PLAIN, plain, translate
 from tapestry.query.phrases.build import joined, negated
 from tapestry.query.phrases.grammar import FIRST_WORDS
 from tapestry.query.phrases.nodes import PhraseNode, Refused, Words
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import quoted
+from tapestry.query.phrases.slips import is_slip
 from tapestry.query.phrases.spellings import NOISE_WORD
+from tapestry.query.phrases.wordings.rewording import placed_in
 from tapestry.query.phrases.words import MOST, check_length_of_words, looked_for, mentioned
 from tapestry.query.tree.parsed import MisreadError
 
@@ -61,7 +66,7 @@ _SIGNS = re.compile(
     rf"{_BEGIN}(?:[-!]?(?:{_NAMED}|~(?-i:[{PLAIN}]){_END})|{_MINUS})", re.IGNORECASE
 )
 _NAMES = re.compile(rf"{_BEGIN}[-!]?(?:{_NAMED})", re.IGNORECASE)
-_WEAK = re.compile(rf"[\"“]|(?:\A|\s)(?:AND|OR|NOT|AROUND|(?:NEAR|ADJ)(?:/[0-9]+)?){_END}")
+_WEAK = re.compile(rf"[\"“]|(?:\A|\s)NOT{_END}|\s(?:AND|OR|AROUND|(?:NEAR|ADJ)(?:/[0-9]+)?){_END}")
 _CODE = re.compile(
     r"[=<>;\[\]]|\bm(?:\.\w|\s+in\b)|\s:[a-z]|,contains,|=~|\A\s*(?:not\s+)?(?:select|exists)\b",
     re.IGNORECASE,
@@ -91,9 +96,15 @@ _COMPARED = re.compile(r"\b(?:received|sent|date)[<>]=?[0-9]{4}-[0-9]", re.IGNOR
 _NOISE = re.compile(rf"{NOISE_WORD}(?:\s+{NOISE_WORD})*", re.IGNORECASE)
 _NAME = re.compile(r"([^\W\d]\w{2,}):(?!//)\S")
 _NEAR = 0.75
+_SHORTEST = 3
 _CUT_SHORT = re.compile(r"\w\*['\"]?\Z")
 _QUOTES = "*'\""
+_FIELD = re.compile(rf"\b(?:{'|'.join(_APART)}):\s+(?:field|line|header)\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\w+[<>]=?[0-9]+")
+_TO = ("to", "t", "~t")
+_ONE_NOT_OTHER = tuple(product(_TO, ("cc", "c", "~c"), (True, False)))
+"""Operators that tell recipients from those of a copy, of which only one is to hold."""
+
 _OF_MUTT = re.compile(r"[~=%].?")
 
 
@@ -104,7 +115,17 @@ def are_in(text: str) -> bool:
     (True, True, False)
     """
     outside = _IN_QUOTES.sub('""', text)
-    return _SIGNS.search(outside) is not None and not _OF_SIEVE.search(outside)
+    has_signs = _SIGNS.search(outside) is not None and not _OF_SIEVE.search(outside)
+    return has_signs or in_common(text) is not None
+
+
+def are_of_words(text: str) -> bool:
+    """Tell whether a sentence has operators as words: “in to: field”.
+
+    >>> are_of_words("sent to you directly (in to: field)"), are_of_words("to: mary")
+    (True, False)
+    """
+    return _FIELD.search(text) is not None
 
 
 def are_named_in(text: str) -> bool:
@@ -140,17 +161,53 @@ def are_words(text: str) -> bool:
 def parse_operators(text: str) -> PhraseNode:
     """Return the phrases that a text with operators means; raises MisreadError if it is none."""
     check_length_of_words(text)
+    common = in_common(text)
+    return _parsed(text) if common is None else placed_in(_parsed(common), text)
+
+
+def _parsed(text: str) -> PhraseNode:
     try:
         parts = parse_search(text, COMMON)
     except MisreadSearchError as error:
         span = Span(0, len(text))
         message = f"This is no search: {error}."
         raise MisreadError(message, span, "Write “from:mary subject:lunch”.") from None
+    signs = set(_operators(parts))
+    if any((to, sign) in signs and (cc, not sign) in signs for to, cc, sign in _ONE_NOT_OTHER):
+        parts = _directed(parts)
     nodes = list(_nodes(parts, text))
     if not nodes:
         span = Span(0, len(text))
         raise MisreadError("This says nothing of a message.", span, "Write “from:mary”.")
     return joined("and", nodes)
+
+
+def _operators(parts: Sequence[Search], *, is_wanted: bool = True) -> Iterator[tuple[str, bool]]:
+    """Yield the operators of a search, and whether what they say is to hold."""
+    for part in parts:
+        match part:
+            case Term(operator):
+                yield operator, is_wanted
+            case Negation(inner):
+                yield from _operators((inner,), is_wanted=not is_wanted)
+            case Group(_, inner):
+                yield from _operators(inner, is_wanted=is_wanted)
+
+
+def _directed(parts: Sequence[Search]) -> tuple[Search, ...]:
+    """Return a search in which ``to:`` is the field To alone, as ``cc:`` is the other."""
+    return tuple(map(_directly, parts))
+
+
+def _directly(part: Search) -> Search:
+    match part:
+        case Term(operator) if operator in _TO:
+            return replace(part, operator=DIRECTLY)
+        case Negation(inner):
+            return replace(part, part=_directly(inner))
+        case Group(_, inner):
+            return replace(part, parts=_directed(inner))
+    return part
 
 
 def _nodes(parts: Sequence[Search], text: str) -> Iterator[PhraseNode]:
@@ -182,13 +239,19 @@ def _node(part: Search, text: str) -> PhraseNode | None:
             nodes = list(_nodes(part.parts, text))
             return joined("and", nodes) if nodes else None
         case Group():
-            found = [_node(alternative, text) for alternative in part.parts]
+            seen = [other for other in part.parts if not _is_blind(other)]
+            found = [_node(alternative, text) for alternative in seen or part.parts]
             nodes = [node for node in found if node is not None]
             return joined("or", nodes) if nodes else None
         case Unknown():
             reason = part.reason or "this cannot be read"
             message = f"{reason[0].upper()}{reason[1:]}."
             return Refused(message, part.span, "Write “mentioning lunch”.")
+
+
+def _is_blind(part: Search) -> bool:
+    """Tell whether a part asks for a blind copy, which is in no message."""
+    return isinstance(part, Term) and part.operator == "bcc"
 
 
 def _words(terms: Sequence[Term], text: str) -> Iterator[PhraseNode]:
@@ -224,17 +287,26 @@ def _looked_for(terms: Sequence[Term]) -> Iterator[PhraseNode]:
     if cut:
         yield cut[0]
         return
-    words = [term for term in terms if LETTER.search(term.value)]
+    words = [term for term in terms if LETTER.search(term.value) or term.value[0] == "~"]
     if len(words) > MOST:
         yield from looked_for([Words(term.value, term.span) for term in terms])
         return
     for term in words:
-        known = plain(term.value, term.span) or _refused(term)
+        known = plain(term.value, term.span) or _misspelt(term) or _refused(term)
         yield known or mentioned(Words(term.value, term.span))
 
 
+def _misspelt(term: Term) -> PhraseNode | None:
+    """Return what an operator with a slip in its name means, ``form:mary``."""
+    name, _, value = term.value.partition(":")
+    meant = next((known for known in NAMES if is_slip(name.lower(), known)), None)
+    is_named = meant is not None and len(name) > _SHORTEST and _NAME.match(term.value)
+    return translate(meant, value, term.span) if meant and is_named else None
+
+
 def _cut_short(term: Term) -> Refused | None:
-    if term.is_quoted or not _CUT_SHORT.search(term.value):
+    of_people = COMMON.people | {"f", "t", "c", "a"}
+    if term.is_quoted or term.operator in of_people or not _CUT_SHORT.search(term.value):
         return None
     hint = f"Write “mentioning {term.value.strip(_QUOTES)}”."
     return Refused("Only whole words can be looked for.", term.span, hint)

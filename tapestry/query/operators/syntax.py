@@ -120,6 +120,18 @@ _CAPITALS = re.compile(r"(?:\A|\s)(?:AND|OR|NOT|AROUND)\s")
 _CLOSING = {"(": ")", "{": "}"}
 
 
+def _left_out(parts: list[Search]) -> list[Search]:
+    """Take from the last alternative what has a minus after another word: nothing may have it.
+
+    ``cake OR pie -recipe``
+    """
+    without: list[Search] = [
+        part for part in parts[1:] if isinstance(part, Negation) and part.source[0] == "-"
+    ]
+    parts[:] = [part for part in parts if part not in without]
+    return without
+
+
 @dataclass(slots=True)
 class _Parser:
     text: str
@@ -157,7 +169,9 @@ class _Parser:
                 sums.append((self.at, []))
         if len(sums) == 1:
             return tuple(sums[0][1])
-        return (self._group("or", [self._group("and", sum_, at) for at, sum_ in sums], begin),)
+        without = _left_out(sums[-1][1])
+        any_of = self._group("or", [self._group("and", sum_, at) for at, sum_ in sums], begin)
+        return (any_of, *without)
 
     def alternatives(self, operator: str, closing: str) -> tuple[Search, ...]:
         """Read what stands in braces: one group of which some part must hold."""

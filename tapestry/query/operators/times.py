@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date, timedelta
 from decimal import Decimal
 
 from tapestry.core.errors import Span
@@ -24,7 +25,9 @@ _LENGTHS = {
 }
 _COMPACT = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
 _OF_MUTT = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")
+_AROUND = re.compile(rf"({_OF_MUTT.pattern})([-+*])([0-9]+)([dwmy])")
 _RANGE = re.compile(r"(.*?)\.\.(.*)")
+_MINUTE = re.compile(r"t[0-9]{1,2}:[0-9]{2}\Z", re.IGNORECASE)
 _SIGN = re.compile(r"([<>]=?|=)(.*)")
 _AFTER = {">": "after", ">=": "since", "<": "before", "<=": "until", "=": "on"}
 
@@ -85,6 +88,7 @@ def range_of(value: str, span: Span) -> PhraseNode | None:
     if match is None:
         return day_or_age("on", "newer_than", value, span)
     low, high = match.groups()
+    high = f"{high}:59" if _MINUTE.search(high) else high  # all of the last minute
     if high == "!":
         return day_or_age("on", "newer_than", low, span)
     return _between(
@@ -100,7 +104,16 @@ def _between(*bounds: PhraseNode | None, wanted: int) -> PhraseNode | None:
 
 
 def days_of_mutt(value: str, span: Span) -> PhraseNode | None:
-    """Return what mutt says of days: ``1/1/2001-31/12/2001``, ``-20/3/2025``, ``=3d``."""
+    """Return what mutt says of days: ``1/1/2001-31/12/2001``, ``-20/3/2025``, ``20/3/2025*2w``.
+
+    After a day stands how long before it (``-``), after it (``+``) or on both sides (``*``).
+    """
+    exact = re.fullmatch(r"=([0-9]+)d", value)
+    if exact:
+        return Phrase("on", span, date=Date(span, word=exact[1]))
+    around = _AROUND.fullmatch(value)
+    if around:
+        return _around(around, span)
     low, dash, high = value.partition("-")
     if dash and not high:
         return None
@@ -112,6 +125,17 @@ def days_of_mutt(value: str, span: Span) -> PhraseNode | None:
         Phrase("until", span, date=days[1]) if days[1] else None,
     )
     return _between(*bounds, wanted=bool(low) + bool(high))
+
+
+def _around(found: re.Match[str], span: Span) -> PhraseNode | None:
+    length = timedelta(days=int(found[6][:5]) * {"d": 1, "w": 7, "m": 30, "y": 365}[found[7]])
+    try:
+        day = date(int(found[4]), int(found[3]), int(found[2]))
+        first, last = day - length * (found[5] != "+"), day + length * (found[5] != "-")
+    except (ValueError, OverflowError):
+        return None
+    low, high = (Date(span, bound.year, bound.month, bound.day) for bound in (first, last))
+    return _between(Phrase("since", span, date=low), Phrase("until", span, date=high), wanted=2)
 
 
 def _day_of_mutt(text: str, span: Span) -> Date | None:

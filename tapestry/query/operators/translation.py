@@ -18,15 +18,21 @@ from tapestry.query.operators.times import (
 )
 from tapestry.query.phrases.build import joined, negated, person_of
 from tapestry.query.phrases.nodes import Amount, Person, Phrase, PhraseNode, Refused, Words
+from tapestry.query.phrases.slips import is_slip
+from tapestry.query.phrases.wildcards import of_regex
 
 Reader = Callable[[str, str, Span], PhraseNode | None]
 """The name of an operator, its value and its place, to what they mean; None: not understood."""
+
+DIRECTLY = "to alone"
+"""The operator ``to:`` beside ``cc:``, in a search that tells the two apart."""
 
 _FROM, _TO, _EITHER = ("from",), ("to",), ("from", "to")
 _PEOPLE = {
     **dict.fromkeys(("from", "f", "sender", "von", "~f"), _FROM),
     **dict.fromkeys(("to", "t", "tc", "deliveredto", "recip", "recipient", "recipients"), _TO),
     **dict.fromkeys(("an", "~t", "~C"), _TO),
+    DIRECTLY: ("directly_to",),
     **dict.fromkeys(("cc", "c", "~c"), ("cc",)),
     **dict.fromkeys(("a", "contact", "contacts", "participants", "fromto", "~L"), _EITHER),
 }
@@ -53,7 +59,7 @@ _PLACES = ("folder", "maildir", "path", "thread")
 _OTHERS = (*_STATES, "in", "bcc", "age", "newer_than", "older_than", "year")
 
 NAMES = (
-    *(name for name in (*_PEOPLE, *_TEXTS) if name[0] != "~"),
+    *(name for name in (*_PEOPLE, *_TEXTS) if name[0] != "~" and name != DIRECTLY),
     *(*_SINCE, *_BEFORE, *_SIZES[:-1], *_RANGES[:-2], *_FILES[:-1]),
     *(*_NAMES_OF_FILES, *_TYPES_OF_FILES[:-1], *_PLACES, *_OTHERS),
 )
@@ -61,7 +67,7 @@ _OF_MUTT = (*_PEOPLE, *_TEXTS, *_RANGES, *_SIZES, *_FILES, *_TYPES_OF_FILES)
 MUTT = "".join(sorted(name[1] for name in _OF_MUTT if name[0] == "~"))
 """The letters of mutt's patterns that have a value; capitals count."""
 
-PLAIN = "pPlQ$NORUFDTE"
+PLAIN = "pPlQ$ANORUFDTE"
 """The letters of mutt's patterns that have no value."""
 
 _NOTHING = ("inbox", "anywhere", "all", "mail", "allmail", "archive")
@@ -69,6 +75,16 @@ _NOTHING = ("inbox", "anywhere", "all", "mail", "allmail", "archive")
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kmg]?)b?", re.IGNORECASE)
 _SIZE_RANGE = re.compile(r"([0-9]+[kmg]?)?(?:\.\.|-)([0-9]+[kmg]?)?", re.IGNORECASE)
+_LIKE = {
+    "from": "from_addresses_like",
+    "to": "to_addresses_like",
+    "about": "with_a_subject_like",
+    "saying": "with_a_body_like",
+}
+"""The phrases with a text that may have wildcards, by those with words or a person."""
+
+_PEOPLE_ALONE = ("from", "to", "cc", "directly_to")
+_OF_DOMAIN = re.compile(r"\^?(?:\.\*)?(@(?:[\w-]|\\?\.|\[\.\])+)\$?")
 _HOST = re.compile(r"(?:[\w-]+\.)+(?:com|org|net|edu|gov|info|io|[a-z]{2})", re.IGNORECASE)
 _KILO = 1024
 
@@ -97,6 +113,8 @@ def plain(value: str, span: Span) -> PhraseNode | None:
             return Phrase("to", span, person=Person("me", "me", span))
         case "P":
             return Phrase("from", span, person=Person("me", "me", span))
+        case "A":
+            return Phrase("everything", span)
         case "l":
             return Phrase("on_any_list", span)
         case "Q":
@@ -121,10 +139,10 @@ def _person(kind: str, value: str, span: Span) -> PhraseNode:
     if value.lower() == "me":
         return Phrase(kind, span, person=Person("me", value, span))
     if len(value) > 1 and value[0] == value[-1] == "/":
-        host = _HOST.search(value.partition("@")[2])
-        hint = f"Write “{kind} @{host[0]}”." if host else f"Write “{kind} mary@x.org”."
-        return Refused("Regular expressions are not for people here.", span, hint)
+        return _like(kind, value[1:-1], span)
     name = value.strip("<>").removeprefix("*")
+    if kind in _LIKE and ("*" in name or "?" in name):
+        return Phrase(_LIKE[kind], span, words=Words(value.strip("<>"), span))
     if name.endswith("@"):
         name = name[:-1]
     elif _HOST.fullmatch(name) and "@" not in name:
@@ -137,23 +155,31 @@ def _text(kind: str, value: str, span: Span, *, is_quoted: bool) -> PhraseNode:
         if value[0] == "-":
             return negated(_text(kind, value[1:], span, is_quoted=False))
         if value[0] == value[-1] == "/":
-            return _as_pattern(value[1:-1], kind, span)
+            return _like(kind, value[1:-1], span)
+    if kind == "about" and is_quoted and not value.strip():
+        return Phrase("without_a_subject", span)
     if kind == "on_list":
         value = value.strip("<>").replace("@", ".")
     elif kind == "in" and "." not in value:
         kind = "in_newsgroup"
     elif kind == "identified_by":
         value = value.strip("<>")
-    elif kind == "tagged" and value.lower() in _OF_STATE:
+    elif kind == "tagged" and value.lower() in _OF_STATE and value.lower() != "new":
         return _state("is", value, span) or _unknown("is", span)
     return Phrase(kind, span, words=Words(value, span))
 
 
-def _as_pattern(pattern: str, kind: str, span: Span) -> Refused:
-    words = " ".join(re.findall(r"\w+", pattern)) or "words"
-    column = "subject" if kind == "about" else "body"
-    hint = f"Write “{kind} \"{words}\"”, or LIKE with % and _: “m.{column} LIKE '%{words}%'”."
-    return Refused("A regular expression cannot be asked for.", span, hint)
+def _like(kind: str, pattern: str, span: Span) -> PhraseNode:
+    """Return what a regular expression says, if wildcards can say it too."""
+    domain = _OF_DOMAIN.fullmatch(pattern)
+    if domain and kind in _PEOPLE_ALONE:
+        return _person(kind, re.sub(r"\\|[\[\]]", "", domain[1]), span)
+    like = of_regex(pattern)
+    if like is not None and kind in _LIKE:
+        return Phrase(_LIKE[kind], span, words=Words(like, span))
+    words = " ".join(re.findall(r"\w{2,}", pattern)) or "words"
+    hint = f'Write “{kind if kind != "saying" else "mentioning"} "{words}"”.'
+    return Refused("This regular expression cannot be asked for.", span, hint)
 
 
 # Sizes
@@ -201,6 +227,8 @@ def _between_sizes(name: str, value: str, span: Span) -> PhraseNode | None:
 
 def _has(name: str, value: str, span: Span) -> PhraseNode | None:
     written = value.lower().strip("<>=")
+    if is_slip(written, "attachment") or is_slip(written, "attachments"):
+        return Phrase("with_attachments", span)
     if written in ("attachment", "attachments", "file", "files", "true", "yes", "1-", "1"):
         is_more = value.startswith(">") and written == "1"
         return _more_files(written, span) if is_more else Phrase("with_attachments", span)

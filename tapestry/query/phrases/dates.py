@@ -42,23 +42,34 @@ _FORMS = (
     rf"(?P<word>{'|'.join(WORDS)})",
     rf"(?P<ago>[0-9]+|an?|{'|'.join(NUMBERS)})\s+(?P<unit>days?|weeks?)\s+ago",
 )
+_CLOCK = (
+    r"(?P<hour>[0-9]{1,2})(?::(?P<minute>[0-5][0-9])(?::(?P<second>[0-5][0-9])(?:\.0+)?)?"
+    r"(?:\s*(?P<half>[ap])\.?m\.?)?|\s*(?P<half_of_hour>[ap])\.?m\.?)(?:\s*(?P<utc>z|utc))?"
+)
+"""A time of day: “9:30”, “9 pm”, “21:40:05 UTC”."""
+
+_AT = rf"(?:(?:\s*,?\s+(?:at\s+)?|t){_CLOCK})?"
 _PERIODS = (rf"{_YEAR}[-/](?P<month>[0-9]{{1,2}})", rf"{_MONTH}(?:\s+{_YEAR})?", _YEAR)
 _GROUPS = re.compile(r"\?P<\w+>")
 
 DAY_PATTERN, PERIOD_PATTERN = (
-    "(?:" + "|".join(_GROUPS.sub("?:", form) for form in forms) + ")"
-    for forms in (_FORMS, _PERIODS)
+    "(?:" + "|".join(_GROUPS.sub("?:", form) for form in forms) + ")" + _GROUPS.sub("?:", after)
+    for forms, after in ((_FORMS, _AT), (_PERIODS, ""))
 )
 """Regular expressions for a day, and for a month or a year."""
 
-_READERS = [re.compile(form, re.IGNORECASE) for form in (*_FORMS, *_PERIODS)]
+_READERS = [
+    re.compile(form, re.IGNORECASE) for form in (*[form + _AT for form in _FORMS], *_PERIODS)
+]
 
 
 def read_date(text: str, span: Span) -> Date | None:
     """Return the date that a text is, if it is one.
 
     >>> read_date("March 3rd, 2025", Span(0, 15))
-    Date(span=Span(start=0, end=15), year=2025, month=3, day=3, weekday=None, word='')
+    Date(span=Span(start=0, end=15), year=2025, month=3, day=3, weekday=None, word='', clock='')
+    >>> read_date("2025-03-03T9:05Z", Span(0, 0)).clock, read_date("monday 9 pm", Span(0, 0)).clock
+    ('9:05 UTC', '21:00')
     """
     match = next((match for reader in _READERS if (match := reader.fullmatch(text))), None)
     if match is None:
@@ -72,7 +83,20 @@ def read_date(text: str, span: Span) -> Date | None:
         int(parts.get("day", "0")),
         _place(weekday, WEEKDAYS) if weekday else None,
         _word(parts),
+        _clock(parts),
     )
+
+
+def _clock(parts: dict[str, str]) -> str:
+    """Return a time of day as it is shown."""
+    if "hour" not in parts:
+        return ""
+    hour, half = int(parts["hour"]), parts.get("half") or parts.get("half_of_hour")
+    if half:
+        hour = hour % 12 + (12 if half in "pP" else 0)
+    second = f":{parts['second']}" if parts.get("second", "00") != "00" else ""
+    utc = " UTC" if "utc" in parts else ""
+    return f"{hour}:{parts.get('minute', '00')}{second}{utc}"
 
 
 def _word(parts: dict[str, str]) -> str:
@@ -98,7 +122,8 @@ def print_date(written: Date) -> str:
     ('3 March 2025', 'March 2025')
     """
     month = MONTHS[written.month - 1] if written.month else ""
-    return " ".join(filter(None, (str(written.day or ""), month, f"{written.year:04}")))
+    clock = written.clock and f"at {written.clock}"
+    return " ".join(filter(None, (str(written.day or ""), month, f"{written.year:04}", clock)))
 
 
 # Which day it is
@@ -154,7 +179,7 @@ def _settled(written: Date, context: Context) -> Date:
 
 
 def _on(day: date, written: Date) -> Date:
-    return Date(written.span, day.year, day.month, day.day)
+    return Date(written.span, day.year, day.month, day.day, clock=written.clock)
 
 
 def _exists(written: Date) -> bool:
@@ -184,9 +209,20 @@ def following(written: Date) -> Date:
 
 
 def beginning(written: Date, context: Context) -> int:
-    """Return the first instant of a settled date where the person of ``context`` is."""
-    first = datetime.combine(_checked_day(written), time(), context.zone)
+    """Return the first instant of a settled date, or its time, for the person of ``context``."""
+    zone = UTC if written.clock.endswith("UTC") else context.zone
+    first = datetime.combine(_checked_day(written), _time(written), zone)
     return to_instant(first.astimezone(UTC))
+
+
+def _time(written: Date) -> time:
+    """Return the time of day of a date; raises TapestryError if no day has it."""
+    numbers = [int(number) for number in re.findall("[0-9]+", written.clock)]
+    hour, minute, second = [*numbers, 0, 0, 0][:3]
+    if hour > 23:
+        hint = "Write a time such as 21:40."
+        raise TapestryError("No day has so many hours.", written.span, hint)
+    return time(hour, minute, second)
 
 
 def _checked_day(written: Date) -> date:

@@ -39,7 +39,8 @@ class Date:
     """A day, a month or a year of the calendar, in the time zone of the filter's owner.
 
     As written it may lack its year, or be a weekday (Monday is 0) or a word such as yesterday;
-    ``dates.settled`` gives it its day.
+    ``dates.settled`` gives it its day.  ``clock`` is a time of that day as it is shown, ``9:30``,
+    ``21:40:05`` or ``21:40 UTC``.
     """
 
     span: Span
@@ -48,6 +49,7 @@ class Date:
     day: int = 0
     weekday: int | None = None
     word: str = ""
+    clock: str = ""
 
     @property
     def is_settled(self) -> bool:

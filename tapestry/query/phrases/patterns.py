@@ -26,6 +26,7 @@ from tapestry.query.phrases.filetypes import FILE_TYPES
 from tapestry.query.phrases.nodes import NOWHERE, Amount, Person, Phrase, Words
 from tapestry.query.phrases.semantics import condition_of
 from tapestry.query.phrases.slips import may_be_newsgroup
+from tapestry.query.phrases.wildcards import of_like
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.canonical import canonicalize
 from tapestry.query.tree.ordering import alpha_normalize
@@ -41,6 +42,7 @@ Shape = tuple[type, tuple[Any, ...]]
 Constants = tuple[n.Literal, ...]
 
 _DATES = frozenset(("date", "day", "period"))
+_WILDCARD = re.compile(r"(?<!\\)(?:\\\\)*[%_]")
 _ESCAPED = re.compile(r"\\([%_\\])")
 
 _TEXTS = {"person": "<person>", "words": "<words>"}
@@ -180,6 +182,8 @@ def _filled(sample: Phrase, holes: Constants, constants: Constants) -> dict[str,
             if hole.value != constant.value:
                 return None
             continue
+        if sample.kind.endswith("_like"):
+            constant = replace(constant, value=of_like(str(constant.value)))
         value = _value(name, getattr(sample, name), hole, constant)
         if value is None or not _is_same(slots.setdefault(name, value), value):
             return None
@@ -204,6 +208,8 @@ def _value(name: str, sample: Any, hole: n.Literal, constant: n.Literal) -> Any:
         if len(inner) != len(text) - len(before) - len(after):
             return None
         if before or after:  # the pattern of a LIKE
+            if _WILDCARD.search(inner):
+                return None
             inner = _ESCAPED.sub(r"\1", inner)
         return replace(sample, text=sample.text.replace(_TEXTS[name], inner))
     if not isinstance(constant.value, int | float):

@@ -91,7 +91,7 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
     if isinstance(value, Person) and value.kind == "me":
         return
     first = value.text.split(maxsplit=1)[0].lower() if value.text else ""
-    if not is_person and first in _VERBS and " " in value.text:
+    if not is_person and first.rstrip(":") in _VERBS and " " in value.text:
         rest = text[: value.span.start] + value.text[len(first) :].lstrip()
         hint = (
             f"Leave it out: “{rest[:80]}”. If it is a word of the text, put that in double quotes."

@@ -30,8 +30,11 @@ FORMS = {
     "ATTACHMENT": "attachment|file",
     "ATTACHMENTS": "attachments|files",
     "CONTAINING": "containing|contains?",
+    "EVERYTHING": r"(?<![\s\S])(?:\*|(?:(?:show|find)\s+)?(?:all(?:\s+(?:my\s+)?(?:mails?|e-?mails?"
+    r"|messages))?|everything))(?=\s*\Z)",
     "FEWER": "fewer|less",
     "HAS": "has|have|having",
+    "ADDRESSES": rf"addresses(?=\s+like{END})",
     "ASKING": rf"asking(?=\s+a\s+question{END})",
     "DIRECTLY": rf"directly(?=\s+to{END})",
     "I": rf"i(?=\s+(?:have\s+not|sent|wrote){END})",

@@ -73,7 +73,7 @@ def test_what_is_in_quotes_of_tql_is_no_operator():
         ("subejct:lunch", "is not understood"),
         ("from:mary colour:red", "“colour:” is not understood"),
         ("subject:phon*", "Only whole words"),
-        ("from:/mary.*/", "Regular expressions"),
+        ("from:/mary|joe/", "regular expression"),
         ("lunch AROUND 3 friday from:mary", "how near words are"),
         ("filename:rep*", "Only whole words"),
         ("file:/image.*/", "Only whole words of a name"),
@@ -90,11 +90,50 @@ def test_what_has_no_meaning_here_is_refused_in_words(text, said):
     assert caught.value.hint
 
 
-def test_a_misspelt_operator_is_told():
+def test_an_operator_with_a_slip_is_read_and_another_one_is_told():
+    query = read("from:mary subejct:lunch has:attachement", TERRY)
+    assert query.phrase == "from mary and about lunch and with attachments"
     with pytest.raises(TapestryError) as caught:
-        read("from:mary subejct:lunch", TERRY)
+        read("from:mary subjects_:lunch", TERRY)
     assert caught.value.hint == "Did you mean “subject:lunch”?"
-    assert (caught.value.span.start, caught.value.span.end) == (10, 23)
+    assert (caught.value.span.start, caught.value.span.end) == (10, 25)
+
+
+NOTATIONS = {
+    "(and (from mary) (or (to joe) (subject next friday)))": (
+        "from mary and (to joe or about next and about friday)"
+    ),
+    "(not lunch dinner)": "not mentioning lunch and not mentioning dinner",
+    "(not from mary)": "not from mary",
+    "from=mary&since=2026-01-01": "from mary and since 1 January 2026",
+    '-f mary -s "next lunch" router': 'from mary and about "next lunch" and about router',
+    "(from,is,mary) OR (subject,doesn't contain,lunch)": "from mary or not about lunch",
+    '"subject" =~ "lun.h"': "with a subject like *lun?h*",
+    'header :contains ["Subject"] ["lunch", "50%"]': (
+        'with a subject like *lunch* or with a subject like "*50%*"'
+    ),
+    'not address :is "From" "joe@x.org"': "not from joe@x.org",
+    'exists "list-id"': "on any list",
+    "size :under 2M": "not larger than two MB",
+    "subject:/^Order .*[.]/": 'with a subject like "Order *.*"',
+    "from:/.*@x[.]org$/": "from @x.org",
+    "from:news*@x.org": "from addresses like news*@x.org",
+    "cc:me -to:me": "cc me and not directly to me",
+    "cake OR pie -recipe": "(mentioning cake or mentioning pie) and not mentioning recipe",
+    "cake OR -pie": "mentioning cake or not mentioning pie",
+    "to:joe (cc:me OR bcc:me)": "to joe and cc me",
+    'subject:""': "without a subject",
+    "date:..2026-03-01T12:00": "until 1 March 2026 at 12:00:59",
+    "received>2026-03-01T21:40:05Z": "after 1 March 2026 at 21:40:05 UTC",
+    "~d 15/1/2026+1w": "since 15 January 2026 and until 22 January 2026",
+    "~d =3d ~$": "on 15 March 2026 and with no reply",
+    "~A": "everything",
+}
+
+
+@pytest.mark.parametrize("text", NOTATIONS)
+def test_notations_of_programs_are_read(text):
+    assert read(text, TERRY).phrase == NOTATIONS[text]
 
 
 @pytest.mark.parametrize("value", ['""', "x", "..", ">1", "/x/", "99/99/9999", "(a b)", "0", "1-"])

@@ -12,12 +12,13 @@ import pytest
 from tapestry.core.errors import TapestryError
 from tapestry.query.frontend import read
 from tapestry.query.search import read_search
+from tapestry.query.tree import nodes
 from tapestry.query.tree.canonical import canonicalize
 from tapestry.query.tree.ordering import alpha_normalize
 from tests.query.phrases.test_requests import TERRY
 from tests.support.paths import FIXTURES
 
-LISTS = {"others": (353, 24), "asked": (129, 9)}
+LISTS = {"others": (400, 18), "asked": (140, 8)}
 """Lists by name: requests with the condition of their meaning, at least, and another, at most."""
 
 
@@ -41,6 +42,26 @@ def understood(request, kind="filter"):
         return None
 
 
+def is_meant(request, kind, tql):
+    """Tell whether a request means its TQL, None if it is refused; an absent text is an empty one.
+
+    By hand, NOT is often written without what it says of a message that has no subject.
+    """
+    meaning, wanted = understood(request, kind), understood(tql)
+    return meaning and (
+        meaning == wanted or _without_defaults(meaning) == _without_defaults(wanted)
+    )
+
+
+def _without_defaults(node):
+    if isinstance(node, nodes.Call) and node.name == "coalesce":
+        return _without_defaults(node.args[0])
+    if isinstance(node, nodes.Node):
+        slots = [getattr(node, name) for name in node.__slots__ if name != "span"]
+        return (type(node), *map(_without_defaults, slots))
+    return tuple(map(_without_defaults, node)) if isinstance(node, tuple) else node
+
+
 def test_the_list_is_whole():
     assert len(REQUESTS) > 500 and {len(line) for line in REQUESTS} == {6}
     assert len({request for _, request, *_ in REQUESTS}) == len(REQUESTS)
@@ -58,7 +79,6 @@ def test_each_is_understood_or_refused_in_words(program):
 @pytest.mark.parametrize("name", LISTS)
 def test_no_fewer_than_before_mean_what_was_meant(name):
     requests = [request for request in requests_of(name) if request[4]]
-    pairs = [(understood(request, kind), tql) for _, request, kind, _, tql, _ in requests]
-    answered = [condition == understood(tql) for condition, tql in pairs if condition]
+    answered = [is_meant(request, kind, tql) for _, request, kind, _, tql, _ in requests]
     right, wrong = LISTS[name]
     assert answered.count(True) >= right and answered.count(False) <= wrong

@@ -49,11 +49,32 @@ REQUESTS = {
     ),
     "from my friend Anna": "from Anna",
     "mail on any mailing list that was answered": "on any list and replied to",
+    "newsletters unless they come from heise.de": "mentioning newsletters and not from @heise.de",
+    "from mary unless it is about lunch": "from mary and not about lunch",
+    "ignore mail from joe unless it's to me": "from joe and to me",
+    "hide replies from mary": "not replies and from mary",
+    "search for the invoices": "mentioning invoices",
+    "find recent invoices from mary": "mentioning recent and mentioning invoices and from mary",
+    "contracts from legal@acme.io that have files attached": (
+        "mentioning contracts and from legal@acme.io and with attachments"
+    ),
+    "everyone at x.org or y.com": "from @x.org or from @y.com",
+    "everything from mary but not lunch": "from mary and not mentioning lunch",
+    "what's new with the cooling system": 'mentioning "cooling system"',
+    "posts in any comp group": "in comp.*",
+    "bigger than 25mb": "larger than 25 MB",
+    "the subject contains a question mark": 'with a subject like "*\\?*"',
+    "subject is exactly 'Weekly report'": 'with a subject like "Weekly report"',
+    "contains salary but not in the subject": "saying salary and not about salary",
+    "if someone answers to my mails": None,
+    "mail since yesterday 9:30": "since 17 March 2026 at 9:30",
+    "mail after 3 March 2026 at 2 pm": "after 3 March 2026 at 14:00",
+    "show all my mail": "everything",
 }
 """Requests, and the phrase that each means; None if it is refused."""
 
 WORDS = ("heat in the machine room", "My new dog!", "Final designs - hi-res", "it's on: friday")
-CODE = ("m.size", "a = 1", "COUNT(r: TRUE)", "size :over 1M", "wildc*")
+CODE = ("m.size", "a = 1", "COUNT(r: TRUE)", "envelope :over 1M", "wildc*")
 SLIPS = ("frm jones abot release", "starting a thred", "lunch from mary", "and")
 
 

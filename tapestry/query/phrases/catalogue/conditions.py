@@ -9,7 +9,8 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
 from tapestry.query.context import Context
 from tapestry.query.limits import LETTER
-from tapestry.query.phrases.nodes import NOWHERE, Amount, Person
+from tapestry.query.phrases.nodes import NOWHERE, Amount, Person, Words
+from tapestry.query.phrases.wildcards import like_pattern
 from tapestry.query.tql.literals import duration, plain_number
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
@@ -35,6 +36,11 @@ def equal(left: n.Term, right: n.Term) -> n.Compare:
 def escape(value: str) -> str:
     """Return a text as a LIKE pattern that matches only itself."""
     return re.sub(r"([%_\\])", r"\\\1", value)
+
+
+def like(name: str, words: Words) -> n.Like:
+    """Return the test that a column is like a text with wildcards."""
+    return n.Like(column(name), text(like_pattern(words.text), words.span))
 
 
 # Numbers and lengths of time

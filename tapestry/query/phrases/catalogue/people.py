@@ -11,6 +11,7 @@ from tapestry.query.phrases.catalogue.conditions import (
     addresses_of_me,
     column,
     equal,
+    like,
     recipient_is,
     sender_is,
     text,
@@ -79,6 +80,19 @@ KINDS = (
         rank=54,
         meaning=lambda phrase, context: _only_to(phrase.person, context),
         listed="or",
+    ),
+    PhraseKind(
+        spelling="from addresses like {words:*@*.org}",
+        description="sent from an address of this form, with * for any text and ? for a character",
+        rank=75,
+        meaning=lambda phrase, _: like("sender", phrase.words),
+        listed="or",
+    ),
+    PhraseKind(
+        spelling="to addresses like {words:*@*.org}",
+        description="that an address of this form received",
+        rank=76,
+        meaning=lambda phrase, _: n.Or((like("to", phrase.words), like("cc", phrase.words))),
     ),
     PhraseKind(
         spelling="from new senders",

@@ -41,7 +41,7 @@ _NO_REPLIES = (
     "WITH NO REPLIES",
     "HAS NO (REPLY | REPLIES)",
     "BARE_NO (REPLY | REPLIES)",
-    "WITHOUT (A | ANY)? (REPLY | REPLIES)",
+    "WITHOUT (A | AN | ANY)? (REPLY | REPLIES)",
     "UNANSWERED",
 )
 

@@ -10,6 +10,7 @@ from tapestry.query.phrases.catalogue.conditions import (
     column,
     equal,
     escape,
+    like,
     text,
 )
 from tapestry.query.phrases.catalogue.kind import PhraseKind
@@ -56,6 +57,12 @@ def _on_list(name: Words) -> n.Condition:
 
 KINDS = (
     PhraseKind(
+        spelling="everything",
+        description="all of them",
+        rank=77,
+        meaning=lambda *_: n.Truth(True),
+    ),
+    PhraseKind(
         spelling="about {words:release}",
         description="with these words in the subject",
         rank=1,
@@ -89,6 +96,18 @@ KINDS = (
         meaning=lambda phrase, _: n.Like(
             column("subject"), text(escape(phrase.words.text) + "%", phrase.words.span)
         ),
+    ),
+    PhraseKind(
+        spelling="with a subject like {words:*report*}",
+        description="of which the subject has this form, with * for any text and ? for a character",
+        rank=73,
+        meaning=lambda phrase, _: like("subject", phrase.words),
+    ),
+    PhraseKind(
+        spelling="with a body like {words:*report*}",
+        description="of which the body has this form",
+        rank=74,
+        meaning=lambda phrase, _: like("body", phrase.words),
     ),
     PhraseKind(
         spelling="asking a question",

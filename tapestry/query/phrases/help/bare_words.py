@@ -10,9 +10,18 @@ import re
 
 from tapestry.core.schema import COLUMNS, MESSAGES
 from tapestry.query.limits import LETTER
-from tapestry.query.phrases.grammar import CONNECTIVES, first_words
+from tapestry.query.phrases.grammar import CONNECTIVES, FIRST_WORDS, first_words
 from tapestry.query.phrases.help.suggestions import place_after
-from tapestry.query.phrases.nodes import NO_AMOUNT, NO_DATE, NOWHERE, Joined, Phrase, Words
+from tapestry.query.phrases.nodes import (
+    NO_AMOUNT,
+    NO_DATE,
+    NOWHERE,
+    Joined,
+    Negated,
+    Phrase,
+    PhraseNode,
+    Words,
+)
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase, quoted
 from tapestry.query.phrases.spellings import run_of_words
@@ -24,6 +33,17 @@ _RUNS = 8
 
 _FEW = 3
 """Words before a phrase, at most, and in it: more of them are a sentence."""
+
+MOST_WORDS = 16
+"""Words of a request for words, at most."""
+
+_OF_SENTENCES = """
+    a all an another are be being did do does how i i'm if is it me my not nothing nobody of or
+    people someone that the them they this those unless we what when where whether which who
+    whose why you your
+"""
+_SENTENCE = frozenset(_OF_SENTENCES.split())
+"""Words that begin a sentence, and no list of words."""
 
 _LONGEST = 1500
 _QUOTE = re.compile('"[^"]+"|“[^”]+”')
@@ -85,16 +105,39 @@ def says_words_alone(phrases: str) -> bool:
     return all(isinstance(part, Phrase) and part.kind == "mentioning" for part in parts)
 
 
-def words_with_phrases(text: str) -> str | None:
+def words_with_phrases(text: str, most: int = _FEW + _FEW) -> str | None:
     """Return a few words and a phrase after them, such as “lunch from mary”, as a filter.
 
-    None of a sentence: there a phrase stands among the words, and is some of them.
+    None of a sentence, which has more words than ``most``: a phrase among them is some of them.
 
     >>> words_with_phrases("lunch from mary"), words_with_phrases("how to build it from source")
     ('mentioning lunch from mary', None)
     """
-    phrases = with_phrases(text) if len(text.split()) <= _FEW + _FEW else None
+    phrases = with_phrases(text) if len(text.split()) <= most else None
     return phrases if phrases is not None and _begins_with_words(phrases) else None
+
+
+def begins_sentence(request: str) -> bool:
+    """Tell whether a request begins with a word that stands for nothing in a message.
+
+    >>> begins_sentence("if someone answers to me"), begins_sentence("invoices to me")
+    (True, False)
+    """
+    return request.lower().split()[0] in _SENTENCE
+
+
+def opens_with_words(text: str, request: str) -> bool:
+    """Tell whether a request is for a few words alone: the end of a text, and nothing of a phrase.
+
+    >>> opens_with_words("search for invoices", "invoices")
+    True
+    """
+    words = request.lower().split()
+    return (
+        len(words) <= _FEW
+        and text.rstrip(" ?!.").endswith(request)
+        and not {*FIRST_WORDS, *CONNECTIVES}.intersection(words)
+    )
 
 
 def _begins_with_words(phrases: str) -> bool:
@@ -102,14 +145,14 @@ def _begins_with_words(phrases: str) -> bool:
     parts = node.parts if isinstance(node, Joined) and node.word == "and" else ()
     words = [part for part in parts if isinstance(part, Phrase) and part.kind == "mentioning"]
     after = parts[len(words) :]
-    return (
-        0 < len(words) <= _FEW
-        and bool(after)
-        and all(isinstance(part, Phrase) and _follows_words(part) for part in after)
-    )
+    return 0 < len(words) <= _FEW and bool(after) and all(map(_follows_words, after))
 
 
-def _follows_words(phrase: Phrase) -> bool:
+def _follows_words(phrase: PhraseNode) -> bool:
+    if isinstance(phrase, Negated):
+        return _follows_words(phrase.part)
+    if not isinstance(phrase, Phrase):
+        return False
     if phrase.kind in ("to", "cc"):
         return phrase.person.kind != "name"
     values = (phrase.person.text, phrase.amount != NO_AMOUNT, phrase.date != NO_DATE)

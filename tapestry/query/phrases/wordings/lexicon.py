@@ -11,6 +11,7 @@ from functools import cache
 from tapestry.query.phrases.dates import DAY_PATTERN, MONTHS, NUMBERS, PERIOD_PATTERN
 
 _MONTHS = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in MONTHS)
+TOP_LEVELS = "com|org|net|edu|gov|info|io|de|fr|uk|nl|at|ch|eu|us|ca"
 QUOTE = "\ue000"
 """The sign of a quoted text in a request, which no rule looks into."""
 
@@ -85,6 +86,7 @@ _PATTERNS = {
     "ALL": ".+",
     "ADDRESS": r"[^\s,()@]*@[^\s,()]+\.[^\s,()]+",
     "DATED": rf"(?:(?:[0-9]{{1,2}}\.? )?(?:{_MONTHS})\.? )?[12][0-9]{{3}}",
+    "HOST": rf"@?(?:[\w-]+\.)+(?:{TOP_LEVELS})",
     "DOMAIN": r"@?[\w-]+(?:\.[\w-]+)+",
     "GROUP": r"[\w+-]+(?:\.[\w+*-]+)+",
     "NAME": r"(?!(?:i|you|we|they|it|just|not|that|which|who|is|are|was|were|been|has|have|nobody"
@@ -96,14 +98,21 @@ _PATTERNS = {
     "DATE": f"(?:{DAY_PATTERN}|{PERIOD_PATTERN})",
     "N": rf"(?:[0-9]+|an?|{'|'.join(NUMBERS)})",
     "NUMBER": rf"(?:[0-9]+|{'|'.join(NUMBERS)})",
+    "PLAIN": r"[\w-]+",
     "QUOTED": f"{QUOTE}[0-9]+",
     "SIZE": r"[0-9.]+",
+    "SIZED": r"[0-9.]+[km]b?",
     "TOPIC": r"(?!e?-?mails?\s|messages?\s)[^,():]+?",
     "UNIT": r"(?:second|minute|hour|day|week|month|quarter|year)s?",
     "WORD": r"[^\s,():]+",
     "WORDS": r"[^,():]+?",
 }
 """Classes that are regular expressions."""
+
+
+def is_phrase_word(word: str) -> bool:
+    """Tell whether a word is a phrase by itself, such as ``replies``."""
+    return word.lower() in ("answered", "links", "pictures", "replies", "today", "unanswered")
 
 
 @cache

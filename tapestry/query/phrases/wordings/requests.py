@@ -14,9 +14,15 @@ _SIGNS = (
     f"^ {_KIND}? {_KIND}? {_KIND}? {_KIND}? (mail | mails | email | emails | e-mail | e-mails "
     "| message | messages | THREAD | attachments | replies | answers | responses)",
     "^ (please)? (show | find | list | search | get | remind | filter | select | display | give "
-    "| ignore | query | look | check | can you | do i | from | unread | starred | unanswered "
+    "| ignore | query | look | can you | do i | from | unread | starred | unanswered "
     "| sent)",
+    "^ (check | look) (for | my | if | whether)",
+    "^ (ignore | hide | skip | exclude | leave out | filter out)",
+    "^ (what's | what is) (the status of | new with | up with | happening with)",
     "^ (with | without) WORD",
+    "unless",
+    "^ (everyone | anyone | people | everybody) (at | from | in) DOMAIN",
+    "^ cc'd MAIL",
     "^ (SUBJECT | header | body) (matches | does | is | contains | include | includes)",
     "(in | from | to | cc | about) (contains | equals | like | matches)",
     "^ (since | until | on | between) N",

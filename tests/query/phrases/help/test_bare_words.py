@@ -19,7 +19,7 @@ from tapestry.query.phrases.help.bare_words import with_phrases
         ("c++", "mentioning c++"),
         ("it's on", None),
         ("lunch or dinner", "mentioning lunch or dinner"),
-        ("lunch but not dinner", "mentioning lunch but not mentioning dinner"),
+        ("lunch but not dinner", "mentioning lunch but not dinner"),
         ("not lunch friday", "not (mentioning lunch and mentioning friday)"),
         ("plan (b)", "mentioning plan (mentioning b)"),
         ("lunch from mary", "mentioning lunch from mary"),

@@ -19,6 +19,7 @@ FIRST = (
     "CONTAIN A? (link | links | url | urls) $",
     "between N and AGE ago",
     "from DATED",
+    "SUBJECT (contains | has | with) a question mark",
     "from (people | persons | anyone | senders)? outside",
     "^ my (questions | posts)",
 )
@@ -26,8 +27,8 @@ FIRST = (
 
 RULES = (
     *openings.RULES,
-    *words.RULES,
     *threads.RULES,
+    *words.RULES,
     *answers.RULES,
     *recipients.RULES,
     *people.RULES,

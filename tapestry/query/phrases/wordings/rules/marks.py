@@ -2,7 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
+from tapestry.query.phrases.wordings.lexicon import is_phrase_word
+
 _MARK = "(important | urgent | todo | later | spam)"
+
+
+def _sized(found: re.Match[str]) -> str:
+    """Return a size whose unit stands at its number, ``25mb``."""
+    number = found["size"].rstrip("KMBkmb")
+    return f"larger than {number} {found['size'][len(number)].upper()}B "
+
+
+def _without_word(found: re.Match[str]) -> str:
+    """Return that a word is not mentioned, unless it is a phrase by itself."""
+    word = found["word"]
+    return f"and not {word} " if is_phrase_word(word) else f'and not mentioning "{word}" '
+
 
 RULES = (
     ("WHICH? I (have)? tagged (as | with)? {words:VALUE}", "tagged {words} by me"),
@@ -11,11 +28,16 @@ RULES = (
     ("WHICH? I (have)? voted for", "voted for by me "),
     ("WHICH? I (have)? voted against", "voted against by me "),
     ("with (more than | over) {number:NUMBER} votes", "with a score above {number}"),
+    ("(over | larger than | bigger than | more than) {size:SIZED}", _sized),
     ("over {size:SIZE} (kilobytes | kilobyte | kb)", "larger than {size} KB"),
     ("over {size:SIZE} (megabytes | megabyte | mb)", "larger than {size} MB"),
     ("^ large attachments", "with attachments "),
     ("^ no LIST $", "not on any list "),
     ("{group:GROUP} newsgroups", "in {group}"),
+    (
+        "(in | on) (any | all) {group:WORD} (group | groups | newsgroups | hierarchy)",
+        "in {group}.*",
+    ),
     ("crossposted to {first:GROUP} and {second:GROUP}", "in {first} and in {second}"),
     ("(and | but)? WHICH? NOT marked as? {words:WORD}", "and not tagged {words}"),
     ("WHICH? BE? marked as? {words:WORD}", "tagged {words}"),
@@ -57,5 +79,11 @@ RULES = (
     ("(everything | anything | all) (except | but) newsgroups $", "not in any newsgroup "),
     ("(everything | anything | all) (except | but) LIST $", "not on any list "),
     ("(everything | anything) (except | but)", "not "),
+    (
+        "unless (it | they | these | those | i'm | i am | its | it's | they're | MAIL)? "
+        "(is | are | come | comes | came | was | were)?",
+        "and not ",
+    ),
+    ("(except | excluding | but not | and not) {word:PLAIN} $", _without_word),
     ("(except | excluding | but not)", "and not "),
 )

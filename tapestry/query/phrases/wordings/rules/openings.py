@@ -12,8 +12,21 @@ _EACH = (
     "| a | an)"
 )
 
+
 RULES = (
-    ("^ (only | solely) (addressed | sent | written)? to ME", "only to me "),
+    ("^ (only | solely) (addressed | sent | written)? to ME", "exclusively to me "),
+    (
+        "^ (what's | what is) (the status of | new with | up with | happening with) "
+        "(my | the | our)? {words:WORDS} $",
+        lambda found: f'mentioning "{found["words"]}" ',
+    ),
+    (
+        "^ (ignore | hide | skip | exclude) {what:WORDS} unless "
+        "(it | they)? (is | are | it's | they're)?",
+        "{what} and ",
+    ),
+    ("^ (hide | remove | drop | filter out) {what:WORDS} and only (leave | keep | show)", ""),
+    ("^ (ignore | hide | skip | exclude | leave out | filter out)", "not "),
     ("^ (stuff | things | anything | whatever) (that | which)?", ""),
     ("^ (please | hey | hi | ok | okay) ,?", ""),
     ("^ (can | could | would | will) (you | I) please?", ""),
@@ -38,6 +51,7 @@ RULES = (
 LAST = (
     ("^ (and | but | that | which | who | where | is | are | MAIL)", ""),
     ("^ (and | but | that | which | who | where | is | are)", ""),
+    ("^ THREAD from", "from "),
     ("(that | which | , | MAIL) $", ""),
 )
 """Applied last: what joined words that are gone."""

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 _KIN = (
     "(friend | boss | manager | colleague | co-worker | coworker | wife | husband | brother | "
     "sister "
     "| mother | father)"
 )
+
+
+def _of_domain(found: re.Match[str]) -> str:
+    return f"from @{found['domain'].lstrip('@')} "
+
 
 RULES = (
     (
@@ -28,6 +35,13 @@ RULES = (
         lambda found: f"not from @{found['domain'].lstrip('@')} ",
     ),
     ("(from | by) the? {who:ADDRESS}", "from {who}"),
+    ("(from | by) {domain:HOST}", _of_domain),
+    ("^ (everyone | anyone | people | everybody) (at | from | in) {domain:HOST} $", _of_domain),
+    (
+        "^ (everyone | anyone | people | everybody) (at | from | in) {domain:HOST} (and | or) "
+        "(at | from | in)? {other:HOST}",
+        lambda found: f"{_of_domain(found)}or from @{found['other'].lstrip('@')} ",
+    ),
     ("^ reply (from | by)", "replies by "),
     ("^ my (posts | post)", "from me "),
     ("^ my (questions | question)", "from me asking a question "),

@@ -35,6 +35,8 @@ RULES = (
         "directly to me ",
     ),
     ("^ direct MAIL", "directly to me "),
+    ("^ cc'd MAIL", "cc me "),
+    ("WHICH? I (am)? (named | mentioned) in (it | them)", "to me "),
     ("(in | on) to : (field | line | header)?", "directly to me "),
     (
         "(, | but | and)? (not | NOT) (when)? I? (in | on)? (cc | bcc | copy | COPIED) :? "

@@ -45,10 +45,6 @@ RULES = (
         "A? (popular)? THREAD WHICH? CONTAIN at least {number:NUMBER} REPLY",
         "starting a thread with at least {number} replies",
     ),
-    (
-        "filter out REPLY and only leave top-level (submissions | MAIL | THREAD)",
-        "starting a thread ",
-    ),
     ("top-level (submissions | MAIL | THREAD)", "starting a thread "),
     (
         "^ (hot | lively | busy) (THREAD | MAIL) this week $",

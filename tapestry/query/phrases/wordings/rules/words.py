@@ -23,6 +23,20 @@ def _saying(found: re.Match[str]) -> str:
 
 RULES = (
     (
+        "(from | sender) , (to | recipient) (, cc)? (, bcc)? (or (cc | bcc))? (contains | matches) "
+        "{words:WORD}",
+        "(from addresses like *{words}* or to addresses like *{words}*)",
+    ),
+    ("(from | sender) (contains | matches) {words:DOMAIN}", "from addresses like *{words}*"),
+    (
+        "CONTAIN {words:VALUE} but not in SUBJECT",
+        lambda found: f"{_saying(found)}and not about {found['words']} ",
+    ),
+    (
+        "SUBJECT (contains | has | with) a question mark",
+        lambda _: 'with a subject like "*\\?*" ',
+    ),
+    (
         "(to | from | cc) is equal to {who:NAME}",
         lambda found: f"{found[0].split()[0]} {found['who']} ",
     ),
@@ -66,11 +80,14 @@ RULES = (
         "WHICH? CONTAIN (the words | the word | the phrase)? {words:VALUE} in the? (body | text)",
         _saying,
     ),
+    ("WHICH? (CONTAIN | ASK) (me | us)? A? QUESTION", "asking a question "),
     (
         "WHICH (say | says | mention | mentions | contain | contains) the? {words:VALUE}",
         _mentioning,
     ),
     ("with the phrase {words:VALUE}", _mentioning),
+    ("(it | they)? (says | say) {words:VALUE} (in | on) SUBJECT", "about {words}"),
+    ("the? (body | text) (says | say) {words:VALUE}", _saying),
     (
         "WHICH (talk | talks | is | are) about {words:WORDS} $",
         lambda found: f'mentioning "{found["words"].strip()}" ',
@@ -80,8 +97,8 @@ RULES = (
         "(about {first} or about {second})",
     ),
     ("SUBJECT (mentions | says) {words:VALUE}", "about {words}"),
+    ("SUBJECT (is | equals) exactly {words:QUOTED}", "with a subject like {words}"),
     ("WITHOUT (subject | title)", "without a subject "),
-    ("WHICH? (CONTAIN | ASK) (me | us)? A? QUESTION", "asking a question "),
     ("QUESTION i asked", "from me asking a question "),
     ("WHICH? CONTAIN A? (link | links | url | urls | hyperlink | hyperlinks)", "with links "),
 )
