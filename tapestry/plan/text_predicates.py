@@ -8,6 +8,8 @@
     Python              ``is_like``                          ``has_words``
     postings            ``surely_like``                      ``surely_has``
 
+Where words end in ``*``, the last of them is the beginning of a word: ``HAS 'filter*'``.
+
 Law (``tests/laws/test_text_predicates.py``): Spark, Python and the oracle of the tests agree; a
 value that passes has the required token; postings agree with Spark wherever they decide.  They
 leave letters beyond ASCII to Spark, whose alphabet and cases may be those of another Unicode.
@@ -36,6 +38,9 @@ LONGEST = 64
 
 NOT_A_WORD = r"[^\p{L}\p{N}]+"
 """Java's expression for all that separates words; Python's is the complement of ``_WORD``."""
+
+BEGINNING = "*"
+"""The sign at the end of words that the last of them is the beginning of a word."""
 
 _WORD = re.compile(r"[^\W_]+")
 _TOKEN = re.compile(r"[a-z0-9]+|[^\x00-\x7f]")
@@ -131,14 +136,16 @@ def has_token(words: str) -> str | None:
 
     A sign between words is no part of them; a letter is one that was so in the oldest Unicode.
 
-    >>> has_token("the lunch break"), has_token("“мир”…"), has_token("…")
-    ('break', 'р', None)
+    >>> has_token("the lunch break"), has_token("“мир”…"), has_token("…"), has_token("the lunch*")
+    ('break', 'р', None, 'the')
     """
     letters = [
         token
         for token in tokenize(words)
         if token.isascii() or ucd_3_2_0.category(token)[0] in "LN"
     ]
+    if words.endswith(BEGINNING):
+        del letters[-1:]
     return max(reversed(letters), key=len, default=None)
 
 
@@ -175,15 +182,18 @@ def spark_has(value: exp.Expr, words: exp.Expr) -> exp.Expr:
     lower = sql.call("lower", words.copy())
     piece = sql.call("regexp_extract", lower, sql.literal("[a-z0-9]+"), sql.literal(0))
     may = sql.call("contains", sql.call("lower", value.copy()), piece)
-    return sql.paren(sql.all_of(may, sql.call("contains", _spaced(value), _spaced(words))))
+    is_beginning = sql.call("endswith", words.copy(), sql.literal(BEGINNING))
+    after = sql.call("if", is_beginning, sql.literal(""), sql.literal(" "))
+    has = sql.call("contains", _spaced(value, sql.literal(" ")), _spaced(words, after))
+    return sql.paren(sql.all_of(may, has))
 
 
-def _spaced(value: exp.Expr) -> exp.Expr:
-    """Return a text's words in lower case, a blank before and after each."""
+def _spaced(value: exp.Expr, after: exp.Expr) -> exp.Expr:
+    """Return a text's words in lower case, a blank before each, and what is after the last."""
     blank = sql.literal(" ")
     spaced = sql.call("regexp_replace", value, sql.literal(NOT_A_WORD), blank)
     trimmed = sql.call("trim", sql.call("lower", spaced))
-    return sql.call("concat", blank.copy(), trimmed, blank.copy())
+    return sql.call("concat", blank.copy(), trimmed, after)
 
 
 def is_like(value: str, pattern: str) -> bool:
@@ -200,8 +210,10 @@ def has_words(value: str, words: str) -> bool:
 
     >>> has_words("The Lunch, break", "lunch break"), has_words("lunchbreak", "lunch")
     (True, False)
+    >>> has_words("The lunchbreak", "the lunch*"), has_words("The lunchbreak", "break*")
+    (True, False)
     """
-    return f" {_words(words)} " in f" {_words(value)} "
+    return f" {_words(words)}{'' if words.endswith(BEGINNING) else ' '}" in f" {_words(value)} "
 
 
 def _words(text: str) -> str:
@@ -240,4 +252,5 @@ def _bounded(words: str) -> re.Pattern[str]:
     """Return the expression for words among characters of ASCII that are not of words."""
     between = r"[\x00-/:-@\[-`{-\x7f]"
     text = f"{between}+".join(tokenize(words))
-    return re.compile(f"(?:^|{between}){text}(?:{between}|\\Z)", re.ASCII | re.IGNORECASE)
+    end = "" if words.endswith(BEGINNING) else rf"(?:{between}|\Z)"
+    return re.compile(f"(?:^|{between}){text}{end}", re.ASCII | re.IGNORECASE)

@@ -31,7 +31,7 @@ WILD = ["%", "_", "%%", r"\%", r"\_", r"\\"]
 VALUES = st.lists(st.sampled_from(PARTS + SIGNS), max_size=6).map("".join)
 PATTERNS = st.lists(st.sampled_from(PARTS + SIGNS[2:6] + WILD), max_size=5).map("".join)
 WORDS = st.tuples(
-    *map(st.sampled_from, (["", *SIGNS], PARTS, ["", *SIGNS], ["", *PARTS], ["", *SIGNS]))
+    *map(st.sampled_from, (["", *SIGNS], PARTS, ["", *SIGNS], ["", *PARTS], ["", *SIGNS, "*"]))
 ).map("".join)
 
 

@@ -22,11 +22,23 @@ def words(text: str) -> list[str]:
 
 
 def has(text: str | None, wanted: str | None) -> bool | None:
-    """Test that the wanted words stand in the text, in order and adjacent, ignoring case."""
+    """Test that the wanted words stand in the text, in order and adjacent, ignoring case.
+
+    Where they end in ``*``, the last is the beginning of a word.
+
+    >>> has("a new filtering", "new filt*"), has("a new filtering", "new filt")
+    (True, False)
+    """
     if text is None or wanted is None:
         return None
     here, there = words(text), words(wanted)
-    return any(here[i : i + len(there)] == there for i in range(len(here) - len(there) + 1))
+    places = range(len(here) - len(there) + 1)
+    if not wanted.endswith("*"):
+        return any(here[i : i + len(there)] == there for i in places)
+    *whole, last = there
+    return any(
+        here[i : i + len(whole)] == whole and here[i + len(whole)].startswith(last) for i in places
+    )
 
 
 def like(text: str | None, pattern: str | None) -> bool | None:

@@ -11,6 +11,7 @@ from tapestry.query.phrases.nodes import Phrase, PhraseNode, Refused, Words
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/(?:[a-z0-9!#$&^_.+-]+|\*)?", re.IGNORECASE)
 _WILDCARD = re.compile(r"[*?]|\A/.*/\Z", re.DOTALL)
+_BEGINNING = re.compile(r"[\w.-]*\w\*")
 _BY_MEDIA_TYPE = {kind.media_type: name for name, kind in FILE_TYPES.items() if kind.media_type}
 
 
@@ -27,10 +28,10 @@ def attached_file(name: str, value: str, span: Span) -> PhraseNode | None:
         known = file_of_type(ending, span)
         if known:
             return known
-    if _WILDCARD.search(ending):
+    if _WILDCARD.search(ending) and not _BEGINNING.fullmatch(ending):
         words = " ".join(re.findall(r"\w{2,}", ending)) or "report"
         hint = f'Write “with an attachment named "{words}"”.'
-        return Refused("Only whole words of a name can be looked for.", span, hint)
+        return Refused("Only words of a name and their beginnings can be looked for.", span, hint)
     if not LETTER.search(ending):
         return None
     return Phrase("with_an_attachment_named", span, words=Words(ending, span))

@@ -81,7 +81,7 @@ _NO_WORDS = re.compile(
     r"|,contains,|(?:\A|\s):[a-z]+\s|\A\w+\s*[<>]=?\s*[0-9]|\A[a-z_]+=\S"
     r"|\A\((?:and|or|not)\s|\A(?-i:AND|OR)[({]"
     r"|(?:\A|\s)(?-i:[a-z][a-z-]{2,}):(?=[\w*\"]|/(?!/)|\Z)"
-    r"|(?:\A|\s)(?:[\^!(]*~[a-z($]|-[a-z](?=\s)|\+\w|\w+[*~](?=\s|\Z))|\w\?{2,}\w",
+    r"|(?:\A|\s)(?:[\^!(]*~[a-z($]|-[a-z](?=\s)|\+\w|\w+~(?=\s|\Z))|\w\?{2,}\w",
     re.IGNORECASE,
 )
 """Signs of notations that words have not: conditions, Lisp, Sieve, options, patterns."""
@@ -97,8 +97,6 @@ _NOISE = re.compile(rf"{NOISE_WORD}(?:\s+{NOISE_WORD})*", re.IGNORECASE)
 _NAME = re.compile(r"([^\W\d]\w{2,}):(?!//)\S")
 _NEAR = 0.75
 _SHORTEST = 3
-_CUT_SHORT = re.compile(r"\w\*['\"]?\Z")
-_QUOTES = "*'\""
 _FIELD = re.compile(rf"\b(?:{'|'.join(_APART)}):\s+(?:field|line|header)\b", re.IGNORECASE)
 _COUNTED = re.compile(r"\w+[<>]=?[0-9]+")
 _TO = ("to", "t", "~t")
@@ -231,7 +229,7 @@ def _node(part: Search, text: str) -> PhraseNode | None:
             return next(_words([part], text), None)
         case Term(operator, value, _, span):
             is_quoted = part.is_quoted
-            return _cut_short(part) or translate(operator, value, span, is_quoted=is_quoted)
+            return translate(operator, value, span, is_quoted=is_quoted)
         case Negation():
             inner = _node(part.part, text)
             return _all_mail(part) if inner is None else negated(inner)
@@ -283,10 +281,6 @@ def _check_words(terms: Sequence[Term]) -> None:
 
 
 def _looked_for(terms: Sequence[Term]) -> Iterator[PhraseNode]:
-    cut = [refused for term in terms if (refused := _cut_short(term))]
-    if cut:
-        yield cut[0]
-        return
     words = [term for term in terms if LETTER.search(term.value) or term.value[0] == "~"]
     if len(words) > MOST:
         yield from looked_for([Words(term.value, term.span) for term in terms])
@@ -302,14 +296,6 @@ def _misspelt(term: Term) -> PhraseNode | None:
     meant = next((known for known in NAMES if is_slip(name.lower(), known)), None)
     is_named = meant is not None and len(name) > _SHORTEST and _NAME.match(term.value)
     return translate(meant, value, term.span) if meant and is_named else None
-
-
-def _cut_short(term: Term) -> Refused | None:
-    of_people = COMMON.people | {"f", "t", "c", "a"}
-    if term.is_quoted or term.operator in of_people or not _CUT_SHORT.search(term.value):
-        return None
-    hint = f"Write “mentioning {term.value.strip(_QUOTES)}”."
-    return Refused("Only whole words can be looked for.", term.span, hint)
 
 
 def _refused(term: Term) -> Refused | None:

@@ -83,6 +83,9 @@ _LIKE = {
 }
 """The phrases with a text that may have wildcards, by those with words or a person."""
 
+_WHOLE = ("tagged", "identified_by", "in")
+_CUT_SHORT = re.compile(r"\w\*\Z")
+_SINGLE = re.compile(r"\A'(.*)'\Z", re.DOTALL)
 _PEOPLE_ALONE = ("from", "to", "cc", "directly_to")
 _OF_DOMAIN = re.compile(r"\^?(?:\.\*)?(@(?:[\w-]|\\?\.|\[\.\])+)\$?")
 _HOST = re.compile(r"(?:[\w-]+\.)+(?:com|org|net|edu|gov|info|io|[a-z]{2})", re.IGNORECASE)
@@ -156,10 +159,14 @@ def _text(kind: str, value: str, span: Span, *, is_quoted: bool) -> PhraseNode:
             return negated(_text(kind, value[1:], span, is_quoted=False))
         if value[0] == value[-1] == "/":
             return _like(kind, value[1:-1], span)
+    value = value if is_quoted else _SINGLE.sub(r"\1", value)
+    if kind in _WHOLE and not is_quoted and _CUT_SHORT.search(value):
+        hint = f"Write “mentioning {value}”."
+        return Refused("Only a whole name can be looked for here.", span, hint)
     if kind == "about" and is_quoted and not value.strip():
         return Phrase("without_a_subject", span)
     if kind == "on_list":
-        value = value.strip("<>").replace("@", ".")
+        value = value.strip("<>*").replace("@", ".")
     elif kind == "in" and "." not in value:
         kind = "in_newsgroup"
     elif kind == "identified_by":

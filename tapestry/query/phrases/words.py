@@ -42,6 +42,9 @@ def mentioned(words: Words) -> PhraseNode:
 
 _WORD = re.compile(WORD)
 _REPLY = re.compile(r"\A(?:(?:re|fwd?|aw|wg)\s*(?:\[[0-9]+\])?:\s*)+", re.IGNORECASE)
+_EMPHASIS = re.compile(r"(?<!\w)\*\w")
+"""A star before a word: one after a word is then no sign that the word is a beginning."""
+
 _JOINING = ("and", "or", "not", "but")
 _EDGES = ".,:;!?…()[]{}<>*“”\"'"
 
@@ -63,14 +66,21 @@ def parse_words(text: str) -> PhraseNode:
     >>> from tapestry.query.phrases.printer import print_phrase
     >>> print_phrase(parse_words("Re: my new dog!"))
     'mentioning my and mentioning "new" and mentioning dog'
+    >>> print_phrase(parse_words("filt* of *rain*"))
+    'mentioning filt and mentioning "of" and mentioning rain'
+    >>> print_phrase(parse_words("bloom filt*"))
+    'mentioning bloom and mentioning filt*'
     """
     check_length_of_words(text)
     begin = found.end() if (found := _REPLY.match(text)) else 0
+    may_be_cut = not _EMPHASIS.search(text)
     words = []
     for match in re.finditer(r"\S+", text[begin:]):
         bare = match[0].strip(_EDGES)
         if LETTER.search(bare):
             start = begin + match.start() + match[0].index(bare)
+            is_cut = may_be_cut and text[start + len(bare) :].startswith("*")
+            bare += "*" if is_cut else ""
             words.append(Words(bare, Span(start, start + len(bare))))
     if not words or all(word.text.lower() in _JOINING for word in words):
         raise MisreadError("There is no word here.", Span(0, len(text)), "Write “from mary”.")

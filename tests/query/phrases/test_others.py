@@ -18,7 +18,7 @@ from tapestry.query.tree.ordering import alpha_normalize
 from tests.query.phrases.test_requests import TERRY
 from tests.support.paths import FIXTURES
 
-LISTS = {"others": (400, 18), "asked": (140, 8)}
+LISTS = {"others": (405, 18), "asked": (140, 8)}
 """Lists by name: requests with the condition of their meaning, at least, and another, at most."""
 
 

@@ -74,7 +74,7 @@ REQUESTS = {
 """Requests, and the phrase that each means; None if it is refused."""
 
 WORDS = ("heat in the machine room", "My new dog!", "Final designs - hi-res", "it's on: friday")
-CODE = ("m.size", "a = 1", "COUNT(r: TRUE)", "envelope :over 1M", "wildc*")
+CODE = ("m.size", "a = 1", "COUNT(r: TRUE)", "envelope :over 1M", "wildc~")
 SLIPS = ("frm jones abot release", "starting a thred", "lunch from mary", "and")
 
 

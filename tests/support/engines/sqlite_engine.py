@@ -29,7 +29,8 @@ def has(value, phrase):
     if value is None or phrase is None:
         return None
     own, wanted = [w.lower() for w in words(value)], [w.lower() for w in words(phrase)]
-    return int(any(own[i : i + len(wanted)] == wanted for i in range(len(own))))
+    text, looked_for = " ".join(["", *own, ""]), " ".join(["", *wanted, ""])
+    return int((looked_for.rstrip() if phrase.endswith("*") else looked_for) in text)
 
 
 # The same sets come again for each row and statement; nobody may change what is returned.
