@@ -120,12 +120,11 @@ def _as_words(text: str, context: Context, depth: int) -> Parsed:
 def _asked_words(text: str) -> PhraseNode:
     """Return what a request for words asks, ``find the invoices from mary``."""
     request = reworded(text)
-    if request and begins_sentence(request):
-        request = None
-    if request and (found := words_with_phrases(request, MOST_WORDS)):
-        return placed_in(phrases.parse_phrase(found), text)
-    if request and opens_with_words(text, request) and not is_request(request):
-        return placed_in(parse_words(request), text)
+    if request and not begins_sentence(request):
+        if found := words_with_phrases(request, MOST_WORDS):
+            return placed_in(phrases.parse_phrase(found), text)
+        if opens_with_words(text, request) and not is_request(request):
+            return placed_in(parse_words(request), text)
     raise MisreadError("This is no phrase.", Span(0, 0))
 
 

@@ -50,7 +50,7 @@ _TEXTS = {
 _SINCE = ("after", "since", "newer")
 _BEFORE = ("before", "older")
 _RANGES = ("d", "dt", "rt", "date", "dates", "received", "sent", "~d", "~r")
-_SIZES = ("larger", "smaller", "size", "~z")
+_SIZES = ("larger", "smaller", "minsize", "maxsize", "size", "~z")
 _FILES = ("has", "attachment", "attachments", "hasattachment", "hasattachments", "~X")
 _STATES = ("is", "flag")
 _NAMES_OF_FILES = ("filename", "attachmentnames", "file", "att", "n")
@@ -213,7 +213,7 @@ def _size(name: str, value: str, span: Span) -> PhraseNode | None:
         phrase = _larger(Decimal(match[1]), span, f"{match[2].upper()}B")
     else:
         phrase = _larger(_bytes(value, _KILO) / _KILO, span)
-    return negated(phrase) if name == "smaller" or sign == "<" else phrase
+    return negated(phrase) if name in ("smaller", "maxsize") or sign == "<" else phrase
 
 
 def _between_sizes(name: str, value: str, span: Span) -> PhraseNode | None:

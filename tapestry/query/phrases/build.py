@@ -22,6 +22,8 @@ PREFIX, OPPOSITE, SHORTHAND = "phrase_", "opposite_", "shorthand_"
 """A rule ``phrase_x`` is the phrase of kind ``x``, ``opposite_x`` what that does not find,
 ``shorthand_x_0`` its first shorthand."""
 
+_OF_TEXT = ("about", "mentioning", "saying")
+_ARTICLES = ("the", "a", "an")
 _MAILBOX = re.compile(r"<([^<>@\s]*@[^<>@\s]+)>")
 _ADDRESS = re.compile(r"[^@\s]*@[^@\s]+")
 _GROUP = re.compile(r"[\w+-]+(\.[\w+*-]+)+")
@@ -106,7 +108,7 @@ def phrase_of(kind: str, pieces: list[Any]) -> nodes.PhraseNode:
     pieces = _dated(pieces)
     date = next((piece for piece in pieces if isinstance(piece, nodes.Date)), nodes.NO_DATE)
     amounts = [piece for piece in pieces if isinstance(piece, nodes.Amount)]
-    words = [piece for piece in pieces if isinstance(piece, nodes.Words)]
+    words = [_without_article(kind, piece) for piece in pieces if isinstance(piece, nodes.Words)]
     units = [piece.type for piece in pieces if isinstance(piece, lark.Token)]
     amount = amounts[0] if amounts else nodes.NO_AMOUNT
     if amounts and units and units[-1] in ("KB", "MB"):
@@ -125,6 +127,15 @@ def phrase_of(kind: str, pieces: list[Any]) -> nodes.PhraseNode:
         upper=amounts[1] if len(amounts) > 1 else nodes.NO_AMOUNT,
         date=date,
     )
+
+
+def _without_article(kind: str, words: nodes.Words) -> nodes.Words:
+    """Return words that are looked for without an article, unless they stand in quotes."""
+    article, _, others = words.text.partition(" ")
+    is_plain = words.span.end - words.span.start == len(words.text)
+    if kind not in _OF_TEXT or article.lower() not in _ARTICLES or not others or not is_plain:
+        return words
+    return nodes.Words(others, Span(words.span.end - len(others), words.span.end))
 
 
 def _listed(always: str, parts: list[nodes.PhraseNode], words: tuple[str, ...]) -> nodes.PhraseNode:

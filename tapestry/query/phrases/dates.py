@@ -48,18 +48,27 @@ _CLOCK = (
 )
 """A time of day: “9:30”, “9 pm”, “21:40:05 UTC”."""
 
+_BEFORE = rf"{_CLOCK}\s+(?:on\s+)?"
 _AT = rf"(?:(?:\s*,?\s+(?:at\s+)?|t){_CLOCK})?"
 _PERIODS = (rf"{_YEAR}[-/](?P<month>[0-9]{{1,2}})", rf"{_MONTH}(?:\s+{_YEAR})?", _YEAR)
 _GROUPS = re.compile(r"\?P<\w+>")
 
 DAY_PATTERN, PERIOD_PATTERN = (
-    "(?:" + "|".join(_GROUPS.sub("?:", form) for form in forms) + ")" + _GROUPS.sub("?:", after)
-    for forms, after in ((_FORMS, _AT), (_PERIODS, ""))
+    before + "(?:" + "|".join(_GROUPS.sub("?:", form) for form in forms) + ")" + after
+    for before, forms, after in (
+        (f"(?:{_GROUPS.sub('?:', _BEFORE)})?", _FORMS, _GROUPS.sub("?:", _AT)),
+        ("", _PERIODS, ""),
+    )
 )
 """Regular expressions for a day, and for a month or a year."""
 
 _READERS = [
-    re.compile(form, re.IGNORECASE) for form in (*[form + _AT for form in _FORMS], *_PERIODS)
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        *[form + _AT for form in _FORMS],
+        *[_BEFORE + form for form in _FORMS],
+        *_PERIODS,
+    )
 ]
 
 

@@ -28,12 +28,39 @@ _NO_NAMES = (
 )
 """Words that begin no name: verbs that other programs want before a value, and a second “by”."""
 
-_NEVER_NAMES = ("or", "reply", "the", "something", "anything", "everything", "it", "them")
-_NOT_IN_NAMES = ("that", "which", "who", "unless", "if", "when", "i", "is", "are", "a")
+_NEVER_NAMES = (
+    "doesn't",
+    "isn't",
+    "or",
+    "reply",
+    "the",
+    "something",
+    "anything",
+    "everything",
+    "it",
+    "them",
+)
+_NOT_IN_NAMES = (
+    "except",
+    "excluding",
+    "that",
+    "which",
+    "who",
+    "unless",
+    "if",
+    "when",
+    "i",
+    "is",
+    "are",
+    "a",
+)
 """Words that are in no name of more than one word: a sentence goes on there."""
 
 _COUNTS = ("more", "fewer", "less")
-_VERBS = ("says", "say", "includes", "include", "is", "line", "mentions", "either", "contains")
+_VERBS = (
+    *("says", "say", "includes", "include", "is", "line", "mentions", "either", "contains"),
+    *("does", "doesn't", "isn't"),
+)
 """Words that other programs want before a text."""
 
 _COUNTED = re.compile(
@@ -91,7 +118,8 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
     if isinstance(value, Person) and value.kind == "me":
         return
     first = value.text.split(maxsplit=1)[0].lower() if value.text else ""
-    if not is_person and first.rstrip(":") in _VERBS and " " in value.text:
+    is_alone = value.text.lower() in _NEVER_NAMES
+    if not is_person and first.rstrip(":") in _VERBS and (is_alone or " " in value.text):
         rest = text[: value.span.start] + value.text[len(first) :].lstrip()
         hint = (
             f"Leave it out: “{rest[:80]}”. If it is a word of the text, put that in double quotes."

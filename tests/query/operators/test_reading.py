@@ -131,6 +131,7 @@ NOTATIONS = {
     "phone* OR subject:smartphon* list:comp-devel*": (
         "mentioning phone* or about smartphon* and on list comp-devel"
     ),
+    "minsize:5M maxsize:10M": "larger than five MB and not larger than ten MB",
     "filename:rep* body:(alph* bet*)": (
         "with an attachment named rep* and saying alph* and saying bet*"
     ),

@@ -1,6 +1,7 @@
 """What people write: lists that were made before the grammar had seen any of them.
 
-“Others” is what users of other mail programs write, “asked” what people ask in their own words.
+“Others” is what users of other mail programs write, “asked” what people ask in their own words,
+and “blind” some of both; when it was made, 83 of its 95 were as meant, and 6 otherwise.
 
 A line has the program, or ``plain`` for words of none; the request as it is typed; whether it is
 for a search, a filter or either; its meaning by hand; the same in TQL, where TQL can say it; and
@@ -18,7 +19,7 @@ from tapestry.query.tree.ordering import alpha_normalize
 from tests.query.phrases.test_requests import TERRY
 from tests.support.paths import FIXTURES
 
-LISTS = {"others": (405, 18), "asked": (140, 8)}
+LISTS = {"others": (405, 18), "asked": (140, 8), "blind": (92, 0)}
 """Lists by name: requests with the condition of their meaning, at least, and another, at most."""
 
 

@@ -70,6 +70,16 @@ REQUESTS = {
     "mail since yesterday 9:30": "since 17 March 2026 at 9:30",
     "mail after 3 March 2026 at 2 pm": "after 3 March 2026 at 14:00",
     "show all my mail": "everything",
+    "mail after 6 pm on 3 March 2026": "after 3 March 2026 at 18:00",
+    "subject doesn't contain lunch": "not about lunch",
+    "title does not mention lunch": "not about lunch",
+    "from contains alice": "from alice",
+    "threads that bob has opened": "from bob and starting a thread",
+    "mail from joe about the budget": "from joe and about budget",
+    'mail about "the budget"': 'about "the budget"',
+    "from ann except replies": "from ann and not replies",
+    "messages to me that contain a link": "to me and with links",
+    "which emails did alice send me about lunch": "from alice and to me and about lunch",
 }
 """Requests, and the phrase that each means; None if it is refused."""
 

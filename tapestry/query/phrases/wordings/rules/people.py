@@ -17,10 +17,10 @@ def _of_domain(found: re.Match[str]) -> str:
 
 RULES = (
     (
-        "^ did {who:NAME} (send | mail) (me | us) (any | some | a | the)? FILES",
+        "^ MAIL? did {who:NAME} (send | mail) (me | us) (any | some | a | the)? FILES",
         "from {who} to me with attachments",
     ),
-    ("^ did {who:NAME} (send | write) (me | us) (any | some | a)?", "from {who} to me "),
+    ("^ MAIL? did {who:NAME} (send | write) (me | us) (any | some | a)?", "from {who} to me "),
     (
         "^ MAIL? WHICH? {who:NAME} (sent | wrote | mailed | emailed) (to)? (me | us)",
         "from {who} to me ",

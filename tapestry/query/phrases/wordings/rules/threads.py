@@ -25,6 +25,10 @@ RULES = (
         "A? THREAD WHICH? I (have)? (started | began | begun | created | opened)",
         "from me starting a thread ",
     ),
+    (
+        "A? THREAD WHICH? {who:NAME} (has | have)? (started | began | begun | created | opened)",
+        "from {who} starting a thread ",
+    ),
     ("A? THREAD WHICH? BE? (started | begun | created | opened) by", "starting a thread and from "),
     ("^ (first | opening) MAIL (of | in) A? THREAD (by | from)", "starting a thread and from "),
     ("^ (first | opening) MAIL (of | in) (each | every)? A? THREAD", "starting a thread "),

@@ -28,6 +28,8 @@ RULES = (
         "(from addresses like *{words}* or to addresses like *{words}*)",
     ),
     ("(from | sender) (contains | matches) {words:DOMAIN}", "from addresses like *{words}*"),
+    ("(from | sender) (contains | matches) {words:VALUE}", "from {words}"),
+    ("SUBJECT NOT (contain | include | mention | have) {words:VALUE}", "not about {words}"),
     (
         "CONTAIN {words:VALUE} but not in SUBJECT",
         lambda found: f"{_saying(found)}and not about {found['words']} ",
@@ -81,6 +83,7 @@ RULES = (
         _saying,
     ),
     ("WHICH? (CONTAIN | ASK) (me | us)? A? QUESTION", "asking a question "),
+    ("WHICH? CONTAIN A? (link | links | url | urls | hyperlink | hyperlinks)", "with links "),
     (
         "WHICH (say | says | mention | mentions | contain | contains) the? {words:VALUE}",
         _mentioning,
@@ -100,5 +103,4 @@ RULES = (
     ("SUBJECT (is | equals) exactly {words:QUOTED}", "with a subject like {words}"),
     ("WITHOUT (subject | title)", "without a subject "),
     ("QUESTION i asked", "from me asking a question "),
-    ("WHICH? CONTAIN A? (link | links | url | urls | hyperlink | hyperlinks)", "with links "),
 )
