@@ -33,6 +33,7 @@ QUEUES = {
         "filters.preview",
         "filters.search",
         "filters.backtest",
+        "filters.why",
         "filters.read_import",
         "filters.create_imported",
     ),

@@ -14,10 +14,13 @@ from celery import Task
 from django.conf import settings
 
 from filters.authoring.importing.imports import CREATIONS, READINGS, create_for, read_for
+from filters.authoring.models import Filter
 from filters.authoring.results.backtests import BACKTESTS, MOST_DELIVERIES, backtest_question
 from filters.authoring.results.overlap import count_overlap
 from filters.authoring.results.previews import PREVIEWS, question
 from filters.authoring.results.weeks import count_weeks
+from filters.authoring.why.asking import WHYS, named, why_for
+from filters.authoring.why.asking import question as why_question
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store.filter_store import latest_instant
@@ -25,6 +28,7 @@ from filters.site.work import services
 from filters.site.work.answers import EXPIRES, IsWanted
 from tapestry.celery import app
 from tapestry.core.clock import WEEK
+from tapestry.core.errors import TapestryError
 
 LISTED = 10_000
 """Messages of a preview that can be paged through: the newest."""
@@ -158,3 +162,23 @@ def start_creation(chosen: Sequence[dict[str, str]], rest: str, user_id: int) ->
     """Ask the worker to create the filters that are ticked; return the task's id."""
     asked = json.dumps([chosen, rest])
     return CREATIONS.start(create_imported, user_id, asked, chosen, rest, user_id)
+
+
+@app.task(name="filters.why", bind=True, ignore_result=True, expires=EXPIRES, needs_room=False)
+def why(self: Task, asked: str, name: str, msgid: str, user_id: int) -> None:
+    """Keep how a filter answers about a message, for the user who asks why it is not there."""
+
+    def compute(is_wanted: IsWanted) -> dict[str, Any]:
+        user = User.objects.get(pk=user_id)
+        filter_ = named(user, name)
+        if filter_ is None:
+            raise TapestryError("There is no such filter, or its owner shares it no longer.")
+        return why_for(user, filter_, msgid, is_wanted)
+
+    WHYS.answer_to(self.request.id, user_id, asked, compute)
+
+
+def start_why(filter_: Filter, name: str, msgid: str, user_id: int) -> str:
+    """Ask the worker how a filter, as a form names it, answers about a message; return the id."""
+    asked = why_question(filter_, msgid)
+    return WHYS.start(why, user_id, asked, asked, name, msgid, user_id)

@@ -2,7 +2,16 @@
 
 from django.urls import include, path
 
-from filters.authoring.views import acts, editor, filter_list, importing, like, reminders, results
+from filters.authoring.views import (
+    acts,
+    editor,
+    filter_list,
+    importing,
+    like,
+    reminders,
+    results,
+    why,
+)
 
 urlpatterns = [
     path("filters/", filter_list.filter_list, name="filters"),
@@ -15,6 +24,7 @@ urlpatterns = [
     path("filters/import/create/<uuid:task>/", importing.created, name="import-created"),
     path("filters/export/", importing.export, name="export-filters"),
     path("filters/like/", like.like, name="filter-like"),
+    path("filters/why/", why.why, name="why"),
     path("filters/understand/", editor.understand, name="understand"),
     path("filters/complete/", editor.completions, name="complete"),
     path("filters/preview/", editor.preview, name="preview"),

@@ -57,6 +57,29 @@ def recognize(condition: n.Condition) -> str | None:
     return min(filter(None, texts), key=len, default=None)
 
 
+def is_single_phrase(condition: n.Condition) -> bool:
+    """Tell whether a checked condition is one phrase, without ``and``, ``or`` or ``not``.
+
+    What stands behind a ``not`` counts as it was written.
+
+    >>> from tapestry.query.context import Context
+    >>> from tapestry.query.frontend import read
+    >>> [
+    ...     is_single_phrase(read(text, Context()).condition)
+    ...     for text in ("from Jones", "from Jones or about lunch", "m.size > 3 OR m.list = 'a'")
+    ... ]
+    [True, False, False]
+    """
+    if _size(condition) > MOST:
+        return False
+    usual = canonicalize(as_written(condition))
+    trees = dict.fromkeys((usual, order_as_phrase(usual)))
+    return any(
+        phrase is not None and not isinstance(phrase, Joined | Negated)
+        for phrase in map(_phrase_of, trees)
+    )
+
+
 def _meaning(tree: n.Condition, usual: n.Condition) -> str | None:
     """Return the phrase that is made of the parts of a tree, if it means the same."""
     phrase = _phrase_of(tree)

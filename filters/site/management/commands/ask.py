@@ -8,14 +8,17 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from filters.authoring.why.words import lines_of
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store.filter_store import latest_instant
 from filters.site.management.base import TapestryCommand, instant
 from filters.site.work import services
+from tapestry.core.annotations import AnnotationSummary
 from tapestry.core.clock import format_instant, to_datetime
 from tapestry.core.errors import TapestryError
 from tapestry.run.ask import Question, ask
+from tapestry.run.why import Part, why
 from tapestry.tables.read.messages import Card
 
 
@@ -32,17 +35,22 @@ class Command(TapestryCommand):
         )
         parser.add_argument("--limit", type=int, metavar="N", help="print at most N messages")
         parser.add_argument("--json", action="store_true", help="one JSON object a line")
+        parser.add_argument(
+            "--about", metavar="MSGID", help="say of this message why it matches, or does not"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         user = None if options["user"] is None else _user(options["user"])
         at = latest_instant() if options["at"] is None else options["at"]
-        answer = ask(
-            services.unproven_engine_on,
-            services.tables(),
-            Question(options["filter"], people.context(user), people.audiences(user), at),
-            options["limit"],
-            by_received=True,
-        )
+        question = Question(options["filter"], people.context(user), people.audiences(user), at)
+        engine_on, tables = services.unproven_engine_on, services.tables()
+        if options["about"] is not None:
+            part = why(engine_on, tables, question, options["about"])
+            if part is None:
+                raise TapestryError("There is no such message, or it is not to be seen.")
+            self._say_why(part, options)
+            return
+        answer = ask(engine_on, tables, question, options["limit"], by_received=True)
         for card in answer.cards:
             self.stdout.write(_json(card) if options["json"] else _line(card))
         if not options["json"]:
@@ -50,6 +58,14 @@ class Command(TapestryCommand):
             shown = len(answer.cards)
             rest = "" if shown == answer.count else f", {shown} shown"
             self.stdout.write(f"{answer.count} {noun}{rest}")
+
+    def _say_why(self, part: Part, options: dict[str, Any]) -> None:
+        if options["json"]:
+            self.stdout.write(json.dumps(asdict(part), ensure_ascii=False))
+            return
+        for depth, line in lines_of(asdict(part), AnnotationSummary((), (), ())):
+            met = "yes" if line.holds else "no"
+            self.stdout.write(f"{met:5}{'  ' * depth}{line.words}: {line.says}")
 
 
 def _user(name: str) -> User:
