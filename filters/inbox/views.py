@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from filters.authoring.models import Filter
 from filters.delivery.models import Feed
 from filters.inbox import counts, importance
+from filters.inbox.complete import completeness
 from filters.inbox.conversation_pages import list_page
 from filters.inbox.first_steps import first_steps
 from filters.inbox.lists import listing
@@ -74,6 +75,7 @@ def inbox(
         context["left"] = left.count()
     if filter_ is not None and not is_fragment:
         context["not_shown"] = release.why_not(filter_)
+        context["complete"] = completeness(filter_)
     if not context["rows"] and not retracted:
         context["emptied"] = _is_emptied(request.user, filter_)
     if filter_ is None and not context["rows"]:

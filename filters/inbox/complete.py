@@ -1,0 +1,107 @@
+"""Up to which instant the list of a filter is complete, and what it waits for beyond that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import OuterRef, Q, Subquery
+
+from filters.authoring.models import Filter, PendingWindow
+from filters.runs.models import Heartbeat
+from filters.site.templatetags.mail import moment
+from filters.sources.models import Source
+from tapestry.core.clock import BEGINNING, MINUTE, wall_clock
+
+LATE = MINUTE
+"""How long a run may be behind before a page says what it waits for."""
+
+OVERDUE = 30 * MINUTE
+"""How long a source may wait for its turn, as the health page has it."""
+
+_LANES = {
+    Heartbeat.SHARED: "the run of all filters together",
+    Heartbeat.OWN: "the run of filters by themselves",
+    Heartbeat.UNPROVEN: "the run of new filters",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Completeness:
+    """A filter's list has all that matched ``until`` an instant; None before its first run.
+
+    ``waits_for`` are sentences: what keeps later matches out, or mail that is not here yet.
+    """
+
+    until: int | None
+    waits_for: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """The first window that an older text of a filter left, and the last run of its lane."""
+
+    since: int | None = None
+    until: int | None = None
+    error: str | None = None
+    ran_at: int | None = None
+    failure: str | None = None
+
+
+def completeness(filter_: Filter) -> Completeness:
+    """Return how complete the list of a filter is, of which the watermark is the one shown.
+
+    Of sources only its owner's own are named.
+    """
+    is_late = filter_.since < wall_clock() - LATE
+    runs = _Runs() if filter_.enrolled and not is_late else _runs(filter_)
+    until = min(filter_.since, filter_.since if runs.since is None else runs.since)
+    if until <= BEGINNING:
+        return Completeness(None)
+    waits_for = (*_of_runs(filter_, runs, is_late=is_late), *_of_sources(filter_.owner_id))
+    return Completeness(until, waits_for)
+
+
+def _lane(filter_: Filter) -> int:
+    key = Heartbeat.OWN if filter_.proven else Heartbeat.UNPROVEN
+    return Heartbeat.SHARED if filter_.enrolled else key
+
+
+def _runs(filter_: Filter) -> _Runs:
+    """Return what is known of a filter's runs, in one statement."""
+    windows = PendingWindow.objects.filter(filter=OuterRef("pk")).order_by("since")
+    beats = Heartbeat.objects.filter(pk=_lane(filter_))
+    columns = [Subquery(windows.values(name)[:1]) for name in ("since", "until", "error")]
+    columns += [Subquery(beats.values(name)[:1]) for name in ("ended_at", "error")]
+    row = Filter.objects.filter(pk=filter_.pk).order_by().values_list(*columns).first()
+    return _Runs() if row is None else _Runs(*row)
+
+
+def _of_runs(filter_: Filter, runs: _Runs, *, is_late: bool) -> Iterator[str]:
+    if runs.since is not None and runs.until is not None:
+        why = "an error of this site is to be mended first" if runs.error else "it is under way"
+        yield f"What it found between {_at(runs.since)} and {_at(runs.until)}: {why}."
+    if filter_.error:
+        yield "It has stopped until it is changed."
+    elif filter_.has_ended:
+        yield "It has ended."
+    elif not filter_.active:
+        yield "It is paused."
+    elif is_late and runs.ran_at is None:
+        yield f"It waits for {_LANES[_lane(filter_)]}, which has not run yet."
+    elif is_late and runs.ran_at is not None:
+        failed = ", and failed; it is tried again by itself" if runs.failure else ""
+        yield f"It waits for {_LANES[_lane(filter_)]}, which last ended {_at(runs.ran_at)}{failed}."
+
+
+def _of_sources(owner: int) -> Iterator[str]:
+    late = Q(failures__gt=0) | Q(due_at__lt=wall_clock() - OVERDUE)
+    for source in Source.objects.filter(late, owner=owner, active=True)[:3]:
+        since = "yet" if source.pulled_at is None else f"since {_at(source.pulled_at)}"
+        why = f": {source.error}" if source.error else ", for it waits for its turn."
+        yield f"No mail of {source} has come {since}{why}"
+
+
+def _at(instant: int) -> str:
+    then = moment(instant)
+    return "long ago" if then is None else f"{then:%H:%M} on {then.day} {then:%B %Y}"
