@@ -29,6 +29,7 @@ from filters.authoring.compilation.understanding import (
 )
 from filters.authoring.models import Filter, as_title
 from filters.delivery.models import Destination
+from filters.inbox.models import keep_former_matches
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store.acts import act_on_found, let_go
@@ -196,6 +197,7 @@ def change(
                 leave_pending_window(detached, at)
             elif mode == Filter.Mode.KEEP:
                 retracted = detached.matches.filter(retracted_at__isnull=False)
+                keep_former_matches(retracted)
                 retracted.update(retracted_at=None, sequence=None)
             else:
                 detached.pending_windows.all().delete()

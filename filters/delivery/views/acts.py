@@ -23,6 +23,7 @@ from filters.people import people
 from filters.reading.annotations import opinions
 from filters.reading.tasks import append_soon
 from filters.site.settings.email_url import is_kept_only
+from tapestry.core.clock import wall_clock
 
 ASKED = {
     "vote": "Vote for this message?",
@@ -146,7 +147,8 @@ def _mark_read(match: Match) -> None:
 
 def _mute(match: Match) -> None:
     root = match.card.root if match.card else ""
-    Mute.objects.get_or_create(owner=match.filter.owner, root=root or match.msgid)
+    owner, thread = match.filter.owner, root or match.msgid
+    Mute.objects.get_or_create(owner=owner, root=thread, defaults={"at": wall_clock()})
 
 
 _ACT: dict[str, Callable[[Match], None]] = {"vote": _vote, "read": _mark_read, "mute": _mute}

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
 
-from filters.inbox.models import Card, Mute
+from filters.inbox.models import Card, Mute, lift_mutes
 from filters.people.models import User
 from filters.people.requests import PersonRequest
 
@@ -38,6 +39,8 @@ def muted_threads(owner: User) -> list[MutedThread]:
 @require_POST
 def unmute(request: PersonRequest, pk: int) -> HttpResponse:
     """Send what comes of a muted thread again."""
-    get_object_or_404(Mute, owner=request.user, pk=pk).delete()
+    mute = get_object_or_404(Mute, owner=request.user, pk=pk)
+    with transaction.atomic():
+        lift_mutes(Mute.objects.filter(pk=mute.pk))
     messages.success(request, "The thread is no longer muted.")
     return redirect("destinations")

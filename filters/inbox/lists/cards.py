@@ -27,7 +27,7 @@ from filters.runs.models import SetAside
 from filters.runs.store import imports
 from filters.runs.store.schedule import plan_after
 from filters.site.work import set_aside
-from filters.site.work.batching import BATCH_SIZE, batched
+from filters.site.work.batching import BATCH_SIZE, batched, in_batches
 from filters.site.work.bulk import update_rows
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES
@@ -149,6 +149,8 @@ def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
         matches = _as_read(matches)
         _mark_imported_read(matches, cards, now)
         found = [match for match in matches if (match.msgid, match.audience) in keys]
+        for new in in_batches(Match.objects.filter(card=None), (match.key for match in found)):
+            new.update(listed_at=now)
         update_rows(
             Match,
             ("card", "evidence_rows", "refreshed_at"),
@@ -235,6 +237,7 @@ def _read_cards(
             more = {
                 "beginning": words.get(row["msgid"], ""),
                 "attachments": row["attachments"] or 0,
+                "made_at": wall_clock(),
             }
             cards.append(Card(audience=audience, root=root, **columns, **texts, **more))
     imports.name_cards(cards)

@@ -67,6 +67,7 @@ class Migration(migrations.Migration):
                 ('root', models.TextField(blank=True, default='')),
                 ('beginning', models.TextField(blank=True, default='')),
                 ('attachments', models.IntegerField(default=0)),
+                ('made_at', models.BigIntegerField(default=0)),
             ],
             options={
                 'indexes': [models.Index(fields=['root'], name='card_root')],
@@ -144,6 +145,7 @@ class Migration(migrations.Migration):
                 ('evidence', models.JSONField(default=list)),
                 ('evidence_rows', models.JSONField(default=list)),
                 ('explanation', models.TextField(blank=True, default='')),
+                ('listed_at', models.BigIntegerField(blank=True, null=True)),
                 ('refreshed_at', models.BigIntegerField(blank=True, null=True)),
                 ('read_at', models.BigIntegerField(blank=True, null=True)),
                 ('retracted_at', models.BigIntegerField(blank=True, null=True)),
@@ -183,11 +185,62 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('root', models.TextField()),
+                ('at', models.BigIntegerField(default=0, editable=False)),
                 ('step', models.BigIntegerField(blank=True, editable=False, null=True)),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='mutes', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('owner', 'root'), name='mute_once')],
+            },
+        ),
+        migrations.CreateModel(
+            name='FormerMatch',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('until', models.BigIntegerField()),
+                ('msgid', models.TextField()),
+                ('matched_at', models.BigIntegerField()),
+                ('stored_at', models.BigIntegerField()),
+                ('shown_at', models.BigIntegerField()),
+                ('listed_at', models.BigIntegerField(null=True)),
+                ('read_at', models.BigIntegerField(null=True)),
+                ('retracted_at', models.BigIntegerField(null=True)),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
+                ('match', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='inbox.match')),
+            ],
+            options={
+                'indexes': [models.Index(fields=['owner', 'until'], name='former_match_until')],
+            },
+        ),
+        migrations.CreateModel(
+            name='FormerMute',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('until', models.BigIntegerField()),
+                ('root', models.TextField()),
+                ('at', models.BigIntegerField()),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'indexes': [models.Index(fields=['owner', 'until'], name='former_mute_until')],
+            },
+        ),
+        migrations.CreateModel(
+            name='FormerState',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('until', models.BigIntegerField()),
+                ('key', models.BigIntegerField()),
+                ('msgid', models.TextField()),
+                ('audience', models.CharField(max_length=200)),
+                ('done_at', models.BigIntegerField(null=True)),
+                ('starred_at', models.BigIntegerField(null=True)),
+                ('snoozed_until', models.BigIntegerField(null=True)),
+                ('changed_at', models.BigIntegerField()),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'indexes': [models.Index(fields=['owner', 'until'], name='former_state_until')],
             },
         ),
     ]

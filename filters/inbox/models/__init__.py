@@ -10,6 +10,14 @@ from filters.inbox.models.appraisal import (
     AppraiserRule,
 )
 from filters.inbox.models.match import Card, Match
+from filters.inbox.models.past import (
+    FormerMatch,
+    FormerMute,
+    FormerState,
+    keep_former_matches,
+    keep_former_states,
+    lift_mutes,
+)
 from filters.inbox.models.triage import (
     MessageState,
     Mute,
@@ -36,6 +44,9 @@ __all__ = [
     "Appraiser",
     "AppraiserRule",
     "Card",
+    "FormerMatch",
+    "FormerMute",
+    "FormerState",
     "Match",
     "MatchQuerySet",
     "MessageState",
@@ -49,6 +60,9 @@ __all__ = [
     "is_seen_in",
     "is_visible_to",
     "is_waiting",
+    "keep_former_matches",
+    "keep_former_states",
+    "lift_mutes",
     "muted_roots",
     "returned",
 ]

@@ -19,7 +19,7 @@ class Card(models.Model):
     ``ts``, ``received`` and ``date`` are the columns of the messages table; ``imported`` names the
     import with which the message came if it was old then.  ``root`` is the first message of its
     thread, as its references name it.  ``beginning`` is its first words, and ``attachments`` how
-    many files it has.
+    many files it has.  ``made_at``: since when it can be listed.
     """
 
     msgid = models.TextField()
@@ -34,6 +34,7 @@ class Card(models.Model):
     root = models.TextField(default="", blank=True)
     beginning = models.TextField(default="", blank=True)
     attachments = models.IntegerField(default=0)
+    made_at = models.BigIntegerField(default=0)
 
     objects = CardQuerySet.as_manager()
 
@@ -54,6 +55,7 @@ class Match(models.Model):
     may see of them, and ``explanation`` the words of the condition that was met.
     ``shown_at`` is when it is shown and sent; HELD until nothing in its filter is unread
     (filters.runs.store.schedule).
+    ``listed_at``: when it got its card.
     ``refreshed_at``: when card and evidence rows were last copied from the tables; null if stale.
     ``sequence`` is its position in the release sequence (filters.runs.store.release); null until it
     is released, and again from its retraction until that is released.
@@ -74,6 +76,7 @@ class Match(models.Model):
     evidence_rows = models.JSONField(default=list)
     explanation = models.TextField(default="", blank=True)
     card = models.ForeignKey(Card, models.SET_NULL, null=True, related_name="matches")
+    listed_at = models.BigIntegerField(null=True, blank=True)
     refreshed_at = models.BigIntegerField(null=True, blank=True)
     read_at = models.BigIntegerField(null=True, blank=True)
     retracted_at = models.BigIntegerField(null=True, blank=True)

@@ -18,12 +18,13 @@ from filters.people.models import User
 class Mute(models.Model):
     """A thread that a person muted: it is not sent, nor in their inbox.
 
-    ``root`` is its first msgid, as cards name it.  ``step`` is the instant of the step on the
-    site's pages that muted it (filters.inbox.models.triage).
+    ``root`` is its first msgid, as cards name it, and ``at`` when it was muted.  ``step`` is the
+    instant of the step on the site's pages that muted it (filters.inbox.models.triage).
     """
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="mutes")
     root = models.TextField()
+    at = models.BigIntegerField(default=0, editable=False)
     step = models.BigIntegerField(null=True, blank=True, editable=False)
 
     class Meta:

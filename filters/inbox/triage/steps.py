@@ -16,7 +16,16 @@ from django.db import transaction
 from django.db.models import Max
 
 from filters.authoring.models import Filter
-from filters.inbox.models import Match, MessageState, Mute, TriageStep, TriageStepPart
+from filters.inbox.models import (
+    Match,
+    MessageState,
+    Mute,
+    TriageStep,
+    TriageStepPart,
+    keep_former_matches,
+    keep_former_states,
+    lift_mutes,
+)
 from filters.inbox.triage.actions import Action
 from filters.people.models import User
 from filters.runs.store.schedule import plan_held, replan
@@ -83,7 +92,7 @@ def undo(user: User, step_id: UUID) -> TriageStep | None:
                 break
             _restore_states(step, part.states)
             _restore_reads(step, part.reads)
-            Mute.objects.filter(owner=user, root__in=part.muted, step=step.at).delete()
+            lift_mutes(Mute.objects.filter(owner=user, root__in=part.muted, step=step.at))
             _make_mutes(user, part.unmuted)
             holding |= _holding_again(user, part)
             part.delete()
@@ -141,6 +150,7 @@ def _set_states(
         for name, value in values.items():
             setattr(state, name, value)
         changed.append(state)
+    keep_former_states(stored.filter(msgid__in=[row[0] for row in before if row[5] is not None]))
     _save(changed)
     return before
 
@@ -177,6 +187,8 @@ def _set_read(step: TriageStep, msgids: Sequence[str], *, read: bool) -> list[li
     before: list[list[Any]] = [list(row) for row in changed.values_list("pk", "read_at")]
     value = step.at if read else None
     for rows in in_batches(Match.objects.all(), [pk for pk, _ in before]):
+        if not read:
+            keep_former_matches(rows)
         rows.update(read_at=value)
     return before
 
@@ -195,13 +207,14 @@ def _unmute(step: TriageStep, batch: Sequence[Target]) -> list[list[Any]]:
     roots = {target.root or target.msgid for target in batch}
     stored = Mute.objects.filter(owner=step.owner, root__in=roots)
     muted = [list(row) for row in stored.values_list("root", "step")]
-    stored.delete()
+    lift_mutes(stored)
     return muted
 
 
 def _make_mutes(owner: User, rows: Iterable[Sequence[Any]]) -> None:
     """Mute threads, as by the steps that muted them: those can be undone again."""
-    mutes = [Mute(owner=owner, root=root, step=at) for root, at in rows]
+    now = wall_clock()
+    mutes = [Mute(owner=owner, root=root, at=now, step=step) for root, step in rows]
     Mute.objects.bulk_create(mutes, ignore_conflicts=True)
 
 
@@ -210,6 +223,7 @@ def _restore_states(step: TriageStep, before: Sequence[Sequence[Any]]) -> None:
     was = {row[0]: row for row in before}
     stored = MessageState.objects.filter(owner=step.owner, msgid__in=was, changed_at=step.at)
     rows = list(stored.select_for_update())
+    keep_former_states(stored)
     new = [row.pk for row in rows if was[row.msgid][-1] is None]
     MessageState.objects.filter(pk__in=new).delete()
     kept = [row for row in rows if row.pk not in set(new)]
@@ -225,6 +239,7 @@ def _restore_reads(step: TriageStep, before: Sequence[Sequence[Any]]) -> None:
     made_read = step.at if any(value is None for value in was.values()) else None
     for rows in in_batches(Match.objects.filter(read_at=made_read), was):
         keys = list(rows.values_list("pk", flat=True))
+        keep_former_matches(rows)
         update_rows(Match, ("read_at",), ((was[key], key) for key in keys))
 
 

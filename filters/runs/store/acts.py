@@ -23,7 +23,13 @@ from django.db.models import Count, Max, Q, QuerySet
 from django.utils import timezone
 
 from filters.authoring.models import ACTS, MAILBOX_ACTS, Filter
-from filters.inbox.models import Match, MessageState, TriageStep
+from filters.inbox.models import (
+    Match,
+    MessageState,
+    TriageStep,
+    keep_former_matches,
+    keep_former_states,
+)
 from filters.people.models import User
 from filters.runs.store import mailbox_outbox, schedule
 from filters.site.work.batching import BATCH_SIZE, batched, in_batches
@@ -296,7 +302,9 @@ class _Desk:
         heir = min((at for at in after if at is not None), default=None)
         if name == "read" and mine:
             same = Match.objects.filter(filter__owner=self._owner, msgid=msgid)
-            same.filter(read_at__in=before - after).update(read_at=heir)
+            held = same.filter(read_at__in=before - after)
+            keep_former_matches(held)
+            held.update(read_at=heir)
         elif mine and self._value(mine[0], name) in before - after:
             self._set(mine[0], name, heir)
 
@@ -318,6 +326,8 @@ class _Desk:
         update_rows(Match, ("acted_at", "acts"), [(row.acted_at, row.acts, row.pk) for row in rows])
         mailbox_outbox.put(self._owner, rows)
         changed = [self._states[msgid] for msgid in sorted(self._changed_states)]
+        known = [row.pk for row in changed if row.pk is not None]
+        keep_former_states(MessageState.objects.filter(pk__in=known))
         MessageState.objects.bulk_create(
             [MessageState(**{name: getattr(row, name) for name in _COLUMNS}) for row in changed],
             update_conflicts=True,

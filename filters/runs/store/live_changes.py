@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from filters.authoring.models import Filter
-from filters.inbox.models import Match, is_waiting
+from filters.inbox.models import Match, is_waiting, keep_former_matches
 from filters.runs.store import acts
 from filters.site.work.batching import BATCH_SIZE, batched
 from tapestry.core.clock import wall_clock
@@ -94,6 +94,7 @@ def _apply(
     restored: list[Match] = []
     updated: list[Match] = []
     retracted: list[Match] = []
+    moved: list[int] = []
     stored = {(row.filter_id, row.msgid): row for row in rows_of(batch)}
     for pair, net_change in batch.items():
         row = stored.get(pair)
@@ -103,6 +104,8 @@ def _apply(
                 row.retracted_at, row.sequence = net_change.last.at, None
                 retracted.append(row)
         elif row is not None and present and (net_change.began is None or pair[0] in first_windows):
+            if net_change.began is not None or row.audience != net_change.last.audience:
+                moved.append(row.pk)
             row.matched_at = row.matched_at if net_change.began is None else net_change.began
             _set_evidence(row, net_change.last)
             updated.append(row)
@@ -114,6 +117,8 @@ def _apply(
                 restored.append(row)
             _begin(row, net_change.began, shown[pair[0]])
             _set_evidence(row, net_change.last)
+    former = [*moved, *(row.pk for row in (*restored, *retracted))]
+    keep_former_matches(Match.objects.filter(pk__in=former))
     Match.objects.bulk_create(inserted, batch_size=BATCH_SIZE // 15)
     Match.objects.bulk_update(
         restored, [*EVIDENCE_FIELDS, *PRESENCE_FIELDS, "left"], batch_size=BATCH_SIZE // 25
@@ -188,6 +193,7 @@ def _retract_absent(filter_id: int, until: int, final: Mapping[Pair, NetChange])
     for batch in batched(over):
         acts.let_go(Match.objects.filter(pk__in=batch))
         shown = set(batch) - _leave_unshown(batch)
+        keep_former_matches(Match.objects.filter(pk__in=shown))
         Match.objects.filter(pk__in=shown).update(retracted_at=until, sequence=None)
 
 

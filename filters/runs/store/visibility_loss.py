@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from filters.authoring.models import Filter
-from filters.inbox.models import Match, MessageState
+from filters.inbox.models import Match, MessageState, keep_former_matches
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store import acts, mailbox_outbox
@@ -57,6 +57,7 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
             elif match.audience not in left:
                 match.audience, match.card, match.refreshed_at = left[0], None, None
                 moved.append(match)
+        keep_former_matches(Match.objects.filter(pk__in=[match.pk for match in moved]))
         Match.objects.bulk_update(moved, ["audience", "card", "refreshed_at"])
         mailbox_outbox.drop(Match.objects.filter(pk__in=invisible))
         acts.let_go(Match.objects.filter(pk__in=invisible))
