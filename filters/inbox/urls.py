@@ -2,11 +2,12 @@
 
 from django.urls import include, path
 
-from filters.inbox import views
+from filters.inbox import past_views, views
 
 urlpatterns = [
     path("", views.inbox, name="inbox"),
     path("by-importance/", views.inbox, {"by_importance": True}, name="inbox-by-importance"),
+    path("as-of/", past_views.as_of, name="as-of"),
     path("in/<slug:name>/", views.inbox, name="filter"),
     path(
         "in/<slug:name>/by-importance/",

@@ -87,25 +87,34 @@ def keys(user: User, filter_: Filter | None = None) -> QuerySet[Match, int]:
 
     This reads less of each card than ``cards``, of which all columns are grouped.
     """
-    return _ordered(user, filter_, Max("matched_at"), Max("card__received")).values_list(
-        F("card"), flat=True
-    )
+    listed = Match.objects.in_list(user, filter_)
+    ordered = _ordered(listed, user, Max("matched_at"), Max("card__received"))
+    return ordered.values_list(F("card"), flat=True)
 
 
 def places(user: User, filter_: Filter | None = None) -> QuerySet[Match, Any]:
     """Return the key, conversation, day and block of each of ``cards``, in their order."""
+    ordered: Any = ordered_matches(Match.objects.in_list(user, filter_), user, returned(user))
+    named = ordered.annotate(conversation=Max(thread("card__")))
+    found: QuerySet[Match, Any] = named.values_list("card", "conversation", "day", "block")
+    return found
+
+
+def ordered_matches(
+    matches: QuerySet[Match], user: User, back: QuerySet[MessageState]
+) -> QuerySet[Any, Any]:
+    """Return the keys of the cards of matches in the order of ``cards``, with what it is made of.
+
+    ``back`` are the states of messages that came back from being snoozed.
+    """
     moved_at: Any = F("matched_at")
     rank: Any = F("card__received")
-    back = returned(user)
     if back.exists():
         at = back.filter(msgid=OuterRef("msgid")).values("snoozed_until")[:1]
         is_back = When(msgid__in=back.values("msgid"), then=Subquery(at))
         back_at = Case(is_back, default=Value(BEGINNING))
         moved_at, rank = Greatest(moved_at, back_at), Greatest(rank, back_at)
-    ordered: Any = _ordered(user, filter_, Max(moved_at), Max(rank))
-    named = ordered.annotate(conversation=Max(thread("card__")))
-    found: QuerySet[Match, Any] = named.values_list("card", "conversation", "day", "block")
-    return found
+    return _ordered(matches, user, Max(moved_at), Max(rank))
 
 
 def thread(path: str = "") -> Case:
@@ -114,11 +123,9 @@ def thread(path: str = "") -> Case:
     return Case(unknown, default=F(f"{path}root"))
 
 
-def _ordered(user: User, filter_: Filter | None, moved_at: Max, rank: Max) -> QuerySet[Any, Any]:
-    """Return the keys of cards in the order of ``cards``, with what this order is made of."""
+def _ordered(matches: QuerySet[Match], user: User, moved_at: Max, rank: Max) -> QuerySet[Any, Any]:
     return (
-        Match.objects.in_list(user, filter_)
-        .order_by()
+        matches.order_by()
         .values("card")
         .annotate(moved_at=moved_at, ts=Max("card__ts"), imported=Max("card__imported"), rank=rank)
         .annotate(day=sql_day("moved_at", user.zone))

@@ -1,0 +1,324 @@
+"""Lists as they were at an instant: what was listed then, each message in the state it had.
+
+    present rows that were not changed since ─ one ordered statement ┐
+    messages of which a row was changed since ─ put together here ───┴─ merged ─> a page
+
+The record of changes is that of ``filters.inbox.models.past``.  What the reader may no longer see,
+and what filters found that are deleted, is not there.  Law: a list as of an instant is the list
+that was shown then.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from filters.authoring.models import Filter
+from filters.inbox.lists.days import local_day
+from filters.inbox.lists.listing import ordered_matches
+from filters.inbox.models import (
+    Card,
+    FormerMatch,
+    FormerMute,
+    FormerState,
+    Match,
+    MessageState,
+    Mute,
+)
+from filters.people import people
+from filters.people.models import User
+from filters.site.work.batching import batched
+from tapestry.core.clock import to_datetime, to_instant
+
+WINDOWS = (1, 4, 16, 64, 256)
+"""Days before the instant, its own the first, of which a page is tried to be made alone."""
+
+MOST = 4_000
+"""Messages before the end of a page from which on no such part is tried."""
+
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class PastLine:
+    """A message in a list as it was: when it came into the list, and its state then."""
+
+    card: Card
+    moved_at: int
+    day: date
+    is_unread: bool
+    is_starred: bool
+    is_muted: bool
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A message of a list: its place, by which lists are ordered, and the key of its card."""
+
+    place: tuple[Any, ...]
+    card: int
+
+
+class Past:
+    """What a person's lists were as of an instant, inclusive."""
+
+    def __init__(self, user: User, at: int) -> None:
+        self.user, self.at = user, at
+        self._audiences = people.audiences(user)
+        self._since = {"owner": user, "until__gt": at}
+
+    def page(
+        self, begin: int, end: int, filter_: Filter | None = None, *, muted: bool = False
+    ) -> list[PastLine]:
+        """Return the lines from ``begin`` to ``end`` of the inbox, a filter's list, or the muted.
+
+        As ``listing.cards`` has them: those of the last day first.
+        """
+        changed = self._items(self._changed(), filter_, muted=muted)
+        skipped = max(0, begin - len(changed))
+        kept = self._unchanged(filter_, skipped, end, muted=muted)
+        items = _merged(kept, changed)[begin - skipped : end - skipped]
+        return self._lines(items, filter_)
+
+    def _matches(self) -> QuerySet[Match]:
+        return Match.objects.filter(
+            Q(listed_at=None) | Q(listed_at__lte=self.at),
+            filter__owner=self.user,
+            audience__in=self._audiences,
+            card__isnull=False,
+        )
+
+    def _unchanged(
+        self, filter_: Filter | None, begin: int, end: int, *, muted: bool
+    ) -> list[_Item]:
+        """Return a part of the list, in order, of what is as it was then."""
+        matches = self._matches().filter(
+            retracted_at=None, stored_at__lte=self.at, shown_at__lte=self.at
+        )
+        if filter_ is not None:
+            matches = matches.filter(filter=filter_)
+        for former in (FormerMatch, FormerState):
+            matches = matches.exclude(
+                msgid__in=former.objects.filter(**self._since).values("msgid")
+            )
+        lifted = FormerMute.objects.filter(**self._since)
+        matches = matches.exclude(card__root__in=lifted.values("root"))
+        states = MessageState.objects.filter(owner=self.user, changed_at__lte=self.at)
+        hidden = states.filter(Q(done_at__isnull=False) | Q(snoozed_until__gt=self.at))
+        matches = matches.exclude(Exists(hidden.filter(msgid=OuterRef("msgid"))))
+        mutes = Mute.objects.filter(owner=self.user, at__lte=self.at).values("root")
+        if muted:
+            matches = matches.filter(card__root__in=mutes)
+        elif filter_ is None:
+            matches = matches.exclude(card__root__in=mutes)
+        back = states.filter(done_at=None, snoozed_until__lte=self.at)
+        matches = self._newest(matches, back, end)
+        ordered: Any = ordered_matches(matches, self.user, back)
+        rows = ordered.values_list("day", "block", "rank", "moved_at", "card")[begin:end]
+        return [_item(*row) for row in rows]
+
+    def _newest(
+        self, matches: QuerySet[Match], back: QuerySet[MessageState], count: int
+    ) -> QuerySet[Match]:
+        """Return matches of the last days before the instant, if they are so many messages."""
+        zone = self.user.zone
+        last = to_datetime(self.at).astimezone(zone).date()
+        for days in WINDOWS if count < MOST else ():
+            begin = datetime.combine(last - timedelta(days=days - 1), datetime.min.time(), zone)
+            newest = matches.filter(matched_at__gte=to_instant(begin))
+            keys = newest.order_by().values_list("card", flat=True)[: 4 * count]
+            if len(set(keys)) >= count:
+                came = Q(matched_at__gte=to_instant(begin))
+                return matches.filter(came | Q(msgid__in=back.values("msgid")))
+        return matches
+
+    def _changed(self) -> set[str]:
+        """Return the messages of which any row was changed since."""
+        msgids: set[str] = set()
+        for former in (FormerMatch, FormerState):
+            found = former.objects.filter(**self._since).values_list("msgid", flat=True)
+            msgids.update(found.distinct())
+        lifted = FormerMute.objects.filter(**self._since).values("root")
+        seen = Card.objects.visible_to(self.user).filter(root__in=lifted)
+        msgids.update(seen.values_list("msgid", flat=True))
+        return msgids
+
+    def _items(
+        self, msgids: Collection[str], filter_: Filter | None, *, muted: bool
+    ) -> list[_Item]:
+        """Return those of some messages that were in a list, in order."""
+        items: list[_Item] = []
+        for batch in batched(sorted(msgids)):
+            for card, matches in self._listed(batch, filter_).items():
+                state = self._states[card.msgid]
+                if _is_hidden(state, self.at):
+                    continue
+                is_muted = card.root in self._muted
+                if is_muted is not muted and (muted or filter_ is None):
+                    continue
+                moved_at = max(row.matched_at for row in matches)
+                back = _back_at(state, self.at)
+                rank = card.received if back is None else max(card.received, back)
+                moved_at = moved_at if back is None else max(moved_at, back)
+                block = card.imported if moved_at == card.ts else ""
+                day = (local_day(moved_at, self.user.zone) - _EPOCH).days
+                items.append(_item(day, block, rank, moved_at, card.pk))
+        return sorted(items, key=_place)
+
+    def _listed(
+        self, msgids: Collection[str], filter_: Filter | None
+    ) -> dict[Card, list[Match | FormerMatch]]:
+        """Return the matches of messages as they were then, if they were listed, by their cards."""
+        present = self._matches().filter(msgid__in=msgids).select_related("card", "filter")
+        if filter_ is not None:
+            present = present.filter(filter=filter_)
+        rows = {row.pk: row for row in present.order_by("filter__name")}
+        versions: dict[int, Any] = dict(rows)
+        former = FormerMatch.objects.filter(**self._since, msgid__in=msgids)
+        # Their present rows may have been listed anew since.
+        others = Match.objects.filter(
+            filter__owner=self.user, audience__in=self._audiences, card__isnull=False,
+            pk__in=former.values("match"),
+        )  # fmt: skip
+        if filter_ is not None:
+            others = others.filter(filter=filter_)
+        rows |= {row.pk: row for row in others.select_related("card", "filter")}
+        for row in former.order_by("-pk"):
+            versions[row.match_id] = row
+        listed: dict[Card, list[Match | FormerMatch]] = defaultdict(list)
+        for key, match in rows.items():
+            version = versions.get(key)
+            if version is not None and self._is_listed(version) and match.card is not None:
+                version.name = match.filter.display_name
+                listed[match.card].append(version)
+        self._states = self._states_of(msgids)
+        self._muted = self._muted_of({card.root for card in listed})
+        return listed
+
+    def _is_listed(self, row: Any) -> bool:
+        had_card = isinstance(row, Match) or row.listed_at is not None
+        was_listed = row.listed_at is None or row.listed_at <= self.at
+        was_shown = row.stored_at <= self.at and row.shown_at <= self.at
+        return had_card and was_listed and was_shown and row.retracted_at is None
+
+    def _states_of(self, msgids: Collection[str]) -> dict[str, Any]:
+        """Return what the person had done with messages, None where that was nothing."""
+        own = MessageState.objects.filter(owner=self.user, msgid__in=msgids)
+        states: dict[str, Any] = {row.msgid: row for row in own}
+        former = FormerState.objects.filter(**self._since, msgid__in=msgids)
+        states |= {row.msgid: row for row in former.order_by("-pk")}
+        return {
+            msgid: state if state is not None and state.changed_at <= self.at else None
+            for msgid in msgids
+            for state in [states.get(msgid)]
+        }
+
+    def _muted_of(self, roots: Collection[str]) -> set[str]:
+        muted: set[str] = set()
+        for model, mine in ((Mute, {"owner": self.user}), (FormerMute, self._since)):
+            for batch in batched(sorted(roots)):
+                was = model.objects.filter(**mine, at__lte=self.at, root__in=batch)
+                muted.update(was.values_list("root", flat=True))
+        return muted
+
+    def _lines(self, items: Iterable[_Item], filter_: Filter | None) -> list[PastLine]:
+        items = list(items)
+        cards = Card.objects.in_bulk([item.card for item in items])
+        listed = self._listed({card.msgid for card in cards.values()}, filter_)
+        return [
+            self._line(cards[item.card], item.place[3] * -1, listed.get(cards[item.card], []))
+            for item in items
+            if item.card in cards
+        ]
+
+    def _line(self, card: Card, moved_at: int, matches: Iterable[Any]) -> PastLine:
+        state = self._states.get(card.msgid)
+        found = list(matches)
+        return PastLine(
+            card,
+            moved_at,
+            local_day(moved_at, self.user.zone),
+            any(row.read_at is None or row.read_at > self.at for row in found),
+            state is not None and state.starred_at is not None,
+            card.root in self._muted,
+            tuple(row.name for row in found),
+        )
+
+    def shelf(self, field: str, begin: int, end: int) -> list[PastLine]:
+        """Return the lines of a shelf: what was starred, done or snoozed, in its order."""
+        later = {"snoozed_until__gt": self.at} if field == "snoozed_until" else {}
+        there = {f"{field}__isnull": False, "changed_at__lte": self.at, **later}
+        former = FormerState.objects.filter(**self._since)
+        visible = Card.objects.visible_to(self.user).filter(made_at__lte=self.at)
+        kept = MessageState.objects.filter(
+            Exists(visible.filter(msgid=OuterRef("msgid"))), owner=self.user, **there
+        ).exclude(msgid__in=former.values("msgid"))
+        rows: list[tuple[tuple[int, int], str, str]] = []
+        sign = 1 if field == "snoozed_until" else -1
+        changed = sorted(set(former.values_list("msgid", flat=True)))
+        for batch in batched(changed):
+            seen = set(visible.filter(msgid__in=batch).values_list("msgid", flat=True))
+            for msgid, state in self._states_of(batch).items():
+                value: Any = None if state is None else getattr(state, field)
+                is_there = value is not None and (not later or value > self.at)
+                if is_there and msgid in seen:
+                    key = state.key if isinstance(state, FormerState) else state.pk
+                    rows.append(((sign * value, sign * key), msgid, state.audience))
+        skipped = max(0, begin - len(rows))
+        order = (field, "pk") if sign > 0 else (f"-{field}", "-pk")
+        columns = (field, "pk", "msgid", "audience")
+        for value, key, msgid, audience in kept.order_by(*order).values_list(*columns)[skipped:end]:
+            rows.append(((sign * value, sign * key), msgid, audience))
+        page = sorted(rows)[begin - skipped : end - skipped]
+        return self._shelved([(sign * place[0], *copy) for place, *copy in page])
+
+    def _shelved(self, page: Sequence[Any]) -> list[PastLine]:
+        msgids = {msgid for _, msgid, _ in page}
+        copies: dict[str, list[Card]] = defaultdict(list)
+        made = Card.objects.visible_to(self.user).filter(made_at__lte=self.at)
+        for card in made.filter(msgid__in=msgids):
+            insort(copies[card.msgid], card, key=_width)
+        listed = self._listed(msgids, None)
+        lines = []
+        for value, msgid, audience in page:
+            same = [card for card in copies[msgid] if card.audience == audience]
+            card = (same or copies[msgid])[0]
+            self._muted |= self._muted_of({card.root})
+            lines.append(self._line(card, value, listed.get(card, [])))
+        return lines
+
+
+def _width(card: Card) -> tuple[int, str]:
+    kinds = {"user": 0, "group": 1}
+    return kinds.get(card.audience.partition(":")[0], 2), card.audience
+
+
+def _item(day: int, block: str, rank: int, moved_at: int, card: int) -> _Item:
+    return _Item((-day, block, -rank, -moved_at, -card), card)
+
+
+def _place(item: _Item) -> tuple[Any, ...]:
+    return item.place
+
+
+def _merged(one: Iterable[_Item], other: Iterable[_Item]) -> list[_Item]:
+    return sorted([*one, *other], key=_place)
+
+
+def _is_hidden(state: Any, at: int) -> bool:
+    if state is None:
+        return False
+    return state.done_at is not None or (state.snoozed_until or at) > at
+
+
+def _back_at(state: Any, at: int) -> int | None:
+    if state is None or state.done_at is not None or state.snoozed_until is None:
+        return None
+    return int(state.snoozed_until) if state.snoozed_until <= at else None
