@@ -111,8 +111,11 @@ class Past:
         lifted = FormerMute.objects.filter(**self._since)
         matches = matches.exclude(card__root__in=lifted.values("root"))
         states = MessageState.objects.filter(owner=self.user, changed_at__lte=self.at)
-        hidden = states.filter(Q(done_at__isnull=False) | Q(snoozed_until__gt=self.at))
-        matches = matches.exclude(Exists(hidden.filter(msgid=OuterRef("msgid"))))
+        is_hidden = Q(done_at__isnull=False) | Q(snoozed_until__gt=self.at)
+        if filter_ is None and not muted:
+            is_hidden |= Q(skipped_at__isnull=False)
+        hidden = states.filter(is_hidden, msgid=OuterRef("msgid"))
+        matches = matches.exclude(Exists(hidden))
         mutes = Mute.objects.filter(owner=self.user, at__lte=self.at).values("root")
         if muted:
             matches = matches.filter(card__root__in=mutes)
@@ -158,7 +161,8 @@ class Past:
         for batch in batched(sorted(msgids)):
             for card, matches in self._listed(batch, filter_).items():
                 state = self._states[card.msgid]
-                if _is_hidden(state, self.at):
+                is_inbox = filter_ is None and not muted
+                if _is_hidden(state, self.at, inbox=is_inbox):
                     continue
                 is_muted = card.root in self._muted
                 if is_muted is not muted and (muted or filter_ is None):
@@ -312,9 +316,11 @@ def _merged(one: Iterable[_Item], other: Iterable[_Item]) -> list[_Item]:
     return sorted([*one, *other], key=_place)
 
 
-def _is_hidden(state: Any, at: int) -> bool:
+def _is_hidden(state: Any, at: int, *, inbox: bool) -> bool:
     if state is None:
         return False
+    if inbox and state.skipped_at is not None:
+        return True
     return state.done_at is not None or (state.snoozed_until or at) > at
 
 

@@ -236,6 +236,7 @@ class Migration(migrations.Migration):
                 ('done_at', models.BigIntegerField(null=True)),
                 ('starred_at', models.BigIntegerField(null=True)),
                 ('snoozed_until', models.BigIntegerField(null=True)),
+                ('skipped_at', models.BigIntegerField(null=True)),
                 ('changed_at', models.BigIntegerField()),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
             ],

@@ -68,7 +68,7 @@ class FormerState(Former):
     """The state of a message as it was; ``key`` was that of its row."""
 
     FIELDS = (
-        *("msgid", "audience", "done_at", "starred_at", "snoozed_until"),
+        *("msgid", "audience", "done_at", "starred_at", "snoozed_until", "skipped_at"),
         "changed_at",
     )
 
@@ -78,6 +78,7 @@ class FormerState(Former):
     done_at = models.BigIntegerField(null=True)
     starred_at = models.BigIntegerField(null=True)
     snoozed_until = models.BigIntegerField(null=True)
+    skipped_at = models.BigIntegerField(null=True)
     changed_at = models.BigIntegerField()
 
     class Meta:

@@ -150,7 +150,7 @@ def _set_states(
         for name, value in values.items():
             setattr(state, name, value)
         changed.append(state)
-    keep_former_states(stored.filter(msgid__in=[row[0] for row in before if row[5] is not None]))
+    keep_former_states(stored.filter(msgid__in=[row[0] for row in before if row[-1] is not None]))
     _save(changed)
     return before
 
