@@ -37,8 +37,9 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 NO_PAGES = re.compile(
     r"admin/|sign-out|sidebar|first-steps|read/|healthz|sw\.js|manifest|message/|make/|subscribe/"
-    r"|understand/|complete/|filters/preview/|feeds/.*atom|triage/|compose/(save|preview)/"
-    r"|import/create/|filters/like/|backtest/|export/|security/sign-out/|email/link/|sending/.+|follow/"
+    r"|understand/|complete/|filters/preview/|feeds/.*(atom|ics)|triage/|compose/(save|preview)/"
+    r"|import/create/|filters/(like|ready-made|remind)/|backtest/|export/|security/sign-out/"
+    r"|email/link/|sending/.+|follow/"
     r"|search/(select|forget)/|filters/dry-run/|lines/|sign-up/|sign-in/|forgot/|me/confirm/"
 )
 """Routes that are no pages: parts that htmx asks for, acts, files, and what is Django's own.
@@ -50,6 +51,7 @@ MORE = (
     "/in/jones/",
     "/?open=plan@x&in=public",
     "/message/?id=plan@x&in=public",
+    "/message/?id=mine@x&in=public",
     "/filter/jones/edit/",
     "/filter/jones/delete/",
     "/filters/new/?text=replies+by+Jones",
@@ -80,7 +82,8 @@ def things(jones, broker, settings):
     plan = Message(
         "plan@x", sender="mary@x.org", sender_name="Mary Jones", subject="The plan", body=body
     )
-    append_messages(services.tables(), DjangoClock(), [plan])
+    mine = Message("mine@x", sender=terry.email, subject="Mine", body="Shall we?", questions=1)
+    append_messages(services.tables(), DjangoClock(), [plan, mine])
     now = wall_clock() - MINUTE
     for number in range(12):
         card = Card.objects.create(
