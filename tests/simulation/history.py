@@ -54,6 +54,8 @@ seen, mailbox: user, folders: what lies in each, with its flags
 seen, page: person, page (inbox, filter, shelf, search, feed, importance), name, msgids in their
     order, status; importance is the inbox, or the list of the filter of that name, by the rules;
     lines, where each is a conversation: the msgids of each, the oldest first, and if it is unread
+seen, as_of: person, page, name, at (an instant at which that page was looked at), msgids: as it was
+seen, why: person, tql, msgid, matches: what is said of a message and a filter
 seen, waiting: outbox, unreleased, stale, queue: what is not done, counted
 seen, check: report of check-data: problems
 seen, health: status, text of /healthz

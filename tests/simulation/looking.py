@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ET
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from tests.simulation.asking import ask
 from tests.simulation.observations import LISTED
 from tests.simulation.settling import run_task
 from tests.simulation.world import SECOND
@@ -28,6 +29,7 @@ def look_around(cast: Any, *, at_end: bool) -> None:
         if at_end or lots.random() < 0.3:
             read_feed(cast, person)
         ask_for_letters(cast, person)
+        ask(cast, person)
     (clock,) = cast.world.select("SELECT max(last) AS last FROM runs_clock")
     if (clock["last"] or 0) < cast.world.now - SECOND:  # else windows wait for the wall clock
         parts = cast.order("health") or {}

@@ -18,6 +18,7 @@ from tests.simulation.auditor.lists import judge_lists
 from tests.simulation.auditor.lives import Lives
 from tests.simulation.auditor.matching import judge_matches
 from tests.simulation.auditor.opinions import Opinions
+from tests.simulation.auditor.past import Past
 from tests.simulation.auditor.phrases import judge_phrases
 from tests.simulation.auditor.put_off import judge_put_off
 from tests.simulation.auditor.releases import Releases
@@ -45,6 +46,7 @@ class Auditor:
         self.opinions = Opinions()
         self.importance = Importance(self.known, self.timelines)
         self.asides = Asides()
+        self.past = Past(self.known, self.timelines)
         self.heard = 0
 
     def judge(self, entries: list[Entry]) -> list[Finding]:
@@ -69,6 +71,7 @@ class Auditor:
         yield from self.acts.judge(point, self.lives.lives)
         yield from judge_lists(point, self.lives.lives, self.known, self.desks)
         yield from judge_views(point, self.lives.lives, self.known, self.desks, self.timelines)
+        yield from self.past.judge(point)
         yield from self.deliveries.judge(point, self.lives.lives, could_see)
         yield from self.boxes.judge(point, self.lives.lives, could_see)
         yield from self.letters.judge(point)

@@ -6,6 +6,22 @@ from tests.simulation.plants.plant import Plant
 
 PLANTS = (
     Plant(
+        "a state is changed without a record of what it was",
+        "filters.inbox.triage.steps",
+        "_set_states",
+        "if row[5] is not None",
+        "if row[5] is None",
+        "as of",
+    ),
+    Plant(
+        "why a message matches is asked from after its arrival",
+        "tapestry.run.why",
+        "parts_of",
+        "question.audiences, arrived - 1, arrived - 1)",
+        "question.audiences, arrived, arrived)",
+        "why",
+    ),
+    Plant(
         "lists show what is shown later",
         "filters.inbox.models.visibility",
         "is_visible_to",
