@@ -231,12 +231,6 @@ class FilterForm(forms.Form):
         choose_destinations(changed, destinations, shown)
         return changed
 
-    def clean(self) -> None:
-        """Refuse to wait both for working days and for what is unread."""
-        given = self.cleaned_data
-        if given.get("while_unread") and given.get("timeliness", "").startswith(AFTER):
-            self.add_error("while_unread", "Choose either working days, or this.")
-
     def delivered_before(self) -> int:
         """Return how much an older text has found, if it was not said what becomes of that.
 
@@ -250,8 +244,10 @@ class FilterForm(forms.Form):
         return changed.matches.count()
 
     def clean(self) -> dict[str, Any]:
-        """Refuse acts in a mailbox that say too little, or that no mailbox allows."""
+        """Refuse two delays at once, and acts in a mailbox that say too little, or may not be."""
         given = super().clean() or self.cleaned_data
+        if given.get("while_unread") and given.get("timeliness", "").startswith(AFTER):
+            self.add_error("while_unread", "Choose either working days, or this.")
         acts = set(given.get("acts", ())) & MAILBOX_ACTS.keys()
         fields = {"tag": "acts_keyword", "move": "acts_folder"}
         for name, field in fields.items():

@@ -16,9 +16,8 @@ def events_of(document: bytes) -> list[dict[str, str]]:
     physical = document[:-2].split(b"\r\n")
     if any(len(line) > 75 or b"\n" in line or b"\r" in line for line in physical):
         raise ValueError("a line is too long, or ends otherwise")
-    for line in physical:
-        line.decode()  # no character is cut by a fold
-    lines = "\r\n".join(line.decode() for line in physical).replace("\r\n ", "").split("\r\n")
+    # No character is cut by a fold.
+    lines = "\r\n".join(piece.decode() for piece in physical).replace("\r\n ", "").split("\r\n")
     if (lines[0], lines[-1]) != ("BEGIN:VCALENDAR", "END:VCALENDAR"):
         raise ValueError("it is no calendar")
     events: list[dict[str, str]] = []

@@ -36,8 +36,8 @@ MSGIDS = ("a", "b", "c")
 
 START = 1_790_000_000 * SECOND
 
-KINDS = ("keep", "live", "late", "acting")
-"""Filters: one keeps, one is live, one shows what it finds at eight, one is live and acts."""
+KINDS = ("keep", "live", "late", "acting", "skipping")
+"""Filters: one keeps, one is live, one shows what it finds at eight, two act, one of them live."""
 
 ACTS = tuple(ACTIONS)
 
@@ -64,7 +64,7 @@ class Desk:
             since=self.clock.now,
             mode="live" if kind in ("live", "acting") else "keep",
             timeliness="daily at 08:00" if kind == "late" else "",
-            acts="star read done" if kind == "acting" else "",
+            acts={"acting": "star read done", "skipping": "skip"}.get(kind, ""),
         )  # fmt: skip
 
     def _commit(self, matches: list[Found], changes: list[Change]) -> None:
