@@ -9,8 +9,8 @@ PLANTS = (
         "a state is changed without a record of what it was",
         "filters.inbox.triage.steps",
         "_set_states",
-        "if row[5] is not None",
-        "if row[5] is None",
+        "if row[-1] is not None",
+        "if row[-1] is None",
         "as of",
     ),
     Plant(
@@ -89,8 +89,8 @@ PLANTS = (
         "an undo leaves threads muted",
         "filters.inbox.triage.steps",
         "undo",
-        "root__in=part.muted, step=step.at).delete()",
-        "root__in=part.muted[1:], step=step.at).delete()",
+        "root__in=part.muted, step=step.at)",
+        "root__in=part.muted[1:], step=step.at)",
         "lists",
     ),
     Plant(

@@ -18,7 +18,7 @@ from filters.inbox.lists import listing
 from filters.inbox.lists.cards import refresh_cards
 from filters.inbox.lists.past import Past, PastLine
 from filters.inbox.lists.rows import page_rows, rows_of
-from filters.inbox.models import Card, FormerMatch, FormerState, Match
+from filters.inbox.models import Card, FormerMatch, FormerMute, FormerState, Match
 from filters.inbox.past_views import _instant
 from filters.inbox.triage import steps
 from filters.inbox.triage.actions import ACTIONS
@@ -158,7 +158,7 @@ def test_a_list_as_of_an_instant_is_what_was_shown_then(
 ) -> None:
     clock.now = START
     Filter.objects.filter(owner=carol).delete()
-    for model in (FormerState, FormerMatch):
+    for model in (FormerState, FormerMatch, FormerMute):
         model.objects.all().delete()
     Card.objects.all().delete()
     carol.mutes.all().delete()
