@@ -76,13 +76,13 @@ def things(jones, broker, settings):
     """Something of terry's, who is of the staff, for every page; return the keys."""
     terry, settings.SIGN_UP = jones.owner, "on"
     invite("mary@x.org")
-    User.objects.filter(pk=terry.pk).update(is_staff=True, is_superuser=True)
+    User.objects.filter(pk=terry.pk).update(is_staff=True, is_superuser=True, aliases=["me@x.org"])
     terry.groups.add(Group.objects.create(name="parc"))
     body = "Shall we?\n\n> What do you think?\n\nSee https://example.org/a\n-- \nMary\n"
     plan = Message(
         "plan@x", sender="mary@x.org", sender_name="Mary Jones", subject="The plan", body=body
     )
-    mine = Message("mine@x", sender=terry.email, subject="Mine", body="Shall we?", questions=1)
+    mine = Message("mine@x", sender="me@x.org", subject="Mine", body="Shall we?", questions=1)
     append_messages(services.tables(), DjangoClock(), [plan, mine])
     now = wall_clock() - MINUTE
     for number in range(12):
