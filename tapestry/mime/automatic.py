@@ -31,8 +31,8 @@ def automatic(headers: Mapping[str, list[str]], kinds: Collection[str], sender: 
         return REPORT
     if "text/calendar" in kinds:
         return CALENDAR
-    suppressed = _first(headers, "x-auto-response-suppress")
-    if submitted not in ("", "no") or suppressed == "all":
+    # X-Auto-Response-Suppress says nothing of who wrote: whoever sends mail on adds it.
+    if submitted not in ("", "no"):
         return NOTICE
     is_of_list = any(name in headers for name in ("list-id", "list-post", "x-mailing-list"))
     is_bulk = precedence in ("bulk", "junk", "list") or "list-unsubscribe" in headers

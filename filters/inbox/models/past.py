@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from django.db import models
 
 from filters.people.models import User
-from filters.site.work.bulk import insert_rows
 from tapestry.core.clock import wall_clock
 
 if TYPE_CHECKING:
@@ -121,5 +120,7 @@ def lift_mutes(mutes: models.QuerySet[Mute]) -> None:
 
 
 def _keep(model: type[Former], fields: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
+    from filters.site.work.bulk import insert_rows  # large, for who only imports models
+
     now = wall_clock()
     insert_rows(model, (*fields, "until"), [(*row, now) for row in rows])
