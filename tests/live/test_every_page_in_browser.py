@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 NO_PAGES = re.compile(
     r"admin/|sign-out|sidebar|first-steps|read/|healthz|sw\.js|manifest|message/|make/|subscribe/"
     r"|understand/|complete/|filters/preview/|feeds/.*(atom|ics)|triage/|compose/(save|preview)/"
-    r"|import/create/|filters/(like|ready-made|remind)/|backtest/|export/|security/sign-out/"
+    r"|import/create/|filters/(like|ready-made|remind|why)/|backtest/|export/|security/sign-out/"
     r"|email/link/|sending/.+|follow/"
     r"|search/(select|forget)/|filters/dry-run/|lines/|sign-up/|sign-in/|forgot/|me/confirm/"
 )
@@ -52,6 +52,7 @@ MORE = (
     "/?open=plan@x&in=public",
     "/message/?id=plan@x&in=public",
     "/message/?id=mine@x&in=public",
+    "/filters/why/?id=plan@x&in=public",
     "/filter/jones/edit/",
     "/filter/jones/delete/",
     "/filters/new/?text=replies+by+Jones",

@@ -26,7 +26,7 @@ def page(browser, jones, live_server, settings):
 def press_copy(page: Page, said: str) -> None:
     """Press the button that copies, and expect what it says for the two seconds after that."""
     page.wait_for_load_state()  # its script is there
-    button = page.get_by_role("button", name="Copy")
+    button = page.get_by_role("button", name="Copy", exact=True)
     button.evaluate("""button => new MutationObserver(() => {
       button.dataset.said ??= button.textContent;
     }).observe(button, { childList: true })""")
@@ -74,7 +74,7 @@ def test_the_secret_of_a_webhook_is_copied(page, jones, live_server, pictures):
 
 def test_without_a_clipboard_the_address_is_selected(page, jones):
     page.get_by_role("button", name="Make a feed").first.click()
-    page.get_by_role("button", name="Copy").wait_for()  # on the page that comes then
+    page.get_by_role("button", name="Copy", exact=True).wait_for()  # on the page that comes then
     page.evaluate("delete Navigator.prototype.clipboard")
     with pytest.raises(Error):
         page.evaluate("navigator.clipboard.writeText('')")

@@ -12,7 +12,7 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from filters.compose import outbox, storing
+from filters.compose import outbox, steps, storing
 from filters.compose.models import OutgoingMessage
 from tapestry.compose.revision import is_same_version
 from tapestry.compose.transmission import Transmission
@@ -49,7 +49,7 @@ def test_what_is_taken_back_after_a_crash_keeps_its_message_id(
 
 def _crash_after_sending(monkeypatch: pytest.MonkeyPatch) -> None:
     """Die when the server has taken the letter, and that is not stored yet."""
-    store_step = outbox._set
+    store_step = steps._set
 
     def die(row: OutgoingMessage, **changes: Any) -> None:
         if "sent_at" in changes:
@@ -57,7 +57,7 @@ def _crash_after_sending(monkeypatch: pytest.MonkeyPatch) -> None:
         store_step(row, **changes)
 
     with monkeypatch.context() as patched:
-        patched.setattr(outbox, "_set", die)
+        patched.setattr(steps, "_set", die)
         with pytest.raises(KeyboardInterrupt):
             send_due()
 
@@ -74,7 +74,7 @@ def test_a_crash_after_another_step_repeats_that_alone(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(outbox, step, die)
+        patched.setattr(steps, step, die)
         with pytest.raises(KeyboardInterrupt):
             send_due()
     send_due()
@@ -96,8 +96,8 @@ def test_a_crash_between_any_two_steps_files_the_copy(
         filed.add(row.pk)
         return "Sent of alice"
 
-    monkeypatch.setattr(outbox, "file", file)
-    store_step, left = outbox._set, [number]
+    monkeypatch.setattr(steps, "file", file)
+    store_step, left = steps._set, [number]
 
     def die(row: OutgoingMessage, **changes: Any) -> None:
         if not left[0]:
@@ -106,7 +106,7 @@ def test_a_crash_between_any_two_steps_files_the_copy(
         left[0] -= 1
         store_step(row, **changes)
 
-    monkeypatch.setattr(outbox, "_set", die)
+    monkeypatch.setattr(steps, "_set", die)
     for _ in range(4):
         OutgoingMessage.objects.filter(failures__gt=0).update(failing_since=1)
         with suppress(KeyboardInterrupt):
@@ -155,7 +155,7 @@ def test_a_letter_for_later_is_sent_once_and_not_before_its_time(
         assert is_same_version(sent[0], raw) and row.message_id.encode() in sent[0], "another"
         return Transmission(accepted=tuple(pending))
 
-    with _replaced(send_mail=send, store=lambda *_: None, file=lambda *_: "", count_message=id):
+    with _replaced(send_mail=send, store=lambda *_: None, file=lambda *_: ""):
         for what, value in [("send off", 60), *doings, ("wait", 1200), ("work", -1)]:
             _do(clock, what, value)
     row = OutgoingMessage.objects.get()
@@ -187,7 +187,7 @@ def _do(clock: SetClock, what: str, value: Any) -> None:
 
 @contextmanager
 def _killed_at(step: int) -> Iterator[None]:
-    store_step, left = outbox._set, [step]
+    store_step, left = steps._set, [step]
 
     def die(row: OutgoingMessage, **changes: Any) -> None:
         if not left[0]:
@@ -195,11 +195,12 @@ def _killed_at(step: int) -> Iterator[None]:
         left[0] -= 1
         store_step(row, **changes)
 
-    with mock.patch.object(outbox, "_set", die):
+    with mock.patch.object(steps, "_set", die):
         yield
 
 
 @contextmanager
 def _replaced(**others: Any) -> Iterator[None]:
-    with mock.patch.multiple(outbox, **others):
+    uncounted = mock.patch.object(outbox, "count_message", id)
+    with mock.patch.multiple(steps, **others), uncounted:
         yield

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from filters.compose import outbox, servers
+from filters.compose import servers, steps
 from filters.compose.models import OutgoingMessage
 from filters.people.models import User
 from filters.sources.models import Source
@@ -30,7 +30,7 @@ def news(writer: User, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         posted.append((source.host, raw))
         return Transmission(accepted=("news",))
 
-    monkeypatch.setattr(outbox, "post_news", post)
+    monkeypatch.setattr(steps, "post_news", post)
     return posted
 
 
@@ -76,7 +76,7 @@ def test_a_news_server_that_refuses(
     browser: Client, news: list[Any], smtp: SmtpServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     transmission = Transmission(error="news.x.org said: 441 no such group.", is_final=True)
-    monkeypatch.setattr(outbox, "post_news", lambda *_: transmission)
+    monkeypatch.setattr(steps, "post_news", lambda *_: transmission)
     browser.post("/compose/", typed(newsgroups="comp.a"))
     send_due()
     row = OutgoingMessage.objects.get()

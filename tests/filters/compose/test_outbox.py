@@ -8,7 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from filters.compose import limits, outbox, storing, tasks
+from filters.compose import limits, outbox, steps, storing, tasks
 from filters.compose.drafts import ChangedElsewhereError
 from filters.compose.models import OutgoingMessage
 from filters.people.models import User
@@ -35,7 +35,7 @@ def filed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         keys.append(row.pk)
         return "Sent of alice"
 
-    monkeypatch.setattr(outbox, "file", file)
+    monkeypatch.setattr(steps, "file", file)
     return keys
 
 
@@ -159,14 +159,14 @@ def test_filing_goes_on_when_a_recipient_is_given_up(
     smtp.rcpt_of = {"b@x.org": "451 later"}
     browser.post("/compose/", typed(to="a@x.org, b@x.org"))
     with monkeypatch.context() as patched:
-        patched.setattr(outbox, "file", away)
+        patched.setattr(steps, "file", away)
         send_due()
         OutgoingMessage.objects.update(failing_since=wall_clock() - 4 * DAY)
         send_due()
     row = OutgoingMessage.objects.get()
     assert (row.state, list(row.refused), row.filed_at) == ("sent", ["b@x.org"], None)
     assert row.due_at is not None
-    monkeypatch.setattr(outbox, "file", lambda *_: "Sent of alice")
+    monkeypatch.setattr(steps, "file", lambda *_: "Sent of alice")
     send_due()
     row.refresh_from_db()
     assert (row.filed_in, row.due_at, len(smtp.taken)) == ("Sent of alice", None, 1)
@@ -180,7 +180,7 @@ def test_a_mailbox_that_is_away_holds_up_nothing(
     def away(*_: Any) -> str:
         raise ConnectionLostError("imap.x.org does not answer.")
 
-    monkeypatch.setattr(outbox, "file", away)
+    monkeypatch.setattr(steps, "file", away)
     send_due()
     row = OutgoingMessage.objects.get()
     assert row.state == "sent" and row.stored_at and not row.filed_at and row.due_at
@@ -190,7 +190,7 @@ def test_a_mailbox_that_is_away_holds_up_nothing(
     def refuse(*_: Any) -> str:
         raise RefusedError("imap.x.org does not take it.")
 
-    monkeypatch.setattr(outbox, "file", refuse)
+    monkeypatch.setattr(steps, "file", refuse)
     send_due()
     row.refresh_from_db()
     assert row.due_at is None and row.filed_at and len(smtp.taken) == 1
@@ -271,7 +271,7 @@ def test_a_slow_server_of_one_person_takes_few_workers(
             outbox.send(key)
         return Transmission(error="It is slow.")
 
-    monkeypatch.setattr(outbox, "send_mail", slow)
+    monkeypatch.setattr(steps, "send_mail", slow)
     outbox.send(keys[0])
     assert max(depths) == outbox.MOST_OF_ONE and len(depths) == len(keys)
 
@@ -294,7 +294,7 @@ def test_a_letter_does_not_wait_for_a_clock_that_was_set_back(
     assert outbox.due() == []
     clock.now -= 5 * HOUR
     [key] = outbox.due()
-    monkeypatch.setattr(outbox, "send_mail", lambda *_: Transmission(error="It is busy."))
+    monkeypatch.setattr(steps, "send_mail", lambda *_: Transmission(error="It is busy."))
     assert outbox.send(key) and outbox.due() == [], "it is put off from now"
     left = OutgoingMessage.objects.get().due_at or 0
     assert clock.now < left <= clock.now + 30 * SECOND
@@ -318,7 +318,7 @@ def test_a_letter_over_which_an_error_is_raised_is_said_and_sent_later(
     OutgoingMessage.objects.update(due_at=1)
     row = OutgoingMessage.objects.get()
     with monkeypatch.context() as broken:
-        broken.setattr(outbox, "store", lambda *_: {}["nobody foresaw this"])
+        broken.setattr(steps, "store", lambda *_: {}["nobody foresaw this"])
         tasks.send_message(row.pk)
         row.refresh_from_db()
         assert row.sent_at and row.stored_at is None and outbox.due() == []

@@ -6,7 +6,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from filters.compose import outbox, servers
+from filters.compose import outbox, servers, steps
 from filters.compose.models import OutgoingMessage
 from filters.people.models import User
 from tapestry.compose.transmission import Transmission
@@ -60,7 +60,7 @@ def test_refused_recipients_are_named_and_tried_alone(
         gone = {"eve@x.org": "The mail server said: 550 no such user"}
         return Transmission(sent.accepted, gone)
 
-    monkeypatch.setattr(outbox, "send_mail", refuse_eve)
+    monkeypatch.setattr(steps, "send_mail", refuse_eve)
     browser.post("/compose/", typed(to="mary@x.org, eve@x.org"))
     send_due()
     row = OutgoingMessage.objects.get()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tapestry.query.phrases.wordings.patterns import compiled, words_of
 
 _KIND = (
@@ -61,13 +63,18 @@ _QUESTION = "^ (who | which | what | who's)"
 _OF_MAIL = "(me | my | i | MAIL | REPLY | follow-ups)"
 
 
+_NEGATION = re.compile(r"\A\W*(?:not\b\W*)+")
+
+
 def is_request(text: str) -> bool:
     """Tell whether a text asks for mail, so that its words are not all to be looked for.
 
     >>> is_request("mails that my boss forgot"), is_request("reminder to the team")
     (True, False)
+    >>> is_request("not voted for by joe or with at least 1")  # what is left out is of mail, too
+    True
     """
-    words = words_of(text)
+    words = _NEGATION.sub("", words_of(text))
     if _found(_QUESTION, words) and _found(_OF_MAIL, words):
         return True
     return any(_found(sign, words) for sign in _SIGNS)
