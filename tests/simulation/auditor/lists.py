@@ -93,7 +93,8 @@ def listed(
             found.setdefault((row["msgid"], row["audience"]), []).append(row)
     unsure = set[str]()
     for msgid, audience in list(found):
-        hidden = desk.state(msgid).hidden(now, inbox=look["page"] == "inbox")
+        inbox = not name and look["page"] != "muted"
+        hidden = desk.state(msgid).hidden(now, inbox=inbox)
         muted = False if name else is_muted(desk, known, person, msgid)
         if hidden is None or muted is None:
             unsure.add(msgid)

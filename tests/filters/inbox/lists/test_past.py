@@ -147,7 +147,7 @@ def played(desk: Desk, lots: Random, size: int) -> None:
 
 
 @settings(
-    max_examples=5,
+    max_examples=2,
     deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
