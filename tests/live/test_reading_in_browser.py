@@ -122,6 +122,7 @@ def test_what_one_said_is_taken_back(browser, jones, live_server, size, scheme, 
     expect(page.locator("#toast")).to_have_text("Undone.")
 
 
+@pytest.mark.browser_says("status of 503")  # no worker answers a preview here
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.long), "dark"])
 def test_all_text_can_be_read(browser, jones, live_server, scheme, pictures):
     page = open_page(browser, live_server, "desk", scheme)
