@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from filters.compose.models import OutgoingMessage, Signature, Template
 from filters.people.models import User
+from filters.people.requests import key_of
 from tapestry.compose.quoting import own_text, signed
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.one_line import one_line
@@ -60,9 +61,7 @@ def store_template(owner: User, name: str, text: str, key: int | None = None) ->
 
 def template(owner: User, key: str) -> str:
     """Return the text of one of a person's templates, by its key as a form has it; else nothing."""
-    if not (key.isascii() and key.isdecimal() and len(key) < 19):
-        return ""
-    texts = Template.objects.filter(owner=owner, pk=int(key)).values_list("text", flat=True)
+    texts = Template.objects.filter(owner=owner, pk=key_of(key) or 0).values_list("text", flat=True)
     return texts.first() or ""
 
 

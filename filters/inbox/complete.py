@@ -10,14 +10,11 @@ from django.db.models import OuterRef, Q, Subquery
 from filters.authoring.models import Filter, PendingWindow
 from filters.runs.models import Heartbeat
 from filters.site.templatetags.mail import moment
-from filters.sources.models import Source
+from filters.sources.models import OVERDUE, Source
 from tapestry.core.clock import BEGINNING, MINUTE, wall_clock
 
 LATE = MINUTE
 """How long a run may be behind before a page says what it waits for."""
-
-OVERDUE = 30 * MINUTE
-"""How long a source may wait for its turn, as the health page has it."""
 
 _LANES = {
     Heartbeat.SHARED: "the run of all filters together",

@@ -36,3 +36,12 @@ def local_path(given: str, otherwise: str) -> str:
     """
     is_local = given.startswith("/") and url_has_allowed_host_and_scheme(given, allowed_hosts=None)
     return given if is_local else resolve_url(otherwise)
+
+
+def key_of(text: str) -> int | None:
+    """Return the primary key that a form or an address names, None if it can be none.
+
+    >>> key_of("12"), key_of("one"), key_of("9" * 30)
+    (12, None, None)
+    """
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

@@ -13,6 +13,10 @@ from django.urls import reverse
 from filters.authoring.models import Filter
 from filters.people.models import User
 from filters.people.names.known_audiences import validate_known
+from tapestry.core.clock import MINUTE
+
+OVERDUE = 30 * MINUTE
+"""How long a source may wait for its turn before people are told."""
 
 
 class Source(models.Model):

@@ -18,6 +18,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q
 
 from filters.people.models import User
+from filters.people.requests import key_of
 from filters.runs.models import SetAside
 from filters.site.work import services, set_aside
 from filters.site.work.crypto.encryption import decrypt, encrypt
@@ -139,9 +140,8 @@ def followed(owner: User, key: int) -> Trial | None:
 
 def named(owner: User, key: str, subject: str) -> Trial | None:
     """Return the trial that an address of a page names, None if it is not about the subject."""
-    if not (key.isascii() and key.isdecimal() and len(key) < 19):
-        return None
-    trial = followed(owner, int(key))
+    number = key_of(key)
+    trial = None if number is None else followed(owner, number)
     return trial if trial is not None and trial.subject == subject else None
 
 

@@ -84,16 +84,16 @@ def _undo(request: PersonRequest, filter_: Filter, found: QuerySet[Match]) -> Ht
 def _lines(filter_: Filter, matches: Sequence[Match]) -> list[Line]:
     msgids = [match.msgid for match in matches]
     in_mailbox = MailboxAct.objects.filter(filter=filter_, msgid__in=msgids)
-    said = {act.msgid: _said(act) for act in in_mailbox}
-    return [_line(match, said.get(match.msgid, "")) for match in matches]
+    outcomes = {act.msgid: _outcome(act) for act in in_mailbox}
+    return [_line(match, outcomes.get(match.msgid, "")) for match in matches]
 
 
-def _said(act: MailboxAct) -> str:
+def _outcome(act: MailboxAct) -> str:
     """Say what is not as asked in a mailbox."""
     return act.outcome if act.ended_at is not None else "The mailbox is still to be told."
 
 
-def _line(match: Match, said: str) -> Line:
+def _line(match: Match, outcome: str) -> Line:
     assert match.card is not None and match.acted_at is not None
     words = [
         f"{done_words(names, 'it')}{_BECAME[how]}"
@@ -102,5 +102,5 @@ def _line(match: Match, said: str) -> Line:
     ]
     stands_still = Match.STANDS in match.acts.values()
     return Line(
-        match.card, match.acted_at, ". ".join([*words, *filter(None, [said])]), stands_still
+        match.card, match.acted_at, ". ".join([*words, *filter(None, [outcome])]), stands_still
     )

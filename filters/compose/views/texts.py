@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from filters.compose import texts
 from filters.compose.models import Template
-from filters.people.requests import PersonRequest
+from filters.people.requests import PersonRequest, key_of
 from tapestry.core.errors import TapestryError
 
 
@@ -32,7 +32,7 @@ def templates(request: PersonRequest) -> HttpResponse:
     status = 200
     if request.method == "POST":
         act, _, number = request.POST.get("do", "save").partition(":")
-        key = int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else None
+        key = key_of(number)
         name, text = request.POST.get("name", ""), request.POST.get("text", "")
         try:
             if act == "delete":

@@ -24,7 +24,7 @@ from filters.compose.senders import senders, usual_sender
 from filters.compose.tasks import send_soon
 from filters.inbox.triage.snoozing import read_moment
 from filters.people import people
-from filters.people.requests import PersonRequest
+from filters.people.requests import PersonRequest, key_of
 from filters.site.work import services
 from tapestry.compose.mailto import read_mailto
 from tapestry.compose.quoting import with_own_text
@@ -178,8 +178,8 @@ def _act(request: PersonRequest) -> HttpResponse:
         if act == "template":
             made = texts.template_of(draft)
             messages.success(request, f"The template “{made}” is saved.")
-        if act == "remove" and key.isascii() and key.isdecimal() and len(key) < 19:
-            drafts.remove_file(draft, str(form.cleaned_data["editor"]), int(key))
+        if act == "remove" and (file := key_of(key)) is not None:
+            drafts.remove_file(draft, str(form.cleaned_data["editor"]), file)
         if act == "preview":
             shown = text_as_it_looks(draft.body, is_formatted=draft.formatted)
             return editor(request, draft, _refilled(request, draft), preview=shown)

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from filters.people.models import User
 from tapestry.core.clock import DAY, to_datetime, to_instant, wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.deliver.timing.local_time import local_instant
 
 MORNING = time(8)
 EVENING = time(18)
@@ -61,7 +62,7 @@ def read_moment(user: User, name: str, chosen: str) -> int:
     if name and name != "chosen":
         raise TapestryError("That time has passed.", hint="Choose a later one.")
     try:
-        instant = to_instant(datetime.fromisoformat(chosen).replace(tzinfo=zone))
+        instant = local_instant(datetime.fromisoformat(chosen), zone)
     except (ValueError, OverflowError):
         raise TapestryError(
             "Choose a day and a time.", hint="Write a day and a time, as 2027-01-31 08:00."

@@ -21,7 +21,7 @@ from filters.delivery.dispatch import claims
 from filters.runs.models import Heartbeat, SetAside, SharedWindow
 from filters.runs.store import release
 from filters.site.work import addresses, endings, services
-from filters.sources.models import Source
+from filters.sources.models import OVERDUE, Source
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.damage import WHAT_TO_DO, DamagedFileError
@@ -40,9 +40,6 @@ SILENCE = 2 * MINUTE
 
 LATE = MINUTE
 """How long the shared window and the lane of own windows may be behind."""
-
-OVERDUE = 30 * MINUTE
-"""How long a source may wait for its turn."""
 
 UNDELIVERED = 5 * MINUTE
 """How long what can be delivered may be due, while no worker is at it."""

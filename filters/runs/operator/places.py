@@ -10,11 +10,8 @@ from django.db.models import Count, Max, Q, QuerySet, Sum
 from filters.delivery.models import Destination
 from filters.runs.operator.lanes import SHOWN
 from filters.runs.operator.reasons import public_reason
-from filters.sources.models import Source
-from tapestry.core.clock import MINUTE, wall_clock
-
-OVERDUE = 30 * MINUTE
-"""How long a source may wait for its turn."""
+from filters.sources.models import OVERDUE, Source
+from tapestry.core.clock import wall_clock
 
 
 @dataclass(frozen=True, slots=True)

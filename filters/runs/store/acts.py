@@ -302,9 +302,9 @@ class _Desk:
         heir = min((at for at in after if at is not None), default=None)
         if name == "read" and mine:
             same = Match.objects.filter(filter__owner=self._owner, msgid=msgid)
-            held = same.filter(read_at__in=before - after)
-            keep_former_matches(held)
-            held.update(read_at=heir)
+            read = same.filter(read_at__in=before - after)
+            keep_former_matches(read)
+            read.update(read_at=heir)
         elif mine and self._value(mine[0], name) in before - after:
             self._set(mine[0], name, heir)
 

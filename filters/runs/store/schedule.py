@@ -133,14 +133,14 @@ def plan_after(filter_ids: Iterable[int], keys: Collection[int] | None = None) -
     stored.  By default all that have one are planned from now on.
     """
     count = 0
-    held = StoredMatch.objects.filter(shown_at=HELD, card__isnull=False, sequence=None)
+    unplanned = StoredMatch.objects.filter(shown_at=HELD, card__isnull=False, sequence=None)
     filters = Filter.objects.filter(timeliness__startswith=AFTER).order_by()
     for batch in in_batches(filters, filter_ids):
         for pk, *fields in batch.values_list("pk", *_FIELDS):
-            waiting, choices = held.filter(filter=pk), Choices(*fields)
-            some = [waiting] if keys is None else in_batches(waiting, keys)
+            waiting, choices = unplanned.filter(filter=pk), Choices(*fields)
+            batches = [waiting] if keys is None else in_batches(waiting, keys)
             columns = ("pk", "card__received", "stored_at")
-            rows = [row for part in some for row in part.values_list(*columns)]
+            rows = [row for found in batches for row in found.values_list(*columns)]
             now = BEGINNING if keys is not None else wall_clock()
             planned = (
                 (choices.plan_after(received, max(stored_at, now)), key)

@@ -190,8 +190,8 @@ class ActingMailbox:
             raise
         except IMAPClientError as error:
             account = self.folders.account
-            said = quoted_reply(error, account.secret)
-            raise NotDoneError(f"{account.host} does not do it: {said}.") from error
+            reply = quoted_reply(error, account.secret)
+            raise NotDoneError(f"{account.host} does not do it: {reply}.") from error
 
 
 def flags_of(acts: Collection[str], keyword: str) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ CALENDARS = st.builds(
 
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 14 * 24 * 60), st.integers(1, 4), CALENDARS, ZONES, st.integers(0, 3 * DAY))
-def test_so_many_days_of_working_time_have_passed(minute, days, calendar, zone, later):
+def test_due_is_after_so_many_days_of_working_time(minute, days, calendar, zone, later):
     received = parse_instant(FIRST.isoformat()) + minute * MINUTE
     at = due(received, days, calendar, zone)
     assert due(received + later, days, calendar, zone) >= at, "monotone"
@@ -58,5 +58,5 @@ def test_so_many_days_of_working_time_have_passed(minute, days, calendar, zone, 
     assert offset_at(received, zone) == offset_at(at, zone)
     if len(between) < 4 * 24 * 40:
         worked = [calendar.works_on(to_datetime(t).astimezone(zone).date()) for t in between]
-        whole = days * 24 * 4
-        assert whole <= sum(worked) <= whole + 1
+        quarters = days * 24 * 4
+        assert quarters <= sum(worked) <= quarters + 1

@@ -108,7 +108,9 @@ def test_to_whom_an_answer_is_owed(tables: Tables, alice: User) -> None:
     assert listed(alice, gone=True) == {"alone"}
 
 
-def test_they_are_offered_made_once_and_deletable(alice: User, as_user: SignIn) -> None:
+def test_ready_made_filters_are_offered_made_once_and_deletable(
+    alice: User, as_user: SignIn
+) -> None:
     client = as_user(alice)
     assert "Who owes an answer?" in client.get("/filters/").content.decode()
     for _ in range(2):

@@ -46,7 +46,9 @@ def come(user: User) -> None:
     MessageState.objects.filter(owner=user).update(snoozed_until=wall_clock() - 1)
 
 
-def test_it_comes_back_unless_somebody_answers(person: Client, tables: Tables, alice: User) -> None:
+def test_a_message_with_a_reminder_comes_back_unless_somebody_answers(
+    person: Client, tables: Tables, alice: User
+) -> None:
     page = person.get("/message/", {"id": PLAN}).content.decode()
     assert "Remind me if nobody answers" in page and "Nothing more to come" in page
     assert ask(person, tables, "tomorrow") == 302
@@ -67,7 +69,7 @@ def test_it_comes_back_unless_somebody_answers(person: Client, tables: Tables, a
 
 
 @pytest.mark.parametrize("how", ["never", "settled"])
-def test_it_ends_by_hand(how: str, person: Client, tables: Tables, alice: User) -> None:
+def test_a_reminder_ends_by_hand(how: str, person: Client, tables: Tables, alice: User) -> None:
     assert ask(person, tables, "tomorrow") == 302
     assert ask(person, tables, how) == 302
     assert not in_inbox(alice)

@@ -39,7 +39,7 @@ def page_of(client: Client, name: str, msgid: str = "plan@example.org", status: 
     return " ".join(unescape(answer.content.decode()).split())
 
 
-def test_it_says_which_part_is_false_and_what_is_missing(
+def test_a_filter_says_which_part_is_false_and_what_is_missing(
     mail: Tables, alice: User, as_user: SignIn
 ) -> None:
     lifecycle.install(alice, "voted for by more than 3 people and from mary", name="liked")
@@ -56,7 +56,9 @@ def test_it_says_which_part_is_false_and_what_is_missing(
     assert "Time alone does not make it match." in page
 
 
-def test_it_says_when_time_alone_makes_it_match(mail: Tables, alice: User, as_user: SignIn) -> None:
+def test_a_filter_says_when_time_alone_makes_it_match(
+    mail: Tables, alice: User, as_user: SignIn
+) -> None:
     lifecycle.install(alice, "m.sender HAS 'mary' AND m.ts < now() - 2 weeks", name="old")
     page = page_of(as_user(alice), "old")
     assert "If nothing else happens, it matches on " in page
@@ -119,7 +121,7 @@ def test_a_shared_filter_that_names_another_or_its_owner_is_told_as_a_whole(
             assert page.count('class="tick"') == 1
 
 
-def test_the_command_line_says_it_too(
+def test_the_command_line_says_why_a_message_is_not_in_a_filter(
     mail: Tables, alice: User, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = "from mary and voted for by more than 3 people"
