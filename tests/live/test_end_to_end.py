@@ -238,6 +238,7 @@ def a_live_filter_empties_and_a_first_place_moves(people, site, browser, tmp_pat
     messages.get_by_role("link", name="1 message that no longer matches").click()
     messages.get_by_role("link", name="Something of my own").wait_for()
     terry.screenshot(path=pictures / "left.png")
+    it_is_said_why_a_message_left(terry, "Something of my own", "open", pictures)
 
     vote(alice, site, "Re: A question of locks")
     alice.goto(f"{site.url}in/first/")
@@ -250,6 +251,19 @@ def a_live_filter_empties_and_a_first_place_moves(people, site, browser, tmp_pat
     first.get_by_role("link", name="Re: A question of keys").wait_for()
     expect(first.get_by_role("listitem")).to_have_count(1, timeout=SOON)
     alice.screenshot(path=pictures / "first.png")
+
+
+def it_is_said_why_a_message_left(page, subject, name, pictures):
+    page.get_by_role("region", name="Messages").get_by_role("link", name=subject).click()
+    page.get_by_role("link", name="Why is it not in a filter?").click()
+    page.get_by_label("Filter", exact=True).select_option(label=name)
+    page.get_by_role("button", name="Ask").click()
+    page.get_by_text("the message does not match “open”").wait_for()
+    parts = page.locator("#results .parts .parts > li")
+    assert parts.locator("> .phrase").all_inner_texts() == ["starting a thread", "with no reply"]
+    assert parts.locator("> .tick").all_inner_texts() == ["✓", "✗"]
+    assert faults(page) == []
+    page.screenshot(path=pictures / "why-not.png")
 
 
 def mail(n):
