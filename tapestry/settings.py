@@ -87,6 +87,7 @@ INSTALLED_APPS = [
     "filters.reading",
     "filters.compose",
     "filters.delivery",
+    "filters.api",
     "filters.upkeep",
     "filters.site",
     "django.contrib.admin.apps.SimpleAdminConfig",

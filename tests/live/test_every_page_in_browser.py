@@ -36,7 +36,7 @@ from tests.support.second_factors import give_app
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 NO_PAGES = re.compile(
-    r"admin/|sign-out|sidebar|first-steps|read/|healthz|sw\.js|manifest|message/|make/|subscribe/"
+    r"admin/|api/|sign-out|sidebar|first-steps|read/|healthz|sw\.js|manifest|message/|make/|subscribe/"
     r"|understand/|complete/|filters/preview/|feeds/.*(atom|ics)|triage/|compose/(save|preview)/"
     r"|import/create/|filters/(like|ready-made|remind|why)/|backtest/|export/|security/sign-out/"
     r"|email/link/|sending/.+|follow/"

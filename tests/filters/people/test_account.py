@@ -85,6 +85,7 @@ def test_the_audiences_of_people(alice: User, carol: User) -> None:
 
 OPEN = {
     *("sign-in", "sign-out", "healthz", "act", "bounces", "unsubscribe", "confirm"),
+    "api-description",
     *("feed", "feed-calendar", "manifest", "service-worker"),
     *("forgot", "reset-password", "sign-up", "make-account", "account-deleted"),
     *("offline", "operator", "evaluation-groups", "invitations", "set-aside"),
@@ -96,11 +97,11 @@ Those of the operator do not exist for anybody but the staff.
 
 
 def pages(patterns: list[URLPattern | URLResolver]) -> Iterator[URLPattern]:
-    """Yield the pages of the apps, without those of the administration."""
+    """Yield the pages of the apps, without the administration and the calls of the API."""
     for pattern in patterns:
         if isinstance(pattern, URLPattern):
             yield pattern
-        elif pattern.namespace != "admin":
+        elif pattern.namespace not in ("admin", "api-1"):
             yield from pages(pattern.url_patterns)
 
 

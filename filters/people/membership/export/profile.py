@@ -104,7 +104,7 @@ def _destination(destination: Destination) -> dict[str, Any]:
 
 
 def _security(user: User) -> dict[str, Any]:
-    """Return their second factors, and the browsers in which they are signed in."""
+    """Return their second factors, their tokens, and the browsers in which they are signed in."""
     app = AuthenticatorApp.objects.filter(owner=user).first()
     return {
         "authenticator_app_since": app and moment(app.created_at),
@@ -113,6 +113,16 @@ def _security(user: User) -> dict[str, Any]:
             for key in user.passkeys.all()
         ],
         "recovery_codes_left": user.recovery_codes.filter(used_at=None).count(),
+        "access_tokens": [
+            {
+                "name": token.name,
+                "scopes": token.scopes.split(),
+                "since": moment(token.created_at),
+                "ends": moment(token.ends_at),
+                "used": moment(token.used_at),
+            }
+            for token in user.access_tokens.all()
+        ],
         "browsers": [
             {
                 "browser": session.user_agent,

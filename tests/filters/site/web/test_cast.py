@@ -61,12 +61,33 @@ CONFIRMED = Kind((302, 302, 302, 302), (302, 302, 302, 302))
 """A page that wants to be sure who it is: it leads to a form for the password."""
 EXPIRED = Kind((404, 404, 404, 404), (404, 404, 404, 404))
 """A link that is not valid, or a way in that the operator has not opened."""
+BY_TOKEN = Kind((401, 401, 401, 401), (405, 405, 405, 405))
+"""A call of the API that reads: a session opens none."""
+BY_TOKEN_TO_POST = Kind((405, 405, 405, 405), (401, 401, 401, 401))
+BY_TOKEN_TOO = Kind((401, 401, 401, 401), (401, 401, 401, 401))
 STAFFS = Kind((404, 404, 404, 404), (404, 404, 404, 404))
 """For all but the staff it does not exist."""
 
 EXPECTED = {
     "": OWN,
     "act/<slug:act>/<str:token>/": LINK,
+    "api/v1/": EXPIRED,
+    "api/v1/acts": BY_TOKEN_TO_POST,
+    "api/v1/acts/<step>": Kind((405, 405, 405, 405), (405, 405, 405, 405)),
+    "api/v1/annotations": BY_TOKEN_TO_POST,
+    "api/v1/filters": BY_TOKEN_TOO,
+    "api/v1/filters/<name>": BY_TOKEN,
+    "api/v1/filters/<name>/matches": BY_TOKEN,
+    "api/v1/message": BY_TOKEN,
+    "api/v1/message/original": BY_TOKEN,
+    "api/v1/openapi.json": EVERYBODYS,
+    "api/v1/previews": BY_TOKEN_TO_POST,
+    "api/v1/previews/<task>": BY_TOKEN,
+    "api/v1/searches": BY_TOKEN_TO_POST,
+    "api/v1/searches/<task>": BY_TOKEN,
+    "api/v1/understand": BY_TOKEN_TO_POST,
+    "api/v1/whys": BY_TOKEN_TO_POST,
+    "api/v1/whys/<task>": BY_TOKEN,
     "as-of/": OWN,
     "bounces/<str:token>/": Kind((405, 405, 405, 405), (415, 415, 415, 415)),
     "by-importance/": OWN,
@@ -163,6 +184,8 @@ EXPECTED = {
     "me/security/passkey/": CONFIRMED,
     "me/security/passkey/<str:key>/remove/": CONFIRMED,
     "me/security/sign-out/": OWN_ACT,
+    "me/tokens/": CONFIRMED,
+    "me/tokens/<str:key>/delete/": NOBODYS_ACT,
     "message/": OWN,
     "message/actions/": OWN,
     "message/annotate/": NOBODYS_ACT,

@@ -42,7 +42,7 @@ def _with_tokens(addresses: dict[str, str]) -> dict[str, tuple[str, list[str]]]:
         match = resolve(address.partition("?")[0])
         given = [str(value) for value in match.captured_kwargs.values()]
         is_open = getattr(match.func, "login_required", True) is False
-        is_open &= not route.startswith("operator/")
+        is_open &= not route.startswith(("operator/", "api/"))
         if given and (is_open or "token" in match.captured_kwargs):
             found[route] = address, given
     return found

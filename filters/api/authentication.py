@@ -1,0 +1,98 @@
+"""Personal access tokens: made, checked at each call, and limited.
+
+``Authorization: Bearer tapestry_…`` (RFC 6750).  Of the secret, 256 random bits, a digest alone is
+kept: whoever reads the database cannot use the API.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection
+from hashlib import sha256
+
+from django.http import HttpRequest
+from limits import parse
+from ninja.errors import AuthorizationError
+from ninja.security import HttpBearer
+
+from filters.api.models import SCOPES, AccessToken
+from filters.people.models import User
+from filters.site.work.rate_limits import Count, digest, reserve
+from tapestry.core.clock import DAY, MINUTE, wall_clock
+from tapestry.core.errors import TapestryError
+
+PREFIX = "tapestry_"
+"""With which a token begins, so that those who look for secrets in code find it."""
+
+RECORDED = MINUTE
+"""How exactly the last use of a token is recorded."""
+
+CALLS = parse("600/minute")
+"""Calls that a token may make."""
+
+MOST_TOKENS = 50
+"""Tokens that a person may have."""
+
+LONGEST_DAYS = 366
+
+
+def make_token(
+    owner: User, name: str, scopes: Collection[str], days: int
+) -> tuple[AccessToken, str]:
+    """Make a token that ends after so many days; return it, and the secret, which is kept nowhere.
+
+    Raise TapestryError where the owner has as many as they may, or nothing is opened.
+    """
+    chosen = " ".join(scope for scope in SCOPES if scope in scopes)
+    if not chosen:
+        raise TapestryError("The token opens nothing.", hint="Tick what it may do.")
+    if owner.access_tokens.count() >= MOST_TOKENS:
+        raise TapestryError(
+            f"You have {MOST_TOKENS} tokens, the most allowed.", hint="Delete one first."
+        )
+    secret = PREFIX + secrets.token_urlsafe(32)
+    now = wall_clock()
+    token = AccessToken.objects.create(
+        owner=owner,
+        name=name,
+        digest=_digest(secret),
+        scopes=chosen,
+        created_at=now,
+        ends_at=now + min(days, LONGEST_DAYS) * DAY,
+    )
+    return token, secret
+
+
+class PersonalToken(HttpBearer):
+    """Lets a call be made by who has a token of a scope; ``request.user`` is the token's owner."""
+
+    def __init__(self, scope: str) -> None:
+        super().__init__()
+        self.scope = scope
+
+    def authenticate(self, request: HttpRequest, token: str) -> AccessToken | None:
+        """Return the token of a call, None if it opens nothing here.
+
+        Raise AuthorizationError if it has not the scope, TooManyTriesError at its limit.
+        """
+        now = wall_clock()
+        found = (
+            AccessToken.objects.select_related("owner")
+            .filter(digest=_digest(token), ends_at__gt=now, owner__is_active=True)
+            .first()
+        )
+        if found is None:
+            return None
+        reserve([Count("api", CALLS, digest("api", str(found.pk)))])
+        if found.used_at is None or not 0 <= now - found.used_at < RECORDED:
+            AccessToken.objects.filter(pk=found.pk).update(used_at=now)
+        if self.scope not in found.scopes.split():
+            raise AuthorizationError(
+                message=f"This token may not {SCOPES[self.scope].replace('your', 'its owner’s')}."
+            )
+        request.user = found.owner
+        return found
+
+
+def _digest(secret: str) -> str:
+    return sha256(secret.encode()).hexdigest()

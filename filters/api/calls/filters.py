@@ -1,0 +1,165 @@
+"""Calls about filters: those of the caller, and what they found."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from django.db import IntegrityError
+from django.shortcuts import get_object_or_404
+from ninja import Field, Router, Status
+
+from filters.api.authentication import PersonalToken
+from filters.api.problems import RefusedError, refusal
+from filters.api.schemas import (
+    FilterChange,
+    FilterIn,
+    FilterLine,
+    FilterOut,
+    MatchesOut,
+    MatchOut,
+    TextIn,
+    UnderstoodOut,
+    filter_line,
+    moment,
+)
+from filters.authoring import lifecycle
+from filters.authoring.compilation.understanding import understand
+from filters.authoring.models import Filter
+from filters.delivery import sequence
+from filters.inbox.complete import completeness
+from filters.people import people
+from filters.people.models import User
+from filters.people.requests import PersonRequest
+from filters.runs.store.shared_window import show_position
+from filters.site.work.crypto import opaque_keys
+from tapestry.core.clock import to_datetime
+from tapestry.core.errors import TapestryError
+from tapestry.deliver.batch import DeliveredMatch
+
+router = Router(tags=["filters"])
+Limit = Annotated[int, Field(ge=1, le=500)]
+"""Steps of an answer."""
+
+READ, WRITE = PersonalToken("read"), PersonalToken("filters")
+
+
+@router.post("/understand", auth=READ, response=UnderstoodOut)
+def understand_text(request: PersonRequest, given: TextIn) -> UnderstoodOut:
+    """Say how a text would be understood as a filter: as a phrase, and in TQL."""
+    try:
+        understood = understand(given.text, people.context(request.user))
+    except TapestryError as error:
+        raise refusal(error) from error
+    return UnderstoodOut(
+        phrase=understood.phrase or "", tql=understood.display_tql or understood.tql
+    )
+
+
+@router.get("/filters", auth=READ, response=list[FilterLine])
+def list_filters(request: PersonRequest, after: str = "", limit: Limit = 100) -> list[FilterLine]:
+    """List the caller's filters by name, those after a name; fewer than ``limit`` are the last."""
+    own = Filter.objects.filter(owner=request.user, name__gt=after).order_by("name")
+    return [filter_line(filter_) for filter_ in own[:limit]]
+
+
+@router.post("/filters", auth=WRITE, response={201: FilterOut})
+def create_filter(request: PersonRequest, given: FilterIn) -> Status[FilterOut]:
+    """Create a filter; 409 if the caller has one of that name, which was then not changed."""
+    try:
+        made = lifecycle.install(
+            request.user,
+            given.text,
+            name=given.name,
+            title=given.title,
+            existing=given.existing,
+            timeliness=given.timeliness,
+            mode=given.mode,
+        )
+    except (lifecycle.NameTakenError, IntegrityError) as error:
+        raise RefusedError(409, lifecycle.NAME_TAKEN) from error
+    except TapestryError as error:
+        raise refusal(error) from error
+    return Status(201, _shown(made))
+
+
+@router.get("/filters/{name}", auth=READ, response=FilterOut)
+def show_filter(request: PersonRequest, name: str) -> FilterOut:
+    """Show a filter, and up to which instant its list is complete."""
+    return _shown(_named(request.user, name))
+
+
+@router.patch("/filters/{name}", auth=WRITE, response=FilterOut)
+def change_filter(request: PersonRequest, name: str, given: FilterChange) -> FilterOut:
+    """Change a filter, pause it or resume it; what is left out stays."""
+    filter_ = _named(request.user, name)
+    changes = given.dict(exclude_unset=True, exclude_none=True)
+    active = changes.pop("active", None)
+    Filter(**changes).clean_fields({field.name for field in Filter._meta.fields} - changes.keys())
+    try:
+        if changes:
+            lifecycle.change(filter_, changes.pop("text", filter_.text), **changes)
+        if active is True and not filter_.active:
+            lifecycle.resume(filter_)
+        elif active is False and filter_.active:
+            lifecycle.pause(filter_)
+    except TapestryError as error:
+        raise refusal(error) from error
+    return _shown(_named(request.user, name))
+
+
+@router.delete("/filters/{name}", auth=WRITE, response={204: None})
+def delete_filter(request: PersonRequest, name: str) -> Status[None]:
+    """Delete a filter and its list."""
+    lifecycle.delete(_named(request.user, name))
+    return Status(204, None)
+
+
+@router.get("/filters/{name}/matches", auth=READ, response=MatchesOut)
+def matches(request: PersonRequest, name: str, after: str = "", limit: Limit = 100) -> MatchesOut:
+    """Return what came into a filter's list, and left it, after a cursor: each step once.
+
+    Steps are in the order in which they were released, at the timeliness of the filter.  A message
+    that came and left between two calls is not among them.
+    """
+    filter_ = _named(request.user, name)
+    steps, last = sequence.after(filter_, _position(after), limit)
+    return MatchesOut(
+        matches=[_step(step) for step in steps],
+        next=after if last is None else opaque_keys.encrypt(last),
+        is_end=last is None,
+    )
+
+
+def _position(cursor: str) -> int:
+    """Return the position of the release sequence that a cursor names, 0 of the first."""
+    try:
+        return opaque_keys.decrypt(cursor) if cursor else 0
+    except ValueError as error:
+        raise RefusedError(422, "The cursor is none of this site: begin without one.") from error
+
+
+def _step(match: DeliveredMatch) -> MatchOut:
+    return MatchOut(
+        op=match.op,
+        id=match.msgid,
+        matched_at=to_datetime(match.matched_at),
+        why=match.explanation,
+        sender=match.sender or "",
+        sender_name=match.sender_name or "",
+        subject=match.subject or "",
+        received=to_datetime(match.received),
+    )
+
+
+def _named(owner: User, name: str) -> Filter:
+    return get_object_or_404(Filter.objects.select_related("owner"), owner=owner, name=name)
+
+
+def _shown(filter_: Filter) -> FilterOut:
+    show_position([filter_])
+    complete = completeness(filter_)
+    return FilterOut(
+        **filter_line(filter_).dict(),
+        complete_until=moment(complete.until),
+        waits_for=list(complete.waits_for),
+    )

@@ -1,0 +1,91 @@
+"""Calls about messages: what they say, what people say of them, and what the caller does."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.http import Http404, HttpResponse, QueryDict
+from ninja import Router, Status
+
+from filters.api.authentication import PersonalToken
+from filters.api.problems import RefusedError, refusal
+from filters.api.schemas import ActIn, ActOut, AnnotationIn, ChangedOut, MessageOut, message_out
+from filters.inbox.lists.cards import CopyKey
+from filters.inbox.triage import steps
+from filters.inbox.triage.actions import ACTIONS
+from filters.inbox.triage.snoozing import FURTHEST
+from filters.inbox.triage.targets import named_targets
+from filters.people.requests import PersonRequest
+from filters.reading import reading
+from filters.reading.annotations import opinions
+from filters.reading.annotations.forms import AnnotationForm
+from filters.reading.tasks import append_soon
+from filters.reading.views.originals import download
+from tapestry.core.clock import to_instant, wall_clock
+from tapestry.core.errors import TapestryError
+
+router = Router(tags=["messages"])
+READ, ACT = PersonalToken("read"), PersonalToken("acts")
+
+
+@router.get("/message", auth=READ, response=MessageOut)
+def message(request: PersonRequest, id: str, audience: str = "") -> MessageOut:
+    """Return a message: its columns, its text, votes and tags.  It is not marked read."""
+    return message_out(_visible(request, id, audience))
+
+
+@router.get("/message/original", auth=READ)
+def original(request: PersonRequest, id: str) -> HttpResponse:
+    """Return a message as it came, as message/rfc822; ``in`` names the audience of a copy."""
+    return download(request)
+
+
+@router.post("/annotations", auth=ACT, response=ChangedOut)
+def annotate(request: PersonRequest, given: AnnotationIn) -> ChangedOut:
+    """Vote for a message, tag it, write a note to it, or take that back."""
+    shown = _visible(request, given.id, given.audience)
+    form = QueryDict(mutable=True)
+    form.update({name: str(value) for name, value in given.dict(exclude_none=True).items()})
+    form["private"] = given.kind if given.private else ""
+    checked = AnnotationForm(form)
+    if not checked.is_valid():
+        raise RefusedError(422, checked.refusal())
+    copy = shown.message
+    change = opinions.keep(request.user, copy.msgid, copy.audience, checked.cleaned_data)
+    append_soon()
+    return ChangedOut(changed=bool(change))
+
+
+@router.post("/acts", auth=ACT, response=ActOut)
+def act(request: PersonRequest, given: ActIn) -> ActOut:
+    """Do with messages what the lists offer: done, inbox, star, read, snooze, mute, and back."""
+    action = ACTIONS.get(given.action)
+    if action is None:
+        raise RefusedError(422, f"There is no such action. There are {', '.join(ACTIONS)}.")
+    until = None
+    if action.name == "snooze":
+        until = None if given.until is None else to_instant(given.until)
+        if until is None or not 0 < until - wall_clock() < FURTHEST:
+            raise RefusedError(422, "Say until when, with an instant to come: “until”.")
+    copies = list(dict.fromkeys(CopyKey(copy.id, copy.audience) for copy in given.messages))
+    try:
+        targets = named_targets(request.user, action, copies)
+    except TapestryError as error:
+        raise refusal(error, 409) from error
+    step = steps.act(request.user, action, targets, until)
+    return ActOut(step=str(step.pk), count=step.count)
+
+
+@router.delete("/acts/{step}", auth=ACT, response={204: None})
+def undo(request: PersonRequest, step: UUID) -> Status[None]:
+    """Undo an act, except what was changed since."""
+    if steps.undo(request.user, step) is None:
+        raise RefusedError(404, "This can no longer be undone.")
+    return Status(204, None)
+
+
+def _visible(request: PersonRequest, msgid: str, audience: str) -> reading.Reading:
+    shown = reading.read(request.user, msgid, audience or None)
+    if shown is None:
+        raise Http404
+    return shown

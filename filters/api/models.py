@@ -1,0 +1,49 @@
+"""Personal access tokens: by which a program acts for the person who made it."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from filters.people.models import User
+from filters.site.work.crypto import opaque_keys
+
+
+class AccessToken(models.Model):
+    """A secret by which a program uses the API for its owner, of which the digest alone is kept.
+
+    ``scopes`` are names of ``SCOPES``, with blanks between.  After ``ends_at`` it opens nothing.
+    ``used_at``: when it was last used, to ``filters.api.authentication.RECORDED``.  Instants are
+    microseconds.
+    """
+
+    owner = models.ForeignKey(User, models.CASCADE, related_name="access_tokens")
+    name = models.CharField(max_length=60)
+    digest = models.CharField(max_length=64, unique=True)
+    scopes = models.CharField(max_length=100)
+    created_at = models.BigIntegerField()
+    ends_at = models.BigIntegerField()
+    used_at = models.BigIntegerField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def key(self) -> str:
+        """Its primary key as addresses have it: it numbers the tokens of all people."""
+        return opaque_keys.encrypt(self.pk)
+
+    @property
+    def scope_words(self) -> list[str]:
+        """What it opens, in words."""
+        return [words for name, words in SCOPES.items() if name in self.scopes.split()]
+
+
+SCOPES = {
+    "read": "read your mail and your filters, and search",
+    "filters": "create, change and delete your filters",
+    "acts": "vote, tag, star, snooze, mark read and done",
+}
+"""What a token may open, in words for its owner."""

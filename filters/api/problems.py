@@ -1,0 +1,101 @@
+"""Errors of the API: problem details (RFC 9457), each with a sentence that says what to do."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+from typing import Any
+
+from django.core.exceptions import ValidationError as FieldsError
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from kombu.exceptions import OperationalError as BrokerError
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, AuthorizationError, HttpError, ValidationError
+from redis.exceptions import RedisError
+
+from filters.site.work.rate_limits import TooManyTriesError
+from tapestry.core.errors import TapestryError
+from tapestry.core.files.disk_space import DiskFullError, is_disk_full
+
+log = logging.getLogger(__name__)
+
+SIGN_IN = (
+    "Send “Authorization: Bearer …” with a token of your page Access tokens that has not ended."
+)
+NOT_HERE = "There is no such thing here, or you may not see it."
+AWAY = "A part of this site does not answer. Try again in a moment."
+
+
+class RefusedError(Exception):
+    """What a call asks for is refused with a sentence, and a status of 4xx."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status, self.detail = status, detail
+
+
+def refusal(error: TapestryError, status: int = 422) -> RefusedError:
+    """Return an error of what a caller wrote as a refusal."""
+    return RefusedError(status, f"{error.message} {error.hint or ''}".strip())
+
+
+def problem(status: int, detail: str, **more: Any) -> HttpResponse:
+    """Return an answer that says what is wrong, as application/problem+json."""
+    content = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail, **more}
+    return JsonResponse(content, status=status, content_type="application/problem+json")
+
+
+def handle_errors(api: NinjaAPI) -> None:
+    """Have an API answer each error with problem details; none tells what nobody foresaw."""
+
+    @api.exception_handler(RefusedError)
+    def refused(request: HttpRequest, error: RefusedError) -> HttpResponse:
+        return problem(error.status, error.detail)
+
+    @api.exception_handler(AuthenticationError)
+    def unknown(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+        answer = problem(401, SIGN_IN)
+        answer.headers["WWW-Authenticate"] = "Bearer"
+        return answer
+
+    @api.exception_handler(AuthorizationError)
+    def not_opened(request: HttpRequest, error: AuthorizationError) -> HttpResponse:
+        return problem(403, error.message)
+
+    @api.exception_handler(TooManyTriesError)
+    def too_many(request: HttpRequest, error: TooManyTriesError) -> HttpResponse:
+        answer = problem(429, f"This token has been used too often. Wait {error.seconds} seconds.")
+        answer.headers["Retry-After"] = str(error.seconds)
+        return answer
+
+    @api.exception_handler(Http404)
+    def not_there(request: HttpRequest, error: Http404) -> HttpResponse:
+        return problem(404, NOT_HERE)
+
+    @api.exception_handler(ValidationError)
+    def misformed(request: HttpRequest, error: ValidationError) -> HttpResponse:
+        faults = [
+            {"detail": fault["msg"], "pointer": "/".join(map(str, ("#", *fault["loc"])))}
+            for fault in error.errors
+        ]
+        return problem(422, "The call is not formed as the API describes it.", errors=faults)
+
+    @api.exception_handler(FieldsError)
+    def bad_fields(request: HttpRequest, error: FieldsError) -> HttpResponse:
+        return problem(422, " ".join(error.messages))
+
+    @api.exception_handler(HttpError)
+    def wrong(request: HttpRequest, error: HttpError) -> HttpResponse:
+        return problem(error.status_code, str(error))
+
+    @api.exception_handler(Exception)
+    def failed(request: HttpRequest, error: Exception) -> HttpResponse:
+        if is_disk_full(error):
+            full = DiskFullError()
+            return problem(507, f"{full.message} {full.hint or ''}".strip())
+        if isinstance(error, BrokerError | RedisError | FileNotFoundError):
+            log.warning("%s %s", request.path, error)
+            return problem(503, AWAY)
+        if isinstance(error, TapestryError):
+            return problem(503, f"{error.message} {error.hint or ''}".strip())
+        raise error

@@ -1,0 +1,44 @@
+"""Addresses of the API, and of the page of a person's tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+
+from filters.api import views
+from filters.api.api import api
+
+Call = Callable[..., HttpResponse]
+
+
+def open_call(call: Call) -> Call:
+    """Return a call that asks for its token itself, and answers HEAD as GET (RFC 9110, 9.3.2)."""
+
+    @wraps(call)
+    def answer(request: HttpRequest, **named: Any) -> HttpResponse:
+        method = request.method
+        request.method = "GET" if method == "HEAD" else method
+        try:
+            return call(request, **named)
+        finally:
+            request.method = method
+
+    return login_not_required(answer)
+
+
+calls, _, namespace = api.urls
+for pattern in calls:
+    if pattern.callback is not None:
+        pattern.callback = open_call(pattern.callback)
+
+urlpatterns = [
+    path("me/tokens/", views.tokens, name="tokens"),
+    path("me/tokens/<str:key>/delete/", views.delete, name="delete-token"),
+    path("api/v1/openapi.json", views.description, name="api-description"),
+    path("api/v1/", (calls, "ninja", namespace)),
+]

@@ -1,0 +1,66 @@
+"""The page of a person's tokens: made, shown once, deleted."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from filters.api.api import api
+from filters.api.authentication import make_token
+from filters.api.forms import TokenForm
+from filters.api.models import AccessToken
+from filters.people.membership.notices import tell
+from filters.people.requests import PersonRequest
+from filters.people.second_factor.views import confirmed
+from filters.site.work.crypto import opaque_keys
+from tapestry.core.clock import wall_clock
+from tapestry.core.errors import TapestryError
+
+
+@sensitive_variables("secret")
+@confirmed
+@require_http_methods(["GET", "HEAD", "POST"])
+def tokens(request: PersonRequest) -> HttpResponse:
+    """List the tokens of a person; make one, and show it this once."""
+    form = TokenForm(request.POST if request.method == "POST" else None)
+    made, secret = None, ""
+    if form.is_valid():
+        try:
+            made, secret = make_token(request.user, **form.cleaned_data)
+            form = TokenForm()
+            tell(request.user, f"The access token “{made.name}” was made, for a program.")
+        except TapestryError as error:
+            form.add_error(None, f"{error.message} {error.hint or ''}")
+    context = {
+        "form": form,
+        "tokens": request.user.access_tokens.all(),
+        "made": made,
+        "secret": secret,
+        "now": wall_clock(),
+        "address": request.build_absolute_uri("/api/v1/"),
+    }
+    return render(request, "api/tokens.html", context, status=400 if form.errors else 200)
+
+
+@login_not_required
+@require_safe
+def description(request: HttpRequest) -> HttpResponse:
+    """Describe the calls of the API: its OpenAPI document."""
+    return JsonResponse(api.get_openapi_schema())
+
+
+@require_POST
+def delete(request: PersonRequest, key: str) -> HttpResponse:
+    """Delete a token: from now on it opens nothing."""
+    try:
+        pk = opaque_keys.decrypt(key)
+    except ValueError as error:
+        raise Http404 from error
+    token = get_object_or_404(AccessToken, owner=request.user, pk=pk)
+    token.delete()
+    messages.success(request, f"“{token.name}” opens nothing any more.")
+    return redirect("tokens")

@@ -1,0 +1,100 @@
+"""Personal tokens: made on a page, shown once, limited by scope, time and number of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+from limits import parse
+
+from filters.api import authentication
+from filters.api.authentication import make_token
+from filters.api.models import AccessToken
+from filters.people.models import User
+from filters.people.second_factor.views import CONFIRMED_AT
+from tapestry.core.clock import wall_clock
+from tests.filters.api.conftest import Caller
+
+SignIn = Callable[[User], Client]
+
+
+@pytest.fixture
+def browser(alice: User, as_user: SignIn) -> Client:
+    client = as_user(alice)
+    session = client.session
+    session[CONFIRMED_AT] = wall_clock()
+    session.save()
+    return client
+
+
+def test_a_token_is_made_shown_once_and_deleted(browser: Client, alice: User) -> None:
+    form = {"name": "backup", "scopes": ["read"], "days": "30"}
+    secret = browser.post("/me/tokens/", form).context["secret"]
+    call = Caller(secret)
+    call("GET", "filters")
+    page = browser.get("/me/tokens/").content.decode()
+    assert "backup" in page and secret not in page
+    token = alice.access_tokens.get()
+    assert secret not in str(AccessToken.objects.values().get()) and token.used_at is not None
+    browser.post(f"/me/tokens/{token.key}/delete/")
+    call("GET", "filters", status=401)
+
+
+def test_a_form_without_scopes_is_told_so(browser: Client, alice: User) -> None:
+    answer = browser.post("/me/tokens/", {"name": "x", "days": "30"})
+    assert answer.status_code == 400 and "Tick what it may do." in answer.content.decode()
+    assert not alice.access_tokens.exists()
+
+
+def test_a_token_is_deleted_by_its_owner_alone(
+    browser: Client, carol: User, as_user: SignIn
+) -> None:
+    token, _ = make_token(carol, "hers", ["read"], 7)
+    for key in (token.key, "forged"):
+        assert browser.post(f"/me/tokens/{key}/delete/").status_code == 404
+    assert carol.access_tokens.count() == 1
+
+
+def test_a_token_opens_its_scopes_alone(alice: User) -> None:
+    call = Caller(make_token(alice, "reader", ["read"], 7)[1])
+    call("GET", "filters")
+    refused = call("POST", "filters", status=403, text="from mary")
+    assert refused["detail"] == (
+        "This token may not create, change and delete its owner’s filters."
+    )
+    call("POST", "acts", status=403, action="done", messages=[{"id": "x"}])
+
+
+def test_a_token_that_has_ended_opens_nothing(alice: User) -> None:
+    call = Caller(make_token(alice, "old", ["read"], 7)[1])
+    AccessToken.objects.update(ends_at=wall_clock())
+    call("GET", "filters", status=401)
+
+
+def test_a_token_of_who_may_not_sign_in_opens_nothing(alice: User) -> None:
+    call = Caller(make_token(alice, "hers", ["read"], 7)[1])
+    User.objects.update(is_active=False)
+    call("GET", "filters", status=401)
+
+
+def test_a_session_opens_no_call(browser: Client) -> None:
+    answer = browser.get("/api/v1/filters")
+    assert answer.status_code == 401 and answer.headers["WWW-Authenticate"] == "Bearer"
+
+
+def test_calls_are_limited(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(authentication, "CALLS", parse("2/minute"))
+    call = Caller(make_token(alice, "busy", ["read"], 7)[1])
+    call("GET", "filters")
+    call("GET", "filters")
+    call("GET", "filters", status=429)
+
+
+def test_the_calls_describe_themselves(client: Client) -> None:
+    described = client.get("/api/v1/openapi.json").json()
+    assert described["openapi"].startswith("3.1")
+    for path, calls in described["paths"].items():
+        for method, call in calls.items():
+            assert call.get("summary") and call.get("description"), (method, path)
+            assert call["security"], (method, path)
