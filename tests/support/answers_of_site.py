@@ -11,6 +11,8 @@ from urllib.parse import quote
 from django.core.management import call_command
 from django.test import Client
 
+from filters.api.authentication import make_token
+from filters.api.models import SCOPES
 from filters.authoring import tasks
 from filters.authoring.models import Filter
 from filters.authoring.results import backtests, previews
@@ -41,6 +43,7 @@ PASSING = re.compile(
     r'|x-csrftoken": "\w+"|seen=\w+|name="change" value="[\w:.-]+"|/act/\w+/[^/"\s]+'
     r"|/unsubscribe/[^/\s>]+|(?m:^(?:Date|X-Tapestry\S*): .*$)|={5,}\d+=="
     r"|(?:preview|search|triage/undo)/[\w-]{36}|urn:uuid:[\w-]{36}|sample-[0-9a-f]{32}(?:-\d+)?|v1,[\w/+]{43}="
+    r'|"next": "[\w-]{22}"'
     r"|\.[0-9a-f]{32}(?=@)|<dt>Topic</dt><dd>[\w-]{32}"
 )
 """Random values, signatures, keyed digests and the seconds of the real clock."""
@@ -178,6 +181,24 @@ def searched(client: Client, person: User) -> Iterator[tuple[str, str]]:
         yield f"{name} searched: {address}", client.get(f"/search/{address}").content.decode()
     opened = client.get("/search/?q=about%20plan&open=plan@x").content.decode()
     yield f"{name} opened what was found", opened
+
+
+def called(person: User) -> Iterator[tuple[str, str]]:
+    """Yield what the API answers to a program of a person."""
+    secret = make_token(person, "of the tests", SCOPES, 1)[1]
+    client, headers = Client(), {"Authorization": f"Bearer {secret}"}
+    lists = [f"filters/{mode}-{filter_}" for mode in ("keep", "live") for filter_ in FILTERS]
+    about = [(msgid, audience) for msgid in MSGIDS for audience in ("", "user:alice")]
+    asked = ["filters", *lists, *(f"{filter_}/matches" for filter_ in lists)]
+    asked += [f"message?id={msgid}&audience={audience}" for msgid, audience in about]
+    asked += [f"message/original?id={msgid}&in={audience}" for msgid, audience in about]
+    for address in asked:
+        response = client.get(f"/api/v1/{address}", headers=headers)
+        yield f"{person} called: {address}", f"{response.status_code} {response.content.decode()}"
+    for text in (*FILTERS.values(), *MISREAD):
+        content = {"data": {"text": text}, "content_type": "application/json"}
+        response = client.post("/api/v1/understand", headers=headers, **content)
+        yield f"{person} called: {text}", f"{response.status_code} {response.content.decode()}"
 
 
 def commands(person: User) -> Iterator[tuple[str, str]]:

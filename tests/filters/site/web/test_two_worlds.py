@@ -33,6 +33,7 @@ from tapestry.tables.read import messages as read
 from tapestry.tables.read import recent_names, thread
 from tests.support.answers_of_site import (
     answers,
+    called,
     commands,
     get_addresses,
     posted,
@@ -95,6 +96,7 @@ class Worlds:
                 shown |= dict(answers(client, f"{name}, before", get_addresses(site, name)))
             shown |= dict(commands(person))
             shown |= dict(posted(client, person))
+            shown |= dict(called(person))
             shown |= dict(searched(client, person))
             shown |= dict(answers(client, name, get_addresses(site, name)))
         sent = [r.body for r in self.hook.requests if r.path in ("/hook/carol", "/hook/dave")]
