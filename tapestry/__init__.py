@@ -5,7 +5,7 @@
     source ─ ingest ─> Message ─ tables ─> rows, visible from ts ─┐                 v
                                                                   └─ run ─> matches ─ deliver
 
-Rooms import only those to their right: ``deliver | ingest`` > ``run`` >
+Rooms import only those to their right: ``client`` > ``compose`` > ``deliver | ingest`` > ``run`` >
 ``predicate_index | spark`` > ``tables | plan`` > ``rewrite`` > ``query`` > ``core``.  No room
 imports Django, Celery or ``filters``; what a room needs of the application comes in through
 a Protocol of ``tapestry.core.ports``.

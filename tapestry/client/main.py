@@ -1,0 +1,101 @@
+"""``tapestry VERB``: arguments in, rows out, and an exit code that says how it went.
+
+Rows are JSON, one a line, on stdout unless that is a terminal; all else is on stderr.  Exit codes:
+0, done; 2, the command line is wrong; 3, the site refuses it; 4, the token does not open it; 5, the
+site does not answer.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tapestry.client import verbs
+from tapestry.client.output import readable
+from tapestry.client.site import CallError, Site
+
+TOKEN, URL = "TAPESTRY_TOKEN", "TAPESTRY_URL"
+HERE = "http://localhost:8000"
+
+HELP = f"""\
+Asks a site that runs. {URL} names it ({HERE} unless set), and {TOKEN} is
+a token of your page “Access tokens” there."""
+
+
+TAKES: dict[verbs.Verb, tuple[str, ...]] = {
+    verbs.ask: ("TEXT",),
+    verbs.filters: (),
+    verbs.add: ("TEXT",),
+    verbs.pause: ("NAME",),
+    verbs.resume: ("NAME",),
+    verbs.delete: ("NAME",),
+    verbs.matches: ("NAME",),
+    verbs.message: ("ID",),
+    verbs.why: ("NAME", "ID"),
+    verbs.vote: ("ID",),
+    verbs.tag: ("ID", "WORD"),
+    verbs.act: ("ACTION",),
+}
+"""The verbs, each with what must follow it."""
+
+VERBS = {verb.__name__ for verb in TAKES}
+
+
+def parser() -> ArgumentParser:
+    """Return the parser of the command line: its verbs and what each takes."""
+    whole = ArgumentParser(
+        "tapestry", description=HELP, formatter_class=RawDescriptionHelpFormatter
+    )
+    kinds = whole.add_subparsers(dest="verb", metavar="VERB", required=True)
+    of = {}
+    for verb, names in TAKES.items():
+        words = (verb.__doc__ or "").partition("\n")[0]
+        of[verb] = kinds.add_parser(verb.__name__, help=words, description=words)
+        of[verb].set_defaults(run=verb)
+        of[verb].add_argument("--json", action="store_true", help="JSON on a terminal, too")
+        for name in names:
+            of[verb].add_argument(name.lower(), metavar=name)
+    ask, add, matches = of[verbs.ask], of[verbs.add], of[verbs.matches]
+    ask.add_argument("--limit", type=int, metavar="N", help="at most N messages")
+    add.add_argument("--name", default="", help="its short name (made of the text)")
+    add.add_argument("--live", action="store_true", help="keep only what still matches")
+    add.add_argument("--from-now", action="store_true", help="without the mail that is there")
+    add.add_argument("--dry-run", action="store_true", help="create nothing: say what it finds")
+    matches.add_argument("--since", default="", metavar="CURSOR", help="go on after this one")
+    matches.add_argument("--follow", action="store_true", help="wait for more, until Ctrl-C")
+    of[verbs.vote].add_argument("vote", choices=["for", "against", "none"])
+    of[verbs.tag].add_argument("--take-back", action="store_true", help="take the tag back")
+    of[verbs.act].add_argument("ids", nargs="+", metavar="ID")
+    return whole
+
+
+def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
+    """Run a verb; return its exit code."""
+    given = parser().parse_args(argv)
+    token = environ.get(TOKEN, "")
+    try:
+        if not token:
+            raise CallError(2, f"{TOKEN} is not set.", "Make a token on your page “Access tokens”.")
+        _print(given, Site(environ.get(URL) or HERE, token))
+    except CallError as error:
+        print(f"error: {error.render()}", file=sys.stderr)
+        return error.code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # as with `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _print(given: Namespace, site: Site) -> None:
+    is_json = given.json or not sys.stdout.isatty()
+    for row in given.run(site, given):
+        print(_line(row) if is_json else readable(given.verb, row), flush=True)
+
+
+def _line(row: dict[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False)
