@@ -39,6 +39,7 @@ TAKES: dict[verbs.Verb, tuple[str, ...]] = {
     verbs.vote: ("ID",),
     verbs.tag: ("ID", "WORD"),
     verbs.act: ("ACTION",),
+    verbs.mcp: (),
 }
 """The verbs, each with what must follow it."""
 

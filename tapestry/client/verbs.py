@@ -114,3 +114,11 @@ def act(site: Site, given: Namespace) -> Iterator[Row]:
     """Do with messages what the lists offer: done, inbox, star, read, mute, and back."""
     content = {"action": given.action, "messages": [{"id": msgid} for msgid in given.ids]}
     yield site.post("acts", content)
+
+
+def mcp(site: Site, given: Namespace) -> Iterator[Row]:
+    """Serve an assistant on stdin and stdout (Model Context Protocol)."""
+    from tapestry.client.assistant import server_of  # it takes two seconds to import
+
+    server_of(site).run()
+    yield from ()
