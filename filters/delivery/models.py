@@ -55,7 +55,7 @@ class Destination(models.Model):
     names the process that is at it (filters.delivery.dispatch.holder).  It is due at ``due_at``.
     ``turned_on_at`` is when its owner last did so: links to unsubscribe of before have ended.
     ``settings`` are those of its kind; ``secret`` is encrypted
-    (filters.site.work.crypto.encryption).
+    (filters.site.work.crypto.encryption), as is ``former_secret``, which counts ``former_until``.
     With ``all_filters`` it takes the matches of all filters of its owner after ``all_since``;
     without, those of its subscriptions.
     """
@@ -76,6 +76,8 @@ class Destination(models.Model):
     )
     settings = models.JSONField(default=dict, blank=True)
     secret = models.TextField(default="", blank=True)
+    former_secret = models.TextField(default="", blank=True)
+    former_until = models.BigIntegerField(null=True, blank=True)
     active = models.BooleanField(default=True)
     turned_on_at = models.BigIntegerField(default=0, editable=False)
     all_filters = models.BooleanField(default=True)

@@ -134,6 +134,7 @@ def _check_keys(report: Report) -> None:
     stored = [
         *Source.objects.exclude(secret="").values_list("secret", flat=True),
         *Destination.objects.exclude(secret="").values_list("secret", flat=True),
+        *Destination.objects.exclude(former_secret="").values_list("former_secret", flat=True),
         *AuthenticatorApp.objects.values_list("secret", flat=True),
         *SmtpAccount.objects.exclude(secret="").values_list("secret", flat=True),
     ]

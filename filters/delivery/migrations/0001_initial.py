@@ -59,6 +59,8 @@ class Migration(migrations.Migration):
                 ('name', models.CharField(max_length=100)),
                 ('settings', models.JSONField(blank=True, default=dict)),
                 ('secret', models.TextField(blank=True, default='')),
+                ('former_secret', models.TextField(blank=True, default='')),
+                ('former_until', models.BigIntegerField(blank=True, null=True)),
                 ('active', models.BooleanField(default=True)),
                 ('turned_on_at', models.BigIntegerField(default=0, editable=False)),
                 ('all_filters', models.BooleanField(default=True)),

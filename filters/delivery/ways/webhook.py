@@ -6,13 +6,14 @@ import json
 from dataclasses import replace
 
 from django.conf import settings
+from django.db.models import F
 
 from filters.delivery.models import Destination
 from filters.delivery.ways.composing import Matches, composed, with_left_out
 from filters.delivery.ways.preview import Preview
 from filters.site.work import services
 from filters.site.work.crypto import encryption
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
 from tapestry.deliver.http.signature import make_secret
@@ -21,6 +22,9 @@ from tapestry.servers.private_hosts import read_target
 
 MOST = 100
 """Matches of one request."""
+
+ROTATING = DAY
+"""How long requests are signed with the former secret too: the receiver is changed meanwhile."""
 
 
 def send(destination: Destination, batch: Batch) -> Outcome:
@@ -35,7 +39,7 @@ def send(destination: Destination, batch: Batch) -> Outcome:
     outcome = webhook.send(
         sent,
         destination.settings["url"],
-        _secret_of(destination),
+        _secrets_of(destination),
         wall_clock(),
         destination=destination.name,
         allowed=settings.PRIVATE_HOSTS,
@@ -50,17 +54,19 @@ def preview(destination: Destination, batch: Batch) -> Preview:
     """
     named, _ = _writable(destination, batch)
     body = webhook.body_of(named, destination.name)
-    signed = webhook.headers_of(named.key, body, _secret_of(destination), wall_clock())
+    signed = webhook.headers_of(named.key, body, _secrets_of(destination), wall_clock())
     headers = {"Host": read_target(destination.settings["url"]).authority} | signed
     content = json.dumps(json.loads(body), indent=2, ensure_ascii=False)
     return Preview("json", content, tuple(headers.items()))
 
 
 def renew_secret(destination: Destination) -> str:
-    """Store a new secret of a webhook, encrypted, and return it; the old one signs nothing more."""
+    """Store a new secret of a webhook, and return it; for a day the old one signs, too."""
     secret = make_secret()
     ciphertext = encryption.encrypt(secret, services.data())
-    Destination.objects.filter(pk=destination.pk).update(secret=ciphertext)
+    Destination.objects.filter(pk=destination.pk).update(
+        secret=ciphertext, former_secret=F("secret"), former_until=wall_clock() + ROTATING
+    )
     return secret
 
 
@@ -80,8 +86,12 @@ def _named(batch: Batch) -> Batch:
     return replace(batch, key=batch.key.replace(".", "-"))
 
 
-def _secret_of(destination: Destination) -> str:
-    secret = encryption.decrypt(destination.secret, services.data())
-    if not secret:
+def _secrets_of(destination: Destination) -> list[str]:
+    """Return the secrets that sign: the one of now, and the one before it while that is changed."""
+    stored = [destination.secret]
+    if (destination.former_until or 0) > wall_clock():
+        stored.append(destination.former_secret)
+    opened = [encryption.decrypt(secret, services.data()) for secret in stored]
+    if not opened[0]:
         raise TapestryError("The webhook has no secret yet.", hint="Make one on its page.")
-    return secret
+    return [secret for secret in opened if secret]

@@ -11,7 +11,8 @@ import base64
 import binascii
 import hashlib
 import hmac
-import secrets
+from collections.abc import Sequence
+from secrets import token_bytes
 
 from tapestry.core.clock import SECOND
 from tapestry.core.errors import TapestryError
@@ -21,12 +22,13 @@ PREFIX = "whsec_"
 
 def make_secret() -> str:
     """Return a new random secret of 32 bytes, as text to be shown to its owner."""
-    return PREFIX + base64.b64encode(secrets.token_bytes(32)).decode("ascii")
+    return PREFIX + base64.b64encode(token_bytes(32)).decode("ascii")
 
 
-def signed_headers(delivery: str, body: bytes, secret: str, now: int) -> dict[str, str]:
-    """Return the three header fields that identify and sign a request.
+def signed_headers(delivery: str, body: bytes, secrets: Sequence[str], now: int) -> dict[str, str]:
+    """Return the three header fields that identify and sign a request, by each of some secrets.
 
+    While a secret is changed there are two: a receiver that has either knows the request is ours.
     ``delivery`` is the same however often a request is tried; it has no full stop in it, which
     is what separates the signed parts.
     """
@@ -36,7 +38,9 @@ def signed_headers(delivery: str, body: bytes, secret: str, now: int) -> dict[st
     return {
         "webhook-id": delivery,
         "webhook-timestamp": timestamp,
-        "webhook-signature": "v1," + _signature(delivery, timestamp, body, secret),
+        "webhook-signature": " ".join(
+            f"v1,{_signature(delivery, timestamp, body, secret)}" for secret in secrets
+        ),
     }
 
 

@@ -28,7 +28,7 @@ from tapestry.servers.private_hosts import AddressRefusedError, Resolver, resolv
 def send(
     batch: Batch,
     url: str,
-    secret: str,
+    secrets: Sequence[str],
     now: int,
     *,
     destination: str,
@@ -44,7 +44,7 @@ def send(
     of tapestry.deliver.http.post.post.
     """
     body = body_of(batch, destination)
-    headers = headers_of(batch.key, body, secret, now)
+    headers = headers_of(batch.key, body, secrets, now)
     try:
         answer = post(url, body, headers, allowed=allowed, seconds=seconds, ca=ca, resolve=resolve)
     except AddressRefusedError as error:
@@ -64,12 +64,12 @@ def body_of(batch: Batch, destination: str) -> bytes:
     return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 
-def headers_of(delivery: str, body: bytes, secret: str, now: int) -> dict[str, str]:
+def headers_of(delivery: str, body: bytes, secrets: Sequence[str], now: int) -> dict[str, str]:
     """Return the header fields of a request, its signature among them; also to preview one."""
     return {
         "Content-Type": "application/json",
         "User-Agent": "Tapestry",
-        **signed_headers(delivery, body, secret, now),
+        **signed_headers(delivery, body, secrets, now),
     }
 
 

@@ -21,7 +21,7 @@ SECRET = make_secret()
 
 def send_to(server, matches, **options):
     options = {"destination": "jones", "allowed": LOOPBACK} | options
-    return send(batch(*matches), server.url(), SECRET, NOW, **options)
+    return send(batch(*matches), server.url(), [SECRET], NOW, **options)
 
 
 def test_the_receiver_gets_signed_json():
@@ -83,7 +83,7 @@ def test_plain_http_to_a_public_host_is_refused_for_good():
     outcome = send(
         batch(match()),
         "http://hooks.test/",
-        SECRET,
+        [SECRET],
         NOW,
         destination="jones",
         resolve=lambda host, port: ["9.9.9.9"],

@@ -22,6 +22,7 @@ from filters.runs.store.release import release
 from filters.site.work.crypto import encryption
 from tapestry import settings as own_settings
 from tapestry.core.clock import wall_clock
+from tapestry.core.errors import TapestryError
 from tapestry.deliver.http.signature import make_secret
 from tests.support.delivery_turn import turn
 from tests.support.recorded_way import Store
@@ -210,4 +211,12 @@ def test_a_new_secret_is_shown_once_and_signs_from_then_on(
     store(jones, "a")
     turn()
     (request,) = server.requests
-    assert verify(request.headers, request.body, secret, wall_clock())
+    for either in (secret, SECRET):
+        assert verify(request.headers, request.body, either, wall_clock())
+    Destination.objects.update(former_until=wall_clock())
+    store(jones, "b")
+    turn()
+    later = server.requests[-1]
+    assert verify(later.headers, later.body, secret, wall_clock())
+    with pytest.raises(TapestryError):
+        verify(later.headers, later.body, SECRET, wall_clock())
