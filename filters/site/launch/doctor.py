@@ -1,0 +1,211 @@
+"""Whether this machine has what Tapestry needs, before it runs: each check in a sentence.
+
+While it runs, ``/healthz`` says how its parts are (filters.runs.operator.health).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import socket
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psutil
+from django.conf import settings
+from django.db import DatabaseError, connection
+
+from filters.runs.models import Clock
+from filters.site.launch import redis_server
+from filters.site.launch.stack import must_be_free
+from filters.site.work.addresses import LOCK
+from filters.sources.models import Source
+from tapestry.core.clock import MINUTE, SECOND, wall_clock
+from tapestry.core.errors import TapestryError
+from tapestry.core.files.disk_space import reserve
+from tapestry.core.files.file_lock import file_lock
+from tapestry.spark.server import find_java
+
+MEMORY = 3 << 30
+"""Bytes that the parts of a site take, with both Sparks."""
+
+PATIENCE = 10.0
+"""Seconds that another machine has to answer."""
+
+MOST_HOSTS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How something is, in a sentence that says what to do if it is not well."""
+
+    name: str
+    is_well: bool
+    says: str
+
+
+def examine(port: int) -> list[Finding]:
+    """Check this machine and what the settings name; nothing is changed.
+
+    ``port`` is where the web pages will be.
+    """
+    checks: dict[str, Callable[[], str]] = {
+        "python": _python,
+        "java": lambda: f"{find_java()}",
+        "spark": _spark,
+        "memory": _memory,
+        "disk": _disk,
+        "data": _data,
+        "port": partial(_port, port),
+        "redis": _redis,
+        "database": _database,
+        "clock": _clock,
+        "mail": _mail,
+        "names": _names,
+    }
+    return [_finding(name, check) for name, check in checks.items()]
+
+
+def _finding(name: str, check: Callable[[], str]) -> Finding:
+    try:
+        return Finding(name, True, check())
+    except TapestryError as error:
+        return Finding(name, False, f"{error.message} {error.hint or ''}".strip())
+    except (OSError, DatabaseError) as error:
+        return Finding(name, False, f"{error}".strip().partition("\n")[0])
+
+
+def _python() -> str:
+    return f"{sys.version.partition(' ')[0]}, at {sys.executable}"
+
+
+def _spark() -> str:
+    if importlib.util.find_spec("pyspark") is None:
+        raise TapestryError("The package pyspark is not installed.", hint="Run: make run")
+    remote = os.environ.get("SPARK_REMOTE")
+    return f"at {remote}" if remote else "started with the site"
+
+
+def _memory() -> str:
+    free = psutil.virtual_memory().available
+    if free < MEMORY and not _is_running():
+        raise TapestryError(
+            f"{free / (1 << 30):.1f} GB of memory are free, and the parts take {MEMORY >> 30}.",
+            hint="End other programs, or have SPARK_REMOTE name a Spark on another machine.",
+        )
+    return f"{free / (1 << 30):.1f} GB free"
+
+
+def _disk() -> str:
+    place = next(path for path in (settings.DATA, *settings.DATA.parents) if path.exists())
+    free = shutil.disk_usage(place).free
+    if free < 2 * reserve():
+        raise TapestryError(
+            f"{free >> 20} MiB are free at {place}, and nothing runs below {reserve() >> 20}.",
+            hint="Make room, or name another place with --data DIR.",
+        )
+    return f"{free / (1 << 30):.1f} GB free at {place}"
+
+
+def _data() -> str:
+    data: Path = settings.DATA
+    if not data.exists():
+        return f"{data} will be made"
+    if not os.access(data, os.R_OK | os.W_OK | os.X_OK):
+        raise TapestryError(
+            f"{data} cannot be written to.", hint="Run as its owner, or name another with --data."
+        )
+    return f"{data}, where a Tapestry runs" if _is_running() else f"{data}"
+
+
+def _is_running() -> bool:
+    lock = settings.DATA / "run" / LOCK
+    if not lock.exists():
+        return False
+    with file_lock(lock, mode=0o600) as acquired:
+        return not acquired
+
+
+def _port(port: int) -> str:
+    if _is_running():
+        return "the Tapestry of this data directory has one"
+    must_be_free(port)
+    return f"{port} is free"
+
+
+def _redis() -> str:
+    url = os.environ.get("REDIS_URL")
+    if not url:
+        return f"started with the site ({redis_server.binary().name})"
+    if not redis_server.answers(url):
+        raise TapestryError(
+            "No Redis answers at REDIS_URL.", hint="Start it, or unset REDIS_URL: one is started."
+        )
+    return "answers at REDIS_URL"
+
+
+def _database() -> str:
+    if connection.vendor == "sqlite" and not Path(connection.settings_dict["NAME"]).exists():
+        return "SQLite, which will be made"
+    connection.ensure_connection()
+    return f"{connection.display_name} answers"
+
+
+def _clock() -> str:
+    if not _has_tables():
+        return "nothing is stored yet"
+    last = max([0, *Clock.objects.values_list("last", flat=True)])
+    if last > wall_clock() + MINUTE:
+        seconds = (last - wall_clock()) // SECOND
+        raise TapestryError(
+            f"The clock of this machine is {seconds:,} seconds behind what is stored.",
+            hint="Set it right, as with `timedatectl set-ntp true`: until then all waits.",
+        )
+    return "not behind what is stored"
+
+
+def _mail() -> str:
+    if not settings.EMAIL_HOST or not os.environ.get("EMAIL_URL"):
+        return "EMAIL_URL is not set: digests are kept on a page"
+    server = (settings.EMAIL_HOST, settings.EMAIL_PORT)
+    try:
+        socket.create_connection(server, PATIENCE).close()
+    except OSError as error:
+        raise TapestryError(
+            f"No mail server answers at {server[0]}:{server[1]} ({error.strerror or error}).",
+            hint="Correct EMAIL_URL, or start it.",
+        ) from error
+    return f"{server[0]}:{server[1]} answers"
+
+
+def _names() -> str:
+    hosts = {urlsplit(settings.SITE_URL).hostname or "localhost"}
+    if _has_tables():
+        used = Source.objects.filter(active=True).order_by("host").values_list("host", flat=True)
+        hosts.update(used.distinct()[:MOST_HOSTS])
+    unknown = sorted(host for host in hosts if host and not _is_known(host))
+    if unknown:
+        raise TapestryError(
+            f"Nobody knows the name {', '.join(unknown)}.",
+            hint="Look at the DNS of this machine, or correct the name.",
+        )
+    return f"{', '.join(sorted(hosts)[:3])}{' and others' if len(hosts) > 3 else ''}"
+
+
+def _is_known(host: str) -> bool:
+    try:
+        socket.getaddrinfo(host, None)
+    except (OSError, UnicodeError):
+        return False
+    return True
+
+
+def _has_tables() -> bool:
+    if connection.vendor == "sqlite" and not Path(connection.settings_dict["NAME"]).exists():
+        return False
+    return Clock._meta.db_table in connection.introspection.table_names()
