@@ -10,6 +10,7 @@ from filters.authoring.models import ACTS, ACTS_A_DAY, Filter
 DONE_WITH = {
     "read": "marked {} read",
     "star": "starred {}",
+    "label": "tagged {}",
     "skip": "kept {} out of the inbox",
     "done": "filed {} as done",
     "flag": "flagged {} in the mailbox",
@@ -26,13 +27,14 @@ class Acts:
     """What a filter does with what it finds: names of ``ACTS``, with blanks between.
 
     ``a_day``: with how many messages within a day at most.  ``on_existing``: with those that it
-    has found, or finds in existing mail, too.  ``keyword`` and ``folder``: with what it tags,
-    and to where it moves, in a mailbox.
+    has found, or finds in existing mail, too.  ``label``: with what it tags; ``keyword`` and
+    ``folder``: with what it tags, and to where it moves, in a mailbox.
     """
 
     names: str = ""
     a_day: int = ACTS_A_DAY
     on_existing: bool = False
+    label: str = ""
     keyword: str = ""
     folder: str = ""
 
@@ -52,11 +54,12 @@ def acts_named(names: Collection[str]) -> str:
 def done_words(names: Collection[str], what: str, again: str = "it") -> str:
     """Return in words what acts did with what: ``again`` is its pronoun.
 
-    >>> done_words(["read", "star"], "31 messages", "them")
-    'marked 31 messages read and starred them'
+    >>> done_words(["read", "star", "label"], "31 messages", "them")
+    'marked 31 messages read, starred them and tagged them'
     """
     parts = [DONE_WITH[name] for name in ACTS if name in names]
-    return " and ".join(part.format(again if at else what) for at, part in enumerate(parts))
+    *most, last = [part.format(again if at else what) for at, part in enumerate(parts)] or [""]
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def set_acts(filter_: Filter, acts: Acts | None, at: int, *, restarts: bool) -> bool:
@@ -67,6 +70,7 @@ def set_acts(filter_: Filter, acts: Acts | None, at: int, *, restarts: bool) -> 
     before = (filter_.acts, filter_.acts_a_day)
     if acts is not None:
         filter_.acts, filter_.acts_a_day = acts.names, acts.a_day
+        filter_.acts_label = acts.label
         filter_.acts_keyword, filter_.acts_folder = acts.keyword, acts.folder
     if before != (filter_.acts, filter_.acts_a_day):
         filter_.acts_stopped_at, filter_.acts_left_out = None, 0

@@ -41,7 +41,7 @@ class FilterAdmin(Pages):
     readonly_fields = ["owner", "name", "title", "visibility", "text", "phrase", "tql"]
     readonly_fields += ["display_tql", "mode", "start", "end", *WATERMARK, "revision", "error"]
     readonly_fields += ["acts", "acts_since", "acts_a_day", "acts_stopped_at", "acts_left_out"]
-    readonly_fields += ["acts_keyword", "acts_folder"]
+    readonly_fields += ["acts_label", "acts_keyword", "acts_folder"]
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Refuse: filters are written on their own page, which compiles them."""

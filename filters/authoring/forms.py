@@ -18,6 +18,7 @@ from filters.authoring.lifecycle import NAME_TAKEN, change, install
 from filters.authoring.models import (
     ACTS,
     ACTS_A_DAY,
+    LONGEST_TAG,
     LONGEST_TITLE,
     MAILBOX_ACTS,
     MOST_ACTS_A_DAY,
@@ -46,6 +47,9 @@ NOT_ALLOWED = (
     "under Sources."
 )
 
+ACTS_DETAILS = ("acts_label", "acts_keyword", "acts_folder")
+"""Fields that say with what a filter tags, and to where it moves."""
+
 OPTIONS = ("name", "title", "timeliness", "while_unread", "visibility", "mode")
 
 
@@ -55,6 +59,7 @@ def acts_of(given: Mapping[str, Any]) -> Acts:
         acts_named(given["acts"]),
         given["acts_a_day"] or ACTS_A_DAY,
         given["acts_existing"],
+        given["acts_label"] if "label" in given["acts"] else "",
         given["acts_keyword"] if "tag" in given["acts"] else "",
         given["acts_folder"] if "move" in given["acts"] else "",
     )
@@ -122,6 +127,15 @@ class FilterForm(forms.Form):
     acts_existing = forms.BooleanField(
         label="Also with what it has found, or finds in existing mail", required=False
     )
+    acts_label = forms.CharField(
+        label="Tag",
+        max_length=LONGEST_TAG,
+        required=False,
+        strip=True,
+        validators=[
+            RegexValidator(r"\A[^\x00-\x1f\x7f\u2028\u2029]+\Z", "Write the tag in one line.")
+        ],
+    )
     acts_keyword = forms.CharField(
         label="Tag in the mailbox",
         max_length=64,
@@ -175,7 +189,7 @@ class FilterForm(forms.Form):
         if changed:
             mail = "existing" if changed.start is None else "new"
             initial = model_to_dict(changed, ["text", *OPTIONS])
-            initial |= model_to_dict(changed, ["acts_a_day", "acts_keyword", "acts_folder"])
+            initial |= model_to_dict(changed, ["acts_a_day", *ACTS_DETAILS])
             initial["acts"] = changed.acts.split()
             initial |= {"mail": mail, "shown_mail": mail, "until": self.last_day}
             chosen = changed.subscriptions.filter(destination__all_filters=False)
@@ -244,18 +258,18 @@ class FilterForm(forms.Form):
         return changed.matches.count()
 
     def clean(self) -> dict[str, Any]:
-        """Refuse two delays at once, and acts in a mailbox that say too little, or may not be."""
+        """Refuse two delays at once, and acts that say too little, or may not be."""
         given = super().clean() or self.cleaned_data
         if given.get("while_unread") and given.get("timeliness", "").startswith(AFTER):
             self.add_error("while_unread", "Choose either working days, or this.")
-        acts = set(given.get("acts", ())) & MAILBOX_ACTS.keys()
-        fields = {"tag": "acts_keyword", "move": "acts_folder"}
+        acts = set(given.get("acts", ()))
+        fields = {"label": "acts_label", "tag": "acts_keyword", "move": "acts_folder"}
         for name, field in fields.items():
             if name in acts and not given.get(field) and field not in self.errors:
                 self.add_error(field, "Say which one.")
         if {"move", "trash"} <= acts:
             self.add_error("acts", "Move it to a folder or to Trash, not to both.")
-        if acts and not self.owner.sources.filter(may_act=True).exists():
+        if acts & MAILBOX_ACTS.keys() and not self.owner.sources.filter(may_act=True).exists():
             self.add_error("acts", NOT_ALLOWED)
         return given
 

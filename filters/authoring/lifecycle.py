@@ -93,6 +93,7 @@ def install(
         active=active,
         acts=acts.names,
         acts_a_day=acts.a_day,
+        acts_label=acts.label,
         acts_keyword=acts.keyword,
         acts_folder=acts.folder,
         acts_since=present() if acts.names and not acts.on_existing else None,

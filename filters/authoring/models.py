@@ -27,6 +27,9 @@ filter_name = RegexValidator(
 
 LONGEST_TITLE = 100
 
+LONGEST_TAG = 100
+"""Characters of a tag."""
+
 MAILBOX_ACTS = {
     "flag": "flag it in the mailbox",
     "seen": "mark it read in the mailbox",
@@ -39,6 +42,7 @@ MAILBOX_ACTS = {
 ACTS = {
     "read": "mark it read",
     "star": "star it",
+    "label": "tag it",
     "skip": "keep it out of the inbox",
     "done": "file it as done",
     **MAILBOX_ACTS,
@@ -53,13 +57,14 @@ READY_MADE = ("waiting-for-an-answer", "to-be-answered", "reminders")
 """Short names of the filters that people are given (filters.authoring.ready_made)."""
 
 
-def acts_words(names: Collection[str]) -> str:
-    """Return acts as an order; empty without any.
+def acts_words(names: Collection[str], tag: str = "") -> str:
+    """Return acts as an order; empty without any.  ``tag`` is that of ``label``.
 
-    >>> acts_words(["star", "done", "read"])
-    'mark it read, star it and file it as done'
+    >>> acts_words(["star", "label", "read"], "todo")
+    'mark it read, star it and tag it “todo”'
     """
-    *most, last = [words for name, words in ACTS.items() if name in names] or [""]
+    said = ACTS | ({"label": f"tag it “{tag}”"} if tag else {})
+    *most, last = [words for name, words in said.items() if name in names] or [""]
     return f"{', '.join(most)} and {last}" if most else last
 
 
@@ -120,8 +125,8 @@ class Filter(models.Model):
     ``acts`` names what it does with what it finds, with blanks between (``ACTS``), from the instant
     ``acts_since`` on, null with what it had found too: to ``acts_a_day`` messages in 24 hours at
     most.  ``acts_stopped_at`` is when that was last reached, and ``acts_left_out`` how many
-    messages were left as they were since then (filters.runs.store.acts).  In a mailbox it tags with
-    ``acts_keyword``, and moves to ``acts_folder``.
+    messages were left as they were since then (filters.runs.store.acts).  It tags with
+    ``acts_label``; in a mailbox with ``acts_keyword``, and it moves to ``acts_folder``.
     """
 
     class Visibility(models.TextChoices):
@@ -154,6 +159,7 @@ class Filter(models.Model):
     )
     while_unread = models.BooleanField("not while it has unread ones", default=False)
     acts = models.CharField(max_length=100, default="", blank=True)
+    acts_label = models.CharField(max_length=LONGEST_TAG, default="", blank=True)
     acts_keyword = models.CharField(max_length=64, default="", blank=True)
     acts_folder = models.CharField(max_length=200, default="", blank=True)
     acts_since = models.BigIntegerField(null=True, blank=True, editable=False)
@@ -226,7 +232,7 @@ class Filter(models.Model):
     @property
     def acts_words(self) -> str:
         """Return what it does with what it finds, as an order; empty if it only shows that."""
-        return acts_words(self.acts.split())
+        return acts_words(self.acts.split(), self.acts_label)
 
     @property
     def display_name(self) -> str:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import uuid
+
 from django.db import models
 from django.db.models import Q
 
 from filters.people.models import User
 from tapestry.core.message import Annotation
+
+_RETRACTIONS = uuid.UUID("0f0c2a0e-6d5b-4d0c-9a55-2f3a8f1f4c11")
+"""The name space of the keys of retractions."""
+
+
+def retraction_key(annid: str) -> str:
+    """Return the key of what takes back an annotation: whoever asks twice gets the same one."""
+    return str(uuid.uuid5(_RETRACTIONS, annid))
 
 
 class OutboxAnnotation(models.Model):

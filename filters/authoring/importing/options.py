@@ -96,7 +96,7 @@ def option_words(options: Mapping[str, str], zone: tzinfo) -> Iterator[str]:
 
 def acts_facts(options: Mapping[str, str]) -> Iterator[str]:
     """Yield what a filter does with what it finds."""
-    if words := acts_words(options.get("acts", "").split()):
+    if words := acts_words(options.get("acts", "").split(), options.get("acts_label", "")):
         a_day = options.get("acts_a_day") or ACTS_A_DAY
         yield f"{words}, for at most {a_day} messages a day, from now on"
 

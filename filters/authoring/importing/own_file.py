@@ -22,7 +22,8 @@ HEADING = (
 
 TEXTS = (
     *("title", "name", "text", "mode", "visibility", "timeliness", "while_unread"),
-    *("acts", "acts_a_day", "acts_keyword", "acts_folder", "mail", "start", "until", "paused"),
+    *("acts", "acts_a_day", "acts_label", "acts_keyword", "acts_folder", "mail", "start", "until"),
+    "paused",
 )
 """The keys of a filter in the file."""
 
@@ -63,6 +64,7 @@ def _lines(filter_: Filter, zone: ZoneInfo) -> str:
         "timeliness": filter_.timeliness,
         "while_unread": "yes" if filter_.while_unread else "",
         "acts": filter_.acts,
+        "acts_label": filter_.acts_label,
         "acts_keyword": filter_.acts_keyword,
         "acts_folder": filter_.acts_folder,
         "acts_a_day": "" if filter_.acts_a_day == ACTS_A_DAY else str(filter_.acts_a_day),

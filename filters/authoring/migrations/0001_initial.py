@@ -32,6 +32,7 @@ class Migration(migrations.Migration):
                 ('timeliness', models.CharField(blank=True, default='', max_length=60, validators=[filters.people.models.account.validate_timeliness])),
                 ('while_unread', models.BooleanField(default=False, verbose_name='not while it has unread ones')),
                 ('acts', models.CharField(blank=True, default='', max_length=100)),
+                ('acts_label', models.CharField(blank=True, default='', max_length=100)),
                 ('acts_keyword', models.CharField(blank=True, default='', max_length=64)),
                 ('acts_folder', models.CharField(blank=True, default='', max_length=200)),
                 ('acts_since', models.BigIntegerField(blank=True, editable=False, null=True)),

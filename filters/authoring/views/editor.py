@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from filters.authoring.compilation.misreading import misreading
 from filters.authoring.compilation.understanding import Understood
 from filters.authoring.compilation.understanding import understand as understand_filter
-from filters.authoring.forms import MODES, FilterForm
+from filters.authoring.forms import ACTS_DETAILS, MODES, FilterForm
 from filters.authoring.known_names import begin_reading
 from filters.authoring.models import Filter
 from filters.authoring.results import previews
@@ -22,7 +22,7 @@ from filters.authoring.results.previews import PREVIEWS
 from filters.authoring.tasks import start_preview
 from filters.authoring.usage import usage_of
 from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
-from filters.authoring.views.written import DETAILS, Written
+from filters.authoring.views.written import Written
 from filters.authoring.vocabulary import vocabulary
 from filters.people import people
 from filters.people.requests import PersonRequest
@@ -62,7 +62,7 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
     if data and corrected is not None:
         data["text"] = corrected
     written: dict[str, Any] = {
-        k: request.GET[k] for k in ("text", "mode", *DETAILS) if request.GET.get(k)
+        k: request.GET[k] for k in ("text", "mode", *ACTS_DETAILS) if request.GET.get(k)
     }
     if request.GET.get("acts"):
         written["acts"] = request.GET.getlist("acts")

@@ -9,18 +9,16 @@ from django.http import QueryDict
 from django.urls import reverse
 
 from filters.authoring.acts import acts_named
+from filters.authoring.forms import ACTS_DETAILS
 from filters.authoring.models import Filter
 from filters.people.requests import PersonRequest
-
-DETAILS = ("acts_keyword", "acts_folder")
-"""The fields of the form that say more of acts in a mailbox."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
     """A text, its mode, and the short name of the filter that it is to change, "" for a new one.
 
-    ``acts``: what it is to do with what it finds; ``details``: the tag and folder of these.
+    ``acts``: what it is to do with what it finds; ``details``: the tags and the folder of these.
     """
 
     text: str
@@ -58,5 +56,5 @@ def written_in(request: PersonRequest, given: QueryDict) -> Written:
     live = given.get("mode") == Filter.Mode.LIVE
     own = Filter.objects.filter(owner=request.user, name=given.get("filter", ""))
     acts = tuple(acts_named(given.getlist("acts")).split())
-    details = tuple((name, str(given[name])) for name in DETAILS if given.get(name))
+    details = tuple((name, str(given[name])) for name in ACTS_DETAILS if given.get(name))
     return Written(text, live, own.values_list("name", flat=True).first() or "", acts, details)

@@ -60,7 +60,7 @@ class Match(models.Model):
     ``sequence`` is its position in the release sequence (filters.runs.store.release); null until it
     is released, and again from its retraction until that is released.
     ``acted_at`` is when its filter last acted on the message, null if it has not, and ``acts`` what
-    it did then, each with what became of it: STANDS, LEFT or OWN.
+    it did then, each with what became of it: STANDS, LEFT or OWN; of a tag, its annid beside it.
     ``left``: of one that came back, the instants and the position that it had when it had left, for
     it has them again if it leaves before it is shown; else empty.
     """

@@ -8,7 +8,9 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-LONGEST = {"tag": 100, "note": 2000}
+from filters.authoring.models import LONGEST_TAG
+
+LONGEST = {"tag": LONGEST_TAG, "note": 2000}
 """Characters of a tag and of a note."""
 
 KINDS = ("vote", "tag", "note", "priority")

@@ -15,7 +15,7 @@ from django.db.models import QuerySet, Value
 from django.db.models.functions import Concat
 
 from filters.people.models import User
-from filters.reading.models import OutboxAnnotation
+from filters.reading.models import OutboxAnnotation, retraction_key
 from filters.runs.models import SetAside
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import set_aside
@@ -34,9 +34,6 @@ MESSAGE, PART = SetAside.Kind.MESSAGE, "annotation"
 
 KEPT = 30 * DAY
 """How long what was appended stays, so that who says it again soon says it once."""
-
-_RETRACTIONS = uuid.UUID("0f0c2a0e-6d5b-4d0c-9a55-2f3a8f1f4c11")
-"""The name space of the keys of retractions."""
 
 _RESTORED = uuid.UUID("0f0c2a0e-6d5b-4d0c-9a55-2f3a8f1f4c12")
 """The name space of the keys of annotations that say again what was taken back."""
@@ -71,7 +68,8 @@ def take_back(owner: User, annotations: Iterable[Annotation]) -> None:
     Whoever asks twice gets the same retraction: its key is made from that of the annotation.
     """
     for annotation in annotations:
-        _keep_once(owner, annotation, _RETRACTIONS, kind=RETRACTION, value=annotation.annid)
+        annid = retraction_key(annotation.annid)
+        _keep_once(owner, annotation, annid, kind=RETRACTION, value=annotation.annid)
 
 
 def restore(owner: User, annotation: Annotation) -> None:
@@ -80,15 +78,15 @@ def restore(owner: User, annotation: Annotation) -> None:
     Whoever asks twice gets the same annotation, as of retractions.
     """
     says = {"kind": annotation.kind, "value": annotation.value, "number": annotation.number}
-    _keep_once(owner, annotation, _RESTORED, **says)
+    _keep_once(owner, annotation, str(uuid.uuid5(_RESTORED, annotation.annid)), **says)
 
 
-def _keep_once(owner: User, annotation: Annotation, keys: uuid.UUID, **says: Any) -> None:
+def _keep_once(owner: User, annotation: Annotation, annid: str, **says: Any) -> None:
     """Keep what a person says of an annotation of their own, under a key made from its key."""
     if annotation.owner != owner.get_username():
         raise ValueError("only its owner can take back or restore an annotation")
     OutboxAnnotation.objects.get_or_create(
-        annid=str(uuid.uuid5(keys, annotation.annid)),
+        annid=annid,
         defaults={
             "msgid": annotation.msgid,
             "owner": owner,

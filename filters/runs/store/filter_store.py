@@ -297,7 +297,7 @@ def _mark_existing_read(filters: Sequence[DueFilter], stored_at: int) -> None:
         existing.update(read_at=stored_at)
 
 
-def _pairs(matches: Iterable[Match]) -> list[acts.Pair]:
+def _pairs(matches: Iterable[Match]) -> list[tuple[int, str]]:
     """Return the filter and the message of matches, the first match first."""
     in_order = sorted(matches, key=attrgetter("matched_at", "msgid"))
     return [(match.filter_id, match.msgid) for match in in_order]

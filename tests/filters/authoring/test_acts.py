@@ -54,6 +54,17 @@ class TestForm:
         client.post("/filter/f/edit/", SENT)
         assert Filter.objects.get().acts == ""
 
+    def test_a_form_says_with_what_it_tags(self, client: Client) -> None:
+        sent = {**SENT, "acts": ["label"]}
+        assert "Say which one." in text_of(client.post("/filters/new/", sent))
+        for wrong in ("a\nb", "x" * 101):
+            answer = client.post("/filters/new/", {**sent, "acts_label": wrong})
+            assert answer.status_code == 400
+        client.post("/filters/new/", {**sent, "acts_label": " to do "})
+        made = Filter.objects.get()
+        assert (made.acts_label, made.acts_words) == ("to do", "tag it “to do”")
+        assert "tag it “to do”" in text_of(client.get(made.get_absolute_url()))
+
     def test_a_filter_that_begins_again_acts_from_then_on(self, alice: User) -> None:
         made = acting(alice, on_existing=True)
         assert made.acts_since is None

@@ -100,7 +100,7 @@ FIELDS = {
         ["", "at once", "hourly", "every 5 minutes", "daily at 08:00", "weekly on Monday at 09:30"]
     ),
     "while_unread": st.booleans(),
-    "acts": st.sampled_from(["", "read", "star done", "read star done"]),
+    "acts": st.sampled_from(["", "read", "star done", "read star label done"]),
     "acts_a_day": st.sampled_from([500, 1, 20_000]),
     "active": st.booleans(),
     "start": st.none() | st.integers(0, wall_clock()),
@@ -131,6 +131,7 @@ def check_fields(
     """The rows are written, read and created again; they are gone after each example."""
     User.objects.filter(pk=owner.pk).update(time_zone=zone.key)
     person = User.objects.get(pk=owner.pk)
+    fields |= {"acts_label": "Zürich, to do" if "label" in fields["acts"] else ""}
     until = last_instant(end, zone) if isinstance(end, date) else end
     before = Filter(owner=person, end=until, **fields)
     before.begin(before.start)
