@@ -11,6 +11,7 @@ DONE_WITH = {
     "read": "marked {} read",
     "star": "starred {}",
     "label": "tagged {}",
+    "top": "put {} at the top of the inbox",
     "skip": "kept {} out of the inbox",
     "done": "filed {} as done",
     "flag": "flagged {} in the mailbox",

@@ -43,6 +43,7 @@ ACTS = {
     "read": "mark it read",
     "star": "star it",
     "label": "tag it",
+    "top": "put it at the top of the inbox",
     "skip": "keep it out of the inbox",
     "done": "file it as done",
     **MAILBOX_ACTS,

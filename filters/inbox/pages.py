@@ -93,7 +93,7 @@ def newest(
             break
     if not count <= len(keys) < MOST:
         return None
-    keys.update(_returned(user)[: MOST + 1])
+    keys.update(_returned(user, filter_)[: MOST + 1])
     if len(keys) >= MOST:
         return None
     return next(in_batches(cards, keys), cards.none())
@@ -104,11 +104,11 @@ def further(
 ) -> tuple[QuerySet[Card], int]:
     """Return those of a list's cards among which the page from ``begin`` to ``end`` is.
 
-    With how many are skipped, all of them above the page: what came back from being snoozed is
-    ordered with the page, as it stands higher than its match, and may push others down.  If that
-    is too much for one statement, the whole list is ordered.
+    With how many are skipped, all of them above the page: what came back from being snoozed, or is
+    pinned, is ordered with the page: it stands higher than its match, and may push others down.
+    If that is too much for one statement, the whole list is ordered.
     """
-    keys, back = listing.keys(user, filter_), set(_returned(user))
+    keys, back = listing.keys(user, filter_), set(_returned(user, filter_))
     if not back:
         return next(in_batches(cards, keys[begin:end]), cards.none()), begin
     skipped = max(0, begin - len(back))
@@ -118,6 +118,7 @@ def further(
     return next(in_batches(cards, back.union(others[skipped:end])), cards.none()), skipped
 
 
-def _returned(user: User) -> QuerySet[Card, int]:
-    back = Card.objects.filter(msgid__in=returned(user).values("msgid"))
+def _returned(user: User, filter_: Filter | None) -> QuerySet[Card, int]:
+    states = returned(user, inbox=filter_ is None)
+    back = Card.objects.filter(msgid__in=states.values("msgid"))
     return back.values_list("pk", flat=True)

@@ -20,6 +20,7 @@ class ReadingState:
     is_listed: bool = False
     is_done: bool = False
     is_starred: bool = False
+    is_pinned: bool = False
     is_muted: bool = False
     is_skipped: bool = False
     snoozed_until: int | None = None
@@ -37,6 +38,7 @@ def reading_state(
         is_listed=is_listed,
         is_done=state is not None and state.done_at is not None,
         is_starred=state is not None and state.starred_at is not None,
+        is_pinned=state is not None and state.pinned_at is not None,
         is_skipped=state is not None and state.skipped_at is not None,
         is_muted=Mute.objects.filter(owner=user, root__in=roots).exists(),
         snoozed_until=state.snoozed_until if later and state is not None else None,

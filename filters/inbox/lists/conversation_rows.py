@@ -15,8 +15,8 @@ from django.db.models import Q
 
 from filters.authoring.models import Filter
 from filters.inbox.lists.days import local_day
-from filters.inbox.lists.rows import Block, Conversation, Row, returned_at, rows_of
-from filters.inbox.models import Card, Match, MessageState
+from filters.inbox.lists.rows import Block, Conversation, Row, placed, returned_at, rows_of
+from filters.inbox.models import TOP, Card, Match, MessageState
 from filters.people import people
 from filters.people.models import User
 from filters.people.names.source_names import import_words
@@ -67,24 +67,23 @@ def conversation_rows(
         cards = members[_name(head)]
         of_all = [found.get(card.pk, NOTHING) for card in cards]
         back = [returned_at(states.get(card.msgid), now) for card in cards]
-        rows.append(
-            replace(
-                line,
-                unread=any(of.unread for of in of_all),
-                names=tuple(title for _, title in sorted({by for of in of_all for by in of.by})),
-                moved_at=head.moved_at,
-                day=local_day(head.moved_at, user.zone),
-                block=_block(user, head, blocks),
-                is_starred=any(_is_starred(states.get(card.msgid)) for card in cards),
-                returned_at=max((at for at in back if at is not None), default=None),
-                conversation=Conversation(
-                    row_id(_name(head), "conversation"),
-                    who_of(cards, own),
-                    tuple((card.audience, card.msgid) for card in cards),
-                    any(card.attachments for card in cards),
-                ),
-            )
+        made = replace(
+            line,
+            unread=any(of.unread for of in of_all),
+            names=tuple(title for _, title in sorted({by for of in of_all for by in of.by})),
+            moved_at=head.moved_at if head.moved_at < TOP else line.moved_at,
+            day=local_day(head.moved_at, user.zone),
+            block=_block(user, head, blocks),
+            is_starred=any(_is_starred(states.get(card.msgid)) for card in cards),
+            returned_at=max((at for at in back if at is not None), default=None),
+            conversation=Conversation(
+                row_id(_name(head), "conversation"),
+                who_of(cards, own),
+                tuple((card.audience, card.msgid) for card in cards),
+                any(card.attachments for card in cards),
+            ),
         )
+        rows.append(placed(made, head.moved_at))
     return rows
 
 

@@ -53,8 +53,9 @@ def cards(
 
     The newest day is first, and in a day the message that was received last; those that matched
     as they were imported come behind the others of the day, by ``block``.  A message that was
-    snoozed stands where it came back.  ``retracted``: those that were there and have left, by the
-    day they left.  ``muted``: those of muted threads, which are not in the inbox.
+    snoozed stands where it came back, and one that is pinned at the top of the inbox.
+    ``retracted``: those that were there and have left, by the day they left.  ``muted``: those of
+    muted threads, which are not in the inbox.
     """
     seen = is_visible_to(user, "matches__", retracted=retracted)
     if filter_ is not None:
@@ -65,9 +66,9 @@ def cards(
     if not retracted:
         is_inbox = filter_ is None and not muted
         found = found.in_inbox(user) if is_inbox else found.listed(user)
-        back = returned(user)
+        back: QuerySet[Any] = returned(user, inbox=is_inbox)
         if back.exists():
-            at = back.filter(msgid=OuterRef("msgid")).values("snoozed_until")[:1]
+            at = back.filter(msgid=OuterRef("msgid")).values("stands_at")[:1]
             is_back = When(msgid__in=back.values("msgid"), then=Subquery(at))
             found = found.annotate(back_at=Case(is_back, default=Value(BEGINNING)))
             moved_at = Greatest(moved_at, F("back_at"))
@@ -94,23 +95,24 @@ def keys(user: User, filter_: Filter | None = None) -> QuerySet[Match, int]:
 
 def places(user: User, filter_: Filter | None = None) -> QuerySet[Match, Any]:
     """Return the key, conversation, day and block of each of ``cards``, in their order."""
-    ordered: Any = ordered_matches(Match.objects.in_list(user, filter_), user, returned(user))
+    back = returned(user, inbox=filter_ is None)
+    ordered: Any = ordered_matches(Match.objects.in_list(user, filter_), user, back)
     named = ordered.annotate(conversation=Max(thread("card__")))
     found: QuerySet[Match, Any] = named.values_list("card", "conversation", "day", "block")
     return found
 
 
 def ordered_matches(
-    matches: QuerySet[Match], user: User, back: QuerySet[MessageState]
+    matches: QuerySet[Match], user: User, back: QuerySet[Any, Any]
 ) -> QuerySet[Any, Any]:
     """Return the keys of the cards of matches in the order of ``cards``, with what it is made of.
 
-    ``back`` are the states of messages that came back from being snoozed.
+    ``back`` are states of messages that stand elsewhere, which are ``returned``.
     """
     moved_at: Any = F("matched_at")
     rank: Any = F("card__received")
     if back.exists():
-        at = back.filter(msgid=OuterRef("msgid")).values("snoozed_until")[:1]
+        at = back.filter(msgid=OuterRef("msgid")).values("stands_at")[:1]
         is_back = When(msgid__in=back.values("msgid"), then=Subquery(at))
         back_at = Case(is_back, default=Value(BEGINNING))
         moved_at, rank = Greatest(moved_at, back_at), Greatest(rank, back_at)

@@ -23,6 +23,7 @@ from filters.authoring.models import Filter
 from filters.inbox.lists.days import local_day
 from filters.inbox.lists.listing import ordered_matches
 from filters.inbox.models import (
+    TOP,
     Card,
     FormerMatch,
     FormerMute,
@@ -30,6 +31,7 @@ from filters.inbox.models import (
     Match,
     MessageState,
     Mute,
+    standing_elsewhere,
 )
 from filters.people import people
 from filters.people.models import User
@@ -51,11 +53,12 @@ class PastLine:
 
     card: Card
     moved_at: int
-    day: date
+    day: date | None
     is_unread: bool
     is_starred: bool
     is_muted: bool
     names: tuple[str, ...] = ()
+    is_at_top: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,8 @@ class Past:
         matches = matches.exclude(card__root__in=lifted.values("root"))
         states = MessageState.objects.filter(owner=self.user, changed_at__lte=self.at)
         is_hidden = Q(done_at__isnull=False) | Q(snoozed_until__gt=self.at)
-        if filter_ is None and not muted:
+        is_inbox = filter_ is None and not muted
+        if is_inbox:
             is_hidden |= Q(skipped_at__isnull=False)
         hidden = states.filter(is_hidden, msgid=OuterRef("msgid"))
         matches = matches.exclude(Exists(hidden))
@@ -121,14 +125,14 @@ class Past:
             matches = matches.filter(card__root__in=mutes)
         elif filter_ is None:
             matches = matches.exclude(card__root__in=mutes)
-        back = states.filter(done_at=None, snoozed_until__lte=self.at)
+        back = standing_elsewhere(states, self.at, inbox=is_inbox)
         matches = self._newest(matches, back, end)
         ordered: Any = ordered_matches(matches, self.user, back)
         rows = ordered.values_list("day", "block", "rank", "moved_at", "card")[begin:end]
         return [_item(*row) for row in rows]
 
     def _newest(
-        self, matches: QuerySet[Match], back: QuerySet[MessageState], count: int
+        self, matches: QuerySet[Match], back: QuerySet[MessageState, Any], count: int
     ) -> QuerySet[Match]:
         """Return matches of the last days before the instant, if they are so many messages."""
         zone = self.user.zone
@@ -168,7 +172,7 @@ class Past:
                 if is_muted is not muted and (muted or filter_ is None):
                     continue
                 moved_at = max(row.matched_at for row in matches)
-                back = _back_at(state, self.at)
+                back = _stands_at(state, self.at, inbox=is_inbox)
                 rank = card.received if back is None else max(card.received, back)
                 moved_at = moved_at if back is None else max(moved_at, back)
                 block = card.imported if moved_at == card.ts else ""
@@ -247,12 +251,13 @@ class Past:
         found = list(matches)
         return PastLine(
             card,
-            moved_at,
-            local_day(moved_at, self.user.zone),
+            moved_at % TOP,
+            None if moved_at >= TOP else local_day(moved_at, self.user.zone),
             any(row.read_at is None or row.read_at > self.at for row in found),
             state is not None and state.starred_at is not None,
             card.root in self._muted,
             tuple(row.name for row in found),
+            is_at_top=moved_at >= TOP,
         )
 
     def shelf(self, field: str, begin: int, end: int) -> list[PastLine]:
@@ -324,7 +329,12 @@ def _is_hidden(state: Any, at: int, *, inbox: bool) -> bool:
     return state.done_at is not None or (state.snoozed_until or at) > at
 
 
-def _back_at(state: Any, at: int) -> int | None:
-    if state is None or state.done_at is not None or state.snoozed_until is None:
+def _stands_at(state: Any, at: int, *, inbox: bool) -> int | None:
+    """Return at which instant a message stands that was pinned, or back from being snoozed."""
+    if state is None or state.done_at is not None:
+        return None
+    if inbox and state.pinned_at is not None:
+        return int(state.pinned_at) + TOP
+    if state.snoozed_until is None:
         return None
     return int(state.snoozed_until) if state.snoozed_until <= at else None

@@ -16,7 +16,7 @@ from django.db.models import Count, Q
 from filters.authoring.models import Filter
 from filters.inbox.lists.days import local_day
 from filters.inbox.lists.sentences import sentences
-from filters.inbox.models import Card, Match, MessageState, muted_roots
+from filters.inbox.models import TOP, Card, Match, MessageState, muted_roots
 from filters.people import people
 from filters.people.models import User
 from filters.people.names.source_names import import_words
@@ -71,8 +71,9 @@ class Row:
     ``moved_at`` is the instant at which it matched, or left in the list of those that left;
     ``day`` is the reader's day then.  ``block`` is that of an import, None for other messages.
     ``shares_id``: another message that the reader may see has its Message-ID.  ``returned_at``:
-    when it came back, if it was snoozed.  ``conversation`` is what the line stands for where lines
-    are conversations: all but ``card``, ``text`` and ``explanation`` is then of all its messages.
+    when it came back, if it was snoozed.  ``is_at_top``: it is pinned to the top of the list,
+    and of no day.  ``conversation`` is what the line stands for where lines are conversations:
+    all but ``card``, ``text`` and ``explanation`` is then of all its messages.
     """
 
     card: Card
@@ -88,6 +89,7 @@ class Row:
     is_muted: bool
     returned_at: int | None
     conversation: Conversation | None = None
+    is_at_top: bool = False
 
     @property
     def key(self) -> str:
@@ -116,9 +118,14 @@ def page_rows(
     blocks = _blocks(user, page.paginator.object_list, sorted(named))
     lines = rows_of(user, page_cards, filter_, retracted=retracted)
     return [
-        replace(line, block=blocks.get((card.day, card.block)))
+        placed(replace(line, block=blocks.get((card.day, card.block))), card.moved_at)
         for card, line in zip(page_cards, lines, strict=True)
     ]
+
+
+def placed(line: Row, moved_at: int) -> Row:
+    """Return a line that is at the top of a list, if that is where it came then."""
+    return replace(line, is_at_top=True, day=None) if moved_at >= TOP else line
 
 
 def _blocks(

@@ -27,6 +27,7 @@ from filters.inbox.models.triage import (
     TriageStepPart,
 )
 from filters.inbox.models.visibility import (
+    TOP,
     MatchQuerySet,
     is_due,
     is_hidden_from_owner,
@@ -35,10 +36,12 @@ from filters.inbox.models.visibility import (
     is_waiting,
     muted_roots,
     returned,
+    standing_elsewhere,
 )
 
 __all__ = [
     "HEAVIEST",
+    "TOP",
     "Appraisal",
     "AppraisalPosition",
     "Appraiser",
@@ -65,4 +68,5 @@ __all__ = [
     "lift_mutes",
     "muted_roots",
     "returned",
+    "standing_elsewhere",
 ]

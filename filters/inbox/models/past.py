@@ -68,7 +68,7 @@ class FormerState(Former):
 
     FIELDS = (
         *("msgid", "audience", "done_at", "starred_at", "snoozed_until", "skipped_at"),
-        "changed_at",
+        *("pinned_at", "changed_at"),
     )
 
     key = models.BigIntegerField()
@@ -78,6 +78,7 @@ class FormerState(Former):
     starred_at = models.BigIntegerField(null=True)
     snoozed_until = models.BigIntegerField(null=True)
     skipped_at = models.BigIntegerField(null=True)
+    pinned_at = models.BigIntegerField(null=True)
     changed_at = models.BigIntegerField()
 
     class Meta:

@@ -46,6 +46,7 @@ class MessageState(models.Model):
     """What a person did with a message: each instant is null unless it is done, starred, snoozed.
 
     ``skipped_at``: a filter of theirs keeps it out of the inbox since then, and in its own list.
+    ``pinned_at``: it stands at the top of the inbox since then.
 
     ``audience`` is that of the copy that they saw.  A message is snoozed while ``snoozed_until``
     is in the future.  ``changed_at`` is the instant of the last step that changed this row.
@@ -58,6 +59,7 @@ class MessageState(models.Model):
     starred_at = models.BigIntegerField(null=True, blank=True)
     snoozed_until = models.BigIntegerField(null=True, blank=True)
     skipped_at = models.BigIntegerField(null=True, blank=True)
+    pinned_at = models.BigIntegerField(null=True, blank=True)
     changed_at = models.BigIntegerField()
 
     objects = MessageStateQuerySet.as_manager()
@@ -81,6 +83,11 @@ class MessageState(models.Model):
                 fields=["owner", "snoozed_until"],
                 condition=Q(snoozed_until__isnull=False),
                 name="message_state_snoozed",
+            ),
+            models.Index(
+                fields=["owner", "pinned_at"],
+                condition=Q(pinned_at__isnull=False),
+                name="message_state_pinned",
             ),
         ]
 
@@ -110,9 +117,10 @@ class TriageStep(models.Model):
 class TriageStepPart(models.Model):
     """What a batch of a step changed, as it was before.
 
-    ``states``: ``[msgid, audience, done_at, starred_at, snoozed_until, skipped_at, changed_at]``,
-    the last null where there was no row.  ``reads``: ``[key of the match, read_at]``.  ``muted``:
-    roots of threads.  ``unmuted``: ``[root, the instant of the step that muted it]``.
+    ``states``: ``[msgid, audience, done_at, starred_at, snoozed_until, skipped_at, pinned_at,
+    changed_at]``, the last null where there was no row.  ``reads``: ``[key of the match,
+    read_at]``.  ``muted``: roots of threads.  ``unmuted``: ``[root, the instant of the step that
+    muted it]``.
     """
 
     step = models.ForeignKey(TriageStep, models.CASCADE, related_name="parts")

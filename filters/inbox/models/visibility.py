@@ -13,16 +13,20 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Self
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, QuerySet, Value, When
 
 from filters.authoring.models import Filter
 from filters.inbox.models.triage import MessageState, Mute
 from filters.people import people
 from filters.people.models import User
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import DAY, wall_clock
 
 if TYPE_CHECKING:
     from filters.inbox.models.match import Card, Match  # noqa: F401
+
+
+TOP = 365_000 * DAY
+"""What is pinned stands in the inbox as if it came so much later: a day far ahead of all mail."""
 
 
 def is_due(path: str = "") -> Q:
@@ -78,11 +82,28 @@ def is_hidden_from_owner() -> Exists:
     return Exists(same.filter(is_hidden()))
 
 
-def returned(user: User) -> QuerySet[MessageState]:
-    """Return the states of messages that a person had snoozed, and that are back."""
-    return MessageState.objects.filter(
-        owner=user, snoozed_until__lte=wall_clock(), done_at=None
-    ).order_by()
+def returned(user: User, *, inbox: bool = False) -> QuerySet[MessageState, Any]:
+    """Return the states of messages that stand elsewhere than where they matched: ``stands_at``.
+
+    They had been snoozed, and are back; ``inbox``: or are pinned to its top.
+    """
+    return standing_elsewhere(MessageState.objects.filter(owner=user), wall_clock(), inbox=inbox)
+
+
+def standing_elsewhere(
+    states: QuerySet[MessageState], now: int, *, inbox: bool
+) -> QuerySet[MessageState, Any]:
+    """Return those of some states, as they are or were ``now``, that ``returned`` means."""
+    is_back = Q(snoozed_until__lte=now)
+    at: Any = F("snoozed_until")
+    if inbox:
+        is_back |= Q(pinned_at__gt=0)  # a range, as the other: each has its index
+        at = Case(
+            When(pinned_at__isnull=False, then=F("pinned_at") + Value(TOP)),
+            default=at,
+            output_field=BigIntegerField(),
+        )
+    return states.filter(is_back, done_at=None).order_by().annotate(stands_at=at)
 
 
 def muted_roots(user: User) -> QuerySet[Mute, Any]:

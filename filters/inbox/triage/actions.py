@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Field = Literal["done_at", "starred_at", "snoozed_until", "skipped_at"]
+Field = Literal["done_at", "starred_at", "snoozed_until", "skipped_at", "pinned_at"]
 Value = Literal["now", "until", None]
 """What a field is set to: the instant of the step, a chosen instant, or null."""
 
@@ -33,7 +33,7 @@ ACTIONS = {
         Action(
             "done",
             "{} done.",
-            sets=(("done_at", "now"), ("snoozed_until", None)),
+            sets=(("done_at", "now"), ("snoozed_until", None), ("pinned_at", None)),
             reads=True,
             hides=True,
         ),
@@ -45,6 +45,8 @@ ACTIONS = {
         ),
         Action("star", "{} starred.", sets=(("starred_at", "now"),), listed_only=False),
         Action("unstar", "{} no longer starred.", sets=(("starred_at", None),), listed_only=False),
+        Action("pin", "{} put at the top of the inbox.", sets=(("pinned_at", "now"),)),
+        Action("unpin", "{} no longer at the top.", sets=(("pinned_at", None),)),
         Action("read", "{} marked read.", reads=True),
         Action("unread", "{} marked unread.", reads=False),
         Action(

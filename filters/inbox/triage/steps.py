@@ -36,7 +36,7 @@ from tapestry.core.clock import MINUTE, wall_clock
 UNDO = 10 * MINUTE
 """For how long a step is kept; pages offer to undo it for ten seconds."""
 
-FIELDS = ("done_at", "starred_at", "snoozed_until", "skipped_at")
+FIELDS = ("done_at", "starred_at", "snoozed_until", "skipped_at", "pinned_at")
 
 
 class Target(NamedTuple):
@@ -139,7 +139,8 @@ def _set_states(
     changed: list[MessageState] = []
     for target in batch:
         state = rows.get(target.msgid)
-        if not _changes(state, values):
+        changes = _changes(state, values)
+        if not changes:
             continue
         was = [None] * len(FIELDS) if state is None else [getattr(state, name) for name in FIELDS]
         at = None if state is None else state.changed_at
@@ -147,7 +148,7 @@ def _set_states(
         before.append([target.msgid, audience, *was, at])
         state = state or MessageState(owner=step.owner, msgid=target.msgid)
         state.audience, state.changed_at = target.audience, step.at
-        for name, value in values.items():
+        for name, value in changes.items():
             setattr(state, name, value)
         changed.append(state)
     keep_former_states(stored.filter(msgid__in=[row[0] for row in before if row[-1] is not None]))
@@ -155,14 +156,15 @@ def _set_states(
     return before
 
 
-def _changes(state: MessageState | None, values: dict[str, int | None]) -> bool:
-    """Tell whether a state differs; what is done, or starred, already stays so since then."""
+def _changes(state: MessageState | None, values: dict[str, int | None]) -> dict[str, int | None]:
+    """Return in what a state differs; what is done, or starred, already stays so since then."""
+    changes: dict[str, int | None] = {}
     for name, value in values.items():
         now = None if state is None else getattr(state, name)
         is_set = (now is None) != (value is None)
         if is_set or (name == "snoozed_until" and now != value):
-            return True
-    return False
+            changes[name] = value
+    return changes
 
 
 def _save(rows: Sequence[MessageState]) -> None:

@@ -23,7 +23,7 @@ from filters.site.work.batching import BATCH_SIZE, batched
 from filters.site.work.bulk import update_rows
 from tapestry.core.clock import DAY, wall_clock
 
-FIELDS = {"star": "starred_at", "skip": "skipped_at", "done": "done_at"}
+FIELDS = {"star": "starred_at", "top": "pinned_at", "skip": "skipped_at", "done": "done_at"}
 """The field of a message's state that an act sets; ``read`` sets that of the matches."""
 
 OUTSIDE = {"label", *MAILBOX_ACTS}

@@ -126,6 +126,27 @@ def test_an_act_on_a_line_is_for_all_its_messages_and_undone_as_one(
     assert not MessageState.objects.exclude(done_at=None, starred_at=None).exists()
 
 
+def test_what_is_pinned_is_at_the_top_of_the_inbox_until_it_is_done(
+    client: Client, alice: User
+) -> None:
+    before = lines(client)
+    do(client, "pin", "b")
+    for conversations_ in (True, False):
+        User.objects.update(conversations=conversations_)
+        (first, *others) = lines(client)
+        assert first.card.msgid == "b" and first.is_at_top and first.day is None
+        assert others and all(row.day is not None and not row.is_at_top for row in others)
+        page = client.get("/").content.decode()
+        assert page.index("At the top") < page.index("Matched ")
+        assert not any(row.is_at_top for row in lines(client, "/in/plans/"))
+    User.objects.update(conversations=True)
+    assert "Remove from the top" in client.get("/?open=b").content.decode()
+    do(client, "done", "b")
+    do(client, "inbox", "b")
+    assert [msgids(row) for row in lines(client)] == [msgids(row) for row in before]
+    assert not MessageState.objects.exclude(pinned_at=None).exists()
+
+
 def test_shelves_have_of_a_conversation_what_is_on_them(client: Client) -> None:
     do(client, "star", "a")
     do(client, "star", "c")
@@ -206,7 +227,7 @@ def fill(user: User, chance: random.Random) -> None:
             )  # fmt: skip
         state: dict[str, Any] = chance.choice(
             [{}, {}, {}, {"done_at": at}, {"snoozed_until": now - chance.randrange(9) * HOUR},
-             {"snoozed_until": now + HOUR}, {"starred_at": at}]
+             {"snoozed_until": now + HOUR}, {"starred_at": at}, {"pinned_at": at}]
         )  # fmt: skip
         if state:
             MessageState.objects.create(

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.db import connection
 
 from filters.inbox import counts, pages
 from filters.inbox.lists import listing
 from filters.inbox.lists.rows import page_rows
-from filters.inbox.models import Card, Match, MessageState
+from filters.inbox.models import Card, Match, MessageState, returned
 from filters.inbox.triage import steps
 from filters.inbox.triage.actions import ACTIONS
 from filters.inbox.triage.steps import Target
@@ -39,8 +40,9 @@ def fill(user: User, chance: random.Random) -> None:
                 matched_at=matched_at, stored_at=at, shown_at=at, refreshed_at=at,
             )  # fmt: skip
         state: dict[str, Any] = chance.choice(
-            [{}, {}, {}, {"done_at": 1}, {"snoozed_until": now - chance.randrange(30) * DAY}]
-        )
+            [{}, {}, {}, {"done_at": 1}, {"snoozed_until": now - chance.randrange(30) * DAY},
+             {"pinned_at": now - number % 3 * DAY}]
+        )  # fmt: skip
         if state:
             MessageState.objects.create(
                 owner=user, msgid=card.msgid, audience="public", changed_at=number, **state
@@ -60,6 +62,10 @@ def test_each_page_is_that_of_the_whole_list(
     fill(bob, random.Random(seed))
     for filter_ in (None, bob.filters.get(name="jones")):
         cards = list(listing.cards(bob, filter_))
+        states = MessageState.objects.of_messages(bob, [card.msgid for card in cards])
+        pinned = [msgid for msgid in states if states[msgid].pinned_at]
+        at_top = [card.msgid in pinned for card in cards]
+        assert pinned and all(at_top[: len(pinned)]) == (filter_ is None), "at the inbox's top"
         count = counts.sidebar(bob).total_of(filter_)
         assert count == len(cards) > 30
         for number in range(1, -(-count // 15) + 1):
@@ -95,7 +101,13 @@ def test_the_newest_page_orders_few_messages(bob: User, monkeypatch: pytest.Monk
     monkeypatch.setattr(pages, "SHORT", 0)
     fill(bob, random.Random(7))
     found = pages.newest(bob, None, listing.cards(bob), 5)
-    assert found is not None and 5 <= len(found) < 60
+    assert found is not None and 5 <= len(found) < 80
+
+
+def test_what_stands_elsewhere_is_found_by_indexes(bob: User) -> None:
+    if connection.vendor == "sqlite":
+        plan = returned(bob, inbox=True).explain()
+        assert "message_state_snoozed" in plan and "message_state_pinned" in plan, plan
 
 
 def test_the_mark_follows_whatever_changes_a_list(bob: User) -> None:

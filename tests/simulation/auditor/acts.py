@@ -20,7 +20,7 @@ from tests.simulation.auditor.story import Entry, Point
 
 LAW = "acts"
 
-SETS = {"star": "starred", "skip": "skipped", "done": "done"}
+SETS = {"star": "starred", "top": "pinned", "skip": "skipped", "done": "done"}
 """The field of a state that an act sets."""
 
 Pair = tuple[int, str]

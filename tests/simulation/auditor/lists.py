@@ -29,6 +29,9 @@ PAGE = 50
 OLD = 86_400_000_000
 """How long before it was imported a message was received that stands in a block."""
 
+_FAR = 10_000_000
+"""A day after all others."""
+
 Key = tuple[Any, ...]
 Copy = tuple[str, str]
 """A message to one audience: its msgid, and the audience."""
@@ -67,7 +70,10 @@ def _judge_list(
         if _is_perhaps_in_block(msgid, audience, at, known):
             unsure.add(msgid)
         else:
-            keys[msgid, audience] = _key(msgid, audience, at, zone, known, desks.of(person), now)
+            is_inbox = not look["name"] and look["page"] == "inbox"
+            keys[msgid, audience] = _key(
+                msgid, audience, at, zone, known, desks.of(person), now, inbox=is_inbox
+            )
     yield from compare(point, look, keys, unsure, known, unread=unread_of(found))
 
 
@@ -104,10 +110,23 @@ def listed(
 
 
 def _key(
-    msgid: str, audience: str, at: int, zone: ZoneInfo, known: Known, desk: Desk, now: int
+    msgid: str,
+    audience: str,
+    at: int,
+    zone: ZoneInfo,
+    known: Known,
+    desk: Desk,
+    now: int,
+    *,
+    inbox: bool,
 ) -> Key:
-    """Return by what a message is ordered: what was snoozed stands where it came back."""
+    """Return by what a message is ordered: what was snoozed stands where it came back.
+
+    What is pinned is at the top of the inbox, what was pinned last first.
+    """
     state, row = desk.state(msgid), known.rows[MESSAGES].get((msgid, audience))
+    if inbox and state.done is None and state.pinned is not None:
+        return _FAR, _behind(""), state.pinned, state.pinned
     back = state.snoozed if state.done is None and (state.snoozed or now + 1) <= now else None
     moved = max(at, back or at)
     day = (EPOCH + timedelta(microseconds=moved)).astimezone(zone).date().toordinal()

@@ -23,10 +23,12 @@ class _Unsure:
 UNSURE: Any = _Unsure()
 
 SETS: dict[str, dict[str, str | None]] = {
-    "done": {"done": "now", "snoozed": None},
+    "done": {"done": "now", "snoozed": None, "pinned": None},
     "inbox": {"done": None, "skipped": None},
     "star": {"starred": "now"},
     "unstar": {"starred": None},
+    "pin": {"pinned": "now"},
+    "unpin": {"pinned": None},
     "snooze": {"snoozed": "until", "done": None, "skipped": None},
     "unsnooze": {"snoozed": None},
 }
@@ -37,7 +39,7 @@ ACTS = {*SETS, "read", "unread", "mute", "unmute", "undo"}
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """When a message was done, starred and kept out of the inbox, and until when it is snoozed.
+    """When a message was done, starred, pinned, kept out of the inbox; until when it is snoozed.
 
     None is never.
     """
@@ -46,10 +48,12 @@ class State:
     starred: Any = None
     snoozed: Any = None
     skipped: Any = None
+    pinned: Any = None
 
     def hidden(self, now: int, *, inbox: bool) -> bool | None:
         """Return whether the message is in no list now, or not in the inbox; None if unsure."""
-        if UNSURE in (self.done, self.snoozed, self.skipped if inbox else None):
+        of_inbox = (self.skipped, self.pinned) if inbox else ()
+        if UNSURE in (self.done, self.snoozed, *of_inbox):
             return None
         if inbox and self.skipped is not None:
             return True
@@ -88,7 +92,7 @@ class Desk:
     def doubt(self, msgids: list[str] | None = None) -> None:
         """Be sure of nothing any more about some messages, or all that were ever acted on."""
         for msgid in list(self.states) if msgids is None else msgids:
-            self.states[msgid] = State(UNSURE, UNSURE, UNSURE, UNSURE)
+            self.states[msgid] = State(*[UNSURE] * len(State.__slots__))
             self.changed_by[msgid] = UNSURE
 
     def mute(self, root: str, muted: Any, by: Any, number: int) -> None:
@@ -207,7 +211,7 @@ class Desks:
         until = entry.get("until") or self._tomorrow(entry)
         values = {"now": entry["now"], "until": until, None: None}
         fields = {name: values[value] for name, value in SETS[entry["kind"]].items()}
-        for name in ("done", "starred"):  # what is so already stays so since then
+        for name in ("done", "starred", "pinned"):  # what is so already stays so since then
             if fields.get(name) is not None and getattr(before, name) is not None:
                 fields[name] = getattr(before, name)
         if not certain:

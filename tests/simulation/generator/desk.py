@@ -21,6 +21,8 @@ ACTIONS = (
     "unsnooze",
     "mute",
     "unmute",
+    "pin",
+    "unpin",
 )
 """What somebody does with messages of a list."""
 

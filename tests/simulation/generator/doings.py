@@ -80,7 +80,7 @@ def acts_for(cast: Cast) -> dict[str, Any]:
     lots = Random(f"{cast.world.seed} acts {cast.made}")
     if lots.random() < 0.6:
         return {}
-    acts = lots.sample(("read", "star", "skip", "done"), lots.choice((1, 1, 2)))
+    acts = lots.sample(("read", "star", "top", "skip", "done"), lots.choice((1, 1, 2)))
     return {"acts": acts} | ({"acts_existing": "on"} if lots.random() < 0.2 else {})
 
 

@@ -41,6 +41,7 @@ def triage_lines(user: User) -> Iterator[str]:
             "done": moment(state.done_at),
             "starred": moment(state.starred_at),
             "snoozed_until": moment(state.snoozed_until),
+            "at_the_top_of_inbox": moment(state.pinned_at),
             "kept_out_of_inbox": moment(state.skipped_at),
         }
         yield json.dumps(content, ensure_ascii=False) + "\n"

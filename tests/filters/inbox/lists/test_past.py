@@ -64,7 +64,7 @@ class Desk:
             since=self.clock.now,
             mode="live" if kind in ("live", "acting") else "keep",
             timeliness="daily at 08:00" if kind == "late" else "",
-            acts={"acting": "star read done", "skipping": "skip"}.get(kind, ""),
+            acts={"acting": "star read done", "skipping": "skip", "live": "top"}.get(kind, ""),
         )  # fmt: skip
 
     def _commit(self, matches: list[Found], changes: list[Change]) -> None:

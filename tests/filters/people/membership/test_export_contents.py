@@ -110,6 +110,7 @@ def test_stars_snoozes_what_is_done_and_muted_threads(
     assert state == {
         "message": "alice@x", "audience": "public", "done": None,
         "starred": "1970-01-01T00:00:00+00:00", "snoozed_until": None,
+        "at_the_top_of_inbox": None,
         "kept_out_of_inbox": None,
     }  # fmt: skip
     assert mute == {"muted_thread": "root-alice@x"}

@@ -21,6 +21,8 @@ from tapestry.core.ports import Match as Found
 BY_HAND = {
     "star": ("star", True),
     "unstar": ("star", False),
+    "pin": ("top", True),
+    "unpin": ("top", False),
     "done": ("done", True),
     "inbox": ("done", False),
     "return": ("skip", False),
@@ -66,7 +68,7 @@ class Model:
 
     def leave(self, number: int, msgid: str) -> None:
         self.present.discard((number, msgid))
-        for name in ("read", "star", "skip", "done"):
+        for name in ("read", "star", "top", "skip", "done"):
             before = set(self.held(msgid, name))
             self.held(msgid, name).discard(number)
             if name == "read" and before == {number}:
@@ -78,7 +80,9 @@ class Model:
                 self.read[key] = after
 
     def by_hand(self, action: str, msgid: str) -> None:
-        actions = {"done": ["done", "read"], "inbox": ["inbox", "return"]}.get(action, [action])
+        actions = {"done": ["done", "read", "unpin"], "inbox": ["inbox", "return"]}.get(
+            action, [action]
+        )
         for name, to in (BY_HAND[each] for each in actions):
             held = self.held(msgid, name)
             if not to:
@@ -150,6 +154,7 @@ def state_of(user: User) -> object:
     named = set()
     for row in MessageState.objects.filter(owner=user):
         named |= {(row.msgid, "star")} if row.starred_at else set()
+        named |= {(row.msgid, "top")} if row.pinned_at else set()
         named |= {(row.msgid, "skip")} if row.skipped_at else set()
         named |= {(row.msgid, "done")} if row.done_at else set()
     rows = Match.objects.filter(filter__owner=user, retracted_at=None).select_related("filter")
@@ -158,7 +163,7 @@ def state_of(user: User) -> object:
 
 def drawn(lots: Random) -> tuple[list[tuple[bool, list[str]]], list[Event]]:
     """Draw three filters, and what happens to a message or two."""
-    names = ("read", "star", "skip", "done")
+    names = ("read", "star", "top", "skip", "done")
     acts = [(lots.random() < 0.6, lots.sample(names, lots.choice((0, 1, 2, 3)))) for _ in range(3)]
     kinds = ("turn",) * 6 + ("window",) * 3 + tuple(name for name in BY_HAND if name != "return")
     events = [
