@@ -13,6 +13,7 @@ from filters.authoring.compilation.dependents import recompile_dependents
 from filters.authoring.lifecycle import full_name, resume
 from filters.authoring.models import Filter
 from filters.runs.store import shared_window
+from filters.runs.store.mailbox_outbox import leave
 from filters.runs.store.schedule import replan
 from filters.site.admin_pages import Pages
 from filters.site.work.batching import batched
@@ -73,6 +74,7 @@ class FilterAdmin(Pages):
         shared_window.detach(queryset)
         locked = queryset.select_related("owner").select_for_update(of=("self",)).order_by("pk")
         names = [full_name(filter_) for filter_ in locked]  # what a run is storing is there by then
+        leave(queryset)
         super().delete_queryset(request, queryset)
         for batch in batched(names):
             recompile_dependents(batch, None)

@@ -29,10 +29,11 @@ from filters.authoring.compilation.understanding import (
 )
 from filters.authoring.models import Filter, as_title
 from filters.delivery.models import Destination
-from filters.inbox.models import keep_former_matches
+from filters.inbox.models import Match, keep_former_matches
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store.acts import act_on_found, let_go
+from filters.runs.store.mailbox_outbox import leave
 from filters.runs.store.schedule import replan
 from filters.runs.store.shared_window import detach
 from filters.runs.store.subscriptions import choose_destinations
@@ -249,8 +250,11 @@ def resume(paused: Filter) -> None:
             _try_again(detached, at)
 
 
-def delete(doomed: Filter) -> None:
-    """Delete a filter and its matches; filters that refer to it have an error then."""
+def delete(doomed: Filter, *, undo: bool = False) -> None:
+    """Delete a filter and its matches; filters that refer to it have an error then.
+
+    ``undo``: what it did is undone first, but for what its owner changed since.
+    """
     ahead = Ahead()
 
     def for_others() -> Change:
@@ -261,6 +265,9 @@ def delete(doomed: Filter) -> None:
         locked = _lock_detached(doomed)  # what a run is storing is there by then, to be deleted
         if locked is not None:
             name = full_name(locked)
+            if undo:
+                let_go(locked.matches.all(), Match.OWN)
+            leave(Filter.objects.filter(pk=locked.pk))
             locked.delete()
             recompile_dependents([name], at, ahead)
 

@@ -54,6 +54,7 @@ MOST_OF_ONE = 2
 ELSEWHERE = "It did not come from a mailbox in which your filters may act."
 NOT_FOUND = "It was not found where it came from: you have moved or deleted it."
 NO_TRASH = "The server does not say which folder is Trash. Have the filter move it to one by name."
+PAUSED = "Its mailbox is paused, or no filter may act in it any more."
 FAILED_HERE = "It failed here; the worker’s log says why."
 
 
@@ -65,6 +66,7 @@ def waiting() -> QuerySet[MailboxAct]:
 def due() -> list[int]:
     """Return the keys of the sources in which something waits whose time has come."""
     place()
+    _rest()
     now = wall_clock()
     acts = Q(may_act=True, pk__in=waiting().order_by().values("source"))
     looks = Q(syncs_flags=True, flags_due_at__lte=now)
@@ -92,6 +94,17 @@ def place() -> None:
                 _save(row, source=source, folder=folder)
             else:
                 _save(row, ended_at=wall_clock(), outcome=ELSEWHERE)
+
+
+def _rest() -> None:
+    """Have what waits for a mailbox that is paused be at its end, until the mailbox is not."""
+    paused = waiting().filter(Q(source__active=False) | Q(source__may_act=False))
+    paused.order_by().update(ended_at=wall_clock(), outcome=PAUSED)
+
+
+def go_on(source: Source) -> None:
+    """Have what a mailbox left undone, as it was paused, wait again."""
+    MailboxAct.objects.filter(source=source, outcome=PAUSED).update(ended_at=None, outcome="")
 
 
 def _origins(owner: int, msgids: Iterable[str]) -> dict[str, tuple[Source, str]]:
@@ -196,9 +209,11 @@ class _Desk:
                 raise
             outcome = FAILED_HERE
             log.exception("acts with %s", row.pk)
-        _save(row, ended_at=wall_clock(), outcome=outcome)
+        if _save(row, ended_at=wall_clock(), outcome=outcome) and row.filter is None:
+            row.delete()
 
     def _do(self, row: MailboxAct, identity: MessageIdentity, raw: bytes) -> None:
+        assert row.filter is not None, "what is to be done is gone with its filter"
         acts, before = row.acts.split(), _place_of(row)
         flags = flags_of(acts, row.filter.acts_keyword)
         at = before
@@ -243,7 +258,7 @@ class _Desk:
         acts = row.acts.split()
         if "trash" in acts:
             return self.mailbox.trash
-        folder = row.filter.acts_folder
+        folder = "" if row.filter is None else row.filter.acts_folder
         return self.mailbox.full_name(folder) if "move" in acts and folder else ""
 
     def _undo(self, row: MailboxAct, identity: MessageIdentity, raw: bytes) -> None:

@@ -230,7 +230,8 @@ class MailboxAct(models.Model):
     ``revision`` counts its changes.  ``ended_at`` is when that was so, null while it waits, and
     ``outcome`` says what could not be done.  ``source`` and ``folder`` are where the message was
     when it came, null and empty until that is looked up.  ``place`` is where it was before anything
-    was done (tapestry.deliver.imap.acts), stored before that (a write-ahead log).
+    was done (tapestry.deliver.imap.acts), stored before that (a write-ahead log).  ``filter`` is
+    null of what is still to be undone of a filter that was deleted.
     """
 
     class Wish(models.TextChoices):
@@ -240,7 +241,9 @@ class MailboxAct(models.Model):
         UNDO = "undo", "undo"
 
     owner = models.ForeignKey(User, models.CASCADE, db_index=False, related_name="mailbox_acts")
-    filter = models.ForeignKey(Filter, models.CASCADE, related_name="mailbox_acts")
+    filter = models.ForeignKey(
+        Filter, models.SET_NULL, null=True, blank=True, related_name="mailbox_acts"
+    )
     msgid = models.TextField()
     acts = models.CharField(max_length=100)
     wish = models.CharField(max_length=4, choices=Wish.choices, default=Wish.DO)

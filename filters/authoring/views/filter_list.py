@@ -11,6 +11,7 @@ from filters.authoring import lifecycle, ready_made
 from filters.authoring.models import Filter
 from filters.authoring.usage import usage_of
 from filters.people.requests import PersonRequest
+from filters.runs.store.acts import stands
 from tapestry.core.errors import TapestryError
 
 
@@ -51,10 +52,12 @@ def delete(request: PersonRequest, name: str) -> HttpResponse:
     """Ask, then delete a filter and its matches; messages stay."""
     doomed = _filter_of(request, name)
     if request.method == "POST":
-        lifecycle.delete(doomed)
+        lifecycle.delete(doomed, undo="undo" in request.POST)
         messages.success(request, f"The filter {doomed.display_name} is deleted.")
         return redirect("filters")
-    return render(request, "authoring/delete.html", {"doomed": doomed, "usage": usage_of(doomed)})
+    standing = doomed.matches.filter(stands()).count()
+    context = {"doomed": doomed, "usage": usage_of(doomed), "standing": standing}
+    return render(request, "authoring/delete.html", context)
 
 
 def _filter_of(request: PersonRequest, name: str) -> Filter:

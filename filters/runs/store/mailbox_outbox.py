@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from django.db.models import QuerySet
 
-from filters.authoring.models import MAILBOX_ACTS
+from filters.authoring.models import MAILBOX_ACTS, Filter
 from filters.inbox.models import Match
 from filters.site.work.batching import BATCH_SIZE, batched
 from filters.sources.models import MailboxAct
@@ -51,6 +51,12 @@ def put(owner: int, matches: Iterable[Match]) -> None:
         (new if row.pk is None else changed).append(row)
     MailboxAct.objects.bulk_create(new, batch_size=BATCH_SIZE // 12)
     MailboxAct.objects.bulk_update(changed, CHANGED, batch_size=BATCH_SIZE // 12)
+
+
+def leave(filters: QuerySet[Filter]) -> None:
+    """Forget what filters did that are to be deleted, but for what is still to be undone."""
+    theirs = MailboxAct.objects.filter(filter__in=filters)
+    theirs.exclude(wish=MailboxAct.Wish.UNDO, ended_at=None).delete()
 
 
 def drop(matches: QuerySet[Match]) -> None:

@@ -154,7 +154,7 @@ class Migration(migrations.Migration):
                 ('outcome', models.TextField(blank=True, default='')),
                 ('folder', models.TextField(blank=True, default='')),
                 ('place', models.JSONField(blank=True, default=dict)),
-                ('filter', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='mailbox_acts', to='authoring.filter')),
+                ('filter', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='mailbox_acts', to='authoring.filter')),
                 ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='mailbox_acts', to=settings.AUTH_USER_MODEL)),
                 ('source', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='acts', to='sources.source')),
             ],

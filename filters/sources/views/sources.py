@@ -13,6 +13,7 @@ from filters.runs.models import SetAside
 from filters.site.work import set_aside
 from filters.site.work.deleting import delete_locked
 from filters.sources import trials
+from filters.sources.acting import go_on
 from filters.sources.forms import MOST_FOLDERS
 from filters.sources.models import Source
 from filters.sources.schedule import LISTENING, make_due
@@ -77,6 +78,7 @@ def resume(request: PersonRequest, pk: int) -> HttpResponse:
     """Pull a source again, and at once."""
     resumed = source_of(request, pk)
     Source.objects.filter(pk=resumed.pk).update(active=bool(resumed.folder_patterns), failures=0)
+    go_on(resumed)
     return _pull_now(resumed)
 
 
@@ -89,6 +91,7 @@ def allow_acts(request: PersonRequest, pk: int) -> HttpResponse:
     given = {name: request.POST.get(name) == "on" for name in ("may_act", "syncs_flags")}
     now = {"acts_due_at": 0, "acts_failures": 0, "acts_error": "", "flags_due_at": 0}
     Source.objects.filter(pk=mailbox.pk).update(**given, **now)
+    go_on(mailbox)
     acts = "Your filters may act in it" if given["may_act"] else "No filter acts in it"
     flags = "kept the same" if given["syncs_flags"] else "not taken over"
     messages.success(request, f"{acts}. Read and starred are {flags} here and there.")

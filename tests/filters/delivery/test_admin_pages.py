@@ -9,9 +9,10 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
 
+from filters.authoring.models import Filter
 from filters.delivery.admin import AddressAdmin, DestinationAdmin
 from filters.delivery.models import Address, Delivery, Destination, Feed, KeptMail
-from filters.inbox.models import Mute
+from filters.inbox.models import FormerMute, Match, Mute
 from filters.people.models import User
 from filters.runs.models import ReleaseCounter
 
@@ -47,6 +48,20 @@ def test_every_page_is_there_and_shows_no_secret(browser: Client, shown: list[Mo
             page = browser.get(path)
             assert page.status_code == 200, path
             assert "a-secret" not in page.content.decode(), path
+
+
+def test_what_lists_of_before_need_is_kept(browser: Client, alice: User) -> None:
+    """A mute that is deleted leaves its record; a match is not deleted but with its filter."""
+    mute = Mute.objects.create(owner=alice, root="r", at=5)
+    browser.post(reverse("admin:inbox_mute_delete", args=[mute.pk]), {"post": "yes"})
+    assert not Mute.objects.exists() and FormerMute.objects.get().at == 5
+    filter_ = Filter.objects.create(owner=alice, name="f", text="…", tql="…")
+    at = dict.fromkeys(("matched_at", "stored_at", "shown_at"), 1)
+    match = Match.objects.create(filter=filter_, msgid="m", audience="public", **at)
+    path = reverse("admin:inbox_match_delete", args=[match.pk])
+    assert browser.post(path, {"post": "yes"}).status_code == 403 and Match.objects.exists()
+    path = reverse("admin:authoring_filter_delete", args=[filter_.pk])
+    assert browser.post(path, {"post": "yes"}).status_code == 302 and not Match.objects.exists()
 
 
 def test_a_destination_is_turned_off_and_its_cursor_stays(

@@ -11,7 +11,7 @@ from django.test import Client
 from imapclient import IMAPClient
 
 from filters.authoring.models import Filter
-from filters.inbox.models import Match
+from filters.inbox.models import Match, MessageState
 from filters.people.models import User
 from filters.runs.store import acts
 from filters.sources import acting
@@ -161,6 +161,42 @@ def test_nothing_is_done_where_it_may_not_or_cannot_be(
         "f": "127.0.0.1 cannot move messages (RFC 6851).",
         "bin": acting.NO_TRASH,
     }
+
+
+def test_a_paused_mailbox_keeps_nothing_waiting_and_goes_on(
+    source: Source, alice: User, dovecot: Dovecot, as_user: SignIn
+) -> None:
+    come(dovecot, source, "slow")
+    client = as_user(alice)
+    client.post(f"/source/{source.pk}/pause/")
+    find(filter_of(alice, "flag"), "slow")
+    serve()
+    assert MailboxAct.objects.get().outcome == acting.PAUSED
+    assert content(dovecot)["slow"] == ("INBOX", set())
+    client.post(f"/source/{source.pk}/resume/")
+    assert acting.waiting().count() == 1
+    serve()
+    assert content(dovecot)["slow"] == ("INBOX", {"\\Flagged"})
+    assert MailboxAct.objects.get().outcome == ""
+
+
+def test_a_filter_that_is_deleted_may_undo_what_it_did(
+    source: Source, alice: User, dovecot: Dovecot, as_user: SignIn
+) -> None:
+    come(dovecot, source, "gone", "here")
+    client = as_user(alice)
+    for name in ("gone", "here"):
+        find(filter_of(alice, "move flag star", name), name)
+    serve()
+    assert b"Undo what it did with 1 message first" in client.get("/filter/gone/delete/").content
+    client.post("/filter/gone/delete/", {"undo": "on"})
+    client.post("/filter/here/delete/")
+    assert acting.waiting().count() == 1 == MailboxAct.objects.count()
+    serve()
+    assert content(dovecot)["gone"] == ("INBOX", set())
+    assert content(dovecot)["here"] == ("Lists/Joe", {"\\Flagged"})
+    assert not MailboxAct.objects.exists()
+    assert MessageState.objects.exclude(starred_at=None).get().msgid == "here@x.org"
 
 
 def test_a_server_that_fails_holds_up_its_mailbox_alone(
