@@ -40,8 +40,9 @@ class Clause:
 class Entry:
     """A filter of a file: its text, and its other options as the form of a filter has them.
 
-    ``acts`` names what a rule from elsewhere does with what it finds, as a filter here does it;
-    ``objection`` says why a filter here would do the opposite, so that it is not ticked.
+    ``acts`` names what a rule from elsewhere does with what it finds, as a filter here does it, and
+    ``label`` with what it tags; ``objection`` says why a filter here would do the opposite, so that
+    it is not ticked.
     ``is_exact``: no condition was left out, so that it finds what it found elsewhere.
     ``properties`` are those of a filter of Gmail while it is not translated: that takes
     milliseconds, so it is done page by page (filters.authoring.importing.gmail.filters.translated).
@@ -55,6 +56,7 @@ class Entry:
     properties: Mapping[str, str] = field(default_factory=dict)
     acts: str = ""
     objection: str = ""
+    label: str = ""
 
 
 def check_count(count: int, most: int) -> None:

@@ -127,7 +127,7 @@ def _offer(user: User, entry: Entry, existing: Existing, context: Context) -> Of
 def _facts(entry: Entry, context: Context) -> tuple[tuple[str, ...], str]:
     """Return what the options of a filter say, and what is wrong with them."""
     if not entry.options:
-        return tuple(acts_facts({"acts": entry.acts})), ""
+        return tuple(acts_facts(_does(entry))), ""
     try:
         return tuple(option_words(entry.options, context.zone)), ""
     except TapestryError as error:
@@ -165,9 +165,14 @@ def _with_filters(context: Context, entries: Sequence[Entry]) -> Context:
     return replace(context, resolve=resolve_in_file)
 
 
+def _does(entry: Entry) -> dict[str, str]:
+    """Return what a rule from elsewhere does, as options of a filter here."""
+    does = {"acts": entry.acts, "acts_label": entry.label}
+    return {name: value for name, value in does.items() if value}
+
+
 def _document(entry: Entry, text: str, existing: Existing) -> str:
-    acts = {"acts": entry.acts} if entry.acts else {}
-    document = {**entry.options, **acts, "title": entry.title, "text": text}
+    document = {**entry.options, **_does(entry), "title": entry.title, "text": text}
     if document.get("name") in existing.names:
         del document["name"]
     return json.dumps(document, ensure_ascii=False)

@@ -77,7 +77,7 @@ def _salt(user: User) -> str:
 def _packed(entry: Entry) -> list[Any]:
     clauses = [[part.source, part.text, part.problem, part.is_action] for part in entry.clauses]
     options, properties = dict(entry.options), dict(entry.properties)
-    does = [entry.acts, entry.objection]
+    does = [entry.acts, entry.objection, entry.label]
     return [entry.title, entry.text, clauses, entry.is_exact, options, properties, *does]
 
 

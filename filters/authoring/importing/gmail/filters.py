@@ -30,7 +30,7 @@ from filters.authoring.importing.gmail.dialect import GMAIL
 from filters.authoring.importing.gmail.meaning import statement_of_all
 from filters.authoring.importing.gmail.terms import NoEquivalentError, size_over, statement_of
 from filters.authoring.importing.statements import Statement, all_of
-from filters.authoring.models import ACTS
+from filters.authoring.models import ACTS, LONGEST_TAG, acts_words, as_title
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.operators.syntax import (
@@ -145,14 +145,22 @@ def translated(entry: Entry, context: Context) -> Entry:
     others = [_other(name, value) for name, value in properties.items() if name not in _CONDITIONS]
     does = {name for name, value in properties.items() if value == "true"}
     clauses = [condition.clause for condition in conditions]
+    label = _label(properties.get("label", ""))
+    tags = ["label"] if label else []
     return Entry(
         entry.title,
         _text(conditions, context),
         (*clauses, *others)[:MOST_CLAUSES],
         is_exact=not any(clause.problem for clause in clauses),
-        acts=acts_named([act for name, act in ACTS_OF_GMAIL.items() if name in does]),
+        acts=acts_named([*(ACTS_OF_GMAIL[name] for name in does & ACTS_OF_GMAIL.keys()), *tags]),
+        label=label,
         objection=next((words for name, words in OBJECTIONS.items() if name in does), ""),
     )
+
+
+def _label(value: str) -> str:
+    """Return the tag that a label of Gmail becomes; empty if nothing of it can be seen."""
+    return as_title(value)[:LONGEST_TAG]
 
 
 def _text(conditions: Sequence[Condition], context: Context) -> str:
@@ -237,8 +245,9 @@ def _size(value: str, properties: Mapping[str, str]) -> Statement:
 
 def _other(name: str, value: str) -> Clause:
     source = shown(f"{name}: {value}")
-    if name == "label":
-        return Clause(source, "the name of the filter", is_action=True)
+    if name == "label" and _label(value):
+        tag = acts_words(["label"], _label(value))
+        return Clause(source, f"the name of the filter; {tag}", is_action=True)
     if name in ACTS_OF_GMAIL and value == "true":
         return Clause(source, ACTS[ACTS_OF_GMAIL[name]], is_action=True)
     known = ACTIONS.get(name)

@@ -1,9 +1,9 @@
 r"""What a rule of Sieve does with a message, as far as a filter here does it too.
 
 >>> from filters.authoring.importing.sieve.grammar import parse_sieve
->>> (rule,) = parse_sieve('if true { addflag "\\\\Seen"; fileinto "INBOX.Archive"; }')
->>> acts_of(rule.block), objection_to(rule.block)
-('read skip', '')
+>>> (rule,) = parse_sieve('if true { addflag "\\\\Seen"; fileinto "INBOX.Lists"; }')
+>>> acts_of(rule.block), label_of(rule.block), objection_to(rule.block)
+('read label', 'Lists', '')
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from filters.authoring.acts import acts_named
 from filters.authoring.importing.entries import DELETES, SPAM, Clause, shown
 from filters.authoring.importing.sieve.grammar import Node
-from filters.authoring.models import acts_words
+from filters.authoring.models import LONGEST_TAG, acts_words
+from tapestry.servers.imap_flags import is_tag
 
 ACTIONS = {
     "keep": "Keep it in the inbox: what a filter finds is in its list and in the inbox.",
@@ -41,6 +42,11 @@ def acts_of(actions: Iterable[Node]) -> str:
     return acts_named([act for action in actions for act in _acts(action)])
 
 
+def label_of(actions: Iterable[Node]) -> str:
+    """Return with what actions tag: a filter here gives one tag, which is the first of them."""
+    return next((label for action in actions for label in _labels(action)), "")
+
+
 def objection_to(actions: Sequence[Node]) -> str:
     """Return why a filter here would do the opposite of what a rule does; empty if it would not."""
     folders = {folder_of([action]).lower() for action in actions}
@@ -58,13 +64,13 @@ def folder_of(actions: Iterable[Node]) -> str:
     return ""
 
 
-def clause_of(action: Node) -> Clause:
-    """Return an action as the page shows it, and what becomes of it."""
+def clause_of(action: Node, label: str = "") -> Clause:
+    """Return an action as the page shows it, and what becomes of it; ``label`` is the one tag."""
     source = shown(action.source)
     if acts := acts_of([action]):
-        return Clause(source, acts_words(acts.split()), is_action=True)
-    if action.name == "fileinto" and folder_of([action]):
-        return Clause(source, "the name of the filter", is_action=True)
+        more = any(other != label for other in _labels(action))
+        problem = "A filter here gives one tag, the first." if more else ""
+        return Clause(source, acts_words(acts.split(), label), problem, is_action=True)
     known = ACTIONS.get(action.name)
     unknown = f"Not translated: Tapestry has nothing like “{action.name}”."
     sentence = f"Not translated. {known}" if known else unknown
@@ -72,15 +78,29 @@ def clause_of(action: Node) -> Clause:
 
 
 def _acts(action: Node) -> Iterator[str]:
+    yield from _of_flags(_flags_of(action))
+    if action.name in ("fileinto", "keep") and folder_of([action]).lower() in _ARCHIVES:
+        yield "skip"
+    if any(_labels(action)):
+        yield "label"
+
+
+def _labels(action: Node) -> Iterator[str]:
+    """Yield what an action tags with: the folder that it files into, and keywords."""
+    folder = folder_of([action])
+    if folder and folder.lower() not in _ARCHIVES | _BINS | _SPAM | {"inbox"}:
+        yield folder[:LONGEST_TAG]
+    for flags in _flags_of(action):
+        yield from (flag for flag in " ".join(flags).split() if is_tag(flag))
+
+
+def _flags_of(action: Node) -> Iterator[Sequence[str]]:
     strings = [value for value in action.arguments if isinstance(value, tuple)]
     if action.name in ("addflag", "setflag"):  # the name of a variable may stand before the flags
-        yield from _of_flags(strings[-1:])
-    elif action.name in ("fileinto", "keep"):
-        if ":flags" in action.arguments:
-            after = action.arguments[action.arguments.index(":flags") + 1 :]
-            yield from _of_flags([value for value in after if isinstance(value, tuple)][:1])
-        if folder_of([action]).lower() in _ARCHIVES:
-            yield "skip"
+        yield from strings[-1:]
+    elif action.name in ("fileinto", "keep") and ":flags" in action.arguments:
+        after = action.arguments[action.arguments.index(":flags") + 1 :]
+        yield from [value for value in after if isinstance(value, tuple)][:1]
 
 
 def _of_flags(lists: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -10,6 +10,7 @@ from filters.authoring.importing.sieve.actions import (
     acts_of,
     clause_of,
     folder_of,
+    label_of,
     objection_to,
 )
 from filters.authoring.importing.sieve.conditions import TOO_LONG, Translation
@@ -84,7 +85,9 @@ class _Rules:
         text = "" if problem else " AND ".join(parts)
         self._room -= len(text)
         is_exact = not any(clause.problem for clause in clauses)
-        shown_clauses = (*clauses, *map(clause_of, actions))[:MOST_CLAUSES]
+        label = label_of(actions)
+        does = [clause_of(action, label) for action in actions]
+        shown_clauses = (*clauses, *does)[:MOST_CLAUSES]
         return Entry(
             folder_of(actions),
             text,
@@ -92,6 +95,7 @@ class _Rules:
             is_exact,
             acts=acts_of(actions),
             objection=objection_to(actions),
+            label=label,
         )
 
     def _translate(self, test: Node) -> tuple[str, list[Clause]]:

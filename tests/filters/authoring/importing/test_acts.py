@@ -49,9 +49,12 @@ def test_gmail_marks_stars_and_files(alice: User) -> None:
         (r'addflag "\\Seen";', "read"),
         (r'setflag ["\\Flagged", "\\SEEN"];', "read star"),
         (r'addflag "flags" "\\Flagged \\Answered";', "star"),
-        (r'fileinto :flags "\\Seen" "Lists";', "read"),
+        (r'fileinto :flags "\\Seen" "Lists";', "read label"),
         ('fileinto "INBOX/Archive";', "skip"),
-        ('fileinto "Lists";', ""),
+        ('fileinto "Lists";', "label"),
+        ('fileinto "INBOX";', ""),
+        (r'addflag ["work", "\\Seen", "$Forwarded"];', "read label"),
+        (r'addflag "NonJunk";', ""),
         (r'removeflag "\\Seen";', ""),
     ],
 )
@@ -59,6 +62,27 @@ def test_sieve_marks_stars_and_files(alice: User, action: str, acts: str) -> Non
     offer = offer_of(alice, f"{FROM_ANN} {{ {action} }}".encode())
     assert offer["is_ticked"]
     assert json.loads(offer["document"]).get("acts", "") == acts
+
+
+@pytest.mark.parametrize(
+    ("raw", "label"),
+    [
+        (of_gmail(label="Lists/Tapestry"), "Lists/Tapestry"),
+        (f'{FROM_ANN} {{ fileinto "INBOX.Lists"; addflag "work"; }}'.encode(), "Lists"),
+        (f'{FROM_ANN} {{ addflag "Work"; }}'.encode(), "Work"),
+    ],
+)
+def test_labels_folders_and_keywords_are_tags(alice: User, raw: bytes, label: str) -> None:
+    entries = read_file(raw)
+    assert unpack(alice, pack(alice, entries)) == entries
+    offer = offer_of(alice, raw)
+    assert f"tag it “{label}”" in offer["facts"][0]
+    clauses = [part for part in offer["entry"]["clauses"] if part["is_action"]]
+    assert f"tag it “{label}”" in clauses[0]["text"]
+    assert [bool(part["problem"]) for part in clauses[1:]] in ([], [True]), "there is one tag"
+    assert create_for(alice, [json.loads(offer["document"])], "")["created"] == 1
+    made = Filter.objects.get()
+    assert (made.acts, made.acts_label) == ("label", label)
 
 
 @pytest.mark.parametrize(
