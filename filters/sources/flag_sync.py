@@ -1,4 +1,4 @@
-r"""Read and starred, the same here and in a mailbox: \Seen and \Flagged travel both ways.
+r"""Read, starred and tags, the same here and in a mailbox: flags and keywords travel both ways.
 
     mailbox ─ changed since? ─┐                     ┌─> STORE ─┐
                               ├ merged with the base┤          ├─> the new base
@@ -21,6 +21,7 @@ from filters.inbox.triage.steps import Target, act
 from filters.site.work import services
 from filters.sources.models import Source, SyncedFlags
 from filters.sources.sync_state import address_of
+from filters.sources.tag_sync import merge_tags
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES
 from tapestry.deliver.imap.acts import FLAGGED, SEEN
@@ -40,7 +41,8 @@ def synchronise(source: Source, folders: MailFolders) -> None:
     """Take over what has changed, of the newest messages of each folder, on either side."""
     state: dict[str, list[int]] = dict(source.flags_state)
     for folder in source.folder_patterns:
-        uidvalidity, modseq = state.get(folder, (0, 0))
+        uidvalidity, modseq, looked_at = state.get(folder, (0, 0, 0))
+        now = wall_clock()
         rows = SyncedFlags.objects.filter(source=source, folder=folder)
         known = set(rows.values_list("uid", flat=True)) if uidvalidity else set()
         found = read_flags(folders, folder, known, uidvalidity, modseq)
@@ -51,7 +53,8 @@ def synchronise(source: Source, folders: MailFolders) -> None:
         rows.exclude(uid__in=found.uids).delete()
         _learn(source, folder, found)
         _merge(source, folders, folder, found, list(rows.all()))
-        state[folder] = [found.uidvalidity, found.modseq]
+        merge_tags(source, folders, folder, found, list(rows.all()), looked_at)
+        state[folder] = [found.uidvalidity, found.modseq, now]
         Source.objects.filter(pk=source.pk).update(flags_state=state)
 
 

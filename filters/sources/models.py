@@ -29,8 +29,9 @@ class Source(models.Model):
     ``listened_at`` is when a process last reported that it watches the mailbox (IDLE).
     ``may_act``: its owner allows their filters to act in it (filters.sources.acting), the next time
     at ``acts_due_at``; ``acts_failures`` counts since that last went well, ``acts_error`` says why.
-    ``syncs_flags``: read and starred are the same there and here (filters.sources.flag_sync).
-    ``flags_state`` has UIDVALIDITY and HIGHESTMODSEQ by folder, as they were looked at last.
+    ``syncs_flags``: read, starred and tags are the same there and here (filters.sources.flag_sync).
+    ``flags_state`` has UIDVALIDITY and HIGHESTMODSEQ by folder, as they were looked at last, and
+    when.
     """
 
     class Kind(models.TextChoices):
@@ -268,7 +269,8 @@ class MailboxAct(models.Model):
 class SyncedFlags(models.Model):
     """Flags of a message in a mailbox as they were last the same there and here (the base).
 
-    ``uid`` is one of the UIDVALIDITY that ``Source.flags_state`` has for the folder.
+    ``uid`` is one of the UIDVALIDITY that ``Source.flags_state`` has for the folder.  ``keywords``
+    are in small letters, null until they were merged once (filters.sources.tag_sync).
     """
 
     source = models.ForeignKey(Source, models.CASCADE, db_index=False, related_name="flags")
@@ -277,6 +279,7 @@ class SyncedFlags(models.Model):
     msgid = models.TextField()
     is_seen = models.BooleanField(default=False)
     is_flagged = models.BooleanField(default=False)
+    keywords = models.JSONField(null=True, blank=True)
 
     class Meta:
         verbose_name_plural = "synced flags"

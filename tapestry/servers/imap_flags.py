@@ -18,6 +18,22 @@ MOST = 32
 """Flags of a message that are kept."""
 
 
+_OF_PROGRAMS = frozenset(
+    ("junk", "nonjunk", "notjunk", "forwarded", "redirected", "mdnsent", "old", "unknown-0")
+)
+"""Keywords that programs set for themselves, beside those that begin with ``$``."""
+
+
+def is_tag(name: str) -> bool:
+    r"""Tell whether a keyword is a person's tag, and can be: one word of ASCII, of no program.
+
+    >>> [is_tag(name) for name in ("todo", "$Forwarded", "NonJunk", "to do", "Zürich", "a*")]
+    [True, False, False, False, False, False]
+    """
+    is_atom = _KEYWORD.fullmatch(name.encode()) is not None
+    return is_atom and not name.startswith("$") and name.lower() not in _OF_PROGRAMS
+
+
 def flags_to_keep(named: Iterable[object]) -> tuple[str, ...]:
     r"""Return, of the flags that a server names of a message, those that its copies keep.
 

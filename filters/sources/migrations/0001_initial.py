@@ -135,6 +135,7 @@ class Migration(migrations.Migration):
                 ('msgid', models.TextField()),
                 ('is_seen', models.BooleanField(default=False)),
                 ('is_flagged', models.BooleanField(default=False)),
+                ('keywords', models.JSONField(blank=True, null=True)),
                 ('source', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='flags', to='sources.source')),
             ],
             options={

@@ -94,7 +94,7 @@ def allow_acts(request: PersonRequest, pk: int) -> HttpResponse:
     go_on(mailbox)
     acts = "Your filters may act in it" if given["may_act"] else "No filter acts in it"
     flags = "kept the same" if given["syncs_flags"] else "not taken over"
-    messages.success(request, f"{acts}. Read and starred are {flags} here and there.")
+    messages.success(request, f"{acts}. Read, starred and tags are {flags} here and there.")
     return redirect(mailbox)
 
 

@@ -1,4 +1,4 @@
-r"""Flags \Seen and \Flagged of the newest messages of a folder, and what has changed of them.
+r"""Flags and keywords of the newest messages of a folder, and what has changed of them.
 
 With CONDSTORE (RFC 7162) only what has changed since is asked for; without, the newest of all.
 """
@@ -12,6 +12,7 @@ from typing import Any
 from tapestry.deliver.imap.folders import MailFolders
 from tapestry.deliver.imap.message_identity import message_id_field
 from tapestry.servers.imap import unless_refused
+from tapestry.servers.imap_flags import is_tag
 
 NEWEST = 1_000
 """Messages of a folder whose flags are looked at."""
@@ -22,20 +23,22 @@ _FIELD = "BODY.PEEK[HEADER.FIELDS (MESSAGE-ID)]"
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """Flags of a message: it is read, it is flagged."""
+    """Flags of a message: it is read, it is flagged; ``keywords`` are those that are tags."""
 
     seen: bool = False
     flagged: bool = False
+    keywords: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, named: Iterable[bytes]) -> Flags:
         r"""Return the flags that a server names.
 
         >>> Flags.of([b"\\SEEN", b"todo"])
-        Flags(seen=True, flagged=False)
+        Flags(seen=True, flagged=False, keywords=frozenset({'todo'}))
         """
-        lower = {flag.lower() for flag in named}
-        return cls(rb"\seen" in lower, rb"\flagged" in lower)
+        names = [flag.decode(errors="replace") for flag in named]
+        lower = {name.lower() for name in names}
+        return cls(r"\seen" in lower, r"\flagged" in lower, frozenset(filter(is_tag, names)))
 
 
 def merged(base: bool, here: bool, there: bool) -> bool:
@@ -52,6 +55,7 @@ class FolderFlags:
     """Flags of a folder by UID, as far as known; ``names`` are Message-IDs of new UIDs.
 
     ``uids`` are those of its newest messages, ``modseq`` HIGHESTMODSEQ, 0 without CONDSTORE.
+    ``permanent`` are the flags that it keeps, None if the server does not say.
     """
 
     uidvalidity: int
@@ -59,6 +63,7 @@ class FolderFlags:
     uids: frozenset[int]
     flags: dict[int, Flags] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
+    permanent: Collection[bytes] | None = None
 
 
 def read_flags(
@@ -78,6 +83,7 @@ def read_flags(
     newest = sorted(client.search(["UID", f"{max(1, last - _WINDOW)}:*"]))[-NEWEST:]
     now = int(response.get(b"HIGHESTMODSEQ") or 0)
     found = FolderFlags(int(response.get(b"UIDVALIDITY", 0)), now, frozenset(newest))
+    found.permanent = response.get(b"PERMANENTFLAGS")
     old = [uid for uid in newest if is_same and uid in known]
     new = [uid for uid in newest if not (is_same and uid in known)]
     can_ask = bool(now and modseq and client.has_capability("CONDSTORE"))
@@ -91,6 +97,17 @@ def read_flags(
         name = message_id_field(content).strip(b"<>").decode(errors="replace")
         found.flags[uid], found.names[uid] = Flags.of(row.get(b"FLAGS", ())), name
     return found
+
+
+def store_keyword(
+    folders: MailFolders, folder: str, uids: Iterable[int], name: str, to: bool
+) -> bool:
+    """Set, or remove, a keyword of messages of a folder; return whether the server does that."""
+    client = folders.client
+    client.select_folder(folder)
+    folders.selected = None
+    request = client.add_flags if to else client.remove_flags
+    return unless_refused(request, sorted(uids), [name.encode()]) is not None
 
 
 def store_flag(folders: MailFolders, folder: str, uids: Iterable[int], name: str, to: bool) -> None:

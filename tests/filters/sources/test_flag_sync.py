@@ -14,8 +14,12 @@ from filters.inbox.models import Card, Match, MessageState, TriageStep
 from filters.inbox.triage import steps
 from filters.inbox.triage.actions import ACTIONS
 from filters.people.models import User
-from filters.sources import acting, flag_sync
+from filters.reading.annotations import opinions
+from filters.reading.annotations.changes import said_by
+from filters.reading.annotations.outbox import append_outbox
+from filters.sources import acting, flag_sync, tag_sync
 from filters.sources.models import Source
+from tapestry.core.annotations import standing
 from tapestry.core.clock import wall_clock
 from tapestry.deliver.imap.flag_changes import Flags, merged
 from tapestry.tables.delta.log import Tables
@@ -26,7 +30,14 @@ pytestmark = pytest.mark.live
 
 NAMES = ("lunch", "plan", "tea", "vote")
 
-STEPS = ((IMAPClient, "add_flags"), (IMAPClient, "remove_flags"), (flag_sync, "act"))
+TAGS = ("Later", "todo")
+
+STEPS = (
+    (tag_sync, "keep"),
+    (IMAPClient, "add_flags"),
+    (IMAPClient, "remove_flags"),
+    (flag_sync, "act"),
+)
 
 
 def find(owner: User, tables: Tables, *names: str) -> None:
@@ -44,7 +55,8 @@ def here(owner: User, name: str) -> Flags:
     msgid = f"{name}@x.org"
     starred = MessageState.objects.filter(owner=owner, msgid=msgid, starred_at__isnull=False)
     seen = Match.objects.get(filter__owner=owner, msgid=msgid).read_at is not None
-    return Flags(seen, starred.exists())
+    tags = [row.value or "" for row in standing(said_by(owner, msgid)) if row.kind == "tag"]
+    return Flags(seen, starred.exists(), frozenset(tags))
 
 
 def there(dovecot: Dovecot, name: str) -> Flags:
@@ -55,13 +67,19 @@ def change_here(owner: User, name: str, to: Flags) -> None:
     target = [steps.Target(f"{name}@x.org", "user:alice", f"{name}@x.org")]
     for action in ("read" if to.seen else "unread", "star" if to.flagged else "unstar"):
         steps.act(owner, ACTIONS[action], target)
+    for tag in TAGS:
+        is_set = tag in to.keywords
+        given = {"value": tag, "take_back": ""} if is_set else {"value": "", "take_back": tag}
+        kind = {"kind": "tag", "number": None, "private": True}
+        opinions.keep(owner, f"{name}@x.org", "user:alice", given | kind)
 
 
 def change_there(dovecot: Dovecot, name: str, to: Flags) -> None:
     with dovecot.session() as client:
         client.select_folder("INBOX")
         uids = client.search(["SUBJECT", name])
-        for flag, is_set in (("\\Seen", to.seen), ("\\Flagged", to.flagged)):
+        tags = [(tag, tag in to.keywords) for tag in TAGS]
+        for flag, is_set in (("\\Seen", to.seen), ("\\Flagged", to.flagged), *tags):
             (client.add_flags if is_set else client.remove_flags)(uids, [flag])
 
 
@@ -93,7 +111,10 @@ def test_both_sides_become_what_either_changed(
     killer, base = Killer(monkeypatch, *STEPS), Counter[tuple[str, str]]()
 
     def draw(now: Flags) -> Flags:
-        return Flags(lots.random() < 0.5, lots.random() < 0.5) if lots.random() < 0.5 else now
+        if lots.random() < 0.5:
+            return now
+        tags = frozenset(tag for tag in TAGS if lots.random() < 0.5)
+        return Flags(lots.random() < 0.5, lots.random() < 0.5, tags)
 
     for turn in range(8):
         for name in names:
@@ -103,9 +124,13 @@ def test_both_sides_become_what_either_changed(
             for flag in ("seen", "flagged"):
                 sides = getattr(mine, flag), getattr(other, flag)
                 base[name, flag] = merged(bool(base[name, flag]), *sides)
+            for tag in TAGS:
+                sides = tag in mine.keywords, tag in other.keywords
+                base[name, tag] = merged(bool(base[name, tag]), *sides)
         killer.killed_once(turn % 4, synchronise)
         for name in names:
-            wanted = Flags(bool(base[name, "seen"]), bool(base[name, "flagged"]))
+            tags = frozenset(tag for tag in TAGS if base[name, tag])
+            wanted = Flags(bool(base[name, "seen"]), bool(base[name, "flagged"]), tags)
             assert here(alice, name) == there(dovecot, name) == wanted, (turn, name)
         killer.steps.clear()
         made = TriageStep.objects.count()
@@ -113,6 +138,28 @@ def test_both_sides_become_what_either_changed(
         assert not killer.steps and TriageStep.objects.count() == made, (
             "nothing goes back and forth"
         )
+
+
+def test_keywords_of_programs_and_tags_that_are_none_do_not_travel(
+    alice: User, dovecot: Dovecot, tables: Tables
+) -> None:
+    source = mailbox_of(alice, dovecot, syncs_flags=True)
+    come(dovecot, source, "mixed")
+    find(alice, tables, "mixed")
+    ours = {"Zürich", "to do", "$mine", "early", "a*b"}
+    for tag in sorted(ours):
+        given = {"kind": "tag", "value": tag, "take_back": "", "number": None, "private": True}
+        opinions.keep(alice, "mixed@x.org", "user:alice", given)
+    append_outbox(tables)
+    theirs = {"$Forwarded", "NonJunk", "$label1", "Work"}
+    with dovecot.session() as client:
+        client.select_folder("INBOX")
+        client.add_flags(client.search(["SUBJECT", "mixed"]), sorted(theirs))
+    synchronise()
+    assert here(alice, "mixed").keywords == ours | {"Work"}
+    assert content(dovecot)["mixed"][1] == theirs | {"early"}
+    said = standing(said_by(alice, "mixed@x.org"))
+    assert {row.audience for row in said} == {"user:alice"}
 
 
 def test_what_nobody_allowed_or_found_stays_and_a_snoozed_message_is_unread(
