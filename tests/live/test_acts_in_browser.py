@@ -29,7 +29,8 @@ def jones(transactional_db, settings, tmp_path, broker):
         title="Jones",
         text="from jones",
         phrase="from Jones",
-        acts="read star",
+        acts="read star top label",
+        acts_label="to do",
         acts_a_day=4,
     )
     Source.objects.create(
@@ -52,10 +53,18 @@ def jones(transactional_db, settings, tmp_path, broker):
 def test_it_is_chosen_told_and_undone(browser, jones, live_server, pictures, script):
     page = browser.new_page(java_script_enabled=script)
     open_as(page, f"{live_server.url}/in/jones/")
-    expect(page.locator(".acts")).to_contain_text("mark it read and star it")
+    expect(page.locator(".acts")).to_contain_text("mark it read, star it, tag it “to do” and")
     expect(page.locator(".banner.warn")).to_contain_text("it had acted on 4 messages within a day")
     if script:
         assert [*faults_of_view(page, pictures, "acts-list")] == []
+        page.goto(live_server.url)
+        expect(page.locator("h2.day").first).to_have_text("At the top")
+        assert [*faults_of_view(page, pictures, "acts-inbox")] == []
+        page.goto(f"{live_server.url}/filter/jones/delete/")
+        expect(page.get_by_label("Undo what it did with 4 messages first")).not_to_be_checked()
+        assert [*faults_of_view(page, pictures, "acts-delete")] == []
+        page.go_back()
+        page.goto(f"{live_server.url}/in/jones/")
     page.get_by_role("link", name="What it has done").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("What Jones has done")
     if script:
@@ -72,7 +81,9 @@ def test_it_is_chosen_told_and_undone(browser, jones, live_server, pictures, scr
         assert [*faults_of_view(page, pictures, "acts-form")] == []
         page.locator("form.write").screenshot(path=pictures / "acts-options.png")
     page.get_by_label("Star it").uncheck()
+    page.get_by_label("Put it at the top of the inbox").uncheck()
     page.get_by_label("File it as done").check()
+    expect(page.get_by_label("Tag", exact=True)).to_have_value("to do")
     page.get_by_label("Move it to a folder of the mailbox").check()
     page.get_by_role("button", name="Save").last.click()
     expect(page.get_by_text("Say which one.")).to_be_visible()
@@ -80,12 +91,12 @@ def test_it_is_chosen_told_and_undone(browser, jones, live_server, pictures, scr
     page.get_by_role("button", name="Save").last.click()
     expect(page.get_by_text("Jones is changed.")).to_be_visible()
     jones.refresh_from_db()
-    assert jones.acts == "read done move" and jones.acts_since is not None
+    assert jones.acts == "read label done move" and jones.acts_since is not None
     page.goto(f"{live_server.url}{Source.objects.get().get_absolute_url()}")
     if script:
         assert [*faults_of_view(page, pictures, "mailbox-acts")] == []
     expect(page.get_by_label("Let my filters flag")).to_be_checked()
-    page.get_by_label("Keep read and starred the same").check()
+    page.get_by_label("Keep read, starred and tags the same").check()
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Your filters may act in it. Read and starred are")).to_be_visible()
+    expect(page.get_by_text("Your filters may act in it. Read, starred and tags")).to_be_visible()
     assert Source.objects.filter(may_act=True, syncs_flags=True).exists()

@@ -144,21 +144,23 @@ class Model:
     """What a person's messages are, as plain values; each step keeps what was before."""
 
     def __init__(self, msgids: list[str]) -> None:
-        self.now: dict[str, Any] = dict.fromkeys(msgids, (False, False, None, False))
+        self.now: dict[str, Any] = dict.fromkeys(msgids, (False, False, None, False, False))
 
     def act(self, action: str, msgids: list[str], until: int) -> dict[str, Any]:
         before = dict(self.now)
         for msgid in msgids:
-            done, starred, snoozed, read = self.now[msgid]
+            done, starred, snoozed, read, top = self.now[msgid]
             self.now[msgid] = {
-                "done": (True, starred, None, True),
-                "inbox": (False, starred, snoozed, read),
-                "star": (done, True, snoozed, read),
-                "unstar": (done, False, snoozed, read),
-                "read": (done, starred, snoozed, True),
-                "unread": (done, starred, snoozed, False),
-                "snooze": (False, starred, until, False),
-                "unsnooze": (done, starred, None, read),
+                "done": (True, starred, None, True, False),
+                "inbox": (False, starred, snoozed, read, top),
+                "star": (done, True, snoozed, read, top),
+                "unstar": (done, False, snoozed, read, top),
+                "pin": (done, starred, snoozed, read, True),
+                "unpin": (done, starred, snoozed, read, False),
+                "read": (done, starred, snoozed, True, top),
+                "unread": (done, starred, snoozed, False, top),
+                "snooze": (False, starred, until, False, top),
+                "unsnooze": (done, starred, None, read, top),
             }[action]
         return before
 
@@ -202,6 +204,7 @@ def stored(owner: User, msgids: list[str]) -> dict[str, Any]:
             bool(row and row.starred_at),
             row and row.snoozed_until,
             msgid not in new,
+            bool(row and row.pinned_at),
         )
         for msgid in msgids
         for row in [rows.get(msgid)]
