@@ -48,6 +48,7 @@ seen, filters: rows: key, owner, active, enrolled, proven, since, start, end, er
 seen, clock: last, shared_since
 seen, destinations: rows: key, cursor, latest, claimed_until, holder, due_at, failures, active,
     error
+seen, mailbox_acts: rows: filter, msgid, wish (do, undo), ended_at, outcome, user (of the mailbox)
 seen, asides: rows: kind, key, error_class, attempts, first_at: what was set aside
 seen, letter: person, msgid, status: of a message that was asked for by its Message-ID
 seen, mailbox: user, folders: what lies in each, with its flags

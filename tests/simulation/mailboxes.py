@@ -65,7 +65,10 @@ class Folder:
 
 @dataclass(slots=True)
 class Mailbox:
-    """A mailbox of a person, on a server that has some of the extensions."""
+    """A mailbox of a person, on a server that has some of the extensions.
+
+    ``acts``: it is one in which filters act, and nothing else is put.
+    """
 
     user: str
     owner: str
@@ -73,6 +76,7 @@ class Mailbox:
     delimiter: str
     prefix: str
     keywords: bool
+    acts: bool = False
     folders: dict[str, Folder] = field(default_factory=dict)
 
 
@@ -192,15 +196,17 @@ class Mailboxes:
             if move:
                 folder.messages.remove(one)
                 folder.changes += 1
-            self._tell(box, target, "move" if move else "copy", one.raw, sorted(one.flags), lost)
+            if not box.acts:
+                how = "move" if move else "copy"
+                self._tell(box, target, how, one.raw, sorted(one.flags), lost)
 
     def _store(
         self, box: Mailbox, *, name: str, validity: int, uids: list[int], flags: list[str],
-        lost: bool,
+        to: bool, lost: bool,
     ) -> None:  # fmt: skip
         folder = _opened(box, name, validity)
         for one in folder.of(uids):
-            one.flags |= set(flags)
+            one.flags = one.flags | set(flags) if to else one.flags - set(flags)
             folder.changes += 1
 
     def _expunge(

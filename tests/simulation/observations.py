@@ -29,6 +29,9 @@ _ROWS = {
     "destinations": """
         SELECT id AS key, cursor, latest, claimed_until, holder, due_at, failures, active, error
         FROM delivery_destination ORDER BY id""",
+    "mailbox_acts": """
+        SELECT a.filter_id AS filter, a.msgid, a.wish, a.ended_at, a.outcome, s.user
+        FROM sources_mailboxact a JOIN sources_source s ON s.id = a.source_id ORDER BY a.id""",
     "asides": """
         SELECT kind, key, error_class, attempts, first_at FROM runs_setaside
         ORDER BY kind, key""",

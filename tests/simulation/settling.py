@@ -27,7 +27,8 @@ SELECT (SELECT count(*) FROM inbox_match) AS matches,
     (SELECT count(*) FROM authoring_filter WHERE active AND NOT enrolled AND error = ''
         AND since < (SELECT max(since) FROM runs_sharedwindow)) AS behind,
     (SELECT count(*) FROM authoring_pendingwindow) AS pending,
-    (SELECT count(*) FROM inbox_appraisal WHERE is_stale) AS appraisals
+    (SELECT count(*) FROM inbox_appraisal WHERE is_stale) AS appraisals,
+    (SELECT count(*) FROM sources_mailboxact WHERE ended_at IS NULL) AS acts
 """
 
 
@@ -80,6 +81,9 @@ def _standing(world: World) -> Any:
 _DUE = """
 SELECT due_at FROM delivery_destination WHERE active AND due_at IS NOT NULL
 UNION ALL SELECT due_at FROM compose_outgoingmessage WHERE due_at IS NOT NULL
+UNION ALL SELECT acts_due_at FROM sources_source s JOIN people_user u ON u.id = s.owner_id
+    WHERE s.active AND s.may_act AND u.is_active AND EXISTS (
+        SELECT 1 FROM sources_mailboxact a WHERE a.source_id = s.id AND a.ended_at IS NULL)
 UNION ALL SELECT try_again_at FROM runs_setaside WHERE kind <> 'index' AND try_again_at >= ?
 """
 """When something is sent, or tried again."""

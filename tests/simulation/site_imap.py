@@ -127,7 +127,10 @@ class Client:
         self._of_folder("transfer", uids=uids, target=target, move=True)
 
     def add_flags(self, uids: list[int], flags: list[bytes], silent: bool = False) -> None:
-        self._of_folder("store", uids=uids, flags=[flag.decode() for flag in flags])
+        self._of_folder("store", uids=uids, flags=[flag.decode() for flag in flags], to=True)
+
+    def remove_flags(self, uids: list[int], flags: list[bytes], silent: bool = False) -> None:
+        self._of_folder("store", uids=uids, flags=[flag.decode() for flag in flags], to=False)
 
     def uid_expunge(self, uids: list[int]) -> None:
         self._of_folder("expunge", uids=uids)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from tests.simulation.auditor.acted import Acted
 from tests.simulation.auditor.acts import Acts
 from tests.simulation.auditor.asides import Asides
 from tests.simulation.auditor.borrowing import judge_borrowing
@@ -40,6 +41,7 @@ class Auditor:
         self.acts = Acts(self.desks)
         self.deliveries = Deliveries(self.known, self.desks)
         self.letters = Letters()
+        self.acted = Acted()
         self.boxes = Boxes(self.known, self.desks)
         self.timelines = Timelines(self.known)
         self.releases = Releases()
@@ -73,6 +75,7 @@ class Auditor:
         yield from judge_views(point, self.lives.lives, self.known, self.desks, self.timelines)
         yield from self.past.judge(point)
         yield from self.deliveries.judge(point, self.lives.lives, could_see)
+        yield from self.acted.judge(point)
         yield from self.boxes.judge(point, self.lives.lives, could_see)
         yield from self.letters.judge(point)
         yield from self.releases.judge(point, self.lives.lives, self.deliveries)

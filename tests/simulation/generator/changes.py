@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.simulation.generator import people
 from tests.simulation.generator.cast import Cast
-from tests.simulation.generator.doings import TIMELINESS, filter_rows
+from tests.simulation.generator.doings import THERE, TIMELINESS, filter_rows
 from tests.simulation.settling import run_task
 from tests.simulation.tasks import Task
 from tests.simulation.world import HOUR
@@ -30,6 +30,7 @@ def edit(cast: Cast, row: Row, how: str, **changed: str) -> None:
         "found": "keep",
         **({"while_unread": "on"} if row["while_unread"] else {}),
         "acts": row["acts"].split(),
+        **THERE,
         **changed,
     }
     answer = cast.request(row["owner"], "post", f"/filter/{row['name']}/edit/", sent)

@@ -29,6 +29,9 @@ TIMELINESS = (
 OFTEN, RARE = 0.7, 8
 """How often a text is of what was used least: its phrases, of so many kinds."""
 
+THERE = {"acts_keyword": "acted", "acts_folder": "Acted"}
+"""With which keyword filters tag in mailboxes, and where they move to."""
+
 HOWS = (
     *("edit", "edit", "edit", "timeliness", "timeliness", "pause", "pause", "resume", "resume"),
     *("resume", "mode", "mode", "mail", "visibility", "delete"),
@@ -48,13 +51,16 @@ def filter_rows(cast: Cast, where: str = "1", *values: Any) -> list[dict[str, An
     return cast.world.select(f"{_FILTER} WHERE {where} ORDER BY f.id", *values)
 
 
-def write_filter(cast: Cast) -> None:
-    """Have somebody write a filter, in phrases or in TQL."""
+def write_filter(cast: Cast, owner: str = "", acts: dict[str, Any] | None = None) -> None:
+    """Have somebody write a filter, in phrases or in TQL; ``acts`` says what it does."""
     lots = cast.lots
-    owner = lots.choice(cast.names)
+    owner = owner or lots.choice(cast.names)
     known = [row["name"] for row in filter_rows(cast, "u.username = ?", owner)]
     mode = lots.choice(("keep", "keep", "live"))
     text = _text(cast, known, mode)
+    if acts is not None and lots.random() < 0.7:
+        text = "with no reply"  # all mail that comes, until it is answered
+        cast.features.setdefault(text, [])
     cast.made += 1
     name = f"f{cast.made}"
     sent = {
@@ -65,7 +71,7 @@ def write_filter(cast: Cast) -> None:
         "timeliness": lots.choice(TIMELINESS),
         "visibility": lots.choice(("private", "shared")),
         **({"while_unread": "on"} if lots.random() < 0.1 else {}),
-        **acts_for(cast),
+        **(acts or acts_for(cast)),
     }
     answer = cast.request(owner, "post", "/filters/new/", sent)
     for row in filter_rows(cast, "u.username = ? AND f.name = ?", owner, name):
@@ -201,6 +207,7 @@ def _change_one(cast: Cast, how: str) -> None:
             "found": lots.choice(("keep", "forget")),
             **({"while_unread": "on"} if row["while_unread"] else {}),
             "acts": row["acts"].split(),
+            **THERE,
         }
         if how == "edit":
             mine = filter_rows(cast, "u.username = ? AND f.id < ?", row["owner"], row["key"])

@@ -14,6 +14,9 @@ from tests.simulation.tasks import Task
 
 FLAGS = ((), (), (), ("\\Seen",), ("\\Flagged",), ("\\Answered", "$todo"), ("\\Seen", "later"))
 EVERY = ("60", "300")
+ACTS = ("flag", "seen", "tag", "move")
+"""What filters do in a mailbox."""
+
 MOST = 4
 """Sources, and mailboxes that matches are put into, that a world has at a time."""
 
@@ -31,7 +34,36 @@ def add_source(cast: Cast) -> None:
         return
     person = lots.choice(cast.names)
     box = _box(cast, person)
-    audience = lots.choice((f"user:{person}", *cast.audiences_of(person)))
+    _add(cast, person, box, lots.choice((f"user:{person}", *cast.audiences_of(person))))
+
+
+def act_there(cast: Cast) -> None:
+    """Have filters of somebody act in a mailbox that they alone read, and mail come there."""
+    lots, world = cast.lots, cast.world
+    rows = [row for row in sources.rows(world) if row["active"] and _of(cast, row).acts]
+    if not rows:
+        person = lots.choice(cast.names)
+        box = _boxes(cast).make(person)
+        box.acts = True
+        _add(cast, person, box, f"user:{person}")
+        rows = [row for row in sources.rows(world) if row["active"] and row["user"] == box.user]
+    for row in rows[:1]:
+        cast.request(row["person"], "post", f"/source/{row['key']}/acts/", {"may_act": "on"})
+        acts = {"acts": lots.sample(ACTS, 2), **doings.THERE}
+        doings.write_filter(cast, row["person"], acts | {"acts_existing": "on"})
+        for name, folder in sources.folders(world, row):
+            bring_to_mailbox(cast, (_of(cast, row), name, folder))
+        for task in (Task("filters.pull_source", (row["key"],)), Task("filters.tick")):
+            run_task(world, task)
+        run_task(world, Task("filters.act_in_mailbox", (row["key"],)))
+
+
+def _of(cast: Cast, row: dict[str, Any]) -> Mailbox:
+    return _boxes(cast).boxes[row["user"]]
+
+
+def _add(cast: Cast, person: str, box: Mailbox, audience: str) -> None:
+    lots = cast.lots
     if audience != f"user:{person}":
         cast.order("let_publish", name=person)
     where = {"kind": "imap", "host": "mail.example", "security": "tls", "port": "993"}
@@ -247,7 +279,8 @@ def _boxes(cast: Cast) -> Mailboxes:
 
 def _box(cast: Cast, person: str) -> Mailbox:
     """Return a mailbox of a person, one that is there as often as not."""
-    mine = [box for box in _boxes(cast).boxes.values() if box.owner == person]
+    boxes = _boxes(cast).boxes.values()
+    mine = [box for box in boxes if box.owner == person and not box.acts]
     if mine and (len(mine) > 1 or cast.lots.random() < 0.6):
         return cast.lots.choice(mine)
     return _boxes(cast).make(person)

@@ -201,6 +201,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (3, mailboxes.race_pull),
     (4, mailboxes.send_to_mailbox),
     (3, mailboxes.fail_mailboxes),
+    (3, mailboxes.act_there),
     (2, letters.write_letter),
     (2, letters.change_letter),
     (2, people.borrow),

@@ -38,6 +38,22 @@ PLANTS = (
         "acts",
     ),
     Plant(
+        "what a filter lets go keeps its flags in a mailbox",
+        "filters.sources.acting",
+        "_Desk._undo",
+        'flags = set(row.place["flags"]) - set(at.had)',
+        'flags = set(row.place["flags"]) & set(at.had)',
+        "acts in mailboxes",
+    ),
+    Plant(
+        "a filter says that it acted in a mailbox before it has",
+        "filters.sources.acting",
+        "_Desk._do",
+        "self.mailbox.do(at, identity, raw, flags)",
+        "self.mailbox.do(at, identity, raw, ())",
+        "acts in mailboxes",
+    ),
+    Plant(
         "nobody acts in the shared window",
         "filters.runs.store.filter_store",
         "DjangoFilterStore.commit_shared",
