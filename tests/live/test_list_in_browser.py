@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -40,6 +43,37 @@ def page(browser, jones, live_server):
     opened = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
     open_as(opened, f"{live_server.url}/in/jones/")
     return opened
+
+
+@pytest.fixture
+def phone(browser, jones, live_server):
+    """Terry's list of what the filter found, on a phone."""
+    size = {"width": 390, "height": 844}
+    opened = browser.new_context(viewport=size, has_touch=True, is_mobile=True).new_page()
+    open_as(opened, f"{live_server.url}/in/jones/")
+    return opened
+
+
+@contextmanager
+def drawn(page: Page, subject: str, across: int, down: int = 0) -> Iterator[None]:
+    """Draw a finger over the row of a subject, by pixels; it leaves the screen at the end."""
+    box = page.locator("a.row", has_text=subject).bounding_box()
+    x, y = box["x"] + box["width"] / 2 - across / 2, box["y"] + box["height"] / 2
+    touch = page.context.new_cdp_session(page)
+
+    def send(kind: str, *points: dict[str, float]) -> None:
+        touch.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": list(points)})
+
+    send("touchStart", {"x": x, "y": y})
+    for step in range(1, 11):
+        send("touchMove", {"x": x + across * step / 10, "y": y + down * step / 10})
+    yield
+    send("touchEnd")
+
+
+def draw(page: Page, *row: Any) -> None:
+    with drawn(page, *row):
+        pass
 
 
 def ask_for_news(page: Page) -> None:
@@ -109,3 +143,48 @@ def test_signed_out_elsewhere_the_page_goes_to_sign_in_and_back(page, jones, liv
     sign_in(page)
     page.wait_for_url(f"{live_server.url}/in/jones/")
     expect(page.locator("#list .subject")).to_have_count(3)
+
+
+def test_a_row_that_is_drawn_aside_is_done_or_snoozed(phone, jones, pictures):
+    for number in range(3, 20):
+        find(jones, f"More {number}")
+    phone.reload()
+    rows = phone.locator("a.row")
+    expect(rows).to_have_count(20)
+    draw(phone, "More 19", 60)
+    expect(rows.nth(10)).not_to_be_in_viewport()
+    draw(phone, "More 17", 20, -350)
+    expect(rows.nth(10)).to_be_in_viewport()
+    expect(rows, "a short way, or up and down, is nothing").to_have_count(20)
+    phone.evaluate("scrollTo(0, 0)")
+    expect(rows.first).to_be_in_viewport()
+    with drawn(phone, "More 19", 200):
+        expect(phone.locator(".line.enough")).to_have_attribute("data-swipe", "Done")
+        phone.screenshot(path=pictures / "drawn-right.png")
+    phone.get_by_text("1 message done.").wait_for()
+    expect(rows).to_have_count(19)
+    phone.get_by_role("button", name="Undo").click()
+    expect(rows).to_have_count(20)
+    draw(phone, "More 18", -200)
+    menu = phone.locator("#bulk .menu")
+    menu.wait_for()
+    expect(phone.locator("#chosen")).to_have_text("1 selected")
+    phone.screenshot(path=pictures / "drawn-left.png")
+    menu.get_by_role("button", name="Tomorrow morning").click()
+    phone.get_by_text("1 message snoozed until").wait_for()
+    expect(phone.locator("a.row", has_text="More 18")).to_have_count(0)
+    phone.goto(phone.url.replace("/in/jones/", "/snoozed/"))
+    draw(phone, "More 18", -200)
+    phone.get_by_text("1 message back in your lists.").wait_for()
+    expect(rows).to_have_count(0)
+    assert phone.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_a_row_that_is_drawn_with_a_mouse_stays(page, jones):
+    box = page.locator("a.row", has_text="Number 1").bounding_box()
+    page.mouse.move(box["x"] + 80, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 280, box["y"] + 20, steps=5)
+    expect(page.locator("[data-swipe]")).to_have_count(0)
+    page.mouse.up()
+    expect(page.locator("a.row")).to_have_count(3)

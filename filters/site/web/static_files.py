@@ -29,7 +29,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 YEAR = 365 * 24 * 60 * 60
 """Seconds for which a browser keeps a file whose name has its content."""
 
-IMPORTED = ("site/complete.js", "site/events.js", "site/site.js")
+IMPORTED = ("site/complete.js", "site/events.js", "site/site.js", "site/triage.js")
 """The scripts that others import."""
 
 _HASHED = re.compile(r"(.+)\.([0-9a-f]{12})((?:\.[^./]+)?)")

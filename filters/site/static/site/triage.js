@@ -98,7 +98,7 @@ function closeMenus(event) {
 }
 
 // One after another, as its `hx-sync` says: none is dropped, however fast they come.
-const post = (address, values) =>
+export const post = (address, values) =>
   htmx.ajax("POST", address, { source: "#toast", target: "#toast", swap: "innerHTML", values });
 
 // What is open with all of its conversation that the list has, else the row that one is at.
@@ -154,6 +154,14 @@ function openSnooze() {
   if (!menu) return;
   menu.open = true;
   menu.querySelector("button").focus();
+}
+
+// One row alone is chosen, and one is asked until when.
+export function snoozeOnly(pick) {
+  clear();
+  select(pick);
+  draw();
+  openSnooze();
 }
 
 function closeSnooze(event) {
