@@ -41,6 +41,7 @@ QUEUES = {
         "filters.act_in_mailboxes",
         "filters.append_annotations",
         "filters.appraise",
+        "filters.bring_back",
         "filters.compact",
         "filters.deliver_due",
         "filters.pull_due",
@@ -119,6 +120,7 @@ def _configuration() -> dict[str, Any]:
                 ("compact", 3600.0, 600),
                 ("read_bounces", 300.0, 300),
                 ("tend_accounts", 60.0, 60),
+                ("bring_back", 60.0, 60),
             )
         },
     }

@@ -272,6 +272,27 @@ class Reference(models.Model):
         return f"{self.owner}.{self.name}"
 
 
+class Reminder(models.Model):
+    """A message that comes back again and again until somebody answers it.
+
+    ``every`` so many days; ``next_at`` is the instant at which it does so next
+    (filters.authoring.reminders).
+    """
+
+    owner = models.ForeignKey(User, models.CASCADE, related_name="reminders")
+    msgid = models.TextField()
+    audience = models.CharField(max_length=200)
+    every = models.PositiveSmallIntegerField()
+    next_at = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["owner", "msgid"], name="reminder_once")]
+        indexes = [models.Index(fields=["next_at"], name="reminder_next")]
+
+    def __str__(self) -> str:
+        return self.msgid
+
+
 class PendingWindow(models.Model):
     """The window that an older text of a filter still has to run, up to the change of the text."""
 

@@ -13,6 +13,7 @@ from typing import Any
 from celery import Task
 from django.conf import settings
 
+from filters.authoring import reminders
 from filters.authoring.importing.imports import CREATIONS, READINGS, create_for, read_for
 from filters.authoring.models import Filter
 from filters.authoring.results.backtests import BACKTESTS, MOST_DELIVERIES, backtest_question
@@ -32,6 +33,12 @@ from tapestry.core.errors import TapestryError
 
 LISTED = 10_000
 """Messages of a preview that can be paged through: the newest."""
+
+
+@app.task(name="filters.bring_back", ignore_result=True)
+def bring_back() -> None:
+    """Bring back the messages of reminders that are repeated, where nobody has answered."""
+    reminders.bring_back()
 
 
 @app.task(name="filters.preview", bind=True, ignore_result=True, expires=EXPIRES, needs_room=False)

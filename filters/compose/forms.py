@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from django import forms
 
+from filters.authoring.reminders import EVERY
 from filters.compose import servers
 from filters.compose.models import OutgoingMessage, SmtpAccount
+from filters.inbox.triage.snoozing import moments, read_moment
+from filters.people.models import User
+from filters.site.templatetags.mail import time_words
 from filters.site.work import services
 from filters.site.work.crypto.encryption import encrypt
 from filters.sources.forms import APP_PASSWORD, ServerForm
 from filters.sources.trials import LIMIT, PATIENCE
 from tapestry.compose.letter import LONGEST_TEXT
 from tapestry.compose.recipients import LONGEST
+from tapestry.core.clock import to_datetime, wall_clock
+from tapestry.core.errors import TapestryError
 from tapestry.servers.quoted_reply import storable
 from tapestry.servers.smtp import PORTS, connected
+
+CHOSEN = "chosen"
+"""What a form says of a time that is not among the moments that are offered."""
 
 _LINE_END = re.compile(r"\r\n|\r")
 
@@ -77,9 +87,20 @@ class DraftForm(forms.Form):
     formatted = forms.BooleanField(label="Formatted", required=False)
     attach_parent = forms.BooleanField(label="Attach the original message", required=False)
 
+    remind = forms.CharField(
+        label="Remind me if nobody answers", required=False, max_length=20, widget=forms.Select
+    )
+    remind_by = forms.CharField(
+        label="by this time",
+        required=False,
+        max_length=40,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}),
+    )
+    remind_every = forms.ChoiceField(label="and again", required=False, choices=list(EVERY.items()))
+
     KEPT = (
         *("parent", "parent_audience", "is_forward", "sender", "newsgroups", "to", "cc", "bcc"),
-        *("subject", "body", "formatted", "attach_parent"),
+        *("subject", "body", "formatted", "attach_parent", "remind_every"),
     )
     """The fields of a draft that the model keeps."""
 
@@ -89,15 +110,37 @@ class DraftForm(forms.Form):
             raise forms.ValidationError(_too_long(LONGEST_TEXT, "A text")["max_length"])
         return text
 
-    def kept(self) -> dict[str, Any]:
-        """Return the fields of the draft as they are stored."""
+    def offer_moments(self, owner: User) -> None:
+        """Offer times at which its writer may be reminded of it."""
+        select: Any = self.fields["remind"].widget
+        offered = moments(owner.zone, wall_clock())
+        select.choices = [
+            ("", "no reminder"),
+            *((moment.name, f"by {time_words(moment.instant)}") for moment in offered),
+            (CHOSEN, "by another time:"),
+        ]
+
+    def remind_at(self, owner: User) -> int | None:
+        """Return when the writer is to be reminded; None for never.  Raise TapestryError."""
+        name = self.cleaned_data["remind"]
+        return read_moment(owner, name, self.cleaned_data["remind_by"]) if name else None
+
+    def kept(self, owner: User) -> dict[str, Any]:
+        """Return the fields of the draft as they are stored; without a time that cannot be."""
         given = {name: self.cleaned_data[name] for name in self.KEPT}
+        given["remind_every"] = int(given["remind_every"] or 0)
+        with suppress(TapestryError):
+            given["remind_at"] = None
+            given["remind_at"] = self.remind_at(owner)
         return {n: storable(v) if isinstance(v, str) else v for n, v in given.items()}
 
     @classmethod
     def initial_of(cls, draft: OutgoingMessage, editor: str) -> dict[str, Any]:
         """Return what the form shows of a draft in a window."""
         shown = {name: getattr(draft, name) for name in cls.KEPT}
+        if draft.remind_at is not None:
+            at = to_datetime(draft.remind_at).astimezone(draft.owner.zone)
+            shown |= {"remind": CHOSEN, "remind_by": f"{at:%Y-%m-%dT%H:%M}"}
         return shown | {"uid": draft.uid, "editor": editor, "version": draft.version}
 
 

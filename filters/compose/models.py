@@ -43,6 +43,8 @@ class OutgoingMessage(models.Model):
     Markdown, and are sent as HTML, too.  ``version`` counts its changes; ``editor`` names the
     window that made the last.  ``parent`` is the message that it answers or forwards, of which
     ``parent_audience`` is the copy; ``attach_parent`` says to attach that as it came.
+    ``remind_at`` is when its writer is reminded of it if nobody has answered, and after
+    ``remind_every`` so many days again (filters.authoring.reminders).
 
     Once it is to be sent, ``raw`` are its bytes, the same however often it is tried, and it is
     tried from ``due_at`` on, not before ``send_at`` if its writer chose a time, news by
@@ -89,6 +91,8 @@ class OutgoingMessage(models.Model):
     refused = models.JSONField(default=dict, blank=True)
     due_at = models.BigIntegerField(null=True, blank=True)
     send_at = models.BigIntegerField(null=True, blank=True)
+    remind_at = models.BigIntegerField(null=True, blank=True)
+    remind_every = models.PositiveSmallIntegerField(default=0)
     unanswered_at = models.BigIntegerField(null=True, blank=True)
     holder = models.CharField(max_length=80, default="", blank=True)
     failures = models.IntegerField(default=0)

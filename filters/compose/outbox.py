@@ -13,8 +13,9 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, F
 
+from filters.authoring import ready_made
 from filters.compose.drafts import ChangedElsewhereError
-from filters.compose.letters import seal, stored_raw
+from filters.compose.letters import FieldError, seal, stored_raw
 from filters.compose.limits import count_message
 from filters.compose.models import OutgoingMessage
 from filters.compose.steps import take_steps
@@ -57,6 +58,7 @@ def queue(draft: OutgoingMessage, send_at: int | None = None, *, is_new: bool = 
             f"{MOST_SCHEDULED} messages of yours wait for their time, as many as may.",
             hint="This one is kept as a draft.",
         )
+    _offer_reminder(draft, send_at or now)
     if is_new:
         count_message(draft.owner)
     changes: dict[str, Any] = {
@@ -80,6 +82,16 @@ def queue(draft: OutgoingMessage, send_at: int | None = None, *, is_new: bool = 
             hint="Look at it again.",
         )
     event(log, "queued", message=draft.pk)
+
+
+def _offer_reminder(draft: OutgoingMessage, sent_at: int) -> None:
+    """See to it that a reminder can be made as a letter is sent; raise TapestryError if not."""
+    if draft.remind_at is None:
+        return
+    if draft.remind_at <= sent_at:
+        words = "You would be reminded of the message before it is sent."
+        raise FieldError("remind_by", TapestryError(words, hint="Choose a later time."))
+    ready_made.add(draft.owner, ready_made.REMINDERS)
 
 
 def undo(row: OutgoingMessage) -> bool:

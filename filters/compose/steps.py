@@ -13,10 +13,13 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from filters.authoring import reminders
 from filters.compose.models import OutgoingMessage
 from filters.compose.senders import sender_of
 from filters.compose.servers import post_news, send_mail
 from filters.compose.storing import file, store
+from filters.inbox.lists.cards import CopyKey
+from filters.reading.tasks import append_soon
 from tapestry.compose.transmission import Transmission
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
@@ -42,6 +45,7 @@ def take_steps(row: OutgoingMessage) -> None:
         return
     if row.stored_at is None:
         store(row, accepted_at)
+        _remind(row)
         _set(row, stored_at=wall_clock())
     unfiled = _file(row, accepted_at)
     if failed is not None:
@@ -107,6 +111,18 @@ def _handed_over(row: OutgoingMessage, hand_over: Callable[[], Transmission]) ->
     if not transmission.accepted and not transmission.may_be_taken:
         _set(row, unanswered_at=before)
     return transmission
+
+
+def _remind(row: OutgoingMessage) -> None:
+    """Have the writer be reminded, as asked for; done again after a crash, it is the same one."""
+    if row.remind_at is None:
+        return
+    message = CopyKey(row.message_id, f"user:{row.owner.get_username()}")
+    try:
+        reminders.remind(row.owner, message, row.remind_at, row.remind_every)
+    except TapestryError as error:  # the letter was sent all the same
+        event(log, "not_reminded", message=row.pk, why=error.message)
+    append_soon()
 
 
 def _file(row: OutgoingMessage, accepted_at: int) -> TapestryError | None:

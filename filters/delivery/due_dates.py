@@ -1,4 +1,4 @@
-"""What is due, at the address of a feed: what waits for working days, and what is snoozed."""
+"""What is due, at the address of a feed: what waits for working days, is snoozed, or repeated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from operator import attrgetter
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
 
+from filters.authoring.models import Reminder
 from filters.delivery import links
 from filters.delivery.feeds import title_of
 from filters.delivery.models import Feed
@@ -39,9 +41,13 @@ def _dates(feed: Feed) -> Iterator[DueDate]:
     states = MessageState.objects.filter(owner=owner, msgid=OuterRef("msgid"))
     now = wall_clock()
     snoozed = Subquery(states.filter(snoozed_until__gt=now).values("snoozed_until")[:1])
+    again = Subquery(
+        Reminder.objects.filter(owner=owner, msgid=OuterRef("msgid")).values("next_at")[:1]
+    )
     waits = Q(filter__timeliness__startswith=AFTER, shown_at__gt=now - PAST, shown_at__lt=HELD)
     found = matches.exclude(Exists(states.filter(done_at__isnull=False))).unmuted(owner)
-    found = found.annotate(snoozed=snoozed).filter(waits | Q(snoozed__isnull=False))
+    found = found.annotate(snoozed=Coalesce(snoozed, again))
+    found = found.filter(waits | Q(snoozed__isnull=False))
     columns = ("filter__name", "filter__title", "msgid", "audience", "card__subject")
     rows = found.order_by("-shown_at", "-pk").values(*columns, "shown_at", "stored_at", "snoozed")
     for row in rows[:MOST]:

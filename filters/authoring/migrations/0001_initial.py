@@ -73,6 +73,21 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='Reminder',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('msgid', models.TextField()),
+                ('audience', models.CharField(max_length=200)),
+                ('every', models.PositiveSmallIntegerField()),
+                ('next_at', models.BigIntegerField()),
+                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reminders', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'indexes': [models.Index(fields=['next_at'], name='reminder_next')],
+                'constraints': [models.UniqueConstraint(fields=('owner', 'msgid'), name='reminder_once')],
+            },
+        ),
+        migrations.CreateModel(
             name='Reference',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

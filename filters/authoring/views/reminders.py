@@ -25,7 +25,8 @@ NEVER, SETTLED = "never", "settled"
 def remind(request: PersonRequest) -> HttpResponse:
     """Remind of the message ``id``, of its copy for ``in``, ``until`` then, or not any more.
 
-    404 if it is not there, or not theirs to see; 400 in words without a time to come.
+    It comes back again ``every`` so many days.  404 if it is not there, or not theirs to see; 400
+    in words without a time to come.
     """
     msgid, until = request.POST.get("id", ""), request.POST.get("until", "")
     visible = reading.find(request.user, msgid, request.POST.get("in"))
@@ -38,10 +39,12 @@ def remind(request: PersonRequest) -> HttpResponse:
     else:
         try:
             instant = read_moment(request.user, until, request.POST.get("chosen", ""))
-            reminders.remind(request.user, message, instant)
+            every = reminders.read_every(request.POST.get("every", ""))
+            reminders.remind(request.user, message, instant, every)
         except TapestryError as error:
             return refused(request, f"{error.message} {error.hint or ''}".strip())
-        words = f"It comes back {time_words(instant)}, unless somebody answers."
+        again = f", and {reminders.EVERY[every]} from then on" if every else ""
+        words = f"It comes back {time_words(instant)}{again}, unless somebody answers."
     append_soon()
     request.session[TOAST] = Toast(words=words)
     return redirect(message_address(message.msgid, message.audience))

@@ -44,6 +44,8 @@ class Migration(migrations.Migration):
                 ('refused', models.JSONField(blank=True, default=dict)),
                 ('due_at', models.BigIntegerField(blank=True, null=True)),
                 ('send_at', models.BigIntegerField(blank=True, null=True)),
+                ('remind_at', models.BigIntegerField(blank=True, null=True)),
+                ('remind_every', models.PositiveSmallIntegerField(default=0)),
                 ('unanswered_at', models.BigIntegerField(blank=True, null=True)),
                 ('holder', models.CharField(blank=True, default='', max_length=80)),
                 ('failures', models.IntegerField(default=0)),

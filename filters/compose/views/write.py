@@ -125,6 +125,7 @@ def editor(
     select = form.fields["sender"].widget
     select.choices = [(email, email) for email in known]
     select.attrs["data-signatures"] = json.dumps(texts.signatures(owner))
+    form.offer_moments(owner)
     first = "body" if draft.parent and not draft.is_forward else "to"
     form.fields[first].widget.attrs["autofocus"] = True
     stored = OutgoingMessage.objects.filter(owner=owner, state=State.DRAFT)
@@ -183,6 +184,8 @@ def _act(request: PersonRequest) -> HttpResponse:
         if act == "preview":
             shown = text_as_it_looks(draft.body, is_formatted=draft.formatted)
             return editor(request, draft, _refilled(request, draft), preview=shown)
+        if act in ("send", "later"):
+            _require_reminder(request, form)
         if act == "send":
             outbox.queue(draft)
             send_soon(draft.pk)
@@ -201,6 +204,14 @@ def _act(request: PersonRequest) -> HttpResponse:
     return redirect(draft)
 
 
+def _require_reminder(request: PersonRequest, form: DraftForm) -> None:
+    """Raise FieldError if the writer asks to be reminded at a time that cannot be."""
+    try:
+        form.remind_at(request.user)
+    except TapestryError as error:
+        raise FieldError("remind_by", error) from None
+
+
 def _saved(request: PersonRequest, form: DraftForm, *, overwrite: bool = False) -> OutgoingMessage:
     given = form.cleaned_data
     return drafts.save_draft(
@@ -208,7 +219,7 @@ def _saved(request: PersonRequest, form: DraftForm, *, overwrite: bool = False) 
         given["uid"],
         str(given["editor"]),
         given["version"],
-        form.kept(),
+        form.kept(request.user),
         request.FILES.getlist("files"),
         overwrite=overwrite,
     )

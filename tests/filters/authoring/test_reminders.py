@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
+from filters.authoring import reminders
+from filters.authoring.models import Reminder
 from filters.inbox.models import Match, MessageState
 from filters.people.models import User
 from filters.reading.annotations.outbox import append_outbox
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import DAY, to_instant, wall_clock
 from tapestry.tables.delta.log import Tables
 from tests.filters.authoring.test_ready_made import answer, send
 from tests.support.live_filters import run
+from tests.support.set_clock import SetClock
 
 SignIn = Callable[[User], Client]
 PLAN = "plan@example.org"
+BERLIN = ZoneInfo("Europe/Berlin")
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -29,8 +34,10 @@ def person(tables: Tables, alice: User, as_user: SignIn) -> Client:
     return as_user(alice)
 
 
-def ask(client: Client, tables: Tables, until: str, chosen: str = "", msgid: str = PLAN) -> int:
-    sent = {"id": msgid, "in": "user:alice", "until": until, "chosen": chosen}
+def ask(
+    client: Client, tables: Tables, until: str, chosen: str = "", msgid: str = PLAN, **more: str
+) -> int:
+    sent = {"id": msgid, "in": "user:alice", "until": until, "chosen": chosen, **more}
     status = client.post("/filters/remind/", sent).status_code
     append_outbox(tables)
     run()
@@ -68,6 +75,53 @@ def test_a_message_with_a_reminder_comes_back_unless_somebody_answers(
     assert not in_inbox(alice)
 
 
+def done(client: Client) -> None:
+    assert client.post("/triage/do/done/", {"id:user:alice": PLAN}).status_code == 302
+
+
+@pytest.mark.parametrize("end", ["answer", "never", "settled"])
+def test_a_repeated_reminder_comes_back_until_its_end(
+    end: str, person: Client, tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    User.objects.update(time_zone="Europe/Berlin")
+    assert ask(person, tables, "chosen", "2030-03-29T08:00", every="3") == 302
+    assert "every 3 days until somebody answers" in person.get(f"/message/?id={PLAN}").text
+    for day in ("03-29", "04-01"):  # the clocks change in between
+        then = to_instant(datetime.fromisoformat(f"2030-{day}T08:00").replace(tzinfo=BERLIN))
+        clock = SetClock(then - 1, monkeypatch)
+        assert reminders.bring_back() == 0 and not in_inbox(alice)
+        clock.now = then
+        assert reminders.bring_back() == (day != "03-29"), "the first is a message that was snoozed"
+        assert in_inbox(alice) == {PLAN}
+        assert Match.objects.get().read_at is None
+        done(person)
+        assert reminders.bring_back() == 0 and not in_inbox(alice)
+    [row] = Reminder.objects.all()
+    clock.now = row.next_at + 20 * DAY  # what was missed comes once
+    if end == "answer":
+        send(tables, "reply", sender="bob@x.org", inreplyto=PLAN)
+        run()
+    else:
+        assert ask(person, tables, end) == 302
+    assert reminders.bring_back() == 0 and not in_inbox(alice)
+    assert not Reminder.objects.exists()
+
+
+def test_a_reminder_that_raises_an_error_holds_up_no_other(
+    person: Client, tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert ask(person, tables, "tomorrow", every="1") == 302
+    given = {"owner": alice, "audience": "user:alice", "every": 1}
+    broken = Reminder.objects.create(msgid="other@example.org", next_at=1, **given)
+    Match.objects.update_or_create(
+        filter=alice.filters.get(), msgid=broken.msgid, audience="user:alice",
+        matched_at=1, stored_at=1, shown_at=1,
+    )  # fmt: skip
+    clock = SetClock(Reminder.objects.latest("next_at").next_at, monkeypatch)
+    assert reminders.bring_back() == 1
+    assert all(row.next_at > clock.now for row in Reminder.objects.all())
+
+
 @pytest.mark.parametrize("how", ["never", "settled"])
 def test_a_reminder_ends_by_hand(how: str, person: Client, tables: Tables, alice: User) -> None:
     assert ask(person, tables, "tomorrow") == 302
@@ -83,6 +137,9 @@ def test_what_is_asked_for_wrongly_is_refused(person: Client, tables: Tables, al
     assert ask(person, tables, "chosen", f"{yesterday:%Y-%m-%dT%H:%M}") == 400
     assert ask(person, tables, "chosen", "soon") == 400
     assert ask(person, tables, "tomorrow", msgid="nowhere@example.org") == 404
+    assert (
+        ask(person, tables, "tomorrow", every="-1") == ask(person, tables, "week", every="9") == 400
+    )
     assert not alice.filters.exists()
 
 

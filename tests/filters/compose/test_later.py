@@ -8,8 +8,10 @@ from email.utils import parsedate_to_datetime
 import pytest
 from django.test import Client
 
+from filters.authoring.models import Reminder
 from filters.compose import outbox, tasks
 from filters.compose.models import OutgoingMessage
+from filters.inbox.models import MessageState
 from filters.people.models import User
 from tapestry.core.clock import DAY, HOUR, SECOND, to_datetime, to_instant
 from tests.support.composed import typed
@@ -111,6 +113,26 @@ def test_what_cannot_be_sealed_anew_waits_as_before(
     assert "addresses that you have confirmed" in page.content.decode()
     again = OutgoingMessage.objects.get()
     assert (again.state, again.due_at, again.raw) == ("queued", row.due_at, row.raw)
+
+
+def test_its_writer_is_reminded_unless_somebody_answers(
+    browser: Client, berlin: User, clock: SetClock, smtp: SmtpServer
+) -> None:
+    asked = {"remind": "chosen", "remind_by": "2026-03-30T09:00", "remind_every": "7"}
+    early = browser.post("/compose/", typed(do="later:chosen", chosen="2026-03-30T09:30", **asked))
+    assert "reminded of the message before it is sent" in early.text and early.status_code == 400
+    bad = browser.post("/compose/", typed(do="send", **asked | {"remind_by": "soon"}))
+    assert "Choose a day and a time." in bad.text and bad.status_code == 400
+    row = later(browser, "2026-03-28T08:00", **asked)
+    clock.now = row.send_at
+    assert outbox.send(row.pk)
+    page = browser.get(row.get_absolute_url()).text
+    assert "Remind me at another time" in page and "each week until somebody answers" in page
+    then = to_instant(datetime.fromisoformat("2026-03-30T09:00+02:00"))
+    [state] = MessageState.objects.filter(owner=berlin)
+    assert (state.msgid, state.snoozed_until) == (row.message_id, then)
+    [reminder] = Reminder.objects.all()
+    assert (reminder.msgid, reminder.next_at) == (row.message_id, then + 7 * DAY)
 
 
 def test_an_address_that_is_another_s_by_then_sends_nothing(
