@@ -273,17 +273,19 @@ class Reference(models.Model):
 
 
 class Reminder(models.Model):
-    """A message that comes back again and again until somebody answers it.
+    """A message that comes back unless somebody answers it: once, or ``every`` so many days.
 
-    ``every`` so many days; ``next_at`` is the instant at which it does so next
-    (filters.authoring.reminders).
+    ``until`` is the instant until which it is snoozed for that, or was, ``next_at`` that at which
+    it comes back next, ``made_at`` that at which it was asked for (filters.authoring.reminders).
     """
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="reminders")
     msgid = models.TextField()
     audience = models.CharField(max_length=200)
     every = models.PositiveSmallIntegerField()
+    until = models.BigIntegerField()
     next_at = models.BigIntegerField()
+    made_at = models.BigIntegerField()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["owner", "msgid"], name="reminder_once")]

@@ -2,20 +2,23 @@
 
     remind ── tag “remind” ─> in the filter Reminders ─ answered ─> out of it
          └─── snoozed until then: in no list before
-         └─── Reminder, if it is repeated ─ due ─> snoozed until now, unless it is out of the filter
+         └─── Reminder ─ out of the filter ─> not snoozed any more
+                       └ due, and repeated ─> snoozed until now
 
-So an answer ends a reminder as it ends any match of a live filter, and nothing has to run for it,
-but for what is repeated.
+So an answer ends a reminder as it ends any match of a live filter: what comes back needs nothing to
+run.  Once a minute what is answered leaves the snoozed, and what is repeated comes back again.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 
 from filters.authoring import ready_made
 from filters.authoring.models import Reminder
@@ -26,7 +29,7 @@ from filters.inbox.triage.steps import act
 from filters.inbox.triage.targets import named_targets
 from filters.people.models import User
 from filters.reading.annotations import opinions
-from tapestry.core.clock import to_datetime, wall_clock
+from tapestry.core.clock import HOUR, to_datetime, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.deliver.timing.local_time import local_instant
@@ -40,7 +43,7 @@ EVERY = {0: "once", 1: "each day", 3: "every 3 days", 7: "each week", 14: "every
 """In how many days a reminder is repeated, and in words; 0 is never."""
 
 AT_ONCE = 1000
-"""Repeated reminders that one task brings back at most."""
+"""Reminders that one task brings back, or ends, at most."""
 
 
 def remind(user: User, message: CopyKey, until: int, every: int = 0) -> None:
@@ -50,11 +53,9 @@ def remind(user: User, message: CopyKey, until: int, every: int = 0) -> None:
     person has as many filters as are allowed.
     """
     ready_made.add(user, ready_made.REMINDERS)
-    again = {"audience": message.audience, "every": every, "next_at": _after(until, every, user)}
-    if every:
-        Reminder.objects.update_or_create(owner=user, msgid=message.msgid, defaults=again)
-    else:
-        Reminder.objects.filter(owner=user, msgid=message.msgid).delete()
+    made: dict[str, Any] = {"audience": message.audience, "every": every, "until": until}
+    made |= {"next_at": _after(until, every, user), "made_at": wall_clock()}
+    Reminder.objects.update_or_create(owner=user, msgid=message.msgid, defaults=made)
     _tag(user, message, SETTLED, take_back=True)
     _tag(user, message, REMIND)
     _snooze(user, message, until)
@@ -78,48 +79,81 @@ def read_every(text: str) -> int:
 
 
 def bring_back() -> int:
-    """Bring back what is repeated and due, and forget what is answered; return how many came back.
+    """Bring back what is repeated and due, and end what is answered; return how many came back.
 
-    One that raises an error is tried again the next time, and holds up no other.
+    One that raises an error is tried again later, and holds up no other.
     """
-    due = Reminder.objects.filter(next_at__lte=wall_clock(), owner__is_active=True)
-    back = 0
-    for key in list(due.order_by("next_at").values_list("pk", flat=True)[:AT_ONCE]):
-        try:
-            back += _bring_back(key)
-        except Exception:
-            log.exception("reminder %s does not come back", key)
-            _put_off(key)
-    return back
+    rows = Reminder.objects.filter(owner__is_active=True)
+    matches = Match.objects.filter(
+        filter__owner=OuterRef("owner"),
+        filter__name=ready_made.REMINDERS.name,
+        msgid=OuterRef("msgid"),
+        retracted_at__gt=OuterRef("made_at"),  # not that of an earlier reminder
+    )
+    answered = rows.filter(Exists(matches)).order_by("pk")
+    due = rows.filter(next_at__lte=wall_clock()).order_by("next_at")
+    for key in _keys(answered):
+        _apart(key, _end)
+    return sum(_apart(key, _bring_back) for key in _keys(due))
+
+
+def _keys(rows: QuerySet[Reminder]) -> list[int]:
+    return list(rows.values_list("pk", flat=True)[:AT_ONCE])
+
+
+def _apart(key: int, work: Callable[[int], bool]) -> bool:
+    """Do something for one reminder; put it off if that raises an error."""
+    try:
+        return work(key)
+    except Exception:
+        log.exception("reminder %s fails", key)
+        Reminder.objects.filter(pk=key).update(next_at=wall_clock() + HOUR)
+        return False
+
+
+@transaction.atomic
+def _end(key: int) -> bool:
+    """End a reminder that is answered: what is snoozed for it alone waits no more."""
+    row = _locked(key)
+    if row is not None:
+        state = MessageState.objects.of_messages(row.owner, [row.msgid]).get(row.msgid)
+        if state is not None and state.snoozed_until == row.until > wall_clock():
+            targets = named_targets(row.owner, ACTIONS["star"], [_copy(row)])
+            for name in ("unsnooze", "read"):
+                act(row.owner, ACTIONS[name], targets)
+        row.delete()
+    return row is not None
+
+
+def _locked(key: int) -> Reminder | None:
+    rows = Reminder.objects.select_for_update(of=("self",)).select_related("owner")
+    return rows.filter(pk=key).first()
+
+
+def _copy(row: Reminder) -> CopyKey:
+    return CopyKey(row.msgid, row.audience)
 
 
 @transaction.atomic
 def _bring_back(key: int) -> bool:
-    rows = Reminder.objects.select_for_update(of=("self",)).select_related("owner")
-    row = rows.filter(pk=key, next_at__lte=wall_clock()).first()
-    if row is None:
+    row = _locked(key)
+    if row is None or row.next_at > wall_clock():
         return False
     name = ready_made.REMINDERS.name
     waits = Match.objects.filter(filter__owner=row.owner, filter__name=name, retracted_at=None)
-    if not waits.filter(msgid=row.msgid).exists():
-        row.delete()
+    if not row.every or not waits.filter(msgid=row.msgid).exists():
+        row.delete()  # what was snoozed is back by itself
         return False
     state = MessageState.objects.of_messages(row.owner, [row.msgid]).get(row.msgid)
-    at, is_snoozed = row.next_at, bool(state and (state.snoozed_until or 0) > wall_clock())
-    _put_off(row.pk)
+    is_snoozed = state is not None and (state.snoozed_until or 0) > wall_clock()
     if not is_snoozed:
-        _snooze(row.owner, CopyKey(row.msgid, row.audience), at)
+        row.until = row.next_at
+        _snooze(row.owner, _copy(row), row.until)
         event(log, "reminded", reminder=key)
-    return not is_snoozed
-
-
-def _put_off(key: int) -> None:
-    """Let a reminder be due the next time that is still to come."""
-    row = Reminder.objects.select_related("owner").get(pk=key)
-    now = wall_clock()
-    while row.next_at <= now:
+    while row.next_at <= wall_clock():
         row.next_at = _after(row.next_at, row.every, row.owner)
-    row.save(update_fields=["next_at"])
+    row.save(update_fields=["until", "next_at"])
+    return not is_snoozed
 
 
 def _after(instant: int, days: int, owner: User) -> int:

@@ -37,7 +37,7 @@ LISTED = 10_000
 
 @app.task(name="filters.bring_back", ignore_result=True)
 def bring_back() -> None:
-    """Bring back the messages of reminders that are repeated, where nobody has answered."""
+    """Bring back what is repeated where nobody has answered, and end what somebody has."""
     reminders.bring_back()
 
 

@@ -79,7 +79,9 @@ class Migration(migrations.Migration):
                 ('msgid', models.TextField()),
                 ('audience', models.CharField(max_length=200)),
                 ('every', models.PositiveSmallIntegerField()),
+                ('until', models.BigIntegerField()),
                 ('next_at', models.BigIntegerField()),
+                ('made_at', models.BigIntegerField()),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reminders', to=settings.AUTH_USER_MODEL)),
             ],
             options={

@@ -20,7 +20,7 @@ def repetitions() -> list[tuple[int, str]]:
 @register.simple_tag
 def repetition(user: User, msgid: str) -> Reminder | None:
     """Return how a person is reminded of a message again and again, if at all."""
-    return Reminder.objects.filter(owner=user, msgid=msgid).first()
+    return Reminder.objects.filter(owner=user, msgid=msgid, every__gt=0).first()
 
 
 @register.filter

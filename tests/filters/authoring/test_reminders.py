@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from filters.authoring import reminders
+from filters.authoring import lifecycle, reminders
 from filters.authoring.models import Reminder
 from filters.inbox.models import Match, MessageState
 from filters.people.models import User
@@ -107,12 +107,39 @@ def test_a_repeated_reminder_comes_back_until_its_end(
     assert not Reminder.objects.exists()
 
 
+def test_what_is_answered_early_leaves_the_snoozed(
+    person: Client, tables: Tables, alice: User
+) -> None:
+    lifecycle.install(alice, "from al@example.com", name="mine")
+    assert ask(person, tables, "tomorrow") == 302
+    assert ask(person, tables, "never") == ask(person, tables, "week") == 302
+    assert reminders.bring_back() == 0
+    assert MessageState.objects.get().snoozed_until == Reminder.objects.get().until
+    send(tables, "reply", sender="bob@x.org", inreplyto=PLAN)
+    run()
+    reminders.bring_back()
+    assert MessageState.objects.get().snoozed_until is None
+    assert not Reminder.objects.exists() and not Match.objects.filter(read_at=None)
+
+
+def test_what_was_snoozed_otherwise_stays_so(person: Client, tables: Tables, alice: User) -> None:
+    assert ask(person, tables, "tomorrow") == 302
+    given = {"id:user:alice": PLAN, "until": "chosen", "chosen": "2035-01-31T08:00"}
+    assert person.post("/triage/do/snooze/", given).status_code == 302
+    chosen = MessageState.objects.get().snoozed_until
+    send(tables, "reply", sender="bob@x.org", inreplyto=PLAN)
+    run()
+    reminders.bring_back()
+    assert MessageState.objects.get().snoozed_until == chosen and not Reminder.objects.exists()
+
+
 def test_a_reminder_that_raises_an_error_holds_up_no_other(
     person: Client, tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert ask(person, tables, "tomorrow", every="1") == 302
     given = {"owner": alice, "audience": "user:alice", "every": 1}
-    broken = Reminder.objects.create(msgid="other@example.org", next_at=1, **given)
+    given |= {"until": 1, "next_at": 1, "made_at": 1}
+    broken = Reminder.objects.create(msgid="other@example.org", **given)
     Match.objects.update_or_create(
         filter=alice.filters.get(), msgid=broken.msgid, audience="user:alice",
         matched_at=1, stored_at=1, shown_at=1,
