@@ -119,6 +119,7 @@ def install(
         if at is not None and not existing and start is not None:
             made.begin(min(start, at))
             made.begun_at = at
+        made.fold()
         made.save()
         store_references(made, references)
         recompile_dependents([full_name(made)], at, ahead)
@@ -206,6 +207,8 @@ def change(
             _begin(detached, understood, start)
             detached.mode = mode or detached.mode
             detached.revision += 1
+            if forget:
+                detached.fold()
         elif detached.error:
             _try_again(detached, at)
         detached.title = title or detached.title

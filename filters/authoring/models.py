@@ -18,6 +18,7 @@ from django.urls import reverse
 from filters.people.models import User, validate_timeliness
 from filters.runs.models import Clock
 from tapestry.core.clock import BEGINNING
+from tapestry.deliver.timing.timeliness import AFTER
 
 filter_name = RegexValidator(
     r"\A[a-z0-9]+(-[a-z0-9]+)*\Z",
@@ -117,6 +118,8 @@ class Filter(models.Model):
     filter is ``enrolled``, that of SharedWindow counts instead (filters.runs.store.shared_window).
     ``begun_at`` is where the clock stood when its windows began: until it has been run so far,
     what it finds in existing mail is not known.
+    ``folds_before``: what it found in mail that matched up to then is one line of the inbox until
+    ``unfolded_at``; null folds nothing.
     ``proven``: its last run by itself took little time (tapestry.run.unproven).
     ``start`` is T0: what matched then is not delivered; null takes existing mail.  What matches
     after ``end`` is not kept; null has no end.  ``revision`` counts changes of the text: a run
@@ -175,6 +178,8 @@ class Filter(models.Model):
     end = models.BigIntegerField(null=True, blank=True)
     since = models.BigIntegerField(default=BEGINNING)
     begun_at = models.BigIntegerField(default=BEGINNING, editable=False)
+    folds_before = models.BigIntegerField(null=True, blank=True, editable=False)
+    unfolded_at = models.BigIntegerField(null=True, blank=True, editable=False)
     enrolled = models.BooleanField(default=False, editable=False)
     proven = models.BooleanField(default=False, editable=False)
     ran_at = models.BigIntegerField(null=True, blank=True)
@@ -209,6 +214,15 @@ class Filter(models.Model):
         self.since = BEGINNING if start is None else start
         self.begun_at = self.since if start is not None else Clock.instant()
         self.proven = False
+
+    def fold(self) -> None:
+        """Let what it finds in the mail that is here be one line of the inbox until it is opened.
+
+        Not where it shows each message so long after it came: that is not of before.
+        """
+        waits = self.timeliness.startswith(AFTER)
+        self.folds_before = None if waits or self.start is not None else self.begun_at
+        self.unfolded_at = None
 
     @property
     def is_searching(self) -> bool:

@@ -33,6 +33,7 @@ from filters.inbox.models import (
     TriageStep,
     is_due,
     is_seen_in,
+    is_unfolded,
     is_waiting,
 )
 from filters.people import people
@@ -50,12 +51,13 @@ class Tally:
     """The counts of a filter's list.
 
     ``left`` counts messages that no longer match, ``waiting`` those to be shown later, from
-    ``waits_until`` on.
+    ``waits_until`` on, and ``folded`` those that are one line of the inbox.
     """
 
     total: int = 0
     unread: int = 0
     left: int = 0
+    folded: int = 0
     waiting: int = 0
     waits_until: int | None = None
 
@@ -76,6 +78,11 @@ class Sidebar:
     def searching(self) -> bool:
         """Tell whether any filter still has to look through existing mail."""
         return any(filter_.is_searching for filter_ in self.filters)
+
+    @property
+    def folded(self) -> list[Filter]:
+        """Return the filters of which mail of before is one line of the inbox."""
+        return [filter_ for filter_ in self.filters if getattr(filter_, "folded", 0)]
 
     @property
     def has_own(self) -> bool:
@@ -174,11 +181,17 @@ def _count(user: User, mark: str) -> Sidebar:
     waiting = present.filter(is_waiting())
     left = own.filter(is_seen_in(audiences, retracted=True), is_due())
     parts: dict[int, dict[str, Any]] = {}
-    for counted, values in (
+    owned = filters.defer("text").order_by(Lower("title"), "name")
+    shared_window.show_position(owned)
+    countings: list[tuple[Any, dict[str, Any]]] = [
         (shown, {"total": Count("pk"), "unread": Count("pk", filter=Q(read_at=None))}),
         (left, {"left": Count("pk")}),
         (waiting, {"waiting": Count("pk"), "waits_until": Min("shown_at")}),
-    ):
+    ]
+    if any(filter_.folds_before is not None for filter_ in owned if filter_.unfolded_at is None):
+        folded = present.filter(is_due()).for_inbox(user).exclude(is_unfolded())
+        countings.append((folded, {"folded": Count("pk")}))
+    for counted, values in countings:
         groups = counted.values("filter").annotate(**values)
         for filter_id, *numbers in groups.values_list("filter", *values):
             parts.setdefault(filter_id, {}).update(zip(values, numbers, strict=True))
@@ -190,8 +203,6 @@ def _count(user: User, mark: str) -> Sidebar:
             unread=Count("card", distinct=True, filter=Q(read_at=None)),
         )
     )
-    owned = filters.defer("text").order_by(Lower("title"), "name")
-    shared_window.show_position(owned)
     for filter_ in owned:
         tally = Tally(**parts.get(filter_.pk, {}))
         for name in Tally.__slots__:

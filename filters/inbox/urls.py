@@ -19,6 +19,7 @@ urlpatterns = [
     path("in/<slug:name>/show/", views.show_now, name="show-now"),
     path("first-steps/", views.show_first_steps, name="first-steps"),
     path("sidebar/", views.sidebar, name="sidebar"),
+    path("unfold/", views.unfold, name="unfold"),
     path("lines/", views.set_lines, name="set-lines"),
     path("", include("filters.inbox.triage.urls")),
     path("", include("filters.inbox.search.urls")),

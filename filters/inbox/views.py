@@ -8,6 +8,7 @@ from django.core.paginator import Page, Paginator
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_POST, require_safe
 
@@ -26,6 +27,7 @@ from filters.people.models import User
 from filters.people.requests import PersonRequest, local_path, wants_fragment
 from filters.runs.store import release
 from filters.runs.store.shared_window import show_position
+from tapestry.core.clock import wall_clock
 
 PAGE = 50
 
@@ -76,6 +78,8 @@ def inbox(
     if filter_ is not None and not is_fragment:
         context["not_shown"] = release.why_not(filter_)
         context["complete"] = completeness(filter_)
+    if filter_ is None and page.number == 1:
+        context["folded"] = counted.folded
     if not context["rows"] and not retracted:
         context["emptied"] = _is_emptied(request.user, filter_)
     if filter_ is None and not context["rows"]:
@@ -144,6 +148,15 @@ def show_now(request: PersonRequest, name: str) -> HttpResponse:
     filter_ = get_object_or_404(Filter, owner=request.user, name=name)
     listing.show_now(filter_)
     return redirect(filter_)
+
+
+@require_POST
+def unfold(request: PersonRequest) -> HttpResponse:
+    """Show each message that a ``filter`` found in mail of before in the inbox; 404 for no such."""
+    filter_ = get_object_or_404(Filter, owner=request.user, name=request.POST.get("filter", ""))
+    folded = Filter.objects.filter(pk=filter_.pk, unfolded_at=None)
+    folded.update(unfolded_at=wall_clock(), updated=timezone.now())  # as the mark sees by it
+    return redirect("inbox")
 
 
 @require_POST

@@ -204,8 +204,8 @@ def list_messages(page):
 
 
 def vote(page, site, subject):
-    """Open a message from the inbox and vote for it."""
-    page.goto(site.url)
+    """Open a message from the list of the filter all and vote for it."""
+    page.goto(f"{site.url}in/all/")
     page.get_by_role("region", name="Messages").get_by_role("link", name=subject).click()
     page.get_by_role("region", name="Message", exact=True).get_by_role(
         "button", name="Vote for"

@@ -102,7 +102,8 @@ def write_filters() -> None:
                     user, text, name=name, existing=True, mode=mode, visibility=visibility
                 )
                 # As if they had written it some days ago: what came since is unread.
-                Filter.objects.filter(pk=made.pk).update(begun_at=wall_clock() - AGO)
+                since = wall_clock() - AGO
+                Filter.objects.filter(pk=made.pk).update(begun_at=since, folds_before=None)
 
 
 def write_rules() -> None:

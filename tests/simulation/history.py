@@ -44,7 +44,7 @@ seen, matches: rows of the Match table: key, filter, msgid, audience, matched_at
     shown_at, retracted_at, read_at, sequence, acted_at, acts (JSON: what its filter did, and what
     became of it), listed (has a card)
 seen, filters: rows: key, owner, active, enrolled, proven, since, start, end, error, revision,
-    begun_at
+    begun_at, folds_before, unfolded_at
 seen, clock: last, shared_since
 seen, destinations: rows: key, cursor, latest, claimed_until, holder, due_at, failures, active,
     error

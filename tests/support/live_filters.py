@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils import timezone
+
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
 from filters.inbox.models import Match
@@ -33,8 +35,16 @@ def vote(
     append_annotations(tables, DjangoClock(), [new])
 
 
+def unfold() -> None:
+    """Have the inbox show each message that filters found in mail of before."""
+    Filter.objects.update(folds_before=None, updated=timezone.now())
+
+
 def install(owner: User, text: str, name: str = "f", **options: object) -> Filter:
-    return lifecycle.install(owner, text, name=name, mode=Filter.Mode.LIVE, **options)
+    made = lifecycle.install(owner, text, name=name, mode=Filter.Mode.LIVE, **options)
+    unfold()
+    made.refresh_from_db()
+    return made
 
 
 def run(*names: str) -> None:

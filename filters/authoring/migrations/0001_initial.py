@@ -45,6 +45,8 @@ class Migration(migrations.Migration):
                 ('end', models.BigIntegerField(blank=True, null=True)),
                 ('since', models.BigIntegerField(default=-4611686018427387904)),
                 ('begun_at', models.BigIntegerField(default=-4611686018427387904, editable=False)),
+                ('folds_before', models.BigIntegerField(blank=True, editable=False, null=True)),
+                ('unfolded_at', models.BigIntegerField(blank=True, editable=False, null=True)),
                 ('enrolled', models.BooleanField(default=False, editable=False)),
                 ('proven', models.BooleanField(default=False, editable=False)),
                 ('ran_at', models.BigIntegerField(blank=True, null=True)),

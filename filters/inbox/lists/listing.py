@@ -30,6 +30,7 @@ from filters.inbox.models import (
     Match,
     MessageState,
     is_seen_in,
+    is_unfolded,
     is_visible_to,
     is_waiting,
     muted_roots,
@@ -58,13 +59,15 @@ def cards(
     muted threads, which are not in the inbox.
     """
     seen = is_visible_to(user, "matches__", retracted=retracted)
+    is_inbox = filter_ is None and not muted and not retracted
     if filter_ is not None:
         seen &= Q(matches__filter=filter_)
+    if is_inbox:
+        seen &= is_unfolded("matches__")
     moved_at: Any = Max("matches__retracted_at" if retracted else "matches__matched_at")
     found = Card.objects.filter(seen)
     rank: Any = F("received")
     if not retracted:
-        is_inbox = filter_ is None and not muted
         found = found.in_inbox(user) if is_inbox else found.listed(user)
         back: QuerySet[Any] = returned(user, inbox=is_inbox)
         if back.exists():

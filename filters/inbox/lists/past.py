@@ -31,6 +31,7 @@ from filters.inbox.models import (
     Match,
     MessageState,
     Mute,
+    is_unfolded,
     standing_elsewhere,
 )
 from filters.people import people
@@ -107,6 +108,8 @@ class Past:
         )
         if filter_ is not None:
             matches = matches.filter(filter=filter_)
+        elif not muted:
+            matches = matches.filter(is_unfolded(at=self.at))
         for former in (FormerMatch, FormerState):
             matches = matches.exclude(
                 msgid__in=former.objects.filter(**self._since).values("msgid")
@@ -166,6 +169,10 @@ class Past:
             for card, matches in self._listed(batch, filter_).items():
                 state = self._states[card.msgid]
                 is_inbox = filter_ is None and not muted
+                if is_inbox:
+                    matches = [row for row in matches if not self._is_folded(row)]
+                if not matches:
+                    continue
                 if _is_hidden(state, self.at, inbox=is_inbox):
                     continue
                 is_muted = card.root in self._muted
@@ -205,6 +212,7 @@ class Past:
             version = versions.get(key)
             if version is not None and self._is_listed(version) and match.card is not None:
                 version.name = match.filter.display_name
+                version.of = match.filter
                 listed[match.card].append(version)
         self._states = self._states_of(msgids)
         self._muted = self._muted_of({card.root for card in listed})
@@ -215,6 +223,12 @@ class Past:
         was_listed = row.listed_at is None or row.listed_at <= self.at
         was_shown = row.stored_at <= self.at and row.shown_at <= self.at
         return had_card and was_listed and was_shown and row.retracted_at is None
+
+    def _is_folded(self, row: Any) -> bool:
+        """Tell whether a match was one line with others, as one of mail of before."""
+        before, opened = row.of.folds_before, row.of.unfolded_at
+        was_opened = opened is not None and opened <= self.at
+        return before is not None and row.matched_at <= before and not was_opened
 
     def _states_of(self, msgids: Collection[str]) -> dict[str, Any]:
         """Return what the person had done with messages, None where that was nothing."""

@@ -2,7 +2,8 @@
 
     Match.objects.visible_to(user) ─ .listed(user) ─ .in_inbox(user) ─> the inbox
           of copies for them,         neither done     of no muted thread,
-          whose time has come         nor snoozed      nor kept out of it
+          whose time has come         nor snoozed      nor kept out of it,
+                                                       nor folded as mail of before
 
 Whether a message is snoozed, or still to be shown, is asked of the clock when a list is shown: no
 task brings it back.
@@ -60,6 +61,17 @@ def is_visible_to(user: User, path: str = "", *, retracted: bool = False) -> Q:
     """Return the condition that a match is of a user, who may see it, and is due."""
     seen = is_seen_in(people.audiences(user), path, retracted=retracted)
     return Q(**{f"{path}filter__owner": user}) & seen & is_due(path)
+
+
+def is_unfolded(path: str = "", *, at: int | None = None) -> Q:
+    """Return the condition that a match, by this path of relations, is no line with others.
+
+    So is what a new filter found in mail of before, in the inbox, until that is opened; ``at``: as
+    of an instant.
+    """
+    before, opened = f"{path}filter__folds_before", f"{path}filter__unfolded_at"
+    was_opened = Q(**({f"{opened}__isnull": False} if at is None else {f"{opened}__lte": at}))
+    return Q(**{before: None}) | was_opened | Q(**{f"{path}matched_at__gt": F(before)})
 
 
 def is_hidden() -> Q:
@@ -148,6 +160,10 @@ class MatchQuerySet(QuerySet["Match"]):
 
     def in_inbox(self, user: User) -> Self:
         """Return those listed that the inbox shows: of no muted thread, nor kept out of it."""
+        return self.for_inbox(user).filter(is_unfolded())
+
+    def for_inbox(self, user: User) -> Self:
+        """Return those that the inbox shows, each as a line or with others in one."""
         return self.exclude(is_hidden_from(user, inbox=True)).unmuted(user)
 
     def in_list(self, user: User, filter_: Filter | None = None) -> Self:

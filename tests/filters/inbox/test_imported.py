@@ -18,6 +18,7 @@ from filters.runs import rounds
 from filters.runs.models import Import
 from tapestry.core.clock import DAY, HOUR, to_datetime, wall_clock
 from tapestry.tables.delta.log import Tables
+from tests.support.live_filters import unfold
 
 SignIn = Callable[[User], Client]
 
@@ -60,6 +61,7 @@ def test_old_messages_arrive_read_in_a_block_with_the_newest_first(
     if installed == "after":
         lifecycle.install(alice, "about plan", name="f")
     rounds.run_round()
+    unfold()
     for path in ("/", "/in/f/"):
         page = as_user(alice).get(path).content.decode()
         assert subjects(page) == ["recent", "older", "answered", "oldest"]

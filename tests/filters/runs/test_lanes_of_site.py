@@ -24,6 +24,7 @@ from tapestry.plan.engine import EngineStuckError, TooSlowError
 from tapestry.run.unproven import Turns
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.live_filters import unfold
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -34,6 +35,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def listed(user: User) -> list[str]:
+    unfold()
     return [card.msgid for card in listing.cards(user)]
 
 

@@ -29,6 +29,7 @@ from tapestry.core.files.file_lock import file_lock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.live_filters import unfold
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -43,6 +44,7 @@ def found(user: User) -> list[tuple[str, str]]:
 
 def why(user: User) -> dict[str, str]:
     """Return the reason in each line of the inbox, without its day."""
+    unfold()
     rows = rows_of(user, list(listing.cards(user)))
     return {row.card.msgid: re.sub(r" on \d+ \w+$", "", row.explanation) for row in rows}
 

@@ -42,10 +42,13 @@ class Importance:
         for entry in point.entries:
             if entry["what"] == "rules":
                 yield from self._change(point, entry)
-        rows = point.rows("matches")
         for look in point.seen.get("page", []):
-            if rows is not None and look["page"] == "importance" and look["status"] == 200:
-                yield from self._judge_page(point, look, rows, lives, desks)
+            if (
+                point.rows("matches") is not None
+                and look["page"] == "importance"
+                and look["status"] == 200
+            ):
+                yield from self._judge_page(point, look, lives, desks)
 
     def _change(self, point: Point, entry: Entry) -> Iterator[Finding]:
         """Take in the rules that stand, and judge if they are those that were asked for."""
@@ -69,13 +72,12 @@ class Importance:
         self,
         point: Point,
         look: Entry,
-        rows: list[Entry],
         lives: dict[int, Life],
         desks: Desks,
     ) -> Iterator[Finding]:
         person = look["person"]
         tables = self.timelines.tables(self.known.audiences(person))
-        found, unsure = listed(look, rows, lives, self.known, desks)
+        found, unsure = listed(point, look, lives, self.known, desks)
         keys: dict[tuple[str, str], Key] = {}
         for (msgid, audience), matches in found.items():
             row, votes = self.known.rows[MESSAGES].get((msgid, audience)), votes_of(tables, msgid)

@@ -1,7 +1,8 @@
 """What people see: the inbox, the lists of their filters, and their shelves.
 
 matches of a person ─ visible, shown, not retracted, not done or snoozed ─> a filter's list
-                    └ nor kept out, nor of a muted thread ─> the inbox; of one ─> what is muted
+                    └ nor kept out, nor folded as mail of before, nor of a muted thread ─> the
+                      inbox; of one ─> what is muted
 by the day on which they matched, in a day by when they were received, the newest first; what is
 old and matched as it was imported stands behind the others of its day; what a source has brought
 was imported if it was there at first sight, which nobody outside can say
@@ -9,6 +10,7 @@ was imported if it was there at first sight, which nobody outside can say
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
@@ -43,27 +45,21 @@ def judge_lists(
     point: Point, lives: dict[int, Life], known: Known, desks: Desks
 ) -> Iterator[Finding]:
     """Judge every page that was looked at."""
-    rows = point.rows("matches")
     for look in point.seen.get("page", []):
-        if rows is None or look.get("status", 200) != 200:
+        if point.rows("matches") is None or look.get("status", 200) != 200:
             continue
         if look["page"] in ("inbox", "filter", "muted"):
-            yield from _judge_list(point, look, rows, lives, known, desks)
+            yield from _judge_list(point, look, lives, known, desks)
         elif look["page"] == "shelf" and look["name"] in FIELDS:
             yield from _judge_shelf(point, look, known, desks)
 
 
 def _judge_list(
-    point: Point,
-    look: Entry,
-    rows: list[Entry],
-    lives: dict[int, Life],
-    known: Known,
-    desks: Desks,
+    point: Point, look: Entry, lives: dict[int, Life], known: Known, desks: Desks
 ) -> Iterator[Finding]:
     person, now = look["person"], look["now"]
     zone = ZoneInfo(known.people.get(person, {}).get("time_zone") or "UTC")
-    found, unsure = listed(look, rows, lives, known, desks)
+    found, unsure = listed(point, look, lives, known, desks)
     keys: dict[Copy, Key] = {}
     for (msgid, audience), matches in found.items():
         at = max(row["matched_at"] for row in matches)
@@ -78,7 +74,7 @@ def _judge_list(
 
 
 def listed(
-    look: Entry, rows: list[Entry], lives: dict[int, Life], known: Known, desks: Desks
+    point: Point, look: Entry, lives: dict[int, Life], known: Known, desks: Desks
 ) -> tuple[dict[Copy, list[Entry]], set[str]]:
     """Return what has to be in a list, with its matches, and messages of which nobody can say.
 
@@ -91,15 +87,18 @@ def listed(
         if life.entry["owner"] == person and name in ("", life.entry["name"])
     }
     audiences, desk = known.audiences(person), desks.of(person)
+    inbox = not name and look["page"] != "muted"
+    folded = _folds(point) if inbox else {}
     found: dict[Copy, list[Entry]] = {}
-    for row in rows:
+    for row in point.rows("matches") or []:
+        if row["matched_at"] <= folded.get(row["filter"], -math.inf):
+            continue
         shown = row["shown_at"] <= row["stored_at"] or row["shown_at"] <= now
         stays = row["listed"] and row["retracted_at"] is None and row["audience"] in audiences
         if row["filter"] in mine and shown and stays:
             found.setdefault((row["msgid"], row["audience"]), []).append(row)
     unsure = set[str]()
     for msgid, audience in list(found):
-        inbox = not name and look["page"] != "muted"
         hidden = desk.state(msgid).hidden(now, inbox=inbox)
         muted = False if name else is_muted(desk, known, person, msgid)
         if hidden is None or muted is None:
@@ -107,6 +106,15 @@ def listed(
         if hidden is not False or muted is not (look["page"] == "muted"):
             del found[msgid, audience]
     return found, unsure
+
+
+def _folds(point: Point) -> dict[int, int]:
+    """Return of filters up to when what they found is one line of the inbox."""
+    return {
+        row["key"]: row["folds_before"]
+        for row in point.rows("filters") or []
+        if row.get("folds_before") is not None and row.get("unfolded_at") is None
+    }
 
 
 def _key(

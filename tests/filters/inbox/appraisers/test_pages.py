@@ -19,7 +19,7 @@ from filters.people.models import User
 from filters.people.requests import PersonRequest
 from filters.runs import rounds
 from tapestry.tables.delta.log import Tables
-from tests.support.live_filters import vote
+from tests.support.live_filters import unfold, vote
 
 SignIn = Callable[[User], Client]
 
@@ -182,6 +182,7 @@ class TestLists:
         rounds.run_round()
         page = client.get("/by-importance/").content.decode()
         assert "Until then, the newest come first." in page
+        unfold()
         vote(mail, "alice", "plan")
         upkeep.appraise(mail)
         for path in ("/by-importance/", "/in/f/by-importance/"):

@@ -93,6 +93,11 @@ class Desk:
         if self.steps:
             steps.undo(self.user, self.steps.pop().pk)
 
+    def unfold(self) -> None:
+        """Open what a filter found in mail of before, in the inbox."""
+        folded = Filter.objects.filter(pk__in=[one.pk for one in self.filters[:2]])
+        folded.filter(unfolded_at=None).update(unfolded_at=self.clock.now)
+
     def look(self) -> None:
         """Keep what all lists show now."""
         self.seen.append((self.clock.now, {name: self._shown(name) for name in self.names()}))
@@ -136,6 +141,8 @@ def played(desk: Desk, lots: Random, size: int) -> None:
             desk.turn(lots.randrange(len(KINDS)), msgid)
         elif what < 0.4:
             desk.undo()
+        elif what < 0.43:
+            desk.unfold()
         else:
             until = desk.clock.now + lots.choice((MINUTE, HOUR, DAY))
             desk.act(lots.choice(ACTS), msgid, until)
@@ -165,6 +172,7 @@ def test_a_list_as_of_an_instant_is_what_was_shown_then(
     carol.message_states.all().delete()
     carol.triage_steps.all().delete()
     desk = Desk(carol, tables, clock)
+    Filter.objects.filter(name__in=KINDS[:2]).update(folds_before=START + DAY)
     played(desk, Random(seed), size)
     clock.now += HOUR
     lots = Random(seed)

@@ -21,7 +21,7 @@ from filters.runs.store import acts
 from filters.runs.store.filter_store import DjangoFilterStore
 from tapestry.tables.delta.log import Tables
 from tests.support.listed_mail import find, letters
-from tests.support.live_filters import SCORE, arrive, run, vote
+from tests.support.live_filters import SCORE, arrive, run, unfold, vote
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -199,6 +199,7 @@ def test_what_skips_the_inbox_is_in_its_filter_s_list(tables: Tables, carol: Use
     for filter_, count in ((None, 0), (made, 2), (other, 2)):
         assert len(listing.cards(carol, filter_)) == count
         assert len(listing.keys(carol, filter_)) == len(listing.places(carol, filter_)) == count
+    unfold()
     assert counts.unread_of(carol) == counts.sidebar(carol).total == 0
     assert in_states(carol, [State("inbox")])[0] == set()
     move = [steps.Target("a", "public", "a")]
@@ -216,6 +217,7 @@ def test_so_many_a_day_and_no_more(tables: Tables, carol: User) -> None:
     assert MessageState.objects.count() == 2
     made.refresh_from_db()
     assert made.acts_stopped_at is not None and made.acts_left_out == 1
+    unfold()
     assert len(listing.cards(carol)) == 3
     lifecycle.change(made, made.text, acts=Acts("star", a_day=3))
     made.refresh_from_db()
