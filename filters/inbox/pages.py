@@ -88,7 +88,8 @@ def newest(
     for days in WINDOWS:
         begin = datetime.combine(today - timedelta(days=days - 1), datetime.min.time(), zone)
         since = matches.filter(matched_at__gte=to_instant(begin))
-        keys = {key for key in since.values_list("card", flat=True)[:MOST] if key is not None}
+        cards_since = since.values_list("card", flat=True).distinct()[:MOST]
+        keys = {key for key in cards_since if key is not None}
         if len(keys) >= count or len(keys) == MOST:
             break
     if not count <= len(keys) < MOST:

@@ -10,18 +10,29 @@ that was shown then.
 
 from __future__ import annotations
 
+from array import array
 from bisect import insort
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
 
 from filters.authoring.models import Filter
+from filters.inbox.lists.conversations import Order, kept
 from filters.inbox.lists.days import local_day
 from filters.inbox.lists.listing import ordered_matches
+from filters.inbox.lists.past_lines import (
+    Item,
+    PastLine,
+    is_hidden_then,
+    item_of,
+    merged,
+    place_of,
+    stands_at,
+    width,
+)
 from filters.inbox.models import (
     TOP,
     Card,
@@ -36,8 +47,8 @@ from filters.inbox.models import (
 )
 from filters.people import people
 from filters.people.models import User
-from filters.site.work.batching import batched
-from tapestry.core.clock import to_datetime, to_instant
+from filters.site.work.batching import batched, in_batches
+from tapestry.core.clock import MINUTE, to_datetime, to_instant, wall_clock
 
 WINDOWS = (1, 4, 16, 64, 256)
 """Days before the instant, its own the first, of which a page is tried to be made alone."""
@@ -45,29 +56,10 @@ WINDOWS = (1, 4, 16, 64, 256)
 MOST = 4_000
 """Messages before the end of a page from which on no such part is tried."""
 
+SETTLED = 5 * MINUTE
+"""How long ago an instant is before which nothing is still being stored."""
+
 _EPOCH = date(1970, 1, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class PastLine:
-    """A message in a list as it was: when it came into the list, and its state then."""
-
-    card: Card
-    moved_at: int
-    day: date | None
-    is_unread: bool
-    is_starred: bool
-    is_muted: bool
-    names: tuple[str, ...] = ()
-    is_at_top: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A message of a list: its place, by which lists are ordered, and the key of its card."""
-
-    place: tuple[Any, ...]
-    card: int
 
 
 class Past:
@@ -85,11 +77,34 @@ class Past:
 
         As ``listing.cards`` has them: those of the last day first.
         """
+        if end > MOST and self.at <= wall_clock() - SETTLED:
+            return self._further(begin, end, filter_, muted=muted)
         changed = self._items(self._changed(), filter_, muted=muted)
         skipped = max(0, begin - len(changed))
         kept = self._unchanged(filter_, skipped, end, muted=muted)
-        items = _merged(kept, changed)[begin - skipped : end - skipped]
+        items = merged(kept, changed)[begin - skipped : end - skipped]
         return self._lines(items, filter_)
+
+    def _further(
+        self, begin: int, end: int, filter_: Filter | None, *, muted: bool
+    ) -> list[PastLine]:
+        """Return lines far down a list: its order is kept, for the past stays as it was.
+
+        Until the person sees other mail, or changes a filter.
+        """
+
+        def make() -> Order:
+            changed = self._items(self._changed(), filter_, muted=muted)
+            kept_so = self._unchanged(filter_, 0, None, muted=muted)
+            return Order(array("q", [item.card for item in merged(kept_so, changed)]))
+
+        own = Filter.objects.filter(owner=self.user).aggregate(Count("pk"), Max("updated"))
+        name = f"as of {self.at} {'muted' if muted else filter_ and filter_.pk}"
+        mark = repr((own, self._audiences, self.user.time_zone))
+        heads = list(kept(self.user, name, mark, make).heads[begin:end])
+        msgids = Card.objects.filter(pk__in=heads).values_list("msgid", flat=True)
+        items = {item.card: item for item in self._items(set(msgids), filter_, muted=muted)}
+        return self._lines([items[key] for key in heads if key in items], filter_)
 
     def _matches(self) -> QuerySet[Match]:
         return Match.objects.filter(
@@ -100,8 +115,8 @@ class Past:
         )
 
     def _unchanged(
-        self, filter_: Filter | None, begin: int, end: int, *, muted: bool
-    ) -> list[_Item]:
+        self, filter_: Filter | None, begin: int, end: int | None, *, muted: bool
+    ) -> list[Item]:
         """Return a part of the list, in order, of what is as it was then."""
         matches = self._matches().filter(
             retracted_at=None, stored_at__lte=self.at, shown_at__lte=self.at
@@ -129,10 +144,10 @@ class Past:
         elif filter_ is None:
             matches = matches.exclude(card__root__in=mutes)
         back = standing_elsewhere(states, self.at, inbox=is_inbox)
-        matches = self._newest(matches, back, end)
+        matches = self._newest(matches, back, MOST if end is None else end)
         ordered: Any = ordered_matches(matches, self.user, back)
         rows = ordered.values_list("day", "block", "rank", "moved_at", "card")[begin:end]
-        return [_item(*row) for row in rows]
+        return [item_of(*row) for row in rows]
 
     def _newest(
         self, matches: QuerySet[Match], back: QuerySet[MessageState, Any], count: int
@@ -140,14 +155,19 @@ class Past:
         """Return matches of the last days before the instant, if they are so many messages."""
         zone = self.user.zone
         last = to_datetime(self.at).astimezone(zone).date()
+        keys: set[int] = set()
         for days in WINDOWS if count < MOST else ():
             begin = datetime.combine(last - timedelta(days=days - 1), datetime.min.time(), zone)
-            newest = matches.filter(matched_at__gte=to_instant(begin))
-            keys = newest.order_by().values_list("card", flat=True)[: 4 * count]
-            if len(set(keys)) >= count:
-                came = Q(matched_at__gte=to_instant(begin))
-                return matches.filter(came | Q(msgid__in=back.values("msgid")))
-        return matches
+            newest: Any = matches.filter(matched_at__gte=to_instant(begin)).order_by()
+            keys = set(newest.values_list("card", flat=True).distinct()[:MOST])
+            if len(keys) >= count:
+                break
+        seen = Card.objects.visible_to(self.user).filter(msgid__in=back.values("msgid"))
+        came = set(seen.values_list("pk", flat=True)[:MOST])
+        if not count <= len(keys) < MOST or len(keys | came) >= MOST:
+            return matches
+        [cards] = in_batches(Card.objects.order_by(), keys | came)
+        return matches.filter(card__in=cards.values("pk"))
 
     def _changed(self) -> set[str]:
         """Return the messages of which any row was changed since."""
@@ -160,11 +180,9 @@ class Past:
         msgids.update(seen.values_list("msgid", flat=True))
         return msgids
 
-    def _items(
-        self, msgids: Collection[str], filter_: Filter | None, *, muted: bool
-    ) -> list[_Item]:
+    def _items(self, msgids: Collection[str], filter_: Filter | None, *, muted: bool) -> list[Item]:
         """Return those of some messages that were in a list, in order."""
-        items: list[_Item] = []
+        items: list[Item] = []
         for batch in batched(sorted(msgids)):
             for card, matches in self._listed(batch, filter_).items():
                 state = self._states[card.msgid]
@@ -173,19 +191,19 @@ class Past:
                     matches = [row for row in matches if not self._is_folded(row)]
                 if not matches:
                     continue
-                if _is_hidden(state, self.at, inbox=is_inbox):
+                if is_hidden_then(state, self.at, inbox=is_inbox):
                     continue
                 is_muted = card.root in self._muted
                 if is_muted is not muted and (muted or filter_ is None):
                     continue
                 moved_at = max(row.matched_at for row in matches)
-                back = _stands_at(state, self.at, inbox=is_inbox)
+                back = stands_at(state, self.at, inbox=is_inbox)
                 rank = card.received if back is None else max(card.received, back)
                 moved_at = moved_at if back is None else max(moved_at, back)
                 block = card.imported if moved_at == card.ts else ""
                 day = (local_day(moved_at, self.user.zone) - _EPOCH).days
-                items.append(_item(day, block, rank, moved_at, card.pk))
-        return sorted(items, key=_place)
+                items.append(item_of(day, block, rank, moved_at, card.pk))
+        return sorted(items, key=place_of)
 
     def _listed(
         self, msgids: Collection[str], filter_: Filter | None
@@ -250,7 +268,7 @@ class Past:
                 muted.update(was.values_list("root", flat=True))
         return muted
 
-    def _lines(self, items: Iterable[_Item], filter_: Filter | None) -> list[PastLine]:
+    def _lines(self, items: Iterable[Item], filter_: Filter | None) -> list[PastLine]:
         items = list(items)
         cards = Card.objects.in_bulk([item.card for item in items])
         listed = self._listed({card.msgid for card in cards.values()}, filter_)
@@ -307,7 +325,7 @@ class Past:
         copies: dict[str, list[Card]] = defaultdict(list)
         made = Card.objects.visible_to(self.user).filter(made_at__lte=self.at)
         for card in made.filter(msgid__in=msgids):
-            insort(copies[card.msgid], card, key=_width)
+            insort(copies[card.msgid], card, key=width)
         listed = self._listed(msgids, None)
         lines = []
         for value, msgid, audience in page:
@@ -316,39 +334,3 @@ class Past:
             self._muted |= self._muted_of({card.root})
             lines.append(self._line(card, value, listed.get(card, [])))
         return lines
-
-
-def _width(card: Card) -> tuple[int, str]:
-    kinds = {"user": 0, "group": 1}
-    return kinds.get(card.audience.partition(":")[0], 2), card.audience
-
-
-def _item(day: int, block: str, rank: int, moved_at: int, card: int) -> _Item:
-    return _Item((-day, block, -rank, -moved_at, -card), card)
-
-
-def _place(item: _Item) -> tuple[Any, ...]:
-    return item.place
-
-
-def _merged(one: Iterable[_Item], other: Iterable[_Item]) -> list[_Item]:
-    return sorted([*one, *other], key=_place)
-
-
-def _is_hidden(state: Any, at: int, *, inbox: bool) -> bool:
-    if state is None:
-        return False
-    if inbox and state.skipped_at is not None:
-        return True
-    return state.done_at is not None or (state.snoozed_until or at) > at
-
-
-def _stands_at(state: Any, at: int, *, inbox: bool) -> int | None:
-    """Return at which instant a message stands that was pinned, or back from being snoozed."""
-    if state is None or state.done_at is not None:
-        return None
-    if inbox and state.pinned_at is not None:
-        return int(state.pinned_at) + TOP
-    if state.snoozed_until is None:
-        return None
-    return int(state.snoozed_until) if state.snoozed_until <= at else None
