@@ -55,7 +55,7 @@ def delete(request: PersonRequest, name: str) -> HttpResponse:
         lifecycle.delete(doomed, undo="undo" in request.POST)
         messages.success(request, f"The filter {doomed.display_name} is deleted.")
         return redirect("filters")
-    standing = doomed.matches.filter(stands()).count()
+    standing = doomed.matches.filter(stands(), acted_at__isnull=False).count()
     context = {"doomed": doomed, "usage": usage_of(doomed), "standing": standing}
     return render(request, "authoring/delete.html", context)
 

@@ -245,7 +245,9 @@ def _size(value: str, properties: Mapping[str, str]) -> Statement:
 
 def _other(name: str, value: str) -> Clause:
     source = shown(f"{name}: {value}")
-    if name == "label" and _label(value):
+    if name == "label":
+        if not _label(value):
+            return Clause(source, problem="Not translated: it names no label.", is_action=True)
         tag = acts_words(["label"], _label(value))
         return Clause(source, f"the name of the filter; {tag}", is_action=True)
     if name in ACTS_OF_GMAIL and value == "true":

@@ -243,6 +243,7 @@ EXPECTED = {
     "triage/select/": NOBODYS_ACT,
     "triage/undo/<uuid:step>/": NOBODYS_ACT,
     "trial/<int:pk>/": OWNERS,
+    "unfold/": NOBODYS_ACT,
     "unsubscribe/<str:token>/": LINK,
 }
 
