@@ -1,4 +1,4 @@
-"""The columns of the two tables (LANGUAGE.md, "Columns") and their types.
+"""The columns of the tables (LANGUAGE.md, "Columns") and their types.
 
 Instants are stored as 64-bit integers, microseconds since 1970 UTC: every comparison and
 every "two weeks later" is then exact integer arithmetic in every engine.  ``received`` and ``date``
@@ -26,6 +26,7 @@ class Type(Enum):
 
 MESSAGES = "messages"
 ANNOTATIONS = "annotations"
+THREADS = "threads"
 
 COLUMNS: dict[str, dict[str, Type]] = {
     MESSAGES: {
@@ -64,6 +65,12 @@ COLUMNS: dict[str, dict[str, Type]] = {
         "number": Type.NUMBER,
         "audience": Type.TEXT,
     },
+    THREADS: {
+        "msgid": Type.TEXT,
+        "ts": Type.INSTANT,
+        "root": Type.TEXT,
+        "audience": Type.TEXT,
+    },
 }
 
 RETRACTION = "retraction"
@@ -83,10 +90,17 @@ never stands, so of it that is its own ``ts``.  No text of a filter can name the
 RETRACTION_KEY = ("annid", "msgid", "owner", "audience")
 """The columns of an annotation that a retraction of it names, ``annid`` as its ``value``."""
 
-KEY_COLUMN: dict[str, str] = {MESSAGES: "msgid", ANNOTATIONS: "annid"}
-"""The key column of each table; there is a row for each key and audience."""
+KEY_COLUMN: dict[str, str] = {MESSAGES: "msgid", ANNOTATIONS: "annid", THREADS: "msgid"}
+"""The key column of each table.
 
-BOUNDED: dict[str, tuple[str, ...]] = {MESSAGES: ("ts", "received"), ANNOTATIONS: ("ts",)}
+There is a row for each key and audience, of ``threads`` for each root of them.
+"""
+
+BOUNDED: dict[str, tuple[str, ...]] = {
+    MESSAGES: ("ts", "received"),
+    ANNOTATIONS: ("ts",),
+    THREADS: ("ts",),
+}
 """The instants of each table that are never NULL, and whose bounds the log has for each file.
 
 ``received`` is at or before ``ts``.  A slice by one of them is read without the rest of the table.
@@ -95,11 +109,13 @@ BOUNDED: dict[str, tuple[str, ...]] = {MESSAGES: ("ts", "received"), ANNOTATIONS
 INDEXED: dict[str, tuple[str, ...]] = {
     MESSAGES: ("msgid", "inreplyto"),
     ANNOTATIONS: ("annid", "msgid"),
+    THREADS: ("msgid", "root"),
 }
 """The columns of each table by which rows are looked up through an index."""
 
 INDEXED_BY_AUDIENCE: dict[str, tuple[str, ...]] = {
     MESSAGES: ("msgid", "inreplyto"),
     ANNOTATIONS: ("msgid",),
+    THREADS: (),
 }
 """Columns by which pages look rows up for a reader: other people's rows cost them no time."""

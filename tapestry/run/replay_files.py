@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -17,11 +17,12 @@ import pyarrow as pa
 from tapestry.core.clock import parse_instant
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, audiences_of
-from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEY_COLUMN, MESSAGES, Type
+from tapestry.core.schema import ANNOTATIONS, COLUMNS, KEY_COLUMN, MESSAGES, THREADS, Type
 from tapestry.tables.delta.data_files import DataFile, bounded_file, bounds_of
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.delta.parquet_file import write_parquet
 from tapestry.tables.rows import REPEATING, ROW_GROUP, arrow_schema
+from tapestry.tables.write.threads import all_facts
 
 MOST_FILES = 32
 """Data files a table is cut into, so that a window reads its own rows and not all of them."""
@@ -61,17 +62,25 @@ def read_snapshot(data: Path, directory: Path) -> Snapshot:
 
     Raises TapestryError for files that cannot be read.
     """
+    messages, annotations = _table(data, MESSAGES), _table(data, ANNOTATIONS)
     return Snapshot(
-        _data_files(data, MESSAGES, directory), _data_files(data, ANNOTATIONS, directory)
+        _data_files(messages, MESSAGES, directory),
+        _data_files(annotations, ANNOTATIONS, directory),
+        threads=_data_files(all_facts(messages), THREADS, directory),
     )
 
 
-def _data_files(data: Path, table: str, directory: Path) -> tuple[DataFile, ...]:
+def _table(data: Path, table: str) -> list[dict[str, Any]]:
     path = data / f"{table}.jsonl"
     if not path.exists() and table == ANNOTATIONS:
-        return ()
+        return []
     rows = [_row(path, number, raw, table) for number, raw in _rows(path)]
-    rows.sort(key=lambda row: row["ts"])
+    return sorted(rows, key=lambda row: row["ts"])
+
+
+def _data_files(
+    rows: Sequence[dict[str, Any]], table: str, directory: Path
+) -> tuple[DataFile, ...]:
     size = max(1, -(-len(rows) // MOST_FILES))
     data_files = []
     for begin in range(0, len(rows), size):

@@ -17,7 +17,7 @@ from pathlib import Path
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.durable import GONE
 from tapestry.core.files.file_lock import FOREVER, file_lock
-from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.core.schema import ANNOTATIONS, MESSAGES, THREADS
 from tapestry.tables.check.log_files import LogContent, read_log
 from tapestry.tables.check.report import Report
 from tapestry.tables.delta.log_check import check_log, checkpoint_path, entries, newest_checkpoint
@@ -25,7 +25,7 @@ from tapestry.tables.delta.log_entry import entry_path
 from tapestry.tables.delta.parquet_file import verify_whole
 from tapestry.tables.rows import ORIGINALS
 
-TABLES = (ANNOTATIONS, MESSAGES, ORIGINALS)
+TABLES = (THREADS, ANNOTATIONS, MESSAGES, ORIGINALS)
 
 DERIVED = frozenset({"index", "predicate_index", "staging"})
 """Directories of which nothing is copied."""

@@ -10,7 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.message import LONGEST_TEXT, Annotation, Message
-from tapestry.core.schema import ANNOTATIONS, BOUNDED, COLUMNS, KEY_COLUMN, MESSAGES, Type
+from tapestry.core.schema import (
+    ANNOTATIONS,
+    BOUNDED,
+    COLUMNS,
+    KEY_COLUMN,
+    MESSAGES,
+    THREADS,
+    Type,
+)
 
 ROW_GROUP = 1024
 """Rows per Parquet row group: to read one message decompresses few others."""
@@ -55,6 +63,7 @@ ORIGINALS_GROUP = 64
 ORDER: dict[str, tuple[str, ...]] = {
     MESSAGES: ("ts", "received"),
     ANNOTATIONS: ("ts",),
+    THREADS: ("ts",),
     ORIGINALS: ("ts", "msgid"),
 }
 """The columns by which the rows of a file are sorted: one row is found in a few row groups."""

@@ -136,6 +136,23 @@ def stands(var: str) -> str:
     )
 
 
+THREADS = """
+WITH RECURSIVE fact(msgid, ts, root, audience) AS (
+  SELECT x.msgid, x.ts, coalesce(x."references" ->> 0, x.inreplyto, x.msgid), x.audience
+  FROM messages x
+  WHERE x."references" ->> 0 IS NOT NULL OR NOT EXISTS (
+    SELECT 1 FROM messages p
+    WHERE p.msgid = x.inreplyto AND p.audience IN (x.audience, 'public')
+    AND (p.ts, p.received) < (x.ts, x.received))
+  UNION
+  SELECT x.msgid, max(x.ts, f.ts), f.root, x.audience
+  FROM fact f JOIN messages x ON x.inreplyto = f.msgid AND f.audience IN (x.audience, 'public'))
+SELECT msgid, min(ts), root, audience FROM fact GROUP BY msgid, audience, root
+"""
+"""The facts about threads: a message belongs to the thread that its first reference names, or its
+parent if that was not there before, or itself, and to every thread of its parent; said once more,
+as a recursive query over all messages, with the first instant of each fact."""
+
 FUNCTIONS = {
     "lower": "lower_",
     "upper": "upper_",
@@ -158,8 +175,12 @@ def _open(data: Data) -> sqlite3.Connection:
         marks = ", ".join("?" * len(columns))
         db.executemany(
             f"INSERT INTO {table} VALUES ({marks})",
-            [[_stored(row, name, kind) for name, kind in columns.items()] for row in data[table]],
+            [
+                [_stored(row, name, kind) for name, kind in columns.items()]
+                for row in data.get(table, ())
+            ],
         )
+    db.execute(f"INSERT INTO threads {THREADS}")
 
     def elementwise(test):
         return lambda elements, *rest: some(test(e, *rest) for e in json.loads(elements))

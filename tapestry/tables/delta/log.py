@@ -13,7 +13,7 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
-from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.core.schema import ANNOTATIONS, MESSAGES, THREADS
 from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.delta.delta_table import open_table
 from tapestry.tables.delta.log_state import log_state
@@ -29,16 +29,19 @@ class Snapshot:
     messages: tuple[DataFile, ...]
     annotations: tuple[DataFile, ...]
     root: Path | None = None
+    threads: tuple[DataFile, ...] = ()
 
     def data_files(self, table: str) -> tuple[DataFile, ...]:
-        """Return the files of ``messages`` or ``annotations``."""
+        """Return the files of ``messages``, ``annotations`` or ``threads``."""
+        if table == THREADS:
+            return self.threads
         return self.messages if table == MESSAGES else self.annotations
 
 
 class Tables:
     """The tables under one directory; each is created when it is first opened.
 
-    ``root`` is the directory that holds ``messages/`` and ``annotations/``, and the only state:
+    ``root`` is the directory that holds ``messages/`` and the others, and the only state:
     any number of threads and processes may have such an object.
     """
 
@@ -71,11 +74,12 @@ class Tables:
 
 
 def snapshot(tables: Tables) -> Snapshot:
-    """Resolve both tables to the files of their newest versions.
+    """Resolve the tables to the files of their newest versions.
 
     Rows newer than a run's ``until`` may be among them: the run restricts ``ts`` itself.
     """
-    return Snapshot(tables.data_files(MESSAGES), tables.data_files(ANNOTATIONS), tables.root)
+    messages, annotations, threads = map(tables.data_files, (MESSAGES, ANNOTATIONS, THREADS))
+    return Snapshot(messages, annotations, tables.root, threads)
 
 
 def newest_instant(tables: Tables) -> int:

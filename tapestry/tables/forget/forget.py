@@ -11,7 +11,7 @@ import json
 import logging
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from itertools import chain
@@ -27,18 +27,19 @@ from tapestry.core.files.mirror import read_mirrored, remove_mirrored, write_mir
 from tapestry.core.log import event
 from tapestry.core.message import audience_digest
 from tapestry.core.ports import Clock
-from tapestry.core.schema import ANNOTATIONS, INDEXED, KEY_COLUMN, MESSAGES
+from tapestry.core.schema import ANNOTATIONS, INDEXED, KEY_COLUMN, MESSAGES, THREADS
 from tapestry.tables.delta.data_files import DataFile
 from tapestry.tables.delta.draft import Draft
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_check import drop_history
 from tapestry.tables.delta.parquet_file import read_parquet
-from tapestry.tables.keys.hash_runs import extend_index
+from tapestry.tables.keys.hash_runs import extend_index, text_array
 from tapestry.tables.keys.tombstones import (
     add_tombstones,
     delete_tombstones,
     mark_history_incomplete,
 )
+from tapestry.tables.read.find import by_key
 from tapestry.tables.rows import ORIGINALS
 from tapestry.tables.write.compact import (
     KEEP_HOURS,
@@ -49,7 +50,9 @@ from tapestry.tables.write.compact import (
 )
 from tapestry.tables.write.staging import set_aside_audience
 
-TABLES = (ORIGINALS, MESSAGES, ANNOTATIONS)
+TABLES = (ORIGINALS, MESSAGES, ANNOTATIONS, THREADS)
+_DERIVED = (ORIGINALS, THREADS)
+"""Tables whose keys are those of messages."""
 
 log = logging.getLogger(__name__)
 
@@ -107,13 +110,11 @@ def forget(
                 )
                 for table in TABLES
             ]
-            for removal in all_removals:
-                removal.rewrite()
+            _rewrite(all_removals)
             stack.enter_context(alone())
-            for removal in all_removals:
-                removal.rewrite()
+            _rewrite(all_removals)
             rows = {removal.table: len(removal.keys) for removal in all_removals}
-            keys = (removal.keys for removal in all_removals if removal.table != ORIGINALS)
+            keys = (removal.keys for removal in all_removals if removal.table not in _DERIVED)
             untold = _untold(tables.root, audience)
             gone = Forgotten(rows, _store_keys(untold, chain.from_iterable(keys)))
             for removal in all_removals:
@@ -144,6 +145,15 @@ def _store_keys(path: Path, keys: Iterable[str]) -> frozenset[str]:
     return every
 
 
+def _rewrite(removals: Iterable[_Removal]) -> None:
+    """Write the files that were not seen yet anew; facts about messages go with these."""
+    messages: list[str] = []
+    for removal in removals:
+        removal.rewrite(messages if removal.table == THREADS else ())
+        if removal.table == MESSAGES:
+            messages = removal.keys
+
+
 @dataclass(slots=True)
 class _Removal:
     """The rows that go from a table: a draft that replaces the files that hold any."""
@@ -155,16 +165,22 @@ class _Removal:
     draft: Draft
     keys: list[str] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
+    named: frozenset[str] = frozenset()
 
-    def rewrite(self) -> None:
-        """Write the files that were not seen yet anew, without the rows that go."""
+    def rewrite(self, named: Collection[str] = ()) -> None:
+        """Write the files that were not seen yet anew, without the rows that go.
+
+        Those of the messages that are ``named`` go too, however new they are.
+        """
+        newer = self._instants_of(named)
         for data_file in self.tables.data_files(self.table):
             if data_file.path in self.seen:
                 continue
             self.seen.add(data_file.path)
-            if self.before is not None and data_file.min_ts >= self.before:
+            is_newer = self.before is not None and data_file.min_ts >= self.before
+            if is_newer and not any(data_file.min_ts <= ts <= data_file.max_ts for ts in newer):
                 continue
-            removed = _keys_of_audience(data_file, self.table, self.audience, self.before)
+            removed: list[str] = self._those_of(data_file)
             if removed:
                 with merging(self.draft.root):
                     rewrite(self.draft, self.table, [data_file], self._keep)
@@ -181,8 +197,33 @@ class _Removal:
         with merging(self.draft.root):
             commit_rewritten(self.draft, self.tables.version(self.table)[0])
 
+    def _instants_of(self, named: Collection[str]) -> list[int]:
+        """Take the messages whose rows go; return the ``ts`` of those rows that are not old."""
+        self.named = frozenset(named)
+        if self.before is None or not named:
+            return []
+        files, root = self.tables.data_files(self.table), self.tables.root
+        rows = by_key(files, root, self.table, "msgid", self.named, ["ts"], [self.audience])
+        return sorted({ts for ts in rows["ts"].to_pylist() if ts >= self.before})
+
+    def _those_of(self, data_file: DataFile) -> list[str]:
+        key = KEY_COLUMN.get(self.table, "msgid")
+        rows = read_parquet(data_file.path, list(dict.fromkeys(["audience", "ts", "msgid", key])))
+        keys: list[str] = rows.filter(self._goes(rows))[key].to_pylist()
+        return keys
+
     def _keep(self, rows: pa.Table) -> pa.Table:
-        return rows.filter(pc.invert(_is_of_audience(rows, self.audience, self.before)))
+        return rows.filter(pc.invert(self._goes(rows)))
+
+    def _goes(self, rows: pa.Table) -> pa.Array:
+        """Return a mask of the rows of the audience that are old, or of a message that is named."""
+        goes = pc.equal(rows["audience"], self.audience)
+        if self.before is None:
+            return goes
+        old = pc.less(rows["ts"], self.before)
+        if self.named:
+            old = pc.or_(old, pc.is_in(rows["msgid"], text_array(self.named)))
+        return pc.and_(goes, old)
 
 
 def _drop_files(tables: Tables, clock: Clock, before: int | None, any_gone: bool) -> None:
@@ -198,15 +239,3 @@ def _drop_files(tables: Tables, clock: Clock, before: int | None, any_gone: bool
         shutil.rmtree(tables.root / "index", ignore_errors=True)
         for table in INDEXED:
             extend_index(tables, table)
-
-
-def _is_of_audience(rows: pa.Table, audience: str, before: int | None) -> pa.Array:
-    mask = pc.equal(rows["audience"], audience)
-    return mask if before is None else pc.and_(mask, pc.less(rows["ts"], before))
-
-
-def _keys_of_audience(file: DataFile, table: str, audience: str, before: int | None) -> list[str]:
-    key = KEY_COLUMN.get(table, "msgid")
-    rows = read_parquet(file.path, ["audience", "ts", key])
-    keys: list[str] = rows.filter(_is_of_audience(rows, audience, before))[key].to_pylist()
-    return keys

@@ -24,7 +24,7 @@ from tapestry.core.files.disk_space import require_room
 from tapestry.core.log import event
 from tapestry.core.message import Annotation, Message
 from tapestry.core.ports import Clock
-from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.core.schema import ANNOTATIONS, MESSAGES, THREADS
 from tapestry.tables.delta.commit import checkpoint_if_due, commit
 from tapestry.tables.delta.log import Tables, newest_instant
 from tapestry.tables.keys.hash_runs import extend_index_if_behind
@@ -32,6 +32,7 @@ from tapestry.tables.read.originals import Original, originals_to_arrow
 from tapestry.tables.rows import ORIGINALS, stamped, to_arrow
 from tapestry.tables.write.audience_markers import mark_audiences
 from tapestry.tables.write.deduplicate import new_keys, with_keys
+from tapestry.tables.write.threads import extend_threads
 
 _CONTENT = " content"
 """The content of a source's cursor is stored under the source's name and this."""
@@ -134,6 +135,7 @@ def advance_watermark(tables: Tables, clock: Clock, now: Callable[[], int] = wal
     No row with ``ts`` at or before it will become visible later.
     """
     with clock.lock() as locked:
+        extend_threads(tables)
         until = watermark_instant(now(), max(locked.last, newest_instant(tables)))
         locked.advance(until)
     return until
@@ -184,11 +186,15 @@ def append_rows(
             if ts is not None or cursor is not None:
                 _commit_rows(tables, table, new, ts, cursor)
             if ts is not None:
+                if table == MESSAGES:
+                    extend_threads(tables)
                 locked.advance(ts)
             receipt = Receipt(ts, new.num_rows, rows.num_rows - new.num_rows)
+    derived = (THREADS,) if table == MESSAGES else ()
     if receipt.added:
-        extend_index_if_behind(tables, table)
-    for written in (table, ORIGINALS) if originals is not None else (table,):
+        for indexed in (table, *derived):
+            extend_index_if_behind(tables, indexed)
+    for written in (table, *derived, *(() if originals is None else (ORIGINALS,))):
         checkpoint_if_due(tables, written)
     event(
         log,

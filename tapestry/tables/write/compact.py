@@ -25,7 +25,7 @@ from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.disk_space import has_room
 from tapestry.core.files.file_lock import file_lock
 from tapestry.core.log import event
-from tapestry.core.schema import ANNOTATIONS, INDEXED, MESSAGES
+from tapestry.core.schema import ANNOTATIONS, INDEXED, MESSAGES, THREADS
 from tapestry.tables.delta.data_files import (
     UNKNOWN,
     Bounds,
@@ -77,7 +77,7 @@ MOST_MERGED = 256
 Keep = Callable[[pa.Table], pa.Table]
 """Return those of the rows that are kept."""
 
-_TABLES = (MESSAGES, ANNOTATIONS, ORIGINALS)
+_TABLES = (MESSAGES, ANNOTATIONS, THREADS, ORIGINALS)
 
 log = logging.getLogger(__name__)
 

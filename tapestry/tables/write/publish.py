@@ -14,15 +14,17 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tapestry.core.clock import BEGINNING, SECOND, next_instant, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.ports import Clock
-from tapestry.core.schema import MESSAGES
+from tapestry.core.schema import MESSAGES, THREADS
 from tapestry.identity.content import message_id_of
 from tapestry.tables.delta.commit import checkpoint_if_due, commit_draft, write_rows
 from tapestry.tables.delta.draft import Draft
@@ -42,6 +44,7 @@ from tapestry.tables.write.append import (
 from tapestry.tables.write.audience_markers import mark_audiences
 from tapestry.tables.write.deduplicate import Deduplicator, repeated_among, with_keys
 from tapestry.tables.write.staging import Staging, read_batch, read_keys
+from tapestry.tables.write.threads import COMPLETE, HEADERS, derived, extend_threads
 
 Pause = Callable[[float], None]
 """Wait for so many seconds."""
@@ -77,8 +80,9 @@ def publish(
     start = time.perf_counter()
     receipt = _Publication(staging, clock, now, pause, announce).run()
     staging.clear()
-    extend_index_if_behind(staging.tables, MESSAGES)
-    for table in (MESSAGES, ORIGINALS):
+    for table in (MESSAGES, THREADS):
+        extend_index_if_behind(staging.tables, table)
+    for table in (MESSAGES, THREADS, ORIGINALS):
         checkpoint_if_due(staging.tables, table)
     event(
         log,
@@ -138,8 +142,11 @@ class _Publication:
         with self.clock.lock() as locked:
             last = max(locked.last, newest_instant(self.staging.tables))
         root = self.staging.tables.root
-        with Draft(root / ORIGINALS) as originals, Draft(root / MESSAGES) as messages:
-            drafts = {ORIGINALS: originals, MESSAGES: messages}
+        with ExitStack() as stack:
+            drafts = {
+                table: stack.enter_context(Draft(root / table))
+                for table in (ORIGINALS, MESSAGES, THREADS)
+            }
             files = _NewFiles(self.staging, next_instant(begin, last) + int(lead * SECOND), drafts)
             try:
                 files.write()
@@ -170,6 +177,9 @@ class _NewFiles:
             self.checked, self.tables.root, self.tables.data_files(ORIGINALS), repeated
         )
         self.staged = self.new = 0
+        self.headers: list[pa.Table] = []
+        self.joined: set[str] = set()
+        self.follows_from_all = True
 
     def write(self) -> None:
         """Write the rows that the tables do not have."""
@@ -180,6 +190,7 @@ class _NewFiles:
                 self._write(waiting)
                 waiting = []
         self._write(waiting)
+        self._write_threads()
 
     def commit(self, clock: Clock, announce: Announce) -> Receipt | None:
         """Commit the files; None if it is too late for their ``ts``, or the tables have changed."""
@@ -192,11 +203,17 @@ class _NewFiles:
                 announce(self.ts)
                 mark_audiences(self.tables.root, [self.staging.audience])
             described = information(self.ts) if self.new else {}
+            extend_threads(self.tables)
+            of_tables = {MESSAGES: transactions, THREADS: {COMPLETE: self.ts} if self.new else {}}
+            outdated = {THREADS} if self._is_joined() else set[str]()
             for table, draft in self.drafts.items():
-                of_table = transactions if table == MESSAGES else {}
+                if table in outdated:
+                    continue
+                of_table = of_tables.get(table, {})
                 if draft.actions or of_table:
                     commit_draft(self.tables, table, draft, of_table, described)
             if self.new:
+                extend_threads(self.tables)
                 locked.advance(self.ts)
         return Receipt(self.ts if self.new else None, self.new, self.staged - self.new)
 
@@ -207,6 +224,7 @@ class _NewFiles:
         new = with_keys(messages, keys)
         self.msgids.update(message_id_of(key) for key in keys if key is not None)
         self.new += new.num_rows
+        self.headers.append(new.select([name for name in HEADERS if name != "ts"]))
         return new, with_keys(originals, keys)
 
     def _write(self, pairs: Sequence[tuple[pa.Table, pa.Table]]) -> None:
@@ -223,6 +241,37 @@ class _NewFiles:
             writing = [pool.submit(write, table, rows) for table, rows in parts]
         for each in writing:
             each.result()
+
+    def _write_threads(self) -> None:
+        """Write the facts that follow from the new rows; remember what they are about."""
+        if not self.new:
+            return
+        headers = pa.concat_tables(self.headers)
+        self.headers = []
+        received = pc.min_element_wise(headers["received"], pa.scalar(self.ts))
+        position = headers.schema.get_field_index("received")
+        rows = headers.set_column(position, "received", received).to_pylist()
+        complete = self.tables.transaction(THREADS, COMPLETE)
+        self.follows_from_all = complete is None or complete >= self.checked.newest
+        facts = derived(self.tables, rows, self.ts)
+        write_rows(self.tables, THREADS, facts, self.drafts[THREADS])
+        self.joined = {*facts["msgid"].to_pylist(), *(row["inreplyto"] for row in rows)}
+
+    def _is_joined(self) -> bool:
+        """Return whether threads of the import have got other messages, or facts, meanwhile.
+
+        Then what follows from it is derived anew, under the lock.
+        """
+        if not self.follows_from_all:
+            return True
+        slices = [(self.checked.newest, -BEGINNING)]
+        for table, names in ((MESSAGES, ("msgid", "inreplyto")), (THREADS, ("msgid",))):
+            rows = by_time(self.tables.data_files(table), table, slices, names)
+            if rows is not None and any(
+                not self.joined.isdisjoint(filter(None, rows[name].to_pylist())) for name in names
+            ):
+                return True
+        return False
 
     def _is_outdated(self) -> bool:
         """Return whether one of the messages was appended, or removed for its age, meanwhile.

@@ -11,6 +11,7 @@ from tapestry.predicate_index.groups import EvaluationGroup, Member, visible_aud
 from tapestry.tables.rows import arrow_schema
 from tests.support.oracle_values import cell
 from tests.support.standing import retracted
+from tests.support.threads import rows_of
 
 
 class NaiveLookup:
@@ -88,11 +89,13 @@ class DictRows:
         yield rows.slice(rows.num_rows // 2)
 
     def having(self, table, column, values, columns):
-        return _arrow(table, [r for r in self.data[table] if r.get(column) in values], columns)
+        return _arrow(
+            table, [r for r in rows_of(self.data, table) if r.get(column) in values], columns
+        )
 
 
 def _with_retracted(data, table):
-    rows = data[table]
+    rows = rows_of(data, table)
     if table != ANNOTATIONS:
         return rows
     return [row | {RETRACTED: retracted(row, rows)} for row in rows]

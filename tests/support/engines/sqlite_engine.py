@@ -15,6 +15,7 @@ from sqlglot.dialects.sqlite import SQLite
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
 from tests.support.oracle_values import cell
 from tests.support.standing import retracted
+from tests.support.threads import rows_of
 
 
 def matches(value, regex):
@@ -95,7 +96,7 @@ class SqliteEngine:
         for table, columns in COLUMNS.items():
             names = ", ".join([*(f'"{name}"' for name in columns), RETRACTED])
             self.db.execute(f"CREATE TABLE {table} ({names})")
-            stored = list(data.get(table, ()))
+            stored = list(rows_of(data, table))
             notes = stored if table == ANNOTATIONS else []
             rows = [
                 [

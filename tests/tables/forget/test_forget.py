@@ -60,7 +60,7 @@ def rows_on_disk(tables):
 
 def test_what_is_forgotten_is_in_no_file_and_no_entry_of_the_log(tables):
     forgotten = forget(tables, MemoryClock(), MINE)
-    assert forgotten.rows == {"messages": 8, "annotations": 8, "originals": 8}
+    assert forgotten.rows == {"messages": 8, "annotations": 8, "originals": 8, "threads": 8}
     assert forgotten.keys == {f"{kind}{n}" for kind in ("mine", "a") for n in range(8)}
     assert {row["audience"] for row in rows_on_disk(tables)} == {THEIRS}
     for path in (*tables.root.rglob("_delta_log/*"), *tables.root.rglob("_delta_log_mirror/*")):
@@ -81,7 +81,7 @@ def test_the_mail_of_others_and_cursors_stay_as_they_were(tables):
 
 def test_only_what_is_older_goes_if_one_says_so(tables):
     forgotten = forget(tables, MemoryClock(), MINE, before=400)
-    assert forgotten.rows == {"messages": 4, "annotations": 4, "originals": 4}
+    assert forgotten.rows == {"messages": 4, "annotations": 4, "originals": 4, "threads": 4}
     kept = [n for n in range(8) if message(tables, f"mine{n}", EVERYBODY)]
     assert kept == [4, 5, 6, 7]
 
@@ -174,7 +174,7 @@ def test_the_index_is_made_anew_by_the_next_call_where_one_died_before(tables, m
     made = []
     monkeypatch.setattr(forget_module, "extend_index", lambda _tables, table: made.append(table))
     assert forget(tables, MemoryClock(), MINE).is_any
-    assert sorted(made) == ["annotations", "messages"]
+    assert sorted(made) == ["annotations", "messages", "threads"]
 
 
 def away(*_):
