@@ -61,7 +61,9 @@ def _counted(
     if len(ages) > 1 or None in ages:
         return None
     age = ages[0] if ages else None
-    pointer = {MESSAGES: "inreplyto", ANNOTATIONS: "msgid"}[binding.table]
+    pointer = {MESSAGES: "inreplyto", ANNOTATIONS: "msgid"}.get(binding.table)
+    if pointer is None:
+        return None
     tests = {_plain(test) for test in row.plain}
     ends = ((binding.var, pointer), (message, "msgid"))
     others = tests - {("=", *ends), ("=", *reversed(ends))}

@@ -26,9 +26,10 @@ from tapestry.tables.rows import REPEATING, ROW_GROUP, arrow_schema
 from tests.support.covered import decided_and_evaluated
 from tests.support.datadriven import parse
 from tests.support.engines.sqlite_engine import SqliteEngine
-from tests.support.generators import random_filters
+from tests.support.generators import random_filters, thread_filters
 from tests.support.oracle_values import received
 from tests.support.paths import FIXTURES
+from tests.support.threads import rows_of
 
 pytestmark = pytest.mark.spark
 
@@ -112,7 +113,7 @@ def snapshot_of(data, directory):
     """Write rows as the tables' Parquet files, two a table."""
     parts = {}
     for table, columns in COLUMNS.items():
-        rows = sorted((_row(row, columns) for row in data.get(table, ())), key=lambda r: r["ts"])
+        rows = sorted((_row(row, columns) for row in rows_of(data, table)), key=lambda r: r["ts"])
         parts[table] = []
         for half in (rows[: len(rows) // 2], rows[len(rows) // 2 :]):
             if half:
@@ -120,7 +121,8 @@ def snapshot_of(data, directory):
                 path = write_parquet(directory, written, ROW_GROUP, REPEATING)
                 bounds = bounds_of(table, written)
                 parts[table].append(bounded_file(str(path), len(half), 0, bounds))
-    return Snapshot(tuple(parts[MESSAGES]), tuple(parts[ANNOTATIONS]))
+    messages, annotations, threads = map(tuple, parts.values())
+    return Snapshot(messages, annotations, threads=threads)
 
 
 def _row(row, columns):
@@ -227,11 +229,15 @@ def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory, exa
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(random_filters.data(), st.lists(random_filters.queries(), min_size=8, max_size=8))
-    def same(data, queries):
+    @given(
+        random_filters.data(),
+        st.lists(random_filters.queries(), min_size=8, max_size=8),
+        st.lists(thread_filters.queries(), min_size=2, max_size=2),
+    )
+    def same(data, queries, of_threads):
         nonlocal ran
         plans = []
-        for query in queries:
+        for query in [*queries, *of_threads]:
             try:
                 plan = compile_query(query)
             except TapestryError:

@@ -81,7 +81,7 @@ def _shown(
 ) -> list[EvidenceRow]:
     copies = (
         next((row for row in rows.get(key, ()) if row["audience"] in visible), None)
-        for key in evidence
+        for key in dict.fromkeys(evidence)
         if key != msgid
     )
     seen = (_evidence_row(row, msgid, parent) for row in copies if row is not None)

@@ -12,7 +12,15 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
 from tapestry.query.check.scope import known_column
 from tapestry.query.limits import MAX_NESTING, check_length
-from tapestry.query.tql import aggregates, exists, expressions, literals, predicates, select
+from tapestry.query.tql import (
+    aggregates,
+    exists,
+    expressions,
+    literals,
+    predicates,
+    select,
+    threads,
+)
 from tapestry.query.tql.expressions import AND, COMPARE, NOT, OR, PRODUCT, SUM, Parser
 from tapestry.query.tql.lexer import Token
 from tapestry.query.tree import nodes as n
@@ -230,6 +238,8 @@ class _Expressions(Parser):
                     f"{name.value}() takes nothing between its parentheses.", span, "Write now()."
                 )
             return n.Now(span=span)
+        if name.word == "ANCESTOR":
+            return threads.ancestor(args, n.Truth(True, span=span))
         if name.word == "HAS" and len(args) == 2 and isinstance(args[1], n.Literal):
             return n.Has(args[0], args[1], span=span)
         self.made += 1

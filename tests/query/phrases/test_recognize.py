@@ -232,7 +232,7 @@ def test_a_condition_has_the_phrase_that_means_it_or_none(text, phrase):
         ),
         (
             "m.inreplyto IS NULL "
-            "AND COUNT(DISTINCT r.msgid: r.references = m.msgid OR r.inreplyto = m.msgid) > 2",
+            "AND COUNT(DISTINCT r.msgid IN threads: r.msgid <> m.msgid AND m.msgid = r.root) > 2",
             "starting a thread of more than three",
         ),
         ("m.sender LIKE 'jones@%' OR m.sender_name HAS 'Jones'", "from Jones"),

@@ -28,7 +28,7 @@ from tests.laws import filter_laws
 from tests.support.engines.memory_index import DictRows, NaiveLookup
 from tests.support.engines.sqlite_engine import SqliteEngine
 from tests.support.engines.stored_rows import StoredRows
-from tests.support.generators import random_filters
+from tests.support.generators import random_filters, thread_filters
 from tests.support.generators.random_filters import World
 from tests.support.work import counted
 
@@ -124,6 +124,20 @@ def test_a_filter_that_begins_at_the_first_of_all_instants_knows_what_matched_th
 @with_and_without_aggregates
 def test_shared_windows_in_a_long_campaign(aggregates):
     filter_laws.check(shared_windows_deliver_what_the_oracle_does, 2000, aggregates)
+
+
+def threads_in_shared_windows(draw: st.DataObject, aggregates: bool) -> None:
+    one, *others = (draw.draw(thread_filters.worlds()) for _ in range(3))
+    worlds = [replace(one, query=world.query, start=None) for world in (one, *others)]
+    for world in worlds:
+        filter_laws.compiled(world.query, most_delta_queries=40)
+    with TemporaryDirectory() as root:
+        rows = StoredRows(one.data, Path(root)).up_to if draw.draw(st.booleans()) else None
+        assert delivered(worlds, rows) == [filter_laws.expected(world) for world in worlds]
+
+
+def test_threads_in_shared_windows():
+    filter_laws.check(threads_in_shared_windows, 25)
 
 
 def stored_rows_give_every_key(draw: st.DataObject, aggregates: bool) -> None:

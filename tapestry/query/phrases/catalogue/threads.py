@@ -1,54 +1,69 @@
-"""Phrases about a message that begins a thread."""
+"""Phrases about threads: who wrote in them, which begin them, how long they are."""
 
 from __future__ import annotations
 
-from tapestry.core.schema import MESSAGES
+from tapestry.core.schema import MESSAGES, THREADS
 from tapestry.query.context import Context
 from tapestry.query.phrases.catalogue.conditions import (
     column,
-    count_distinct,
     equal,
     sender_is,
     whole_number,
 )
 from tapestry.query.phrases.catalogue.kind import PhraseKind
-from tapestry.query.phrases.nodes import Phrase
+from tapestry.query.phrases.nodes import Person, Phrase
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
+from tapestry.query.tree.threads import in_thread_of
 
 _NO_PARENT = n.IsNull(column("inreplyto"))
-
-
-def _follows(below: str, above: str) -> n.Condition:
-    """Return that a message names another one among those above it."""
-    links = (column("inreplyto", below), column("references", below))
-    return n.Or.of([equal(link, column("msgid", above)) for link in links])
 
 
 def _begins_long_thread(phrase: Phrase, op: str) -> n.Condition:
     size = whole_number(phrase.amount)
     if size.value == 0 and op == ">=":
         return _NO_PARENT
-    messages = count_distinct("r", "msgid", MESSAGES, _follows("r", MESSAGE))
-    return n.And((_NO_PARENT, n.Threshold(messages, op, size)))
+    others = n.Compare("<>", column("msgid", "s"), column("msgid"))
+    within = n.And((equal(column("root", "s"), column("msgid")), others))
+    return n.And((_NO_PARENT, n.Threshold(_count(n.Binding("s", THREADS), within), op, size)))
 
 
-def _has_message_by(phrase: Phrase, context: Context) -> n.Condition:
-    """Return that the person wrote the message, one above or below it, or one beside it.
+def _in_long_thread(phrase: Phrase) -> n.Condition:
+    here, there = n.Binding("s", THREADS), n.Binding("t", THREADS)
+    mine = equal(column("msgid", "s"), column("msgid"))
+    size = _count(there, equal(column("root", "t"), column("root", "s")))
+    return n.Exists((here,), n.And((mine, n.Threshold(size, ">", whole_number(phrase.amount)))))
 
-    Two messages are beside each other if both follow a third one.
-    """
-    theirs, third = n.Binding("p", MESSAGES), n.Binding("q", MESSAGES)
-    by_them = sender_is("p", phrase.person, context)
-    joined = n.Or.of((_follows(MESSAGE, "p"), _follows("p", MESSAGE)))
-    beside = n.And((_follows(MESSAGE, "q"), by_them, _follows("p", "q")))
-    return n.Or(
-        (
-            sender_is(MESSAGE, phrase.person, context),
-            n.Exists((theirs,), n.And((by_them, joined))),
-            n.Exists((third, theirs), beside),
-        )
+
+def _count(facts: n.Binding, condition: n.Condition) -> n.Aggregate:
+    """Return how many messages the facts are about, each counted once."""
+    return n.Aggregate("COUNT", True, column("msgid", facts.var), (facts,), condition)
+
+
+def _has_message_by(person: Person, context: Context, *tests: n.Condition) -> n.Condition:
+    """Return that the person wrote a message of the thread that meets some tests."""
+    theirs = n.And.of((sender_is("p", person, context), *tests))
+    return in_thread_of(MESSAGE, n.Binding("p", MESSAGES), theirs, ("s", "t"))
+
+
+def _begun_by(person: Person, context: Context) -> n.Condition:
+    fact, first = n.Binding("s", THREADS), n.Binding("p", MESSAGES)
+    tests = (
+        equal(column("msgid", "s"), column("msgid")),
+        equal(column("msgid", "p"), column("root", "s")),
+        n.IsNull(column("inreplyto", "p")),
+        sender_is("p", person, context),
     )
+    return n.Exists((fact, first), n.And(tests))
+
+
+def _below_one_by(person: Person, context: Context) -> n.Condition:
+    links = (column("inreplyto"), column("references"))
+    above = n.Or.of([equal(link, column("msgid", "p")) for link in links])
+    return n.Exists((n.Binding("p", MESSAGES),), n.And((above, sender_is("p", person, context))))
+
+
+_EARLIER = n.Compare("<", column("received", "p"), column("received"))
 
 
 KINDS = (
@@ -75,6 +90,30 @@ KINDS = (
         spelling="in a thread with {person:Jones}",
         description="of a thread in which this person wrote",
         rank=57,
-        meaning=_has_message_by,
+        meaning=lambda phrase, context: _has_message_by(phrase.person, context),
+    ),
+    PhraseKind(
+        spelling="in a thread begun by {person:Jones}",
+        description="of a thread whose first message this person wrote",
+        rank=58,
+        meaning=lambda phrase, context: _begun_by(phrase.person, context),
+    ),
+    PhraseKind(
+        spelling="in a thread after a message by {person:Jones}",
+        description="received after this person wrote in the thread",
+        rank=59,
+        meaning=lambda phrase, context: _has_message_by(phrase.person, context, _EARLIER),
+    ),
+    PhraseKind(
+        spelling="in a thread of more than {number:three}",
+        description="of a thread that has more messages than this",
+        rank=60,
+        meaning=lambda phrase, _: _in_long_thread(phrase),
+    ),
+    PhraseKind(
+        spelling="below a message by {person:Jones}",
+        description="that answer this person, or an answer to them, and so on",
+        rank=62,
+        meaning=lambda phrase, context: _below_one_by(phrase.person, context),
     ),
 )

@@ -57,7 +57,18 @@ def accepted(text, completion):
             "un",
             ["until ", "unanswered by others", "unanswered", "unanswered by ", "unanswered for "],
         ),
-        ("from joe b", ["but ", "between ", "before ", "by ", "body ", "body containing "]),
+        (
+            "from joe b",
+            [
+                "but ",
+                "between ",
+                "before ",
+                "below a message by ",
+                "by ",
+                "body ",
+                "body containing ",
+            ],
+        ),
         (
             "from joe a",
             [

@@ -20,6 +20,19 @@ RULES = (
         "in a thread with {who}",
     ),
     ("(in | of)? A? THREAD with me", "in a thread with me "),
+    (
+        "in A? THREAD WHICH? I (have)? (started | began | begun | created | opened)",
+        "in a thread begun by me ",
+    ),
+    (
+        "in A? THREAD WHICH? {who:NAME} (has | have)? (started | began | begun | created | opened)",
+        "in a thread begun by {who}",
+    ),
+    (
+        "in A? THREAD WHICH? CONTAIN (more than | over) {number:NUMBER} MAIL",
+        "in a thread of more than {number}",
+    ),
+    ("after {who:NAME} wrote in the THREAD", "in a thread after a message by {who}"),
     ("A? THREAD WHICH? I (have)? (started | created) or ANSWERED", "in a thread with me "),
     (
         "A? THREAD WHICH? I (have)? (started | began | begun | created | opened)",
@@ -29,7 +42,9 @@ RULES = (
         "A? THREAD WHICH? {who:NAME} (has | have)? (started | began | begun | created | opened)",
         "from {who} starting a thread ",
     ),
-    ("A? THREAD WHICH? BE? (started | begun | created | opened) by", "starting a thread and from "),
+    ("in A? THREAD WHICH? BE? (started | created | opened) by", "in a thread begun by "),
+    ("A? THREAD WHICH? BE? (started | created | opened) by", "starting a thread and from "),
+    ("^ A? THREAD WHICH? BE? begun by", "starting a thread and from "),
     ("^ (first | opening) MAIL (of | in) A? THREAD (by | from)", "starting a thread and from "),
     ("^ (first | opening) MAIL (of | in) (each | every)? A? THREAD", "starting a thread "),
     (
