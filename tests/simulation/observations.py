@@ -44,7 +44,7 @@ _CLOCK = """
 def observe(cast: Any, *, at_end: bool = False) -> None:
     """Write down what is stored and what pages show; at the end the list of every filter."""
     world, history = cast.world, cast.history
-    for table in ("messages", "annotations"):
+    for table in ("messages", "annotations", "threads"):
         rows = tables_reader.rows_of(world.data / "tables" / table)
         history.add("seen", kind="rows", table=table, rows=rows)
     for kind, query in _ROWS.items():

@@ -13,6 +13,7 @@ from tests.simulation.auditor.nodes import InFilter
 from tests.simulation.auditor.reader import read
 from tests.simulation.auditor.spans import holds
 from tests.simulation.auditor.tables import Tables
+from tests.support.generators import thread_filters
 from tests.support.generators.random_filters import counting_worlds, worlds
 from tests.support.oracle import Oracle
 
@@ -43,6 +44,12 @@ def test_random_aggregates_answer_alike_at_every_instant(world):
 @RANDOM
 @given(counting_worlds())
 def test_counts_and_ranks_answer_alike_at_every_instant(world):
+    agree(world)
+
+
+@RANDOM
+@given(thread_filters.worlds())
+def test_filters_of_threads_answer_alike_at_every_instant(world):
     agree(world)
 
 

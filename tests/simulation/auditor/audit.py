@@ -25,6 +25,7 @@ from tests.simulation.auditor.put_off import judge_put_off
 from tests.simulation.auditor.releases import Releases
 from tests.simulation.auditor.shelves import Desks
 from tests.simulation.auditor.story import Entry, Known, Point, audiences_of, points
+from tests.simulation.auditor.threads import judge_threads
 from tests.simulation.auditor.timelines import Timelines
 from tests.simulation.auditor.views import judge_views
 from tests.simulation.auditor.wishes import judge_wishes
@@ -68,6 +69,7 @@ class Auditor:
         self.lives.follow(point)
         self.desks.follow(point)
         yield from self.arrivals.judge(point, self.known)
+        yield from judge_threads(point, self.known)
         yield from judge_matches(point, self.lives.lives, self.known, self.timelines)
         yield from judge_borrowing(point, self.lives.lives)
         yield from self.acts.judge(point, self.lives.lives)

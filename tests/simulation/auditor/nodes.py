@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
-MESSAGES, ANNOTATIONS = "messages", "annotations"
+MESSAGES, ANNOTATIONS, THREADS = "messages", "annotations", "threads"
 SETS = frozenset(
     {"to", "to_names", "cc", "cc_names", "newsgroups", "references", "filenames", "media_types"}
 )

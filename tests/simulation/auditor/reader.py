@@ -16,6 +16,7 @@ from typing import NamedTuple
 from tests.simulation.auditor.nodes import (
     ANNOTATIONS,
     MESSAGES,
+    THREADS,
     Aggregate,
     And,
     Arith,
@@ -218,7 +219,7 @@ class _Reader:
         return InQuery(term, value, tuple(bindings), condition)
 
     def table(self) -> Binding:
-        table = self.need(MESSAGES, ANNOTATIONS)
+        table = self.need(MESSAGES, ANNOTATIONS, THREADS)
         named = self.peek.kind in ("name", "quoted") and not self.next_is("WHERE")
         return Binding(self.name() if named else table, table)
 
@@ -250,9 +251,13 @@ class _Reader:
         found = []
         while True:
             var = self.name()
-            found.append(Binding(var, self.need(ANNOTATIONS) if self.take("IN") else MESSAGES))
+            found.append(Binding(var, self.inner_table() or MESSAGES))
             if not self.take(","):
                 return tuple(found)
+
+    def inner_table(self) -> str:
+        """Read ``IN`` and a table, if they stand here."""
+        return self.need(ANNOTATIONS, THREADS) if self.take("IN") else ""
 
     def inside(self, bindings: tuple[Binding, ...], scope: Scope) -> Node:
         condition = self.condition(scope | {b.var for b in bindings})
@@ -271,7 +276,7 @@ class _Reader:
             bindings, term = self.bindings(), None
         else:
             term = self.term(scope)
-            table = self.need(ANNOTATIONS) if self.take("IN") else ""
+            table = self.inner_table()
             bindings = self.bindings() if self.take(",") else ()
             unbound = free(term) - {b.var for b in bindings}
             if not table:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.simulation.auditor.nodes import ANNOTATIONS, MESSAGES
+from tests.simulation.auditor.nodes import ANNOTATIONS, MESSAGES, THREADS
 
 Entry = dict[str, Any]
 Row = dict[str, Any]
@@ -79,6 +79,7 @@ class Known:
         self.rows: dict[str, dict[tuple[str, str], Row]] = {MESSAGES: {}, ANNOTATIONS: {}}
         self.imported: dict[tuple[str, str], str] = {}
         self.pulled: set[tuple[str, str]] = set()
+        self.facts: list[Row] = []
         self.newest, self.has_forgotten = 0, False
 
     def look(self, point: Point) -> None:
@@ -94,6 +95,7 @@ class Known:
             rows = point.rows("rows", table=table)
             if rows is not None:
                 self.rows[table] = {(row[key], row["audience"]): row for row in rows}
+        self.facts = point.rows("rows", table=THREADS) or []
         stamps = (row["ts"] for rows in self.rows.values() for row in rows.values())
         self.newest = max(stamps, default=0)
 

@@ -10,8 +10,9 @@ from collections.abc import Collection, Iterable
 from functools import cached_property
 from typing import Any
 
-from tests.simulation.auditor.nodes import ANNOTATIONS, MESSAGES, SETS
+from tests.simulation.auditor.nodes import ANNOTATIONS, MESSAGES, SETS, THREADS
 from tests.simulation.auditor.spans import FOREVER, Spans
+from tests.simulation.auditor.threads import facts_of
 
 Row = dict[str, Any]
 COLUMNS = {
@@ -45,17 +46,27 @@ def completed(table: str, row: Row) -> Row:
 
 
 class Tables:
-    """Both tables as one who may see some audiences finds them; never changed."""
+    """The tables as one who may see some audiences finds them; never changed.
+
+    ``facts`` about threads are those that follow from the messages, if none are given.
+    """
 
     def __init__(
-        self, messages: Iterable[Row], annotations: Iterable[Row], audiences: Collection[str]
+        self,
+        messages: Iterable[Row],
+        annotations: Iterable[Row],
+        audiences: Collection[str],
+        facts: Iterable[Row] | None = None,
     ) -> None:
         seen = frozenset(audiences)
         self._indexes: dict[tuple[str, str], dict[Any, list[Row]]] = {}
-        self.rows: dict[str, list[Row]] = {MESSAGES: [], ANNOTATIONS: []}
-        for row in messages:
-            full = completed(MESSAGES, row)
-            self._keep(MESSAGES, full, ((full["ts"], row.get("gone") or FOREVER),), seen)
+        self.rows: dict[str, list[Row]] = {MESSAGES: [], ANNOTATIONS: [], THREADS: []}
+        mail = [completed(MESSAGES, row) | {"gone": row.get("gone")} for row in messages]
+        for row in mail:
+            self._keep(MESSAGES, row, ((row["ts"], row["gone"] or FOREVER),), seen)
+        for fact in facts_of(mail) if facts is None else facts:
+            there = ((fact["ts"], fact.get("gone") or FOREVER),)
+            self._keep(THREADS, dict(fact), there, seen)
         taken: dict[tuple[Any, ...], int] = {}
         notes = [(completed(ANNOTATIONS, row), row.get("gone") or FOREVER) for row in annotations]
         for note, _ in notes:

@@ -75,7 +75,9 @@ class Timelines:
         kept = self._tables.get(audiences)
         if kept is None or kept[0] != signature:
             in_order = sorted(rows[MESSAGES].values(), key=lambda row: row["ts"])
-            tables = Tables(in_order, rows[ANNOTATIONS].values(), audiences)
+            # What was forgotten is not known any more; what followed from it stays.
+            facts = self.known.facts if self.known.has_forgotten else None
+            tables = Tables(in_order, rows[ANNOTATIONS].values(), audiences, facts)
             kept = self._tables[audiences] = signature, tables
         return kept
 

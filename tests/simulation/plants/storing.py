@@ -30,6 +30,14 @@ PLANTS = (
         "what came in",
     ),
     Plant(
+        "a late parent joins nothing",
+        "tapestry.tables.write.threads",
+        "_Growth.know_replies",
+        "self.replies_to(wanted) if wanted else ()",
+        "()",
+        "threads",
+    ),
+    Plant(
         "a watermark may be behind the last append",
         "tapestry.tables.write.append",
         "advance_watermark",
