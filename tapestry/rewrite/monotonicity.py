@@ -78,8 +78,8 @@ def least_monotone(kinds: Iterable[Monotonicity]) -> Monotonicity:
 def analyze(disjunct: Conjunction) -> Analysis:
     """Return how a disjunct of the normal form has to be run, and why.
 
-    Law: unless it is AT_EVENTS, no NOT EXISTS of it that is false turns true again, and no
-    aggregate test of it that is true turns false.
+    Law: unless it is AT_EVENTS, no NOT EXISTS of it that is false turns true again, and its
+    aggregate tests change once at most, all to true or all to false.
 
     >>> from tapestry.query.context import Context
     >>> from tapestry.query.frontend import read
@@ -97,7 +97,10 @@ def analyze(disjunct: Conjunction) -> Analysis:
     present = _and(map(trend, disjunct.not_exists))
     if disjunct.top_k_tests:
         return Analysis(at_events, "what is on top changes with every row that counts")
-    if _and(map(trend, disjunct.having_tests)) not in _GAINS:
+    counted = _and(map(trend, disjunct.having_tests))
+    if counted is Trend.FALLING and present in _GAINS:
+        return Analysis(Monotonicity.BOUNDED, f"what is counted can become too many; {once}")
+    if counted not in _GAINS:
         return Analysis(at_events, "the aggregate can rise and fall")
     if disjunct.having_tests and (disjunct.not_exists or ends):
         # It holds from when the aggregate crosses its bound: no instant known beforehand.
@@ -149,7 +152,7 @@ def trend(node: n.Condition | Conjunction | HavingTest | TopKTest) -> Trend:
         case n.Top() | TopKTest():
             # Another message can always overtake it, and be overtaken again.
             return Trend.CHANGING
-        case n.Between() | n.Braces() | n.InFilter() | n.NotTrue():
+        case n.Between() | n.Braces() | n.InFilter() | n.NotTrue() | n.Sequence() | n.Window():
             raise TypeError(f"no checked condition: {node!r}")
         case _:
             assert_never(node)

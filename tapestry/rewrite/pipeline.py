@@ -12,7 +12,7 @@ disjunct ─ the first of FAST that applies, else general ─> IncrementalQuery
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 from itertools import count
@@ -31,6 +31,7 @@ from tapestry.rewrite.incremental.general import general
 from tapestry.rewrite.incremental.own_columns import own_columns
 from tapestry.rewrite.incremental.positive_join import positive_join
 from tapestry.rewrite.monotone.bound_in_time import bound_in_time
+from tapestry.rewrite.monotonicity import Monotonicity, analyze
 from tapestry.rewrite.normal.distribute import distribute
 from tapestry.rewrite.normal.expand_in_query import expand_in_query
 from tapestry.rewrite.normal.isolate_now import isolate_now
@@ -68,7 +69,9 @@ MOST_PLANS = 256
 MOST_DELTA_QUERIES = 16 * MOST_PLANS
 """Delta queries of all disjuncts together, before those of one shape share a plan."""
 
-FAST: tuple[Callable[[n.Binding, MonotoneDisjunct], tuple[DeltaQuery, ...] | None], ...] = (
+FastRule = Callable[[n.Binding, MonotoneDisjunct], tuple[DeltaQuery, ...] | None]
+
+FAST: tuple[FastRule, ...] = (
     own_columns,
     age,
     positive_join,
@@ -214,7 +217,15 @@ def too_many_plans() -> TapestryError:
 
 
 def _counts(part: Conjunction) -> bool:
-    return bool(part.having_tests or part.top_k_tests) or any(map(_counts, part.not_exists))
+    return bool(part.aggregate_tests) or any(map(_counts, part.not_exists))
+
+
+def _fast_rules(part: Conjunction) -> Iterable[FastRule]:
+    """Return the rules that may take a conjunction: of aggregates, those that only fall."""
+    if not _counts(part):
+        return FAST
+    falls = not part.top_k_tests and analyze(part).monotonicity is Monotonicity.BOUNDED
+    return (absent_at_start,) if falls else ()
 
 
 def _delta_queries(
@@ -222,7 +233,7 @@ def _delta_queries(
 ) -> tuple[DeltaQuery, ...]:
     if len(disjunct.starts) > MOST_PLANS:  # each has a delta query, which names all others
         raise too_many_plans()
-    for fast in FAST if strategy == "fast" and not _counts(disjunct.conjunction) else ():
+    for fast in _fast_rules(disjunct.conjunction) if strategy == "fast" else ():
         delta_queries = fast(message, disjunct)
         if delta_queries is not None:
             return delta_queries

@@ -28,7 +28,11 @@ def at_starts(rule: str, message: n.Binding, disjunct: MonotoneDisjunct) -> tupl
     for start in disjunct.starts:
         others = tuple(other for other in disjunct.starts if other != start)
         later = tuple(bound for bound in bounds if not surely_before(start, end(bound)))
-        test = Conjunction(temporal_predicates=later, not_exists=conjunction.not_exists)
+        test = Conjunction(
+            temporal_predicates=later,
+            not_exists=conjunction.not_exists,
+            having_tests=conjunction.having_tests,
+        )
         delta_queries.append(
             DeltaQuery(rule, start, bindings, conjunction.plain, others, test, conjunction.bindings)
         )
