@@ -15,6 +15,9 @@ MAX_WORD = 998
 MAX_LIMIT = 10_000
 """The longest top."""
 
+MAX_REPEATED = 10
+"""Rows that one step of a sequence may stand for."""
+
 MAX_INTEGER = 2**63 - 1
 MAX_DURATION = 3_652_425 * DAY
 """Ten thousand years."""
@@ -54,6 +57,13 @@ def check_length(text: str) -> None:
             "Split it into several filters, and refer to them by name.",
             text,
         )
+
+
+def check_count(conditions: int, span: Span | None) -> None:
+    """Refuse a filter that comes to more conditions than a text could hold."""
+    if conditions > MAX_BYTES // 4:  # the shortest is TRUE
+        hint = "Split it into several filters."
+        raise TapestryError("Written out in full, the filter is too long.", span, hint)
 
 
 def too_deep(span: Span) -> TapestryError:

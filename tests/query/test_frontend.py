@@ -60,7 +60,7 @@ def show_phrase(case):
     return f"{query.phrase}\n{again(query)}"
 
 
-@pytest.mark.parametrize("name", ["tql", "sql", "aggregates"])
+@pytest.mark.parametrize("name", ["tql", "sql", "aggregates", "sequences"])
 def test_tql_and_sql_are_read_and_printed(datadriven, name):
     datadriven(FIXTURES / "query" / f"{name}.test", lambda case: again(read(case.input, TERRY)))
 
@@ -69,7 +69,7 @@ def test_phrases_are_read_and_spelled_canonically(datadriven):
     datadriven(FIXTURES / "query" / "phrases.test", show_phrase)
 
 
-@pytest.mark.parametrize("name", ["errors", "aggregate_errors"])
+@pytest.mark.parametrize("name", ["errors", "aggregate_errors", "sequence_errors"])
 def test_refusals_say_what_is_wrong_where_and_what_to_write(datadriven, name):
     datadriven(FIXTURES / "query" / f"{name}.test", show_error)
 

@@ -294,7 +294,8 @@ def instants(data: Data, query: n.CheckedQuery) -> list[int]:
     """
     found = {int(row["ts"]) for rows in data.values() for row in rows}
     table_of = {query.var: "messages"}
-    table_of |= {b.var: b.table for b in walk(query.condition) if isinstance(b, n.Binding)}
+    bindings = (node for node in walk(query.condition) if isinstance(node, n.Binding))
+    table_of |= {b.var: b.table for b in bindings if b.table}
     for node in walk(query.condition):
         if isinstance(node, n.Compare) and any(isinstance(part, n.Now) for part in walk(node)):
             used = sorted({part.var for part in walk(node) if isinstance(part, n.Column)})

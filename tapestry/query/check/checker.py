@@ -15,11 +15,14 @@ from datetime import UTC
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.check.comparisons import compare, in_list, refuse_now, threshold
+from tapestry.query.check.copies import Copier
 from tapestry.query.check.definite import definite
 from tapestry.query.check.scope import Scope, is_message
+from tapestry.query.check.sequences import written_out
 from tapestry.query.check.terms import a, aggregate_type, aggregated_term, typed
+from tapestry.query.check.windows import last_of_all, last_of_each
 from tapestry.query.context import Context
-from tapestry.query.limits import LETTER, MAX_BYTES, MAX_NESTING, too_deep
+from tapestry.query.limits import LETTER, MAX_BYTES, MAX_NESTING, check_count, too_deep
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import FreshNames
 from tapestry.query.tree.parsed import MESSAGE, Branch, Parsed
@@ -99,9 +102,7 @@ class _Checker:
     def condition(self, node: n.Condition, scope: Scope) -> n.Condition:
         """Check a condition whose variables ``scope`` knows."""
         self.seen[0] += 1
-        if self.seen[0] > MAX_BYTES // 4:  # the shortest is TRUE
-            hint = "Split it into several filters."
-            raise TapestryError("Written out in full, the filter is too long.", node.span, hint)
+        check_count(self.seen[0], node.span)
         self.depth += 1
         checked = self._condition(node, scope)
         self.depth -= 1
@@ -134,6 +135,10 @@ class _Checker:
                 )
             case n.Top():
                 return self._top(node, scope)
+            case n.Sequence():
+                return self._sequence(node, scope)
+            case n.Window():
+                return self._window(node, scope)
             case n.Truth():
                 return node
             case _:
@@ -185,6 +190,38 @@ class _Checker:
         aggregate = self._aggregate(node.aggregate, inner)
         condition = self.condition(node.condition, inner)
         return n.Top(message, node.limit, own, aggregate, condition, span=node.span)
+
+    def _sequence(self, node: n.Sequence, scope: Scope) -> n.Condition:
+        """Check a sequence with one row for each of its variables, and write it out."""
+        bound: list[n.Binding] = []
+        variables: dict[str, n.Binding] = {}
+        for binding in (binding for step in node.steps for binding in step.bindings):
+            if not binding.table:
+                own = scope.variable(binding.var, binding.span)
+            else:
+                (own,), _ = self._bind((binding,), None)
+                variables[binding.var] = own
+            bound.append(own)
+        condition = self.condition(node.condition, Scope(variables, scope))
+        return written_out(node, bound, condition, self.names, self.seen)
+
+    def _window(self, node: n.Window, scope: Scope) -> n.Condition:
+        """Check what a window is of, and write out that the message stands in it."""
+        message, key = scope.owner(node.message), scope.column(node.message)
+        if not is_message(message):
+            raise TapestryError(
+                f"“{node.message.var}” is not a message, so it has no place among them.",
+                node.message.span,
+                "Only a message can be IN LAST or IN FIRST: m IN LAST 50.",
+            )
+        own = n.Binding(self.names.take(node.binding.var), MESSAGES, span=node.binding.span)
+        inner = Scope({node.binding.var: own}, hidden=scope)
+        per = [inner.column(column) for column in node.per]
+        condition = self.condition(node.condition, inner)
+        copier = Copier(self.names, self.seen)
+        if not per:
+            return last_of_all(node, key, own, condition, copier)
+        return last_of_each(node, message, own, per, condition, copier)
 
     def _in_filter(self, node: n.InFilter, scope: Scope) -> n.Condition:
         """Read another filter, and say of ``node.var`` what it says of its message."""

@@ -103,7 +103,7 @@ def no_column(written: Column, bindings: list[Binding]) -> TapestryError:
 class Scope:
     """The variables of one FROM or EXISTS: what its author calls them -> what they are.
 
-    ``hidden`` are variables that stand around a TOP and are not known inside it.
+    ``hidden`` are variables that stand around a TOP or a window and are not known inside it.
     """
 
     variables: dict[str, Binding]
@@ -128,7 +128,7 @@ class Scope:
         binding = self.find(name)
         if binding is None and self._hides(name):
             raise TapestryError(
-                f"“{name}” is not known inside TOP, which ranks all messages.",
+                f"“{name}” is not known inside TOP, LAST or FIRST, which rank all messages.",
                 span,
                 "Only the message that is ranked can be named there, and what is bound inside.",
             )

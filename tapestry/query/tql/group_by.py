@@ -112,8 +112,8 @@ def _ties(parser: Parser) -> None:
     )
 
 
-def limit(parser: Parser) -> n.Literal:
-    """Read how many are in the top."""
+def limit(parser: Parser, what: str = "A top") -> n.Literal:
+    """Read how many are in the top, or what else has a limit."""
     start = parser.token.start
     negative = parser.accept("-")
     if parser.token.kind != "number":
@@ -121,7 +121,7 @@ def limit(parser: Parser) -> n.Literal:
     digits = parser.take().value.lstrip("0")
     if negative or not digits.isdigit() or len(digits) > 5 or int(digits) > MAX_LIMIT:
         raise TapestryError(
-            f"A top has from 1 to {MAX_LIMIT:,} messages.", parser.since(start), "Write 10."
+            f"{what} has from 1 to {MAX_LIMIT:,} messages.", parser.since(start), "Write 10."
         )
     return n.Literal(int(digits), Type.INTEGER, span=parser.since(start))
 

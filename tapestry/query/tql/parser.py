@@ -19,6 +19,7 @@ from tapestry.query.tql import (
     literals,
     predicates,
     select,
+    sequences,
     threads,
 )
 from tapestry.query.tql.expressions import AND, COMPARE, NOT, OR, PRODUCT, SUM, Parser
@@ -222,6 +223,8 @@ class _Expressions(Parser):
         start = name.start
         if aggregates.names_one(name):
             return aggregates.aggregate(self, name)
+        if name.word == "SEQ":
+            return sequences.sequence(self, name)
         self.enter()
         self.expect("(")
         if name.word == "DATEADD":

@@ -8,7 +8,7 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.check.scope import Scope, variable_named
 from tapestry.query.check.terms import typed
-from tapestry.query.tql import group_by, select, threads
+from tapestry.query.tql import group_by, select, threads, windows
 from tapestry.query.tql.expressions import NOT, Parser, only_compared
 from tapestry.query.tql.lexer import Token
 from tapestry.query.tree import nodes as n
@@ -172,6 +172,8 @@ def _in_filter(parser: Parser, left: n.Term, at: int) -> n.Condition:
         return _top(parser, left, at)
     if threads.starts(parser):
         return replace(threads.thread_of(parser, left), span=parser.since(at))
+    if windows.starts(parser):
+        return windows.window(parser, replace(left, name="msgid", var=left.name), at)
     if parser.token.word in RESERVED:
         raise parser.unexpected("the name of a filter")
     owner, name = None, parser.take().value

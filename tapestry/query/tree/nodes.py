@@ -280,10 +280,54 @@ class NotTrue(Node):
     arg: Condition
 
 
+@dataclass(frozen=True, slots=True)
+class Step(Node):
+    """One step of a sequence: its rows, in any order, come after those of the step before.
+
+    A binding without a table is of a row that is known around the sequence.  ``within`` is the
+    longest time since the step before, inclusive.  ``negated``: no such row comes there.  The one
+    row of a repeated step stands for ``least`` to ``most`` rows, one after the other.
+    """
+
+    bindings: tuple[Binding, ...]
+    within: Literal | None = None
+    negated: bool = False
+    least: int = 1
+    most: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence(Node):
+    """``SEQ(a THEN NOT x THEN r: condition)``, by ``received`` of messages, ``ts`` of others."""
+
+    steps: tuple[Step, ...]
+    condition: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Node):
+    """``m IN LAST limit PER columns AMONG condition``, or FIRST: a window of so many messages.
+
+    ``message`` is ``m.msgid``.  Those that meet ``condition`` are ordered by ``received``, then by
+    msgid; ``binding`` ranges over them, in ``per`` too: the messages with the same values there
+    have a window of their own.
+    """
+
+    message: Column
+    last: bool
+    limit: Literal
+    binding: Binding
+    per: tuple[Column, ...]
+    condition: Condition
+
+
 Test = Compare | Like | Has | IsNull | InList | Between | Braces
 """Conditions that have terms in them, and no conditions."""
 
-Condition = Test | Exists | InQuery | InFilter | Threshold | Top | And | Or | Not | NotTrue | Truth
+Sugar = InFilter | NotTrue | Sequence | Window
+"""What ``check`` reads, copies or writes out."""
+
+Condition = Test | Exists | InQuery | Threshold | Top | And | Or | Not | Truth | Sugar
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from itertools import product
 
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.query.tree import nodes as n
+from tests.support.engines.sequences import comes, stands_in
 from tests.support.oracle import Data
 from tests.support.oracle_values import Row, cell, compare, has, like, some
 from tests.support.standing import stands
@@ -70,6 +71,10 @@ def holds(c: n.Condition, rows: dict[str, Row], visible: Data, t: int) -> bool |
             return compare(total(aggregate, rows, visible, t), op, constant.value)
         case n.Top():
             return value(c.message, rows, t) in _leaders(c, rows, visible, t)
+        case n.Sequence():
+            return comes(c, rows, visible, t, lambda test, bound: holds(test, bound, visible, t))
+        case n.Window():
+            return stands_in(c, rows, visible, lambda test, bound: holds(test, bound, visible, t))
         case n.Compare(op, left, right):
             other = value(right, rows, t)
             return _some_element(value(left, rows, t), lambda e: compare(e, op, other))

@@ -25,6 +25,7 @@ from tests.support.generators.rows import (
     data,
     schedules,
 )
+from tests.support.generators.sequences import Sequences
 from tests.support.generators.terms import NULL, column, conjoin, disjoin, integer, number, text
 from tests.support.generators.values import one_of, whole
 from tests.support.oracle import Data
@@ -40,7 +41,7 @@ class _Limits:
 
 
 @dataclass
-class _Writer(Counts):
+class _Writer(Counts, Sequences):
     """Draws a tree; the variables in scope are passed down, their names counted here."""
 
     draw: st.DrawFn
@@ -375,3 +376,24 @@ def counting_worlds(draw: st.DrawFn) -> World:
     return World(
         query, draw(crowds()), ("public", "user:alice"), tuple(sorted({between, LAST})), start
     )
+
+
+@st.composite
+def ordered(draw: st.DrawFn, windows: bool = False) -> n.CheckedQuery:
+    """Draw a filter with a sequence or a window in it, as it is written: not checked yet."""
+    writer = _Writer(draw, _Limits())
+    message = (n.Binding("m", MESSAGES),)
+
+    def one(scope: tuple[n.Binding, ...]) -> n.Condition:
+        return writer.place(scope) if windows else writer.sequence(scope, 1)
+
+    found = one(message)
+    form = writer.pick("alone", "alone", "not", "and", "inside")
+    if form == "inside":
+        bindings = writer.bind()
+        inner = one((*message, *bindings))
+        tied = writer.correlation(bindings[:1], message)
+        found = n.Exists(bindings, conjoin([tied, inner]))
+    if form == "and":
+        found = conjoin([writer.condition(message, 1, 1), found])
+    return n.CheckedQuery("m", n.Not(found) if form == "not" else found, "")

@@ -1,0 +1,94 @@
+"""Wrong ways to write sequences and windows out, planted one at a time (``test_planted.py``)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tapestry.query.check import checker, sequences, windows
+from tapestry.query.tree import nodes as n
+from tapestry.query.tree.walk import transform
+from tapestry.rewrite import pipeline
+from tapestry.rewrite.incremental.at_starts import at_starts
+from tests.laws import planting, sequence_laws
+
+SEQUENCES, WINDOWS = planting.Plants(), planting.Plants(aggregates=True)
+SCHEDULES = sequence_laws.every_schedule_delivers_what_a_literal_reading_does
+
+
+def change_operators(patch, module, name, old, new):
+    """Have a function of a module make comparisons with another operator."""
+    real = getattr(module, name)
+
+    def change(node):
+        found = isinstance(node, n.Compare) and node.op == old
+        return replace(node, op=new) if found else node
+
+    def wrong(*args):
+        made = real(*args)
+        if isinstance(made, list):
+            return [transform(part, change) for part in made]
+        return transform(made, change)
+
+    patch.setattr(module, name, wrong)
+
+
+@SEQUENCES.caught_by(SCHEDULES, seed=1)
+def what_comes_at_the_same_instant_comes_after(patch):
+    change_operators(patch, sequences, "_follows", "<", "<=")
+
+
+@SEQUENCES.caught_by(SCHEDULES, seed=10)
+def the_last_microsecond_is_too_late(patch):
+    change_operators(patch, sequences, "_follows", "<=", "<")
+
+
+@SEQUENCES.caught_by(SCHEDULES)
+def a_silence_is_over_a_microsecond_too_early(patch):
+    change_operators(patch, sequences, "_is_over", ">", ">=")
+
+
+@SEQUENCES.caught_by(SCHEDULES, seed=1)
+def what_must_not_come_is_looked_for_after_the_end(patch):
+    real = sequences._follows
+
+    def wrong(before, after, step):
+        return real(before, after, step) if step else []
+
+    patch.setattr(sequences, "_follows", wrong)
+
+
+@WINDOWS.caught_by(SCHEDULES)
+def a_tie_at_the_edge_of_a_window_is_left_open(patch):
+    real = windows._is_beyond
+    patch.setattr(windows, "_is_beyond", lambda *args: real(*args).args[0])
+
+
+@WINDOWS.caught_by(SCHEDULES)
+def a_window_is_one_too_long(patch):
+    def wrong(*args):
+        found = windows.last_of_each(*args)
+        parts = list(found.args) if isinstance(found, n.And) else [found]
+        parts[-1] = replace(parts[-1], op="<=")
+        return n.And.of(parts)
+
+    patch.setattr(checker, "last_of_each", wrong)
+
+
+@WINDOWS.caught_by(SCHEDULES, seed=2)
+def a_count_that_can_fall_is_tested_at_the_start_alone(patch):
+    def at_start(message, disjunct):
+        return at_starts("wrong", message, disjunct)
+
+    real = pipeline._fast_rules
+    patch.setattr(
+        pipeline, "_fast_rules", lambda part: (at_start,) if part.having_tests else real(part)
+    )
+
+
+@pytest.mark.parametrize("planted", [*SEQUENCES.params(), *WINDOWS.params()])
+def test_a_planted_rule_is_caught(planted, monkeypatch):
+    planted.plant(monkeypatch)
+    with pytest.raises(AssertionError):
+        planted.search_by_seeds()
