@@ -66,6 +66,7 @@ STRING.1: /"[^"]*(""[^"]*)*"|“[^”]*”|'[^']*'(?![^\s,()"“”])/
 %ignore /\s+/
 """
 _PRIORITIES = {
+    "THEN": 6,
     **dict.fromkeys(("LISTED", "LISTED_TYPE", "OR_MORE", "IN_SUBJECT", "BARE_FILE_TYPE"), 5),
     **dict.fromkeys(("DAY", "PERIOD", "ANYONE", "THE_LIST"), 4),
     **dict.fromkeys(("LINK", "DIGITS", "NOUN"), 3),

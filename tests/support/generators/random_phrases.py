@@ -64,6 +64,10 @@ one_phrase = st.one_of(
             "replies to {}",
             "replied to by {}",
             "with no reply by {}",
+            "earliest replies by {}",
+            "the first answer by {}",
+            "tagged {} and then unanswered for two days",
+            "among the latest 3 in {}",
             "voted for by {}",
             "voted against by {}",
             "tagged {}",
@@ -83,6 +87,8 @@ one_phrase = st.one_of(
         for template in (
             *("{} old", "older than {}", "newer than {}", "with no reply for {}"),
             *("in the last {}", "unanswered for {}", "more than {} old"),
+            *("answered within {}", "with no reply within {}", "breaking a silence of {}"),
+            *("3 replies by different people within {}", "tagged later then unanswered for {}"),
         )
     ),
     *(
@@ -92,6 +98,8 @@ one_phrase = st.one_of(
             "with at least {} replies",
             "with fewer than {} replies",
             "starting a thread of more than {}",
+            "with replies by at least {} people within 2 days",
+            "among the last {} in comp.sys",
             "voted for by more than {} people",
             "voted against by more than {} people",
             "with a score above {}",
@@ -120,6 +128,7 @@ one_phrase = st.one_of(
     st.sampled_from(
         (
             *("replies", "replied to", "unanswered", "with attachments", "starting a thread"),
+            "asked again after an answer",
             *("with pictures", "pdf attachments", "without docx files", "mime:image/*", "has:pdf"),
             *("today", "mails from this week", "without attachments", "no reply", "has:attachment"),
         )

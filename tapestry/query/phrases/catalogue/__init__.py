@@ -23,6 +23,7 @@ from tapestry.query.phrases.catalogue import (
     files,
     people,
     replies,
+    sequences,
     size,
     tags,
     threads,
@@ -31,7 +32,7 @@ from tapestry.query.phrases.catalogue import (
 )
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 
-FAMILIES = (people, words, replies, age, days, threads, votes, tags, size, files)
+FAMILIES = (people, words, replies, sequences, age, days, threads, votes, tags, size, files)
 
 
 def by_name(kinds: Iterable[PhraseKind]) -> dict[str, PhraseKind]:

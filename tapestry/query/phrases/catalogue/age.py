@@ -38,7 +38,7 @@ KINDS = (
         description="received since then",
         rank=15,
         meaning=lambda phrase, _: _received(phrase, ">"),
-        others=("BARE_LESS THAN age OLD", "(FROM | IN | WITHIN | DURING)? recent"),
+        others=("BARE_LESS THAN age OLD", "(FROM | IN | DURING)? recent"),
         shorthands=(
             ("FROM? RECENT_DAY", Amount(Decimal(1), NOWHERE, "day")),
             ("FROM? RECENT_WEEK", Amount(Decimal(1), NOWHERE, "week")),

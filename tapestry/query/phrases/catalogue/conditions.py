@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
 from tapestry.query.context import Context
-from tapestry.query.limits import LETTER
+from tapestry.query.limits import LETTER, MAX_LIMIT
 from tapestry.query.phrases.nodes import NOWHERE, Amount, Person, Words
 from tapestry.query.phrases.wildcards import like_pattern
 from tapestry.query.tql.literals import duration, plain_number
@@ -61,6 +61,14 @@ def whole_number(amount: Amount) -> n.Literal:
             "A whole number belongs here.", amount.span, "Write one, two, three, …."
         )
     return plain_number(f"{amount.value.to_integral_value():f}", amount.span)
+
+
+def limit(amount: Amount, what: str = "A top") -> n.Literal:
+    """Return how many messages a top or a window has; raise TapestryError out of range."""
+    if not 0 < amount.value <= MAX_LIMIT:
+        message = f"{what} has from 1 to {MAX_LIMIT:,} messages."
+        raise TapestryError(message, amount.span, "Write 10.")
+    return whole_number(amount)
 
 
 def length(amount: Amount, unit: str = "") -> n.Literal:

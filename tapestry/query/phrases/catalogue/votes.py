@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tapestry.core.clock import DAY, WEEK
-from tapestry.core.errors import TapestryError
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
 from tapestry.query.context import Context
-from tapestry.query.limits import MAX_LIMIT
 from tapestry.query.phrases.catalogue import conditions as c
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 from tapestry.query.phrases.nodes import Person, Phrase
@@ -44,18 +42,13 @@ def _top(
     phrase: Phrase, by: Callable[..., n.Aggregate], var: str, length: int | None
 ) -> n.Condition:
     """Return that the message is among the first N, by rows no older than a length."""
-    amount = phrase.amount
-    if not 0 < amount.value <= MAX_LIMIT:
-        raise TapestryError(
-            f"A top has from 1 to {MAX_LIMIT:,} messages.", amount.span, "Write 10."
-        )
     recent = []
     if length is not None:
         begin = c.ago(n.Literal(length, Type.DURATION))
         instant = c.column("received" if var == "r" else "ts", var)
         recent.append(n.Compare(">", instant, begin))
     ranked = n.Binding(MESSAGE, MESSAGES)
-    return n.Top(c.column("msgid"), c.whole_number(amount), ranked, by(*recent), n.Truth(True))
+    return n.Top(c.column("msgid"), c.limit(phrase.amount), ranked, by(*recent), n.Truth(True))
 
 
 def _top_kind(by: str, window: str, length: int | None, rank: int, description: str) -> PhraseKind:

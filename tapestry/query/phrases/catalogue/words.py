@@ -24,7 +24,8 @@ def _has_words(words: Words, *columns: str) -> n.Condition:
     return n.Or.of([n.Has(column(name), value) for name in columns])
 
 
-def _in_newsgroup(words: Words) -> n.Condition:
+def in_newsgroup(words: Words) -> n.Condition:
+    """Return that the message is of a newsgroup, or of those whose names begin so."""
     group, span = words.text.lower(), words.span
     if group.endswith(".*"):
         return n.Like(column("newsgroups"), text(escape(group[:-1]) + "%", span))
@@ -132,13 +133,13 @@ KINDS = (
         spelling="in {words:comp.databases}",
         description="of a newsgroup, such as comp.databases or comp.*",
         rank=8,
-        meaning=lambda phrase, _: _in_newsgroup(phrase.words),
+        meaning=lambda phrase, _: in_newsgroup(phrase.words),
     ),
     PhraseKind(
         spelling="in newsgroup {words:zoo}",
         description="of a newsgroup, also one without a dot in its name",
         rank=50,
-        meaning=lambda phrase, _: _in_newsgroup(phrase.words),
+        meaning=lambda phrase, _: in_newsgroup(phrase.words),
     ),
     PhraseKind(
         spelling="in any newsgroup",

@@ -48,10 +48,16 @@ def accepted(text, completion):
 @pytest.mark.parametrize(
     ("text", "texts"),
     [
-        ("re", ["replies", "replies by ", "replies to ", "replied to", "replied to by "]),
-        ("RepliED ", ["to", "to by "]),
+        (
+            "rep",
+            [
+                *("replies", "replies by ", "replies to "),
+                *("replied to", "replied to by ", "replied to within "),
+            ],
+        ),
+        ("RepliED ", ["to", "to by ", "to within "]),
         ("replies", ["replies by ", "replies to "]),
-        ("with no r", ["reply", "reply by ", "reply for "]),
+        ("with no r", ["reply", "reply by ", "reply for ", "reply within "]),
         ("with no replies", ["replies from ", "replies by ", "replies for "]),
         (
             "un",
@@ -64,6 +70,7 @@ def accepted(text, completion):
                 "between ",
                 "before ",
                 "below a message by ",
+                "breaking a silence of ",
                 "by ",
                 "body ",
                 "body containing ",
@@ -78,8 +85,8 @@ def accepted(text, completion):
                 "annotated by ",
                 "after ",
                 "asking a question",
-                "answered",
-                "answered by ",
+                "asking again after a reply",
+                "among the latest ",
             ],
         ),
         ("tw", ["two weeks old", "twelve weeks old"]),
@@ -185,7 +192,8 @@ def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
         "with pic",
         "with attachments ",
     )
-    starts += ("with a score ", "among the top ten by ", "mentioning ")
+    starts += ("with a score ", "among the top ten by ", "mentioning ", "tagged urgent th")
+    starts += ("among the l", "with replies ", "with no reply w")
     seen = {
         offer.meaning
         for prefix in (*starts, *(word[:-1] for word in KEYWORDS))
