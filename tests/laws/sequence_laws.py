@@ -13,15 +13,17 @@ from hypothesis import strategies as st
 from tapestry.core.errors import TapestryError
 from tapestry.query.check.checker import check
 from tapestry.query.context import Context
-from tapestry.query.frontend import parse
+from tapestry.query.frontend import parse, read
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import Parsed, on_message
+from tapestry.query.tree.printer import print_tql
 from tests.laws import change_laws, filter_laws
 from tests.laws.filter_laws import run, times
 from tests.support import oracle
 from tests.support.engines import nested_loops, sequences
 from tests.support.generators import random_filters
 from tests.support.generators.random_filters import World
+from tests.support.generators.sequences import text_of
 
 
 class Literally(oracle.Oracle):
@@ -74,8 +76,16 @@ def a_live_one_holds_what_a_literal_reading_does(draw: st.DataObject, windows: b
     change_laws.follow(drawn.world, drawn.judge, net=draw.draw(st.booleans()))
 
 
+def a_text_means_what_it_is_written_from(draw: st.DataObject, windows: bool) -> None:
+    literal = draw.draw(random_filters.ordered(windows))
+    read_ = read(text_of(literal.condition), Context())
+    assert print_tql(read_) == print_tql(written_out(literal))
+    assert read(print_tql(read_), Context()).condition == read_.condition
+
+
 LAWS: dict[filter_laws.Law, int] = {
     every_schedule_delivers_what_a_literal_reading_does: 60,
     a_live_one_holds_what_a_literal_reading_does: 30,
+    a_text_means_what_it_is_written_from: 30,
 }
 """How many examples of each law `make test` looks at, of sequences and of windows."""

@@ -2,7 +2,10 @@
 
 import pytest
 
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
 from tests.laws import filter_laws, sequence_laws
+from tests.support.generators.random_filters import World
 
 by_name = pytest.mark.parametrize("law", sequence_laws.LAWS, ids=lambda law: law.__name__)
 of_both = pytest.mark.parametrize("windows", [False, True], ids=["sequences", "windows"])
@@ -19,3 +22,78 @@ def test_law(law, windows):
 @by_name
 def test_law_in_a_long_campaign(law, windows):
     filter_laws.check(law, 100 * sequence_laws.LAWS[law], windows)
+
+
+# By hand: an auction house in mail, after NEXMark.  A message that answers nothing is an auction,
+# its replies are bids, and what they cost is their size.
+
+HOUR = 60
+
+
+def auction(msgid, at, seller="ann"):
+    return {"msgid": msgid, "ts": at, "sender": seller, "audience": "public"}
+
+
+def bid(msgid, at, on, bidder, price):
+    return auction(msgid, at, bidder) | {"inreplyto": on, "size": price}
+
+
+MAIL = [
+    auction("a1", 0),
+    bid("b1", 10, "a1", "bob", 1),
+    bid("b2", 20, "a1", "cat", 2),
+    bid("b3", 20, "a1", "dan", 3),
+    bid("b4", 30, "a1", "bob", 4),
+    auction("a2", 100),
+    bid("b5", 100 + HOUR, "a2", "bob", 9),
+    auction("a3", 300),
+    bid("b6", 301 + HOUR, "a3", "cat", 1),
+]
+MICROSECONDS = {"HOUR": f"{HOUR / 1_000_000:f} seconds"}
+
+
+@pytest.mark.parametrize(
+    ("text", "matched"),
+    [
+        # Bids that rise three times in a row; the two of one instant come in no order.
+        (
+            "SEQ(m THEN r THEN s THEN t: r.inreplyto = m.msgid AND s.inreplyto = m.msgid AND"
+            " t.inreplyto = m.msgid AND r.size < s.size AND s.size < t.size)",
+            {"a1": 30},
+        ),
+        # An auction without a bid within an hour; one at its last instant is in time.
+        (
+            "m.inreplyto IS NULL AND SEQ(m THEN NOT r WITHIN HOUR: r.inreplyto = m.msgid)",
+            {"a3": 301 + HOUR},
+        ),
+        # A bid by somebody who was outbid; nobody else bid in between but once.
+        (
+            "SEQ(r THEN s THEN NOT x THEN m: r.inreplyto = m.inreplyto AND r.sender = m.sender"
+            " AND s.inreplyto = m.inreplyto AND s.size > r.size AND m.size > s.size"
+            " AND x.inreplyto = m.inreplyto)",
+            {"b4": 30},
+        ),
+        # Two bids by different people within an hour, whoever else bids.
+        (
+            "SEQ(m THEN r THEN s WITHIN HOUR: r.inreplyto = m.msgid AND s.inreplyto = m.msgid"
+            " AND r.sender <> s.sender)",
+            {"a1": 20},
+        ),
+        # Query 6: where the average of the last two bids of its bidder is above 4, when it comes.
+        (
+            "AVG(x.size: x.sender = m.sender AND x.inreplyto IS NOT NULL"
+            " AND x IN LAST 2 PER x.sender AMONG x.inreplyto IS NOT NULL) > 4"
+            " AND m.inreplyto IS NOT NULL",
+            {"b1": 160, "b4": 160, "b5": 160},
+        ),
+        # Of b2 and b3, of one instant, the one whose msgid is first.
+        ("m IN LAST 1 PER m.inreplyto AND m.size > 1", {"b2": 20, "b4": 30, "b5": 160}),
+        ("m IN FIRST 1 PER m.inreplyto", {"b1": 10, "b5": 160, "b6": 361}),
+    ],
+)
+def test_an_auction_house(text, matched):
+    query = read(text.replace("HOUR", MICROSECONDS["HOUR"]), Context())
+    world = World(query, {"messages": MAIL, "annotations": []}, ("public",), (25, 200, 500), None)
+    runs = [filter_laws.times(matches) for matches in filter_laws.run(world)]
+    assert {msgid: at for run in runs for msgid, at in run.items()} == matched
+    assert runs == filter_laws.expected(world)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
 from tapestry.query.tree import nodes as n
-from tests.support.generators.terms import TRUE, column, conjoin, integer
+from tapestry.query.tree.printer import print_condition, print_term
+from tapestry.query.tree.walk import transform
+from tests.support.generators.terms import TRUE, column, conjoin, integer, text
 
-_SHAPES = (
+SHAPES: tuple[str, ...] = (
     *("m r", "m -x", "m -x r", "m r r", "q m", "q -x m", "-x m", "q m -x", "m r -x", "m qr"),
     *("m r+", "r+ -x", "q -x r", "r -x -x", "m r+ -x", "-x r m", "mr q", "m -x -x", "r+ m"),
 )
@@ -26,14 +28,16 @@ class Sequences:
     plain: Callable[..., Any]
     duration: Callable[..., Any]
 
-    def sequence(self, scope: tuple[n.Binding, ...], depth: int) -> n.Sequence:
+    def sequence(
+        self, scope: tuple[n.Binding, ...], depth: int, shapes: tuple[str, ...] = SHAPES
+    ) -> n.Sequence:
         """Draw a sequence; each new row is tied to another, some to more."""
         around = self.pick(*scope, scope[-1])
         coming: list[n.Binding] = list(scope)
         absent: list[n.Binding] = []
         steps: list[n.Step] = []
         tests: list[n.Condition] = []
-        for word in self.pick(*_SHAPES).split():
+        for word in self.pick(*shapes).split():
             negated, repeated = word.startswith("-"), word.endswith("+")
             bindings = []
             for letter in word.strip("-+"):
@@ -87,3 +91,40 @@ class Sequences:
             least = self.pick(1, 2) if step.most > 1 else 1
             timed.append(n.Step(step.bindings, within, step.negated, least, step.most))
         return tuple(timed)
+
+
+def text_of(condition: n.Condition) -> str:
+    """Return a condition as it is written, its sequences and windows not written out."""
+    written: list[str] = []
+
+    def mark(node: n.Node) -> n.Node:
+        if not isinstance(node, n.Sequence | n.Window):
+            return node
+        written.append(_sequence(node) if isinstance(node, n.Sequence) else _window(node))
+        name = n.Column("mark", "msgid", Type.TEXT)
+        return n.Compare("=", name, text(f"<{len(written) - 1}>"))
+
+    printed = print_condition(transform(condition, mark))
+    for place, part in reversed(list(enumerate(written))):
+        printed = printed.replace(f"mark.msgid = '<{place}>'", part)
+    return printed
+
+
+def _sequence(node: n.Sequence) -> str:
+    steps = " THEN ".join(map(_step, node.steps))
+    return f"SEQ({steps}: {print_condition(node.condition)})"
+
+
+def _step(step: n.Step) -> str:
+    rows = ", ".join(
+        b.var + (f" IN {b.table}" if b.table == ANNOTATIONS else "") for b in step.bindings
+    )
+    repeated = f"{{{step.least},{step.most}}}" if step.most > 1 else ""
+    within = f" WITHIN {print_term(step.within)}" if step.within else ""
+    return f"{'NOT ' * step.negated}{rows}{repeated}{within}"
+
+
+def _window(node: n.Window) -> str:
+    per = f" PER {', '.join(map(print_term, node.per))}" if node.per else ""
+    what = f"{'LAST' if node.last else 'FIRST'} {node.limit.value} {node.binding.var}{per}"
+    return f"{node.message.var} IN {what} AMONG ({print_condition(node.condition)})"
