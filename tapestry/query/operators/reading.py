@@ -77,7 +77,7 @@ _COLUMNS = "|".join({name for table in COLUMNS.values() for name in table})
 _NO_WORDS = re.compile(
     rf"\b[a-z]\.(?:{_COLUMNS})\b|\bm\s+(?:not\s+)?in\b|\A\w+\s+(?-i:(?:NOT\s+)?IN)\s+\w+\Z"
     r"|\A\(*\s*(?:not\s+)?(?:select|exists|drop)\b|\A\(*(?:not\s+)?\w+\(.*\)\s*[<>=]+\s*\S"
-    r"|\A(?:not\s+)?(?:count|sum|avg|min|max|stddev)\s*\(|\A(?:not\s+){3}|\({9}|(?:\w+\(){9}"
+    r"|\A(?:not\s+)?(?:count|sum|avg|min|max|stddev|seq)\s*\(|\A(?:not\s+){3}|\({9}|(?:\w+\(){9}"
     r"|,contains,|(?:\A|\s):[a-z]+\s|\A\w+\s*[<>]=?\s*[0-9]|\A[a-z_]+=\S"
     r"|\A\((?:and|or|not)\s|\A(?-i:AND|OR)[({]"
     r"|(?:\A|\s)(?-i:[a-z][a-z-]{2,}):(?=[\w*\"]|/(?!/)|\Z)"
