@@ -15,8 +15,8 @@ MAX_WORD = 998
 MAX_LIMIT = 10_000
 """The longest top."""
 
-MAX_REPEATED = 10
-"""Rows that one step of a sequence may stand for."""
+MAX_REPEATED, MAX_STEPPED = 10, 64
+"""Rows that one step of a sequence may stand for, and variables of a sequence."""
 
 MAX_INTEGER = 2**63 - 1
 MAX_DURATION = 3_652_425 * DAY

@@ -226,3 +226,18 @@ def test_me_is_ones_name_where_no_address_is_known():
 def test_zeros_before_a_number_are_no_digits_of_it(sign):
     size = read(f"m.size > {sign}{'0' * 5000}17", Context()).condition.right
     assert size.value == int(f"{sign}17")
+
+
+def test_sequences_of_too_many_rows_are_refused_quickly():
+    named = [f"r{number}" for number in range(64)]
+    said = " AND ".join(f"{name}.size > 1" for name in named)
+    for steps in (" THEN ".join(named), ", ".join(named) + " THEN m"):
+        with counted() as work:
+            error = refusal(f"SEQ({steps} THEN s: {said} AND s.size > 1)")
+        assert error.message == "A sequence has at most 64 variables."
+        assert work.calls < SECOND
+    repeated = " THEN ".join(f"{name}{{1,10}}" for name in named[:6])
+    with counted() as work:
+        error = refusal(f"SEQ({repeated}: {' AND '.join(said.split(' AND ')[:6])})")
+    assert error.message == "Written out in full, the filter is too long."
+    assert work.calls < SECOND

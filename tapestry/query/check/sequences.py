@@ -93,7 +93,8 @@ def _way(
     inside: dict[str, list[n.Condition]] = {row.var: [] for _, row, _ in absent}
     parts: list[n.Condition] = []
     for test in tests:
-        named = [var for var in rows_of if var in _named(test)]
+        names = _named(test)
+        named = [var for var in rows_of if var in names]
         for chosen in product(*[rows_of[var] for var in named]):
             renamed = {var: row.var for var, row in zip(named, chosen, strict=True)}
             where = next((inside[var] for var in renamed.values() if var in inside), parts)

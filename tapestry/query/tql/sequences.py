@@ -8,7 +8,7 @@ from operator import attrgetter
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.check.scope import variable_named
-from tapestry.query.limits import MAX_REPEATED
+from tapestry.query.limits import MAX_REPEATED, MAX_STEPPED
 from tapestry.query.tql import exists
 from tapestry.query.tql.expressions import Parser
 from tapestry.query.tql.lexer import Token
@@ -94,6 +94,9 @@ def _within(parser: Parser) -> n.Literal:
 
 
 def _check_names(bindings: list[n.Binding]) -> None:
+    if len(bindings) > MAX_STEPPED:
+        message = f"A sequence has at most {MAX_STEPPED} variables."
+        raise TapestryError(message, bindings[MAX_STEPPED].span, "Split it into several filters.")
     names: set[str] = set()
     for binding in bindings:
         if binding.var in names:
