@@ -4,10 +4,11 @@ The two are made apart: the oracle asks SQLite at every instant at which an answ
 auditor solves for the instants.  The auditor reads the filter as the product prints it.
 """
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from tapestry.query.tree.printer import print_tql
+from tests.laws.sequence_laws import written
 from tests.simulation.auditor.answers import answer
 from tests.simulation.auditor.nodes import InFilter
 from tests.simulation.auditor.reader import read
@@ -15,18 +16,23 @@ from tests.simulation.auditor.spans import holds
 from tests.simulation.auditor.tables import Tables
 from tests.support.generators import thread_filters
 from tests.support.generators.random_filters import counting_worlds, worlds
+from tests.support.generators.sequences import text_of
 from tests.support.oracle import Oracle
 
 RANDOM = settings(max_examples=60, suppress_health_check=list(HealthCheck))
 
 
 def agree(world):
-    oracle = Oracle(world.query, world.data, world.audiences)
+    judge = Oracle(world.query, world.data, world.audiences)
+    agree_with(judge, print_tql(world.query), world)
+
+
+def agree_with(judge, text, world):
     tables = Tables(world.data["messages"], world.data["annotations"], world.audiences)
-    found = answer(read(print_tql(world.query)), tables)
-    for t in {at + step for at in oracle.events for step in (-1, 0, 1)}:
+    found = answer(read(text), tables)
+    for t in {at + step for at in judge.events for step in (-1, 0, 1)}:
         there = {msgid for msgid, spans in found.items() if holds(spans, t)}
-        assert there == oracle.answer(t), f"at {t}: {print_tql(world.query)}"
+        assert there == judge.answer(t), f"at {t}: {text}"
 
 
 @RANDOM
@@ -51,6 +57,14 @@ def test_counts_and_ranks_answer_alike_at_every_instant(world):
 @given(thread_filters.worlds())
 def test_filters_of_threads_answer_alike_at_every_instant(world):
     agree(world)
+
+
+@RANDOM
+@given(written(windows=False))
+def test_sequences_answer_alike_as_they_are_written(drawn):
+    text = text_of(drawn.literal.condition)
+    assume("{" not in text)  # the auditor knows no repetition
+    agree_with(drawn.judge, text, drawn.world)
 
 
 @RANDOM

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.simulation.auditor import values
+from tests.simulation.auditor import sequences, values
 from tests.simulation.auditor.nodes import (
     MESSAGES,
     And,
@@ -31,6 +31,7 @@ from tests.simulation.auditor.nodes import (
     Not,
     Now,
     Or,
+    Sequence,
     Threshold,
     Top,
     Truth,
@@ -145,6 +146,8 @@ class _Compiler:
                 return once(node, self.threshold(node))
             case Top():
                 return self.top(node)
+            case Sequence():
+                return sequences.compiled(node, self.step, self.condition)
             case InFilter(var, owner, name):
                 other = self.condition(self.resolve(owner, name))
                 return lambda env: other({"m": env[var]})

@@ -151,6 +151,23 @@ class Top(Node):
     condition: Node
 
 
+@dataclass(frozen=True, slots=True)
+class Step(Node):
+    """One step of a sequence; a binding without a table is known around it."""
+
+    bindings: tuple[Binding, ...]
+    negated: bool
+    within: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence(Node):
+    """``SEQ(step THEN step: condition)``."""
+
+    steps: tuple[Step, ...]
+    condition: Node
+
+
 def walk(node: object) -> Iterator[Node]:
     """Yield a node and all below it."""
     if isinstance(node, tuple):
@@ -177,6 +194,10 @@ def free(node: object) -> frozenset[str]:
         case InQuery(term, value, bindings, condition):
             inside = free(value) | free(condition)
             return (inside - {b.var for b in bindings}) | free(term)
+        case Sequence(steps, condition):
+            bindings = [b for step in steps for b in step.bindings]
+            around = {b.var for b in bindings if not b.table}
+            return (free(condition) - {b.var for b in bindings}) | around
         case tuple():
             return frozenset[str]().union(*(free(part) for part in node))
         case Node():

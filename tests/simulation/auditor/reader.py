@@ -1,4 +1,4 @@
-"""A reader of canonical TQL, as the product shows every filter; it knows no other spelling.
+"""A reader of canonical TQL, as the product shows every filter, and of sequences as written.
 
 condition := and ("OR" and)*            and  := not ("AND" not)*
 not       := "NOT" not | "(" condition ")" | test
@@ -36,6 +36,8 @@ from tests.simulation.auditor.nodes import (
     Not,
     Now,
     Or,
+    Sequence,
+    Step,
     Threshold,
     Top,
     Truth,
@@ -170,6 +172,8 @@ class _Reader:
             bindings = self.bindings()
             self.need(":")
             return Exists(bindings, self.inside(bindings, scope))
+        if self.next_is("SEQ") and self.next_is("(", ahead=1):
+            return self.sequence(scope)
         if self.next_is(*FUNCTIONS) and self.next_is("(", ahead=1):
             aggregate = self.aggregate(scope)
             return Threshold(aggregate, self.need(*OPS), self.value())
@@ -258,6 +262,23 @@ class _Reader:
     def inner_table(self) -> str:
         """Read ``IN`` and a table, if they stand here."""
         return self.need(ANNOTATIONS, THREADS) if self.take("IN") else ""
+
+    def sequence(self, scope: Scope) -> Sequence:
+        self.need("SEQ")
+        self.need("(")
+        steps = [self.step(scope)]
+        while self.take("THEN"):
+            steps.append(self.step(scope))
+        self.need(":")
+        bindings = tuple(b for step in steps for b in step.bindings)
+        return Sequence(tuple(steps), self.inside(bindings, scope))
+
+    def step(self, scope: Scope) -> Step:
+        negated = self.take("NOT")
+        bindings = tuple(Binding(b.var, "") if b.var in scope else b for b in self.bindings())
+        within = self.value() if self.take("WITHIN") else None
+        assert within is None or isinstance(within, int)
+        return Step(bindings, negated, within)
 
     def inside(self, bindings: tuple[Binding, ...], scope: Scope) -> Node:
         condition = self.condition(scope | {b.var for b in bindings})

@@ -47,8 +47,9 @@ _FILTER = (
 
 
 def filter_rows(cast: Cast, where: str = "1", *values: Any) -> list[dict[str, Any]]:
-    """Return filters as the history has them."""
-    return cast.world.select(f"{_FILTER} WHERE {where} ORDER BY f.id", *values)
+    """Return filters as the history has them: a sequence is judged as it is written."""
+    rows = cast.world.select(f"{_FILTER} WHERE {where} ORDER BY f.id", *values)
+    return [row | {"tql": row["text"]} if "SEQ(" in row["text"] else row for row in rows]
 
 
 def write_filter(cast: Cast, owner: str = "", acts: dict[str, Any] | None = None) -> None:

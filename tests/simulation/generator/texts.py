@@ -20,6 +20,10 @@ from tapestry.query.tree import nodes as n
 from tapestry.query.tree.printer import print_tql
 from tests.simulation.world import BEGIN, DAY, HOUR, MINUTE
 from tests.support.generators.random_filters import _Limits, _Writer
+from tests.support.generators.sequences import SHAPES, text_of
+
+ONCE = tuple(shape for shape in SHAPES if "+" not in shape)
+"""Shapes of sequences without repetition."""
 
 _SLOT = re.compile(r"{(\w+)(?::([^}]*))?}")
 _NAMES = (
@@ -189,6 +193,8 @@ def tql(lots: random.Random) -> tuple[str, set[str]]:
     """Return a condition in TQL, and the names of the constructs in it."""
     writer = _Drawn(lots, lots.choice((MINUTE, HOUR, DAY)))
     scope = (n.Binding("m", MESSAGES),)
+    if lots.random() < 0.2:
+        return _ordered(writer, scope)
     form = lots.choice(("any", "any", "one", "and", "or", "inside", "threshold", "plain"))
     if form == "plain":
         condition = writer.plain_count(scope[0])
@@ -198,6 +204,16 @@ def tql(lots: random.Random) -> tuple[str, set[str]]:
         condition = writer.counts(scope, 1, form)
     query = n.CheckedQuery("m", condition, "")
     return print_tql(query), {f"tql:{type(node).__name__}" for node in n_walk(condition)}
+
+
+def _ordered(writer: _Drawn, scope: tuple[n.Binding, ...]) -> tuple[str, set[str]]:
+    """Return a sequence or a window as it is written, perhaps beside another condition."""
+    found: n.Condition = writer.sequence(scope, 0, ONCE)
+    if writer.pick(True, False, False):
+        found = writer.place(scope)
+    if writer.pick(True, False, False):
+        found = n.And((writer.plain(scope[0]), found))
+    return text_of(found), {f"tql:{type(node).__name__}" for node in n_walk(found)}
 
 
 def n_walk(node: Any) -> Any:

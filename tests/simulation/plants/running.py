@@ -6,6 +6,14 @@ from tests.simulation.plants.plant import Plant
 
 PLANTS = (
     Plant(
+        "a silence is over as it begins",
+        "tapestry.query.check.sequences",
+        "_way",
+        "parts += [_is_over(last, step) for last in before]",
+        "parts += []",
+        "matches",
+    ),
+    Plant(
         "a retraction is read from what arrived",
         "tapestry.predicate_index.probe",
         "SnapshotRows.between",
