@@ -4,7 +4,8 @@
     EXISTS (a, r: C AND a.received < r.received
             AND NOT EXISTS (x: D AND a.received < x.received AND x.received < r.received))
 
-What is written out is all that the rest of the compiler sees: there is no matcher.
+This is what an event pattern (MATCH_RECOGNIZE) is elsewhere.  What is written out is all that the
+rest of the compiler sees: there is no matcher.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write a window of so many messages out: a TOP of all, or a COUNT of those that stand beyond.
+"""Write a physical window, of so many messages, out: a TOP, or a COUNT of those beyond.
 
 m IN LAST 50 AMONG C(m)
 m IN TOP 50 BY MAX(x.received: x.msgid = m.msgid) AMONG C(m)
