@@ -16,6 +16,7 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import COLUMNS
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
+from tapestry.query.operators.reading import are_in
 from tapestry.query.phrases.dates import MONTHS, NUMBERS
 from tapestry.query.phrases.help.completion import candidates_at
 from tapestry.query.phrases.help.suggestions import Place, place_after
@@ -210,9 +211,23 @@ def _candidates(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Corre
             yield from _as_value(place, text, span)
 
 
+_JOINED = re.compile(r"(?:(?:\A|(?<=\s))(?:and|or|not)\s+|[-!+]|\s)*\Z", re.IGNORECASE)
+_JOINING = re.compile(r"\s*(?:(?:and|or)\s+)?", re.IGNORECASE)
+
+
 def _without(text: str, span: Span) -> Correction:
-    """Return the text without a place, and without the blank before it."""
-    return Correction(len(text[: span.start].rstrip()), span.end, "")
+    """Return the text without a place, and without what joined it.
+
+    >>> _without("from:mary and -is:unread", Span(15, 24)).applied_to("from:mary and -is:unread")
+    'from:mary'
+    """
+    start, end = len(text[: span.start]), span.end
+    joined = _JOINED.search(text, 0, start)
+    start = joined.start() if joined else start
+    if start == 0 or text[start - 1] == "(":
+        joining = _JOINING.match(text, end)
+        end = joining.end() if joining else end
+    return Correction(start, end, "")
 
 
 def _texts_at(place: Place, vocabulary: Vocabulary) -> list[str]:
@@ -303,7 +318,7 @@ def _months(text: str, start: int) -> Iterator[Correction]:
 def _identifiers(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Correction]:
     """Yield the place with one of its words as a column, a keyword or a filter is called."""
     known = [*vocabulary.filters, *(name for _, name in vocabulary.shared)]
-    if not tql.cannot_be(text):
+    if not (tql.cannot_be(text) or are_in(text)):
         columns = {name for table in COLUMNS.values() for name in table}
         known += [*sorted(columns), *COLUMNS, *sorted(RESERVED)]
     by_letters = {name.lower(): name for name in known}
