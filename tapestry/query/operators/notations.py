@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from tapestry.query.operators.sieve import of_sieve
 from tapestry.query.operators.syntax import before_colon
-from tapestry.query.operators.translation import NAMES
+from tapestry.query.operators.translation import DIRECTLY, NAMES
 from tapestry.query.phrases.grammar import FIRST_WORDS
 
 _NAME = rf"(?:{before_colon(NAMES)})"
@@ -34,20 +35,28 @@ def in_common(text: str) -> str | None:
 # name=value&name=value
 
 _PAIR = rf"{_NAME}={_VALUE}"
-_PAIRS = re.compile(rf"{_PAIR}(?:(?:&|\s+){_PAIR})*", re.IGNORECASE)
+_TO_ALONE = "to-only"
+_PAIRS = re.compile(rf"{_PAIR}(?:(?:&|\s+){_PAIR})*(&{_TO_ALONE})?", re.IGNORECASE)
 
 
 def _pairs(text: str) -> str | None:
-    if not _PAIRS.fullmatch(text):
+    found = _PAIRS.fullmatch(text)
+    if not found:
         return None
+    if found[1]:
+        text = re.sub(r"\bto=", f"{DIRECTLY}=", text[: found.start(1)], flags=re.IGNORECASE)
     return re.sub(rf"({_NAME})=", r"\1:", text.replace("&", " "), flags=re.IGNORECASE)
 
 
 # -f mary -s lunch
 
 _LETTERS = {"f": "from", "t": "to", "c": "cc", "s": "subject", "b": "body", "d": "date"}
-_OPTION = rf"-(?:[{''.join(_LETTERS)}]\s+|H\s+list-id:\s*)(?:{_QUOTED}|[^\s\"-][^\s\"]*)"
-_OPTIONS = re.compile(rf"(?:{_OPTION}\s+)*{_OPTION}((?:\s+[^\s\"-]\S*)*)", re.IGNORECASE)
+_FLAGS = "answered|flagged|seen"
+_OPTION = (
+    rf"-(?:[{''.join(_LETTERS)}]\s+|H\s+list-id:\s*)(?:{_QUOTED}|[^\s\"-][^\s\"]*)"
+    rf"|-x\s+(?:{_FLAGS})"
+)
+_OPTIONS = re.compile(rf"(?:(?:{_OPTION})\s+)*(?:{_OPTION})((?:\s+[^\s\"-]\S*)*)", re.IGNORECASE)
 
 
 def _options(text: str) -> str | None:
@@ -56,6 +65,8 @@ def _options(text: str) -> str | None:
     if not found:
         return None
     options = re.sub(r"-H\s+list-id:\s*", "list:", text[: found.start(1)], flags=re.IGNORECASE)
+    options = re.sub(r"(?<!\S)-x\s+", "is:", options)
+    options = re.sub(r"(?<!\S)-X\s+", "-is:", options)
     options = re.sub(r"(?<!\S)-(\w)\s+", lambda option: f"{_LETTERS[option[1].lower()]}:", options)
     options = re.sub(r"\bdate:([^\s.]+)\.\.([^\s.]+)", r"since:\1 before:\2", options)
     return " ".join([options, *[f"subject:{word}" for word in found[1].split()]])
@@ -90,60 +101,77 @@ _PATTERN = re.compile(rf'"?({_NAME})"?\s*=~\s*"([^"/]+)"', re.IGNORECASE)
 
 def _pattern(text: str) -> str | None:
     found = _PATTERN.fullmatch(text)
-    return f"{found[1]}:/{found[2]}/" if found else None
+    name = found and {"to": DIRECTLY}.get(found[1].lower(), found[1])
+    return f"{name}:/{found[2]}/" if found else None
 
 
-# header :contains "Subject" "lunch"
+# Subject contains: lunch
 
-_STRINGS = rf"(?:{_QUOTED}|\[\s*{_QUOTED}(?:\s*,\s*{_QUOTED})*\s*\])"
-_SIEVE = re.compile(
-    rf"(?P<not>not\s+)?(?:(?:header|address)(?P<tags>(?:\s+:\w+)*)\s+(?P<headers>{_STRINGS})"
-    rf"|(?P<body>body)(?P<how>(?:\s+:\w+)*))\s+(?P<values>{_STRINGS})\s*;?",
+_VERBS = {
+    "contains": "{}",
+    "is": "{}",
+    "begins with": "/^{}/",
+    "ends with": "/{}$/",
+    "doesn't contain": "-",
+    "isn't": "-",
+}
+_CONDITION = re.compile(
+    rf"(?<!\S)(?P<name>from|to|cc|subject|body)\s+(?P<verb>{'|'.join(_VERBS)}):"
+    rf"\s*(?P<value>{_QUOTED}|[^\s()\"]+)",
     re.IGNORECASE,
 )
-_SIZE = re.compile(r"size\s+:(over|under)\s+([0-9]+[km]?)\s*;?", re.IGNORECASE)
-_ON_LIST = re.compile(r"exists\s+\[?\"list-id\"\]?\s*;?", re.IGNORECASE)
-_HEADERS = {"from": "from", "to": "to", "cc": "to", "bcc": "to", "subject": "subject"}
-_WAYS = {":contains": "/{}/", ":matches": "/^{}$/", ":is": "/^{}$/"}
 
 
-def _sieve(text: str) -> str | None:
-    """Return what a test of Sieve says of addresses, the subject, the body or the size."""
-    if _ON_LIST.fullmatch(text):
-        return "~l"
-    size = _SIZE.fullmatch(text)
-    if size:
-        return f"{'larger' if size[1].lower() == 'over' else 'smaller'}:{size[2]}"
-    found = _SIEVE.fullmatch(text)
-    if not found:
+def _conditions(text: str) -> str | None:
+    """Return conditions of rules, of which each names a field, a verb and after a colon a value."""
+    common = _CONDITION.sub(_condition, text)
+    return None if common == text else common
+
+
+def _condition(found: re.Match[str]) -> str:
+    form, name = _VERBS[found["verb"].lower()], found["name"].lower()
+    if "/" not in form:
+        return f"{'-' if form == '-' else ''}{name}:{found['value']}"
+    return f"{name}:{form.format(re.escape(found['value'].strip(chr(34))))}"
+
+
+# year:2001 month:8
+
+_IN_DATE = re.compile(r"(?<!\S)(year|month|day):([0-9]{1,4})(?!\S)", re.IGNORECASE)
+
+
+def _day_by_parts(text: str) -> str | None:
+    """Return a search in which year, month and day are one date."""
+    parts = {found[1].lower(): found[2] for found in _IN_DATE.finditer(text)}
+    written = [parts[name] for name in ("year", "month", "day") if name in parts]
+    if len(written) < 2 or "year" not in parts or "month" not in parts:
         return None
-    tags = (found["tags"] or found["how"] or "").lower().split()
-    headers = ["body"] if found["body"] else _strings(found["headers"].lower())
-    names = dict.fromkeys(name if name == "body" else _HEADERS.get(name, "") for name in headers)
-    way = next((_WAYS[tag] for tag in tags if tag in _WAYS), _WAYS[":is"])
-    if not {*tags} <= {*_WAYS, ":all"} or "" in names or headers == ["cc"]:
+    return f"{_IN_DATE.sub('', text)} date:{'-'.join(written)}".strip()
+
+
+# =b lunch
+
+_EXACT = re.compile(r"(?<!\S)(!?\s*)[=%]([bBcCfLstxyi]\s)")
+_BY_MUTT = re.compile(r"[!^(\s]*[~=%][a-zA-Z]\s")
+
+
+def _exact(text: str) -> str | None:
+    """Return patterns of mutt in which texts without wildcards are as others."""
+    if not _BY_MUTT.match(text) or not _EXACT.search(text):
         return None
-    values = _strings(found["values"])
-    if (
-        way is _WAYS[":is"]
-        and names.keys() <= {"from", "to"}
-        and all("@" in text for text in values)
-    ):
-        way = '"{}"'
-    forms = [value if way == '"{}"' else _as_regex(value, tags) for value in values]
-    tests = [f"{name}:{way.format(form)}" for name in names for form in forms]
-    return f"{'-' if found['not'] else ''}{_joined('or', tests)}"
+    return _EXACT.sub(r"\1~\2", text)
 
 
-def _strings(text: str) -> list[str]:
-    return re.findall(r'"([^"]*)"', text)
+# +lunch +dinner
+
+_REQUIRED = re.compile(rf"\+(?:{_QUOTED}|\w[^\s()\"+]*)(?:\s+\+(?:{_QUOTED}|\w[^\s()\"+]*))*")
 
 
-def _as_regex(value: str, tags: Sequence[str]) -> str:
-    escaped = re.sub(r"[^\w\s@]", r"\\\g<0>", value)
-    if ":matches" not in tags:
-        return escaped
-    return escaped.replace(r"\*", ".*").replace(r"\?", ".")
+def _required(text: str) -> str | None:
+    """Return words that must all be there, as they must without a plus, too."""
+    if not _REQUIRED.fullmatch(text):
+        return None
+    return re.sub(r"(?<!\S)\+", "", text)
 
 
 # (and (from mary) (subject lunch))
@@ -207,6 +235,10 @@ _NOTATIONS: tuple[Callable[[str], str | None], ...] = (
     _options,
     _rules,
     _pattern,
-    _sieve,
+    of_sieve,
+    _conditions,
+    _day_by_parts,
+    _exact,
+    _required,
     _lisp,
 )

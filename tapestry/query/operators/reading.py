@@ -63,7 +63,8 @@ COMMON = Dialect(
 
 _BEGIN = r"(?:\A|\s)[({]*"
 _SIGNS = re.compile(
-    rf"{_BEGIN}(?:[-!]?(?:{_NAMED}|~(?-i:[{PLAIN}]){_END})|{_MINUS})", re.IGNORECASE
+    rf"{_BEGIN}(?:[-!]?(?:{_NAMED}|~(?-i:[{PLAIN}]){_END})|{_MINUS}|\^?~[a-z]{_END}|\+[^\W\d]{{2}})",
+    re.IGNORECASE,
 )
 _NAMES = re.compile(rf"{_BEGIN}[-!]?(?:{_NAMED})", re.IGNORECASE)
 _WEAK = re.compile(rf"[\"“]|(?:\A|\s)NOT{_END}|\s(?:AND|OR|AROUND|(?:NEAR|ADJ)(?:/[0-9]+)?){_END}")
@@ -103,7 +104,7 @@ _TO = ("to", "t", "~t")
 _ONE_NOT_OTHER = tuple(product(_TO, ("cc", "c", "~c"), (True, False)))
 """Operators that tell recipients from those of a copy, of which only one is to hold."""
 
-_OF_MUTT = re.compile(r"[~=%].?")
+_OF_MUTT = re.compile(r"\^?[~=%].?")
 
 
 def are_in(text: str) -> bool:
@@ -281,7 +282,7 @@ def _check_words(terms: Sequence[Term]) -> None:
 
 
 def _looked_for(terms: Sequence[Term]) -> Iterator[PhraseNode]:
-    words = [term for term in terms if LETTER.search(term.value) or term.value[0] == "~"]
+    words = [term for term in terms if LETTER.search(term.value) or term.value[0] in "~^"]
     if len(words) > MOST:
         yield from looked_for([Words(term.value, term.span) for term in terms])
         return
@@ -306,6 +307,10 @@ def _refused(term: Term) -> Refused | None:
         words = f"mentioning {quoted(term.value)}"
         meant = near[0] + term.value[len(name[1]) :] if near else words
         return Refused(f"“{name[1]}:” is not understood.", term.span, f"Did you mean “{meant}”?")
+    if term.value[0] == "+":
+        words = quoted(term.value[1:])
+        message = f"“{term.value[:40]}”: must the other words be there, too?"
+        return Refused(message, term.span, f"Write “mentioning {words}”, or leave out the plus.")
     if _OF_MUTT.fullmatch(term.value) or _COUNTED.fullmatch(term.value):
         hint = "Write “mentioning lunch”."
         return Refused(f"The pattern “{term.value}” is not understood.", term.span, hint)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeAlias
 
 from tapestry.core.errors import Span
@@ -132,6 +133,18 @@ def _left_out(parts: list[Search]) -> list[Search]:
     return without
 
 
+def _are_of_one_field(sums: list[list[Search]]) -> bool:
+    """Tell whether each OR stands between terms of one field, and something beside them.
+
+    ``from:mary OR from:joe AND subject:lunch`` is of either of them, about lunch.
+    """
+    around = [(one[-1], other[0]) for one, other in pairwise(sums)]
+    return any(len(sum_) > 1 for sum_ in sums) and all(
+        isinstance(one, Term) and isinstance(other, Term) and one.operator == other.operator != ""
+        for one, other in around
+    )
+
+
 @dataclass(slots=True)
 class _Parser:
     text: str
@@ -169,9 +182,22 @@ class _Parser:
                 sums.append((self.at, []))
         if len(sums) == 1:
             return tuple(sums[0][1])
+        if _are_of_one_field([sum_ for _, sum_ in sums]):
+            return self._chains(sums)
         without = _left_out(sums[-1][1])
         any_of = self._group("or", [self._group("and", sum_, at) for at, sum_ in sums], begin)
         return (any_of, *without)
+
+    def _chains(self, sums: list[tuple[int, list[Search]]]) -> tuple[Search, ...]:
+        """Return what must all hold where each OR stands between terms of one field."""
+        parts: list[Search] = []
+        chain: list[Search] = []
+        for _, sum_ in sums:
+            chain.append(sum_[0])
+            if len(sum_) > 1:
+                parts += [self._group("or", chain, chain[0].span.start), *sum_[1:-1]]
+                chain = [sum_[-1]]
+        return (*parts, self._group("or", chain, chain[0].span.start))
 
     def alternatives(self, operator: str, closing: str) -> tuple[Search, ...]:
         """Read what stands in braces: one group of which some part must hold."""

@@ -24,8 +24,8 @@ _LENGTHS = {
     "y": (365, "day"),
 }
 _COMPACT = re.compile(r"([0-9]{4})([0-9]{2})([0-9]{2})")
-_OF_MUTT = re.compile(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})")
-_AROUND = re.compile(rf"({_OF_MUTT.pattern})([-+*])([0-9]+)([dwmy])")
+_OF_MUTT = re.compile(r"([0-9]{1,2})(?:/([0-9]{1,2})(?:/([0-9]{4}))?)?")
+_AROUND = re.compile(r"(([0-9]{1,2})/([0-9]{1,2})/([0-9]{4}))([-+*])([0-9]+)([dwmy])")
 _RANGE = re.compile(r"(.*?)\.\.(.*)")
 _MINUTE = re.compile(r"t[0-9]{1,2}:[0-9]{2}\Z", re.IGNORECASE)
 _SIGN = re.compile(r"([<>]=?|=)(.*)")
@@ -106,7 +106,8 @@ def _between(*bounds: PhraseNode | None, wanted: int) -> PhraseNode | None:
 def days_of_mutt(value: str, span: Span) -> PhraseNode | None:
     """Return what mutt says of days: ``1/1/2001-31/12/2001``, ``-20/3/2025``, ``20/3/2025*2w``.
 
-    After a day stands how long before it (``-``), after it (``+``) or on both sides (``*``).
+    A day without a year or month, ``~d 1-``, is the latest that has begun.  After a day stands how
+    long before it (``-``), after it (``+``) or on both sides (``*``).
     """
     exact = re.fullmatch(r"=([0-9]+)d", value)
     if exact:
@@ -115,8 +116,6 @@ def days_of_mutt(value: str, span: Span) -> PhraseNode | None:
     if around:
         return _around(around, span)
     low, dash, high = value.partition("-")
-    if dash and not high:
-        return None
     days = [_day_of_mutt(text, span) for text in (low, high)]
     if not dash:
         return Phrase("on", span, date=days[0]) if days[0] else None
@@ -140,4 +139,7 @@ def _around(found: re.Match[str], span: Span) -> PhraseNode | None:
 
 def _day_of_mutt(text: str, span: Span) -> Date | None:
     match = _OF_MUTT.fullmatch(text)
-    return Date(span, int(match[3]), int(match[2]), int(match[1])) if match else None
+    if match is None:
+        return None
+    day, month, year = (int(part or 0) for part in match.groups())
+    return Date(span, year, month, day)

@@ -18,14 +18,15 @@ from tapestry.query.operators.times import (
 )
 from tapestry.query.phrases.build import joined, negated, person_of
 from tapestry.query.phrases.nodes import Amount, Person, Phrase, PhraseNode, Refused, Words
+from tapestry.query.phrases.printer import quoted
 from tapestry.query.phrases.slips import is_slip
 from tapestry.query.phrases.wildcards import of_regex
 
 Reader = Callable[[str, str, Span], PhraseNode | None]
 """The name of an operator, its value and its place, to what they mean; None: not understood."""
 
-DIRECTLY = "to alone"
-"""The operator ``to:`` beside ``cc:``, in a search that tells the two apart."""
+DIRECTLY = "directly-to"
+"""The operator of the field To alone: ``to:`` in a search that tells it from ``cc:``."""
 
 _FROM, _TO, _EITHER = ("from",), ("to",), ("from", "to")
 _PEOPLE = {
@@ -59,11 +60,11 @@ _PLACES = ("folder", "maildir", "path", "thread")
 _OTHERS = (*_STATES, "in", "bcc", "age", "newer_than", "older_than", "year")
 
 NAMES = (
-    *(name for name in (*_PEOPLE, *_TEXTS) if name[0] != "~" and name != DIRECTLY),
+    *(name for name in (*_PEOPLE, *_TEXTS) if name[0] != "~"),
     *(*_SINCE, *_BEFORE, *_SIZES[:-1], *_RANGES[:-2], *_FILES[:-1]),
     *(*_NAMES_OF_FILES, *_TYPES_OF_FILES[:-1], *_PLACES, *_OTHERS),
 )
-_OF_MUTT = (*_PEOPLE, *_TEXTS, *_RANGES, *_SIZES, *_FILES, *_TYPES_OF_FILES)
+_OF_MUTT = (*_PEOPLE, *_TEXTS, *_RANGES, *_SIZES, *_FILES, *_TYPES_OF_FILES, "~x")
 MUTT = "".join(sorted(name[1] for name in _OF_MUTT if name[0] == "~"))
 """The letters of mutt's patterns that have a value; capitals count."""
 
@@ -78,6 +79,8 @@ _SIZE_RANGE = re.compile(r"([0-9]+[kmg]?)?(?:\.\.|-)([0-9]+[kmg]?)?", re.IGNOREC
 _LIKE = {
     "from": "from_addresses_like",
     "to": "to_addresses_like",
+    "cc": "cc_addresses_like",
+    "directly_to": "directly_to_addresses_like",
     "about": "with_a_subject_like",
     "saying": "with_a_body_like",
 }
@@ -185,7 +188,8 @@ def _like(kind: str, pattern: str, span: Span) -> PhraseNode:
     if like is not None and kind in _LIKE:
         return Phrase(_LIKE[kind], span, words=Words(like, span))
     words = " ".join(re.findall(r"\w{2,}", pattern)) or "words"
-    hint = f'Write “{kind if kind != "saying" else "mentioning"} "{words}"”.'
+    begin = "mentioning" if kind == "saying" else kind.replace("_", " ")
+    hint = f'Write “{begin} "{words}"”.'
     return Refused("This regular expression cannot be asked for.", span, hint)
 
 
@@ -241,6 +245,9 @@ def _has(name: str, value: str, span: Span) -> PhraseNode | None:
         return _more_files(written, span) if is_more else Phrase("with_attachments", span)
     if written in ("false", "no", "0"):
         return negated(Phrase("with_attachments", span))
+    if name == "has" and written in ("userlabels", "nouserlabels"):
+        mine = Phrase("without_a_tag", span, person=Person("me", "me", span))
+        return mine if written.startswith("no") else negated(mine)
     if value.startswith(">") and written.isdecimal():
         return _more_files(written, span)
     if name.startswith("attachment"):
@@ -259,7 +266,18 @@ def _in(_: str, value: str, span: Span) -> PhraseNode | None:
         return Phrase("in", span, words=Words(value, span))
     if value.lower() in _OF_STATE:
         return _state("is", value, span)
-    return None
+    name = quoted(value)
+    hint = f"Did you mean “tagged {name}”, “in filter {name}” or “in newsgroup {name}”?"
+    return Refused(f"“{value[:40]}” is no newsgroup: its name has no dot.", span, hint)
+
+
+def _no_references(_: str, value: str, span: Span) -> PhraseNode:
+    msgid = value.strip("<>").replace("'", "''")
+    return Refused(
+        "No phrase says to which messages another refers.",
+        span,
+        f"Write “m.references = '{msgid}' OR m.inreplyto = '{msgid}'”.",
+    )
 
 
 _READ = ("read", "unread", "seen", "unseen", "new")
@@ -319,13 +337,13 @@ _READERS: dict[str, Reader] = {
     **dict.fromkeys(_PLACES, _no_places),
     "in": _in,
     "bcc": _no_copies,
+    "~x": _no_references,
 }
 _EXAMPLES = (
     (("newer_than", "older_than", "age"), "newer_than:3d"),
     (_SIZES, "larger:5M"),
     ((*_SINCE, *_BEFORE), "after:2024/01/31"),
     ((*_RANGES, "year"), "date:2024-01-01..2024-01-31"),
-    (("in",), "in comp.databases"),
     (_NAMES_OF_FILES, "filename:report.pdf"),
     (_TYPES_OF_FILES, "mimetype:application/pdf"),
 )

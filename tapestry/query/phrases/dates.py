@@ -146,9 +146,9 @@ def is_settled(node: PhraseNode) -> bool:
         case Negated():
             return is_settled(node.part)
         case Phrase():
-            return node.date.is_settled or not (
-                node.date.month or node.date.word or node.date.weekday is not None
-            )
+            day = node.date
+            is_given = day.day or day.month or day.word or day.weekday is not None
+            return day.is_settled or not is_given
         case Refused():
             return True
 
@@ -181,10 +181,13 @@ def _settled(written: Date, context: Context) -> Date:
         return _on(today - timedelta(days=int(written.word) if days is None else days), written)
     if written.weekday is not None:
         return _on(today - timedelta(days=(today.weekday() - written.weekday) % 7), written)
-    years = range(today.year, today.year - 8, -1)
-    possible = (replace(written, year=year) for year in years)
+    if written.month:
+        possible = [replace(written, year=today.year - ago) for ago in range(8)]
+    else:
+        months = [divmod(today.year * 12 + today.month - 1 - ago, 12) for ago in range(3)]
+        possible = [replace(written, year=year, month=month + 1) for year, month in months]
     first = next((day for day in possible if _exists(day) and _first_day(day) <= today), None)
-    return first or replace(written, year=today.year)
+    return first or possible[0]
 
 
 def _on(day: date, written: Date) -> Date:

@@ -5,22 +5,29 @@ and “blind” some of both; when it was made, 83 of its 95 were as meant, and 
 
 A line has the program, or ``plain`` for words of none; the request as it is typed; whether it is
 for a search, a filter or either; its meaning by hand; the same in TQL, where TQL can say it; and
-where the form was seen.  The writer is Terry, in Berlin, on Wednesday, 18 March 2026.
+where the form was seen, with a reason where another meaning is as good.  The writer is Terry, in
+Berlin, on Wednesday, 18 March 2026.
 """
+
+from itertools import product
 
 import pytest
 
 from tapestry.core.errors import TapestryError
+from tapestry.query.corrections import corrections
 from tapestry.query.frontend import read
 from tapestry.query.search import read_search
 from tapestry.query.tree import nodes
 from tapestry.query.tree.canonical import canonicalize
 from tapestry.query.tree.ordering import alpha_normalize
-from tests.query.phrases.test_requests import TERRY
+from tests.query.phrases.test_requests import QUOTED, TERRY
 from tests.support.paths import FIXTURES
 
-LISTS = {"others": (405, 18), "asked": (140, 8), "blind": (92, 0)}
+LISTS = {"others": (423, 2), "asked": (141, 8), "blind": (93, 0)}
 """Lists by name: requests with the condition of their meaning, at least, and another, at most."""
+
+ARGUABLE = 12
+"""Requests of another condition for which there is a reason, at most."""
 
 
 def requests_of(name):
@@ -46,12 +53,46 @@ def understood(request, kind="filter"):
 def is_meant(request, kind, tql):
     """Tell whether a request means its TQL, None if it is refused; an absent text is an empty one.
 
-    By hand, NOT is often written without what it says of a message that has no subject.
+    By hand, NOT is often written without what it says of a message that has no subject, and there
+    is more than one way to write the same: ``(a OR b) AND NOT b`` is ``a AND NOT b``.
     """
     meaning, wanted = understood(request, kind), understood(tql)
     return meaning and (
-        meaning == wanted or _without_defaults(meaning) == _without_defaults(wanted)
+        meaning == wanted or _are_equal(_without_defaults(meaning), _without_defaults(wanted))
     )
+
+
+def _are_equal(one, other):
+    """Tell whether two conditions are true of the same, whatever is true of their tests."""
+    tests = list(dict.fromkeys([*_tests_of(one), *_tests_of(other)]))
+    if len(tests) > 10:
+        return one == other
+    return all(
+        _is_true(one, truths) == _is_true(other, truths)
+        for values in product((True, False), repeat=len(tests))
+        for truths in (dict(zip(tests, values, strict=True)),)
+    )
+
+
+def _tests_of(node):
+    kind, *parts = node
+    if kind is nodes.Not:
+        return _tests_of(parts[0])
+    return (
+        [test for part in parts[0] for test in _tests_of(part)] if kind in _ALL_OR_ANY else [node]
+    )
+
+
+def _is_true(node, truths):
+    kind, *parts = node
+    if kind is nodes.Not:
+        return not _is_true(parts[0], truths)
+    if kind in _ALL_OR_ANY:
+        return _ALL_OR_ANY[kind](_is_true(part, truths) for part in parts[0])
+    return truths[node]
+
+
+_ALL_OR_ANY = {nodes.And: all, nodes.Or: any}
 
 
 def _without_defaults(node):
@@ -80,6 +121,32 @@ def test_each_is_understood_or_refused_in_words(program):
 @pytest.mark.parametrize("name", LISTS)
 def test_no_fewer_than_before_mean_what_was_meant(name):
     requests = [request for request in requests_of(name) if request[4]]
-    answered = [is_meant(request, kind, tql) for _, request, kind, _, tql, _ in requests]
+    answered = [(is_meant(request, kind, tql), seen) for _, request, kind, _, tql, seen in requests]
+    otherwise = ["(arguable: " in seen for answer, seen in answered if answer is False]
     right, wrong = LISTS[name]
-    assert answered.count(True) >= right and answered.count(False) <= wrong
+    assert [answer for answer, _ in answered].count(True) >= right
+    assert otherwise.count(False) <= wrong and otherwise.count(True) <= ARGUABLE
+
+
+def test_a_refusal_says_what_can_be_written():
+    refused = [
+        (request, error)
+        for name in LISTS
+        for _, request, kind, _, tql, _ in requests_of(name)
+        if tql and understood(request, kind) is None
+        for error in [refusal(request)]
+    ]
+    without = [request for request, error in refused if not is_helped(request, error)]
+    assert len(without) <= 1, without
+
+
+def refusal(request):
+    with pytest.raises(TapestryError) as caught:
+        read(request, TERRY)
+    return caught.value
+
+
+def is_helped(request, error):
+    """Tell whether a correction of a request is understood, or what its hint says."""
+    offered = [found.applied_to(request) for found in corrections(request, error, TERRY)]
+    return any(map(understood, offered or QUOTED.findall(error.hint or "")))

@@ -248,8 +248,11 @@ def test_a_condition_has_the_phrase_that_means_it_or_none(text, phrase):
             'cc @x.org or cc "Mary Jones"',
         ),
         ("m.cc LIKE 'joe@%' OR m.to LIKE 'joe@%'", "to addresses like joe@*"),
-        ("m.cc LIKE 'joe\\_b@%'", None),
-        ("m.cc LIKE 'joe@%' OR m.to LIKE 'bob@%'", None),
+        ("m.cc LIKE 'joe\\_b@%'", "cc addresses like joe_b@*"),
+        (
+            "m.cc LIKE 'joe@%' OR m.to LIKE 'bob@%'",
+            "cc addresses like joe@* or directly to addresses like bob@*",
+        ),
         (
             "m.cc LIKE 'joe@%' OR m.cc_names HAS 'joe' OR m.to LIKE 'bob@%' "
             "OR m.to_names HAS 'bob'",

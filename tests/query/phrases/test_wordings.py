@@ -48,6 +48,19 @@ REQUESTS = {
         "(from mary@x.org and to joe@x.org) or (from joe@x.org and to mary@x.org)"
     ),
     "from my friend Anna": "from Anna",
+    "mail from my account older than a week": "one week old",
+    "mails that are not a reply to anything": "starting a thread",
+    "messages sent on their own": "starting a thread",
+    "emails I haven't tagged": "without a tag by me",
+    "untagged by me": "without a tag by me",
+    "noreply addresses": "from addresses like no-reply@* or from addresses like noreply@*",
+    "mails with river.example in the address": (
+        "from addresses like *river.example or to addresses like *river.example"
+    ),
+    "from joe and lunch in the subject": "from joe and about lunch",
+    "calendar invitations from bob": "with invitations attached and from bob",
+    "mails with a file whose name ends in docx": "with docx files attached",
+    "check my inbox": "newer than one day",
     "mail on any mailing list that was answered": "on any list and replied to",
     "newsletters unless they come from heise.de": "mentioning newsletters and not from @heise.de",
     "from mary unless it is about lunch": "from mary and not about lunch",

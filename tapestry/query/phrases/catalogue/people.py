@@ -95,6 +95,18 @@ KINDS = (
         meaning=lambda phrase, _: n.Or((like("to", phrase.words), like("cc", phrase.words))),
     ),
     PhraseKind(
+        spelling="cc addresses like {words:*@*.org}",
+        description="that an address of this form received a copy of",
+        rank=77,
+        meaning=lambda phrase, _: like("cc", phrase.words),
+    ),
+    PhraseKind(
+        spelling="directly to addresses like {words:*@*.org}",
+        description="that an address of this form received, not only a copy",
+        rank=78,
+        meaning=lambda phrase, _: like("to", phrase.words),
+    ),
+    PhraseKind(
         spelling="from new senders",
         description="of whom nothing came before",
         rank=55,

@@ -17,6 +17,13 @@ def _tagged(phrase: Phrase, context: Context) -> n.Condition:
     return annotated(is_tag, is_named, annotator_is(phrase.person, context))
 
 
+def _without_a_tag(phrase: Phrase, context: Context) -> n.Condition:
+    is_tag = equal(column("kind", "a"), text("tag"))
+    by_any = phrase.person == NO_PERSON
+    whose = () if by_any else (annotator_is(phrase.person, context),)
+    return n.Not(annotated(is_tag, *whose))
+
+
 KINDS = (
     PhraseKind(
         spelling="tagged {words:later}",
@@ -35,6 +42,7 @@ KINDS = (
         spelling="without a tag",
         description="that nobody tagged",
         rank=63,
-        meaning=lambda *_: n.Not(annotated(equal(column("kind", "a"), text("tag")))),
+        meaning=_without_a_tag,
+        extension=("person", "without a tag by {person}"),
     ),
 )

@@ -99,7 +99,10 @@ RULES = (
         "(with | has | have)? no REPLY WITHIN {age:AGE} to (a | my)? from me asking a question",
         "from me asking a question and {age} old with no reply",
     ),
-    ("no (counterparty | recipient) REPLY WITHIN {age:AGE}", "from me {age} old with no reply"),
+    (
+        "no (counterparty | recipient) REPLY WITHIN {age:AGE}",
+        "from me {age} old unanswered by others",
+    ),
     ("(with | has | have)? no (counterparty | inbound | further)? REPLY", _UNANSWERED),
     ("from me (asking a question)? , {age:AGE} old", lambda found: found[0].replace(" ,", "")),
     ("{whose:UNANSWERED} WITHIN {age:AGE}", _aged),
@@ -108,8 +111,15 @@ RULES = (
         "one of)? my (MAIL | THREAD)",
         "replies to me ",
     ),
+    (
+        "(, | and | but)? WHICH? NOT A? REPLY to (anything | any MAIL | other MAIL)",
+        "and starting a thread ",
+    ),
     ("(, | and | but)? not a (reply | answer | response)", "and not replies "),
-    ("NOT A? REPLY to (anything | any MAIL | other MAIL)", "starting a thread "),
+    (
+        "WHICH? BE? ALSO? (sent)? (separately | on its own | on their own)",
+        "starting a thread ",
+    ),
     ("unanswered (incoming | inbound | received) MAIL?", "not from me with no reply "),
     ("MAIL? by {who:NAME} to my MAIL", "replies by {who} to me"),
 )

@@ -22,6 +22,10 @@ def _without_word(found: re.Match[str]) -> str:
 
 
 RULES = (
+    (
+        "WHICH? I NOT (yet)? (tagged | labelled | labeled | tag | label) (with anything)? $",
+        "without a tag by me ",
+    ),
     ("WHICH? I (have)? tagged (as | with)? {words:VALUE}", "tagged {words} by me"),
     ("(label | tag | category) (is | :) {words:VALUE}", "tagged {words}"),
     ("untagged", "without a tag "),
@@ -62,6 +66,17 @@ RULES = (
     (
         "(bigger | larger | more | greater) than {size:SIZE} (megabytes | megabyte | mb | m)",
         "larger than {size} MB",
+    ),
+    (
+        ", (in order)? to (find | see | get | catch | collect) A? (meeting | calendar) "
+        "(invites | invite | invitations | invitation)",
+        "with invitations ",
+    ),
+    ("(meeting | calendar) (invites | invite | invitations | invitation)", "with invitations "),
+    (
+        "(with | have | has) A? FILES? (ending | that ends | whose name ends | which ends) "
+        "(with | in | on) {ending:WORD}",
+        lambda found: f"with {found['ending'].strip('.*')} files ",
     ),
     ("(on | from) (A)? LIST", "on any list "),
     (

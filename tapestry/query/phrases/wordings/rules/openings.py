@@ -27,6 +27,7 @@ RULES = (
     ),
     ("^ (hide | remove | drop | filter out) {what:WORDS} and only (leave | keep | show)", ""),
     ("^ (ignore | hide | skip | exclude | leave out | filter out)", "not "),
+    ("^ (check | read | open) (my | the) (MAIL | inbox | mailbox) $", "newer than one day "),
     ("^ (stuff | things | anything | whatever) (that | which)?", ""),
     ("^ (please | hey | hi | ok | okay) ,?", ""),
     ("^ (can | could | would | will) (you | I) please?", ""),

@@ -34,6 +34,12 @@ RULES = (
         "(from | by) (people | persons | anyone | senders)? outside (of | the)? {domain:DOMAIN}",
         lambda found: f"not from @{found['domain'].lstrip('@')} ",
     ),
+    ("(from | in | of) (the | this | my | that) (account | mailbox | inbox)", ""),
+    (
+        "^ (from)? (no-reply | noreply | do-not-reply | donotreply) (senders | addresses | MAIL)? "
+        "$",
+        "from addresses like no-reply@* or from addresses like noreply@* ",
+    ),
     ("(from | by) the? {who:ADDRESS}", "from {who}"),
     ("(from | by) {domain:HOST}", _of_domain),
     ("^ (everyone | anyone | people | everybody) (at | from | in) {domain:HOST} $", _of_domain),

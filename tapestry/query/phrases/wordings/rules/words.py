@@ -17,6 +17,10 @@ def _mentioning(found: re.Match[str]) -> str:
     return f"mentioning {_value(found)} "
 
 
+def _and_about(found: re.Match[str]) -> str:
+    return f"{found[0].split()[0]} about {found['words']} "
+
+
 def _saying(found: re.Match[str]) -> str:
     return f"saying {_value(found)} "
 
@@ -58,6 +62,11 @@ RULES = (
         "SUBJECT (like | matches | includes | has | is | equals | with | with the word | has "
         "the word) {words:QUOTED}",
         "about {words}",
+    ),
+    (
+        "WHICH? CONTAIN {words:DOMAIN} (in | as) (the | an | any | its | their | some)? "
+        "(email | e-mail | mail)? (address | addresses)",
+        "(from addresses like *{words} or to addresses like *{words}) ",
     ),
     ("WHICH? CONTAIN (the words | the word)? {words:WORDS} (in | on) SUBJECT", "about {words}"),
     (
@@ -102,5 +111,6 @@ RULES = (
     ("SUBJECT (mentions | says) {words:VALUE}", "about {words}"),
     ("SUBJECT (is | equals) exactly {words:QUOTED}", "with a subject like {words}"),
     ("WITHOUT (subject | title)", "without a subject "),
+    ("(and | or) (the words | the word)? {words:VALUE} (in | on) SUBJECT", _and_about),
     ("QUESTION i asked", "from me asking a question "),
 )
