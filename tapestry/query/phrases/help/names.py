@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from itertools import islice
 
+from tapestry.core.accents import fold_accents
 from tapestry.core.errors import TapestryError
 from tapestry.query.phrases.help.vocabulary import Vocabulary
-from tapestry.query.phrases.nodes import Joined, Negated, Person, Phrase, PhraseNode
+from tapestry.query.phrases.nodes import Joined, Negated, Person, Phrase, PhraseNode, Words
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase
 
@@ -17,13 +18,20 @@ MOST = 3
 _LIKENESS = 0.7
 """Likeness of a name to the one that was meant."""
 
+Known = Mapping[str, Mapping[str, str]]
+"""Names by what they are the names of, as they are written, by how they are compared."""
+
 
 def other_names(phrases: str, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Return a filter with known people in place of a name that is nearly theirs.
+    """Return a filter with known names in place of one that is nearly theirs.
 
-    >>> known = Vocabulary(people=(("mary@x.org", "Mary Jones"),))
+    They are those of people, newsgroups, mailing lists and tags.
+
+    >>> known = Vocabulary(people=(("mary@x.org", "Mary Jones"),), newsgroups=("comp.databases",))
     >>> other_names("from mray about lunch", known), other_names("from mary", known)
     (('from mary and about lunch',), ())
+    >>> other_names("in comp.databsaes", known)
+    ('in comp.databases',)
     """
     try:
         node = parse_phrase(phrases)
@@ -34,17 +42,35 @@ def other_names(phrases: str, vocabulary: Vocabulary) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def _known(vocabulary: Vocabulary) -> list[str]:
-    """Return the names that people have: in full, by word, and before the ``@`` of an address."""
-    names: dict[str, None] = {}
+def _known(vocabulary: Vocabulary) -> Known:
+    """Return names: of people in full, by word, and before the ``@`` of an address."""
+    people: list[str] = []
     for address, name in vocabulary.people:
-        written = name.casefold()
-        names |= dict.fromkeys((written, *written.split(), address.partition("@")[0]))
-    names.pop("", None)
-    return list(names)
+        people += [name, *name.split(), address.partition("@")[0]]
+    return {
+        "person": _compared(name.casefold() for name in people),
+        "in": _compared(name for name in vocabulary.newsgroups if "." in name),
+        "in_newsgroup": _compared(vocabulary.newsgroups),
+        "on_list": _compared(
+            [*vocabulary.lists, *(name.split(".")[0] for name in vocabulary.lists)]
+        ),
+        "tagged": _compared(vocabulary.tags),
+    }
 
 
-def _changed(node: PhraseNode, known: list[str]) -> Iterator[PhraseNode]:
+def _compared(names: Iterable[str]) -> dict[str, str]:
+    return {compared: name for name in names if (compared := fold_accents(name.casefold()))}
+
+
+def _nearly(text: str, known: Mapping[str, str]) -> Iterator[str]:
+    """Yield the names that a text nearly is, if it is none."""
+    written = fold_accents(text.casefold())
+    if "*" not in written and written not in known:
+        for name in get_close_matches(written, known, MOST, _LIKENESS):
+            yield known[name]
+
+
+def _changed(node: PhraseNode, known: Known) -> Iterator[PhraseNode]:
     """Yield a tree once for each other name in one place of it."""
     match node:
         case Joined():
@@ -57,7 +83,8 @@ def _changed(node: PhraseNode, known: list[str]) -> Iterator[PhraseNode]:
             for other in _changed(node.part, known):
                 yield replace(node, part=other)
         case Phrase(person=Person(kind="name", text=text, span=span)):
-            lower = text.casefold()
-            if lower not in known:
-                for name in get_close_matches(lower, known, MOST, _LIKENESS):
-                    yield replace(node, person=Person("name", name, span))
+            for name in _nearly(text, known["person"]):
+                yield replace(node, person=Person("name", name, span))
+        case Phrase(kind=kind, words=Words(text=text, span=span)) if kind in known:
+            for name in _nearly(text, known[kind]):
+                yield replace(node, words=Words(name, span))

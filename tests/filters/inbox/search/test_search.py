@@ -444,9 +444,16 @@ class TestWithinAFilter:
 def test_a_name_that_nobody_has_is_spelt_as_somebody_is_called(
     mail: Tables, alice: User, as_user: SignIn
 ) -> None:
-    append_messages(
-        mail, DjangoClock(), [Message("m@x", sender="mary@x.org", sender_name="Mary Jones")]
-    )
+    group = {"newsgroups": ("comp.databases",)}
+    secret = {"newsgroups": ("comp.databars",), "audience": "user:bob"}
+    messages = [
+        Message("m@x", sender="mary@x.org", sender_name="Mary Jones", **group),
+        Message("p@x", sender="peter@x.org", sender_name="Peter Pöhl", **secret),
+    ]
+    append_messages(mail, DjangoClock(), messages)
+    compute(alice, "in comp.databsaes")
+    page = page_of(as_user(alice), "in comp.databsaes")
+    assert ">in comp.databases</a>" in page and "databars" not in page
     compute(alice, "from mray about plan")
     page = page_of(as_user(alice), "from mray about plan")
     assert "Did you mean" in page and ">from mary and about plan</a>" in page
