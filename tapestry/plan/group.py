@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tapestry.core.accents import fold_accents
 from tapestry.core.clock import BEGINNING
 from tapestry.core.schema import Type
 from tapestry.plan.relation import Field, Range, Relation
@@ -40,7 +41,10 @@ class SignatureGroup:
 
 
 def constant_table(name: str, rows: Sequence[ConstantRow]) -> Relation:
-    """Return the constant table of a group as a relation; of LIKE it has regular expressions."""
+    """Return the constant table of a group as a relation; of LIKE it has regular expressions.
+
+    Of HAS it has words without accents.
+    """
     fields = (
         Field("filter_id", Type.INTEGER),
         Field("disjunct", Type.INTEGER),
@@ -57,7 +61,12 @@ def constant_table(name: str, rows: Sequence[ConstantRow]) -> Relation:
 
 
 def _cell(constant: Constant) -> Value:
-    return like_regex(str(constant.value)) if constant.pattern else constant.value
+    match constant.test:
+        case "like":
+            return like_regex(str(constant.value))
+        case "has":
+            return fold_accents(str(constant.value))
+    return constant.value
 
 
 def slices(rows: Sequence[ConstantRow], event: EventPoint) -> tuple[Range, ...]:

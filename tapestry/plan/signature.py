@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from hashlib import blake2b
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal
 
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
@@ -21,16 +21,18 @@ from tapestry.rewrite.stages import Conjunction, IncrementalDisjunct
 
 Value = str | int | float | tuple[str | int | float, ...]
 
+TextTest = Literal["like", "has"]
+
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """One constant of a disjunct; ``many``: the list of an IN; ``pattern``: that of a LIKE."""
+    """One constant of a disjunct; ``many``: the list of an IN; ``test``: that of LIKE or HAS."""
 
     slot: int
     type: Type
     many: bool
     value: Value
-    pattern: bool = False
+    test: TextTest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +68,17 @@ def signature(disjunct: IncrementalDisjunct) -> Signature:
 def constants(conjunction: Conjunction) -> tuple[Constant, ...]:
     """Return the constants of a disjunct of the normal form, in slot order."""
     by_slot: dict[int, Constant] = {}
-    patterns: set[int | None] = set()
+    tests: dict[int | None, TextTest] = {}
     for node in walk(conjunction):
         if isinstance(node, n.Literal) and node.slot is not None and node.value is not None:
-            is_pattern = node.slot in patterns
-            by_slot[node.slot] = Constant(node.slot, node.type, False, node.value, is_pattern)
+            test = tests.get(node.slot)
+            by_slot[node.slot] = Constant(node.slot, node.type, False, node.value, test)
         elif isinstance(node, n.Values) and node.slot is not None:
             by_slot[node.slot] = Constant(node.slot, node.type, True, node.values)
         elif isinstance(node, n.Like):
-            patterns.add(node.pattern.slot)
+            tests[node.pattern.slot] = "like"
+        elif isinstance(node, n.Has):
+            tests[node.words.slot] = "has"
     return tuple(by_slot[slot] for slot in sorted(by_slot))
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from tapestry.core.accents import fold_accents
 from tapestry.plan.text_predicates import (
     fold_case,
     has_token,
@@ -61,6 +62,7 @@ class Postings:
 
     def has(self, column: str, phrase: str) -> Bounds:
         """Return the rows whose column has the words of a phrase, one after the other."""
+        phrase = fold_accents(phrase)
         token = has_token(phrase)
         if token is None or not phrase.isascii():
             return self.unknown

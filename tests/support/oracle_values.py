@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from typing import Any
+from unicodedata import normalize
 
 from tapestry.core.schema import Type
 
@@ -13,12 +14,24 @@ Row = dict[str, Any]
 
 
 def words(text: str) -> list[str]:
-    """Return the runs of Unicode letters and digits, in lower case.
+    """Return the runs of Unicode letters and digits, in lower case and without accents.
 
     >>> words("Re: Grüße, x_2")
-    ['re', 'grüße', 'x', '2']
+    ['re', 'gruße', 'x', '2']
     """
-    return "".join(c if c.isalnum() else " " for c in text).lower().split()
+    plain = "".join(map(without_accents, text))
+    return "".join(c if c.isalnum() else " " for c in plain).lower().split()
+
+
+def without_accents(letter: str) -> str:
+    """Return a letter of Latin, Greek or Cyrillic script without accents, nothing of an accent."""
+    if "\u0300" <= letter <= "\u036f":
+        return ""
+    base, *marks = list(normalize("NFD", letter))
+    accents = [mark for mark in marks if "\u0300" <= mark <= "\u036f"]
+    if marks and marks == accents and base.isalpha():
+        return base
+    return letter.translate(str.maketrans("ØøĐđŁłĦħŦŧı", "OoDdLlHhTti"))
 
 
 def has(text: str | None, wanted: str | None) -> bool | None:

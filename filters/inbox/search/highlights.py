@@ -10,6 +10,7 @@ from dataclasses import replace
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from tapestry.core.accents import fold_accents
 from tapestry.core.schema import Type
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
@@ -42,17 +43,27 @@ def highlights(text: str, context: Context) -> Highlights:
 def highlight(text: str, pattern: re.Pattern[str] | None) -> SafeString:
     """Return a text as HTML, what the pattern finds in it marked.
 
-    >>> highlight("a < b", re.compile("b"))
-    'a &lt; <mark>b</mark>'
+    >>> highlight("a < b", re.compile("b")), highlight("Herr Pöhl", re.compile("pohl", re.I))
+    ('a &lt; <mark>b</mark>', 'Herr <mark>Pöhl</mark>')
     """
     if pattern is None:
         return format_html("{}", text)
+    plain, places = _without_accents(text)
     pieces = []
     last = 0
-    for found in pattern.finditer(text):
-        pieces.append((text[last : found.start()], found[0]))
-        last = found.end()
+    for found in pattern.finditer(plain):
+        start, end = places[found.start()], places[found.end()]
+        pieces.append((text[last:start], text[start:end]))
+        last = end
     return format_html("{}{}", format_html_join("", "{}<mark>{}</mark>", pieces), text[last:])
+
+
+def _without_accents(text: str) -> tuple[str, list[int]]:
+    """Return a text without accents, and where each letter of it begins, and the end, in both."""
+    if text.isascii():
+        return text, [*range(len(text) + 1)]
+    letters = [(letter, place) for place, one in enumerate(text) for letter in fold_accents(one)]
+    return "".join(letter for letter, _ in letters), [*(at for _, at in letters), len(text)]
 
 
 def _wanted(node: n.Node) -> Iterator[n.Has]:
@@ -66,12 +77,15 @@ def _wanted(node: n.Node) -> Iterator[n.Has]:
 
 
 def _pattern(texts: Sequence[str]) -> re.Pattern[str] | None:
-    """Return the pattern of words as HAS compares them: in order, in any case, only whole ones.
+    """Return the pattern of words as HAS compares them, in a text without accents.
+
+    They stand in order, in any case, and are whole.
 
     >>> bool(_pattern(["c++ plan"]).search("the C, Plan")), _pattern(["--"])
     (True, None)
     """
-    runs = [r"[\W_]+".join(map(re.escape, words)) for words in map(_WORD.findall, texts) if words]
+    found = (_WORD.findall(fold_accents(text)) for text in texts)
+    runs = [r"[\W_]+".join(map(re.escape, words)) for words in found if words]
     if not runs:
         return None
     longest_first = "|".join(sorted(set(runs), key=len, reverse=True))

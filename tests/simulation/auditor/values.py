@@ -6,27 +6,42 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
+from unicodedata import normalize
 
 from tests.simulation.auditor.spans import COMPARE
 
 
 @lru_cache(maxsize=1 << 14)
 def words(text: str) -> tuple[str, ...]:
-    """Return the runs of letters and digits, in lower case.
+    """Return the runs of letters and digits, in lower case and without accents.
 
     >>> words("Re: Grüße, x_2")
-    ('re', 'grüße', 'x', '2')
+    ('re', 'gruße', 'x', '2')
     """
-    return tuple("".join(c if c.isalnum() else " " for c in text).lower().split())
+    plain = text if text.isascii() else "".join(map(_without_accent, text))
+    return tuple("".join(c if c.isalnum() else " " for c in plain).lower().split())
+
+
+def _without_accent(letter: str) -> str:
+    """Return a letter of the texts of a simulation without its accent."""
+    base, *accents = list(normalize("NFD", letter))
+    return base if accents else letter
 
 
 def has(text: str | None, wanted: str) -> bool | None:
-    """Return whether the wanted words stand in a text, adjacent and in order."""
+    """Return whether the wanted words stand in a text; before a star is the beginning of one.
+
+    >>> has("a new filtering", "new filt*"), has("a new filtering", "new filt")
+    (True, False)
+    """
     if text is None:
         return None
     here, there = words(text), words(wanted)
     size = len(there)
-    return any(here[i : i + size] == there for i in range(len(here) - size + 1))
+    runs = (here[i : i + size] for i in range(len(here) - size + 1))
+    if not wanted.endswith("*"):
+        return any(run == there for run in runs)
+    return any(run[:-1] == there[:-1] and run[-1].startswith(there[-1]) for run in runs)
 
 
 @lru_cache(maxsize=4096)

@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.dialects.sqlite import SQLite
 
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
-from tests.support.oracle_values import cell
+from tests.support.oracle_values import cell, without_accents
 from tests.support.standing import retracted
 from tests.support.threads import rows_of
 
@@ -23,6 +23,7 @@ def matches(value, regex):
 
 
 def words(text):
+    text = text if text.isascii() else "".join(map(without_accents, text))
     return ["".join(g) for is_word, g in groupby(text, str.isalnum) if is_word]
 
 
