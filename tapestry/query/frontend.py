@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -22,14 +21,12 @@ from tapestry.query.phrases.nodes import PhraseNode
 from tapestry.query.phrases.wordings.requests import is_request
 from tapestry.query.phrases.wordings.rewording import placed_in, reworded
 from tapestry.query.phrases.words import parse_words
+from tapestry.query.signs import may_be_code
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MisreadError, Parsed, placed
 from tapestry.query.tree.printer import print_tql
 from tapestry.query.tree.walk import depth
-
-_CODE = re.compile(r"[=<>('0-9.]|\bm\b")
-"""Signs of which a condition has one, unless it is a mere word."""
 
 _NESTING = ("(", "NOT", "+", "-", "*")
 """Signs of nesting: a text with no more of these than levels is not too deep."""
@@ -53,7 +50,7 @@ def _checked(text: str, context: Context) -> n.CheckedQuery:
     try:
         return check(parsed, text, context, parse)
     except TapestryError:
-        if parsed.notation != "tql" or _CODE.search(text):
+        if parsed.notation != "tql" or may_be_code(text):
             raise
         with suppress(MisreadError):  # such as “mails between me and Hannah”
             return check(phrases.parse(text, context), text, context, parse)

@@ -13,7 +13,6 @@ from dataclasses import replace
 from itertools import product
 
 from tapestry.core.errors import Span
-from tapestry.core.schema import COLUMNS
 from tapestry.query.limits import BIDI, LETTER
 from tapestry.query.operators.notations import in_common
 from tapestry.query.operators.syntax import (
@@ -37,6 +36,7 @@ from tapestry.query.phrases.slips import is_slip
 from tapestry.query.phrases.spellings import NOISE_WORD
 from tapestry.query.phrases.wordings.rewording import placed_in
 from tapestry.query.phrases.words import MOST, check_length_of_words, looked_for, mentioned
+from tapestry.query.signs import is_notation, may_be_code
 from tapestry.query.tree.parsed import MisreadError
 
 _APART = ("from", "to", "cc", "bcc", "subject")
@@ -68,25 +68,6 @@ _SIGNS = re.compile(
 )
 _NAMES = re.compile(rf"{_BEGIN}[-!]?(?:{_NAMED})", re.IGNORECASE)
 _WEAK = re.compile(rf"[\"“]|(?:\A|\s)NOT{_END}|\s(?:AND|OR|AROUND|(?:NEAR|ADJ)(?:/[0-9]+)?){_END}")
-_CODE = re.compile(
-    r"[=<>;\[\]]|\bm(?:\.\w|\s+in\b)|\s:[a-z]|,contains,|=~|\A\s*(?:not\s+)?(?:select|exists)\b",
-    re.IGNORECASE,
-)
-"""Signs of a condition, of SQL, or of Sieve: a text with them is no list of words."""
-
-_COLUMNS = "|".join({name for table in COLUMNS.values() for name in table})
-_NO_WORDS = re.compile(
-    rf"\b[a-z]\.(?:{_COLUMNS})\b|\bm\s+(?:not\s+)?in\b|\A\w+\s+(?-i:(?:NOT\s+)?IN)\s+\w+\Z"
-    r"|\A\(*\s*(?:not\s+)?(?:select|exists|drop)\b|\A\(*(?:not\s+)?\w+\(.*\)\s*[<>=]+\s*\S"
-    r"|\A(?:not\s+)?(?:count|sum|avg|min|max|stddev|seq)\s*\(|\A(?:not\s+){3}|\({9}|(?:\w+\(){9}"
-    r"|,contains,|(?:\A|\s):[a-z]+\s|\A\w+\s*[<>]=?\s*[0-9]|\A[a-z_]+=\S"
-    r"|\A\((?:and|or|not)\s|\A(?-i:AND|OR)[({]"
-    r"|(?:\A|\s)(?-i:[a-z][a-z-]{2,}):(?=[\w*\"]|/(?!/)|\Z)"
-    r"|(?:\A|\s)(?:[\^!(]*~[a-z($]|-[a-z](?=\s)|\+\w|\w+~(?=\s|\Z))|\w\?{2,}\w",
-    re.IGNORECASE,
-)
-"""Signs of notations that words have not: conditions, Lisp, Sieve, options, patterns."""
-
 _QUOTE_OPEN = re.compile(r'\A(?:[^"]*"[^"]*")*[^"]*(?<!\S)"\w[^"]*\Z')
 _LONGEST_WORDS = 500
 """Characters of words that are looked for, at most."""
@@ -143,7 +124,7 @@ def compares_days(text: str) -> bool:
 
 def may_be_in(text: str) -> bool:
     """Tell whether a text that is no phrase has quotes, or AND, OR, NOT in capitals alone."""
-    return _WEAK.search(text) is not None and text.upper() != text and not _CODE.search(text)
+    return _WEAK.search(text) is not None and text.upper() != text and not may_be_code(text)
 
 
 def are_words(text: str) -> bool:
@@ -154,7 +135,7 @@ def are_words(text: str) -> bool:
     """
     if len(text) > _LONGEST_WORDS or not LETTER.search(text) or BIDI.search(text):
         return False
-    return not any(sign.search(text) for sign in (_NO_WORDS, _SIGNS, _QUOTE_OPEN))
+    return not (is_notation(text) or _SIGNS.search(text) or _QUOTE_OPEN.search(text))
 
 
 def parse_operators(text: str) -> PhraseNode:

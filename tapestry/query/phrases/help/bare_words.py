@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-from tapestry.core.schema import COLUMNS, MESSAGES
 from tapestry.query.limits import LETTER
 from tapestry.query.phrases.grammar import CONNECTIVES, FIRST_WORDS, first_words
 from tapestry.query.phrases.help.suggestions import place_after
@@ -26,6 +25,7 @@ from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase, quoted
 from tapestry.query.phrases.spellings import run_of_words
 from tapestry.query.phrases.words import looked_for
+from tapestry.query.signs import is_condition, may_be_code
 from tapestry.query.tree.parsed import MisreadError
 
 _RUNS = 8
@@ -47,14 +47,6 @@ _SENTENCE = frozenset(_OF_SENTENCES.split())
 
 _LONGEST = 1500
 _QUOTE = re.compile('"[^"]+"|“[^”]+”')
-_CODE = re.compile(r"[=<>;{}]|\bm\.\w|^\s*(?:not\s+)?(?:select|exists)\b", re.IGNORECASE)
-"""Signs of a condition or of SQL: a text with them is no list of words."""
-
-_TQL = re.compile(
-    rf"\bm\.(?:{'|'.join(COLUMNS[MESSAGES])})\b|\b(?:exists|count)\s*\(\s*\w+\s*:|\A\s*select\b",
-    re.IGNORECASE,
-)
-"""What only a condition or SQL has; a subject may compare things, too."""
 
 
 def with_phrases(text: str) -> str | None:
@@ -70,7 +62,7 @@ def with_phrases(text: str) -> str | None:
     >>> with_phrases("replies bye jones") is None
     True
     """
-    if len(text) > _LONGEST or _CODE.search(text):
+    if len(text) > _LONGEST or may_be_code(text):
         return None
     text = text.strip()
     for number in range(_RUNS):
@@ -93,7 +85,7 @@ def in_subject(text: str) -> str | None:
     >>> in_subject("Replies by  June"), in_subject("m.size > 5")
     ('about "Replies by June"', None)
     """
-    if len(text) > _LONGEST or not LETTER.search(text) or _TQL.search(text):
+    if len(text) > _LONGEST or not LETTER.search(text) or is_condition(text):
         return None
     return f"about {quoted(' '.join(text.split()))}"
 
@@ -171,7 +163,7 @@ def other_phrases(text: str) -> tuple[str, ...]:
     quote = _QUOTE.fullmatch(text)
     run = quote or run_of_words(first_words()).fullmatch(text)
     words = text[1:-1] if quote else text
-    if run is None or _CODE.search(text) or not LETTER.search(words):
+    if run is None or may_be_code(text) or not LETTER.search(words):
         return ()
     return tuple(
         f"{opening} {quoted(' '.join(words.split()))}"
