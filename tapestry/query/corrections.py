@@ -221,7 +221,9 @@ def _without(text: str, span: Span) -> Correction:
     >>> _without("from:mary and -is:unread", Span(15, 24)).applied_to("from:mary and -is:unread")
     'from:mary'
     """
-    start, end = len(text[: span.start]), span.end
+    start, end = span.start, span.end
+    if text[end : end + 1].isalnum():  # a sign before a word
+        return Correction(start, end, "")
     joined = _JOINED.search(text, 0, start)
     start = joined.start() if joined else start
     if start == 0 or text[start - 1] == "(":

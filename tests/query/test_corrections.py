@@ -52,6 +52,10 @@ MISSPELT = {
     "in terry's hardwar": "in terry's hardware",
     "m.subjct HAS 'x'": "m.subject HAS 'x'",
     "m.subject HAZ 'x'": "m.subject HAS 'x'",
+    "from:mary and -is:unread": "from:mary",
+    "tag:x AND is:unread AND NOT tag:y": "tag:x AND NOT tag:y",
+    "in:inbox is:unread larger:5M": "in:inbox larger:5M",
+    "project +meeting": "project meeting",
     "SELECT m.msgid FRM messages m": "SELECT m.msgid FROM messages m",
 }
 

@@ -291,7 +291,8 @@ def _refused(term: Term) -> Refused | None:
     if term.value[0] == "+":
         words = quoted(term.value[1:])
         message = f"“{term.value[:40]}”: must the other words be there, too?"
-        return Refused(message, term.span, f"Write “mentioning {words}”, or leave out the plus.")
+        plus = Span(term.span.start, term.span.start + 1)
+        return Refused(message, plus, f"Write “mentioning {words}”, or leave out the plus.")
     if _OF_MUTT.fullmatch(term.value) or _COUNTED.fullmatch(term.value):
         hint = "Write “mentioning lunch”."
         return Refused(f"The pattern “{term.value}” is not understood.", term.span, hint)
