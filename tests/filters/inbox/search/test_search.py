@@ -441,19 +441,36 @@ class TestWithinAFilter:
             assert response.status_code == 404
 
 
-def test_a_name_that_nobody_has_is_spelt_as_somebody_is_called(
+def test_a_name_that_no_newsgroup_has_is_spelt_as_one_is_called(
     mail: Tables, alice: User, as_user: SignIn
 ) -> None:
     group = {"newsgroups": ("comp.databases",)}
     secret = {"newsgroups": ("comp.databars",), "audience": "user:bob"}
     messages = [
         Message("m@x", sender="mary@x.org", sender_name="Mary Jones", **group),
-        Message("p@x", sender="peter@x.org", sender_name="Peter Pöhl", **secret),
+        Message("p@x", sender="peter@x.org", **secret),
     ]
     append_messages(mail, DjangoClock(), messages)
     compute(alice, "in comp.databsaes")
     page = page_of(as_user(alice), "in comp.databsaes")
     assert ">in comp.databases</a>" in page and "databars" not in page
+
+
+def test_words_are_found_and_marked_without_their_accents(
+    mail: Tables, alice: User, as_user: SignIn
+) -> None:
+    dessert = {"sender": "jm@x.org", "sender_name": "Jörg Mu\u0308ller", "subject": "Crème brûlée"}
+    append_messages(mail, DjangoClock(), [Message("d@x", **dessert)])
+    compute(alice, "from Muller and about creme")
+    assert "<mark>Crème</mark>" in page_of(as_user(alice), "from Muller and about creme")
+
+
+def test_a_name_that_nobody_has_is_spelt_as_people_are_called(
+    mail: Tables, alice: User, as_user: SignIn
+) -> None:
+    append_messages(
+        mail, DjangoClock(), [Message("m@x", sender="mary@x.org", sender_name="Mary Jones")]
+    )
     compute(alice, "from mray about plan")
     page = page_of(as_user(alice), "from mray about plan")
     assert "Did you mean" in page and ">from mary and about plan</a>" in page
