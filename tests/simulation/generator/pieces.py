@@ -26,6 +26,7 @@ PLAIN = (
     "about index or to mary",
     "m.subject LIKE 'RE:%' OR m.body HAS 'the again' OR m.newsgroups = 'comp.databases'",
     "not from joe and not about index",
+    "mentioning aga* or about spar*",
 )
 AGED = (
     "one day old",

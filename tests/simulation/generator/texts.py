@@ -43,9 +43,12 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "in newsgroup": ("comp.sys", "zoo"),
     "on list": ("r-devel", "index"),
     "tagged": ("later", "index", "m1"),
-    "with an attachment named": ("index", "äpfel", "again.docx", "pdf"),
+    "with an attachment named": ("index", "äpfel", "apf*", "again.docx", "pdf"),
     "with attachments of type": ("image/*", "application/pdf", "image/png"),
-    "": ("index", "spark", "spark index", "again", "äpfel", "und birnen"),
+    "": (
+        *("index", "spark", "spark index", "again", "äpfel", "apfel", "und birnen"),
+        *("ind*", "spark ind*", "aga*", "apfel*"),
+    ),
 }
 _OPERATORS = (
     *(("from:joe", "from"), ("-from:joe", "from"), ("{from:bill from:mary}", "from")),
