@@ -38,6 +38,7 @@ OTHERWISE = {
     ),
     # A parent by one of two addresses is said by “replies to me” only.
     "replies to Jones and replies to me": None,
+    "in a thread of more than 50 and in a thread after a message by me": None,
     # Capitals and units are gone.
     "in comp.databases and in Comp.Sys.* and on list R-devel": (
         "in comp.databases and in comp.sys.* and on list r-devel"

@@ -132,7 +132,8 @@ ALTERNATIVES = [
     "m.inreplyto IN (SELECT p.msgid FROM messages p WHERE p.sender = 'joe@x.org')",
     "NOT m.size < 2 AND m.received + 1 second < now() AND m.sender IN ('joe@x.org', 'bob@x.org')",
     "EXISTS (r: m.msgid = r.inreplyto AND m.sender = 'joe@x.org')",
-    "m.inreplyto IS NULL AND EXISTS (r: r.references = m.msgid OR m.msgid = r.inreplyto)",
+    "m.inreplyto IS NULL AND 3 < COUNT(DISTINCT s.msgid IN threads: m.msgid = s.root"
+    " AND s.msgid <> m.msgid)",
     "3 < COUNT(DISTINCT r.msgid: m.msgid = r.inreplyto)",
 ]
 

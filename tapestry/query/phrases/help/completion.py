@@ -59,6 +59,9 @@ _CANONICAL = {
     name: " ".join(re.sub(r"{(\w+)}", lambda slot: _SAMPLE.get(slot[1], ""), kind.template).split())
     for name, kind in KINDS.items()
 }
+ALONE = "everything"
+"""The phrase behind which no other stands."""
+
 _UNITS = ("weeks", "days", "hours")
 _SINGULAR = {one.upper(): many.upper() for many, one in NOUNS.items()}
 _WORD = re.compile(r"[^\s(),\"“”]*")
@@ -88,7 +91,7 @@ def complete(
     vocabulary = vocabulary or Vocabulary()
     start, closing = _typed_from(text[:at])
     typed, after = text[start:at], text[at:]
-    place = place_after(text[:start])
+    place = None if text[:start].strip().lower() == ALONE else place_after(text[:start])
     if closing:
         here, _, _ = after.partition("\n")
         end = at + here.find(closing) + 1
