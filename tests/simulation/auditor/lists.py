@@ -188,7 +188,11 @@ def compare(
     law: str = LAW,
     unread: set[str] | None = None,
 ) -> Iterator[Finding]:
-    """Compare a page with what has to be on it; the order of equal ones is free."""
+    """Compare a page with what has to be on it; the order of equal ones is free.
+
+    Of a message of which a copy is unsure, no copy is judged: pages do not say which one it is.
+    """
+    keys = {copy: key for copy, key in keys.items() if copy[0] not in unsure}
     if "lines" in look:
         person = look["person"]
         yield from compare_lines(

@@ -1,7 +1,8 @@
 """What a rule of importance says, read from the words of its owner or as the page shows them.
 
 per vote, per reply, unread ─> what is counted
-from …, about …, … old, newer than … ─> conditions, joined by or, and, but not; or TQL
+from …, about …, … old, newer than …, with a subject starting with … ─> conditions, joined by or,
+and, but not; or TQL
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ COUNTED = {
     **dict.fromkeys(("per reply", "each reply"), "replies"),
     **dict.fromkeys(("unread", "new"), "unread"),
 }
+BEGINNING = "with a subject starting with "
+
 _NUMBERS = {"one": 1, "two": 2, "three": 3, "twenty": 20}
 
 
@@ -44,7 +47,10 @@ def meaning(text: str, address: str) -> Node | str:
 def _part(text: str, address: str) -> Node:
     if text.startswith("not "):
         return Not(_part(text.removeprefix("not "), address))
-    verb, _, rest = text.replace('"', "").partition(" ")
+    bare = text.replace('"', "")
+    if bare.startswith(BEGINNING):
+        return read(f"m.subject LIKE '{bare.removeprefix(BEGINNING)}%'")
+    verb, _, rest = bare.partition(" ")
     if verb == "about":
         return read(f"coalesce(m.subject, '') HAS '{rest}'")
     if verb == "from":
