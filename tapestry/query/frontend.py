@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.query.check.checker import check
@@ -52,8 +51,11 @@ def _checked(text: str, context: Context) -> n.CheckedQuery:
     except TapestryError:
         if parsed.notation != "tql" or may_be_code(text):
             raise
-        with suppress(MisreadError):  # such as “mails between me and Hannah”
+        try:  # such as “mails between me and Hannah”
             return check(phrases.parse(text, context), text, context, parse)
+        except MisreadError:
+            if text.islower() and "'" not in text:  # nobody writes a condition so
+                raise
         raise
 
 
