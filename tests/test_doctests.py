@@ -13,6 +13,7 @@ import tapestry
 from tapestry import rewrite
 
 ROOMS_WITH_EXAMPLES = {
+    "tapestry.client",
     "tapestry.compose",
     "tapestry.core",
     "tapestry.deliver",

@@ -59,7 +59,7 @@ def stored(ingested, tmp_path):
 def test_it_says_what_is_whole_names_damage_and_mends_it(stored):
     done = started(stored, "check-data")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "data files: whole (2 files, 12 rows)" in done.stdout
+    assert "data files: whole (3 files, 18 rows)" in done.stdout
     assert "database: whole" in done.stdout
 
     log = stored / "tables" / "messages" / "_delta_log"
@@ -89,13 +89,14 @@ def test_what_is_lost_is_said_and_a_backup_brings_it_again(stored):
     assert failed.returncode == 1 and f"{path} is damaged: its checksum" in failed.stderr
     assert "What to do: restore a backup of the data directory." in shown.stdout
     done = manage(stored, "check-data", "--repair")
-    assert (done.returncode, done.stdout) == (1, shown.stdout), "rows are not repaired in place"
+    damage = set(shown.stdout.splitlines())
+    assert done.returncode == 1 and damage <= set(done.stdout.splitlines()), "no row is mended"
     restored = stored.parent / "restored"
     done = manage(restored, "restore", str(stored.parent / "backup"))
     assert done.returncode == 0, done.stdout + done.stderr
     again = manage(restored, "ingest", str(stored.parent / "letters"))
     assert again.returncode == 0, again.stderr
-    assert "data files: whole (2 files, 12 rows)" in manage(restored, "check-data").stdout
+    assert "data files: whole (3 files, 18 rows)" in manage(restored, "check-data").stdout
 
 
 def test_a_repair_is_refused_while_the_site_runs(stored):
