@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from tapestry.core.errors import Span, TapestryError
@@ -82,6 +83,8 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
     raise max([*likely, *misread.values()], key=lambda error: error.offset or 0)
 
 
+_JOINED = re.compile(r"\s(?:and|or|but)\s", re.IGNORECASE)
+
 _Reader = Callable[[str, Context, int], Parsed]
 
 
@@ -111,9 +114,24 @@ def _with_operators(text: str, context: Context, depth: int) -> Parsed:
 def _as_words(text: str, context: Context, depth: int) -> Parsed:
     if is_request(text):
         return phrases.parse(text, context, depth, _asked_words)
-    if phrases.is_misspelt(text) or words_with_phrases(text):
+    if phrases.is_misspelt(text) or words_with_phrases(text) or _is_cut_short(text):
         raise MisreadError("This is no phrase.", Span(0, 0))
     return phrases.parse(text, context, depth, parse_words)
+
+
+def _is_cut_short(text: str) -> bool:
+    """Tell whether a text is phrases of which the last wants its end.
+
+    >>> _is_cut_short("identified by a@x and with at least 1"), _is_cut_short("lunch and tea")
+    (True, False)
+    """
+    if not _JOINED.search(text):
+        return False
+    try:
+        phrases.parse_phrase(text)
+    except MisreadError as error:
+        return error.offset == len(text.rstrip())
+    return False
 
 
 def _asked_words(text: str) -> PhraseNode:

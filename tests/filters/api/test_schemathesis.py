@@ -19,7 +19,7 @@ from filters.api.models import SCOPES
 from filters.people.models import User
 from tapestry.tables.delta.log import Tables
 
-EXAMPLES = 15
+EXAMPLES = 8
 """Calls of each operation."""
 
 
