@@ -109,8 +109,8 @@ def rows(chance: np.random.Generator, low: int, high: int) -> Any:
         "attachments": pa.array(np.zeros(size, dtype=np.int64)),
         "filenames": empty,
         "media_types": empty,
-        "questions": None,
-        "automatic": None,
+        "questions": pa.nulls(size, pa.int64()),
+        "automatic": pa.nulls(size, pa.string()),
         "source": _text(["bench"] * size),
         "audience": _text([PUBLIC] * size),
     }
