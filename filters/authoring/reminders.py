@@ -12,7 +12,6 @@ run.  Once a minute what is answered leaves the snoozed, and what is repeated co
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -29,12 +28,16 @@ from filters.inbox.triage.steps import act
 from filters.inbox.triage.targets import named_targets
 from filters.people.models import User
 from filters.reading.annotations import opinions
-from tapestry.core.clock import HOUR, to_datetime, wall_clock
+from filters.runs.models import SetAside
+from filters.site.work import set_aside
+from tapestry.core.clock import to_datetime, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.deliver.timing.local_time import local_instant
 
 log = logging.getLogger(__name__)
+
+MESSAGE, PART = SetAside.Kind.MESSAGE, "reminder"
 
 REMIND, SETTLED = "remind", "settled"
 """Tags of the person alone, by which the ready-made filters go."""
@@ -81,7 +84,7 @@ def read_every(text: str) -> int:
 def bring_back() -> int:
     """Bring back what is repeated and due, and end what is answered; return how many came back.
 
-    One that raises an error is tried again later, and holds up no other.
+    One that raises an error is set aside, and holds up no other.
     """
     rows = Reminder.objects.filter(owner__is_active=True)
     matches = Match.objects.filter(
@@ -92,27 +95,23 @@ def bring_back() -> int:
     )
     answered = rows.filter(Exists(matches)).order_by("pk")
     due = rows.filter(next_at__lte=wall_clock()).order_by("next_at")
-    for key in _keys(answered):
-        _apart(key, _end)
-    return sum(_apart(key, _bring_back) for key in _keys(due))
+    aside, came = set_aside.of(MESSAGE), 0
+    for key in _keys(answered, aside):
+        with aside.guard(f"{key}/{PART}"):
+            _end(key)
+    for key in _keys(due, aside):
+        with aside.guard(f"{key}/{PART}"):
+            came += _bring_back(key)
+    return came
 
 
-def _keys(rows: QuerySet[Reminder]) -> list[int]:
-    return list(rows.values_list("pk", flat=True)[:AT_ONCE])
-
-
-def _apart(key: int, work: Callable[[int], bool]) -> bool:
-    """Do something for one reminder; put it off if that raises an error."""
-    try:
-        return work(key)
-    except Exception:
-        log.exception("reminder %s fails", key)
-        Reminder.objects.filter(pk=key).update(next_at=wall_clock() + HOUR)
-        return False
+def _keys(rows: QuerySet[Reminder], aside: set_aside.Aside) -> list[int]:
+    waiting = rows.exclude(pk__in=aside.waiting_for(PART))
+    return list(waiting.values_list("pk", flat=True)[:AT_ONCE])
 
 
 @transaction.atomic
-def _end(key: int) -> bool:
+def _end(key: int) -> None:
     """End a reminder that is answered: what is snoozed for it alone waits no more."""
     row = _locked(key)
     if row is not None:
@@ -122,7 +121,6 @@ def _end(key: int) -> bool:
             for name in ("unsnooze", "read"):
                 act(row.owner, ACTIONS[name], targets)
         row.delete()
-    return row is not None
 
 
 def _locked(key: int) -> Reminder | None:

@@ -19,6 +19,7 @@ from tapestry.core.clock import DAY, to_instant, wall_clock
 from tapestry.tables.delta.log import Tables
 from tests.filters.authoring.test_ready_made import answer, send
 from tests.support.live_filters import run
+from tests.support.set_asides import Planted
 from tests.support.set_clock import SetClock
 
 SignIn = Callable[[User], Client]
@@ -134,7 +135,11 @@ def test_what_was_snoozed_otherwise_stays_so(person: Client, tables: Tables, ali
 
 
 def test_a_reminder_that_raises_an_error_holds_up_no_other(
-    person: Client, tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+    person: Client,
+    tables: Tables,
+    alice: User,
+    monkeypatch: pytest.MonkeyPatch,
+    set_asides: Planted,
 ) -> None:
     assert ask(person, tables, "tomorrow", every="1") == 302
     given = {"owner": alice, "audience": "user:alice", "every": 1}
@@ -146,7 +151,10 @@ def test_a_reminder_that_raises_an_error_holds_up_no_other(
     )  # fmt: skip
     clock = SetClock(Reminder.objects.latest("next_at").next_at, monkeypatch)
     assert reminders.bring_back() == 1
-    assert all(row.next_at > clock.now for row in Reminder.objects.all())
+    assert Reminder.objects.exclude(pk=broken.pk).get().next_at > clock.now
+    [(_, key, _)] = set_asides.expect()
+    assert key == f"{broken.pk}/reminder"
+    assert reminders.bring_back() == 0, "it waits for its next try"
 
 
 @pytest.mark.parametrize("how", ["never", "settled"])
