@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import ValidationError as FieldsError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from kombu.exceptions import OperationalError as BrokerError
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, AuthorizationError, HttpError, ValidationError
-from redis.exceptions import RedisError
 
+from filters.site.web.middleware import words_of
 from filters.site.work.rate_limits import TooManyTriesError
 from tapestry.core.errors import TapestryError
-from tapestry.core.files.disk_space import DiskFullError, is_disk_full
-
-log = logging.getLogger(__name__)
 
 SIGN_IN = (
     "Send “Authorization: Bearer …” with a token of your page Access tokens that has not ended."
 )
 NOT_HERE = "There is no such thing here, or you may not see it."
-AWAY = "A part of this site does not answer. Try again in a moment."
 
 
 class RefusedError(Exception):
@@ -90,12 +84,8 @@ def handle_errors(api: NinjaAPI) -> None:
 
     @api.exception_handler(Exception)
     def failed(request: HttpRequest, error: Exception) -> HttpResponse:
-        if is_disk_full(error):
-            full = DiskFullError()
-            return problem(507, f"{full.message} {full.hint or ''}".strip())
-        if isinstance(error, BrokerError | RedisError | FileNotFoundError):
-            log.warning("%s %s", request.path, error)
-            return problem(503, AWAY)
-        if isinstance(error, TapestryError):
-            return problem(503, f"{error.message} {error.hint or ''}".strip())
-        raise error
+        words = words_of(error, request.path)
+        if words is None:
+            raise error
+        sentence, hint, status = words
+        return problem(status, f"{sentence} {hint}".strip())

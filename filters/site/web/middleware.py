@@ -63,6 +63,29 @@ def _page_of(request: HttpRequest) -> str:
     return local_path(back, settings.LOGIN_REDIRECT_URL)
 
 
+def words_of(error: Exception, path: str) -> tuple[str, str, int] | None:
+    """Return what is told of an error, what to do, and the status; None if it has no words.
+
+    ``path`` is that of the request, for the log.
+    """
+    if isinstance(error, BrokerError | RedisError):
+        return "The queue (Redis) cannot be reached.", RETRY, 503
+    if is_disk_full(error):
+        full = DiskFullError()
+        return full.message, full.hint or "", 507
+    if isinstance(error, DataError) and _sqlstate(error) is None:
+        # PostgreSQL stores none: its driver refuses them itself.
+        return "No text has the character NUL.", "Leave it out.", 400
+    if _is_too_large(error):
+        return "A number is too large for anything here.", GO_BACK, 400
+    if isinstance(error, FileNotFoundError):  # merged, or forgotten
+        log.warning("%s", line("file gone", path=path), exc_info=error)
+        return "A file was deleted while it was read.", RETRY, 503
+    if isinstance(error, TapestryError):
+        return error.message, error.hint or "", 503
+    return None
+
+
 class ErrorPages:
     """Answer with a clear sentence where a part of the product cannot be reached, or a file was
     deleted while it was read (503), or the disk is full (507, RFC 4918).
@@ -76,23 +99,10 @@ class ErrorPages:
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Turn an error with words for people into a page; leave any other to Django."""
-        if isinstance(error, BrokerError | RedisError):
-            sentence, hint, status = "The queue (Redis) cannot be reached.", RETRY, 503
-        elif is_disk_full(error):
-            full = DiskFullError()
-            sentence, hint, status = full.message, full.hint or "", 507
-        elif isinstance(error, DataError) and _sqlstate(error) is None:
-            # PostgreSQL stores none: its driver refuses them itself.
-            sentence, hint, status = "No text has the character NUL.", "Leave it out.", 400
-        elif _is_too_large(error):
-            sentence, hint, status = "A number is too large for anything here.", GO_BACK, 400
-        elif isinstance(error, FileNotFoundError):  # merged, or forgotten
-            log.warning("%s", line("file gone", path=request.path), exc_info=error)
-            sentence, hint, status = "A file was deleted while it was read.", RETRY, 503
-        elif isinstance(error, TapestryError):
-            sentence, hint, status = error.message, error.hint or "", 503
-        else:
+        words = words_of(error, request.path)
+        if words is None:
             return None
+        sentence, hint, status = words
         if request.headers.get("HX-Request"):
             notice = format_html('<p class="banner bad" role="alert">{} {}</p>', sentence, hint)
             # All of it is shown, whatever part of its answer the page had asked for.
