@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""The only door: every command of Tapestry starts here."""
+"""The operator's door: every command that works on a data directory starts here."""
 
 from __future__ import annotations
 

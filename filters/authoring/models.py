@@ -65,8 +65,8 @@ def acts_words(names: Collection[str], tag: str = "") -> str:
     >>> acts_words(["star", "label", "read"], "todo")
     'mark it read, star it and tag it “todo”'
     """
-    said = ACTS | ({"label": f"tag it “{tag}”"} if tag else {})
-    *most, last = [words for name, words in said.items() if name in names] or [""]
+    orders = ACTS | ({"label": f"tag it “{tag}”"} if tag else {})
+    *most, last = [words for name, words in orders.items() if name in names] or [""]
     return f"{', '.join(most)} and {last}" if most else last
 
 

@@ -43,8 +43,8 @@ def merge_tags(
     since: int,
 ) -> None:
     """Take over which tags have changed on either side: here since an instant, or there."""
-    said = OutboxAnnotation.objects.filter(owner=source.owner_id, created__gte=since - MARGIN)
-    recent = set(said.values_list("msgid", flat=True))
+    annotated = OutboxAnnotation.objects.filter(owner=source.owner_id, created__gte=since - MARGIN)
+    recent = set(annotated.values_list("msgid", flat=True))
     looked_at = [row for row in rows if _may_differ(row, found, recent)]
     tags = _tags_of(source.owner, {row.msgid for row in looked_at})
     there_to: dict[tuple[str, bool], list[SyncedFlags]] = defaultdict(list)
@@ -92,15 +92,15 @@ def _tags_of(owner: User, msgids: Collection[str]) -> dict[str, Named]:
     audiences, name = people.audiences(owner), owner.get_username()
     waiting = OutboxAnnotation.objects.filter(owner=owner, msgid__in=msgids, appended_at=None)
     late = [row.as_annotation() for row in waiting.select_related("owner").order_by("pk")]
-    said: dict[str, list[Annotation]] = defaultdict(list)
+    annotations: dict[str, list[Annotation]] = defaultdict(list)
     rows = annotations_on(services.tables(), msgids, audiences) if msgids else []
     for annotation in [*(row.annotation for row in rows), *late]:
         if annotation.owner == name:
-            said[annotation.msgid].append(annotation)
+            annotations[annotation.msgid].append(annotation)
     return {
         msgid: {
             row.value.lower(): row.value
-            for row in standing(said[msgid])
+            for row in standing(annotations[msgid])
             if row.kind == "tag" and row.value and is_tag(row.value)
         }
         for msgid in msgids

@@ -48,10 +48,10 @@ VERBS = {verb.__name__ for verb in TAKES}
 
 def parser() -> ArgumentParser:
     """Return the parser of the command line: its verbs and what each takes."""
-    whole = ArgumentParser(
+    command = ArgumentParser(
         "tapestry", description=HELP, formatter_class=RawDescriptionHelpFormatter
     )
-    kinds = whole.add_subparsers(dest="verb", metavar="VERB", required=True)
+    kinds = command.add_subparsers(dest="verb", metavar="VERB", required=True)
     of = {}
     for verb, names in TAKES.items():
         words = (verb.__doc__ or "").partition("\n")[0]
@@ -71,7 +71,7 @@ def parser() -> ArgumentParser:
     of[verbs.vote].add_argument("vote", choices=["for", "against", "none"])
     of[verbs.tag].add_argument("--take-back", action="store_true", help="take the tag back")
     of[verbs.act].add_argument("ids", nargs="+", metavar="ID")
-    return whole
+    return command
 
 
 def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:

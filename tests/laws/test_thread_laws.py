@@ -74,7 +74,7 @@ def test_law_in_a_long_campaign(law):
 
 
 @pytest.mark.parametrize("text", THREADS)
-def test_it_reads_back_as_it_is_printed(text):
+def test_a_filter_of_threads_reads_back_as_it_is_printed(text):
     once = read(text, Context())
     assert read(print_tql(once), Context()).condition == once.condition
     assert read(print_sql(once), Context()).condition == once.condition

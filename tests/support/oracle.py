@@ -137,6 +137,7 @@ def stands(var: str) -> str:
 
 
 THREADS = """
+INSERT INTO threads
 WITH RECURSIVE fact(msgid, ts, root, audience) AS (
   SELECT x.msgid, x.ts, coalesce(x."references" ->> 0, x.inreplyto, x.msgid), x.audience
   FROM messages x
@@ -180,7 +181,7 @@ def _open(data: Data) -> sqlite3.Connection:
                 for row in data.get(table, ())
             ],
         )
-    db.execute(f"INSERT INTO threads {THREADS}")
+    db.execute(THREADS)
 
     def elementwise(test):
         return lambda elements, *rest: some(test(e, *rest) for e in json.loads(elements))

@@ -171,9 +171,11 @@ class Desk:
         read = []
         for row in rows:
             standing = self._standing(row.msgid, "read")
-            held = [one.read_at for one in self._acted[row.msgid] if one.read_at in standing]
-            if row.read_at is None and held:
-                row.read_at = held[0]
+            instants = [
+                match.read_at for match in self._acted[row.msgid] if match.read_at in standing
+            ]
+            if row.read_at is None and instants:
+                row.read_at = instants[0]
                 read.append((row.read_at, row.pk))
         update_rows(Match, ("read_at",), read)
 
@@ -203,8 +205,8 @@ class Desk:
         if row not in self._acted[row.msgid]:
             self._acted[row.msgid].append(row)
         if "read" in names:
-            for one in self._acted[row.msgid]:
-                one.read_at = one.read_at or self._at  # as the update says that follows
+            for match in self._acted[row.msgid]:
+                match.read_at = match.read_at or self._at  # as the update says that follows
 
     def _tag(self, row: Match, does: Acting, names: Sequence[str]) -> None:
         if "label" in names:

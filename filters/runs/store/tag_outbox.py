@@ -40,9 +40,9 @@ class Tag(NamedTuple):
 
 def put(owner: int, tags: Iterable[Tag], untagged: Iterable[tuple[str, str]]) -> None:
     """Keep that filters of a person tag messages, and take tags back, by annid and msgid."""
-    said = [(tag.annid, tag.msgid, "tag", tag.value) for tag in tags]
-    said += [(retraction_key(annid), msgid, RETRACTION, annid) for annid, msgid in untagged]
-    if not said:
+    annotations = [(tag.annid, tag.msgid, "tag", tag.value) for tag in tags]
+    annotations += [(retraction_key(annid), msgid, RETRACTION, annid) for annid, msgid in untagged]
+    if not annotations:
         return
     audience = annotation_audience("", User.objects.get(pk=owner).get_username(), private=True)
     now = wall_clock()
@@ -57,7 +57,7 @@ def put(owner: int, tags: Iterable[Tag], untagged: Iterable[tuple[str, str]]) ->
                 audience=audience,
                 created=now,
             )
-            for annid, msgid, kind, value in said
+            for annid, msgid, kind, value in annotations
         ],
         ignore_conflicts=True,
         batch_size=BATCH_SIZE // 8,

@@ -150,7 +150,7 @@ def _redis() -> str:
 
 
 def _database() -> str:
-    if connection.vendor == "sqlite" and not Path(connection.settings_dict["NAME"]).exists():
+    if _is_to_be_made():
         return "SQLite, which will be made"
     connection.ensure_connection()
     return f"{connection.display_name} answers"
@@ -205,7 +205,10 @@ def _is_known(host: str) -> bool:
     return True
 
 
+def _is_to_be_made() -> bool:
+    """Tell whether the database is a file that is not there yet: to connect would make it."""
+    return connection.vendor == "sqlite" and not Path(connection.settings_dict["NAME"]).exists()
+
+
 def _has_tables() -> bool:
-    if connection.vendor == "sqlite" and not Path(connection.settings_dict["NAME"]).exists():
-        return False
-    return Clock._meta.db_table in connection.introspection.table_names()
+    return not _is_to_be_made() and Clock._meta.db_table in connection.introspection.table_names()

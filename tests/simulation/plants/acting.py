@@ -33,8 +33,8 @@ PLANTS = (
         "a message is read in the filter alone that marks it read",
         "filters.runs.store.acts_desk",
         "Desk._inherit_read",
-        "if row.read_at is None and held:",
-        "if row.read_at and held:",
+        "if row.read_at is None and instants:",
+        "if row.read_at and instants:",
         "acts",
     ),
     Plant(
