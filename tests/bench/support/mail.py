@@ -1,7 +1,8 @@
 """An archive of any size for measurements: made in columns, as compaction leaves it.
 
 Messages come one a minute, sixty percent of them replies, most to one of the last few
-hundred, some to any older one; newsgroups follow Zipf's law.
+hundred, some to any older one, all to a message that was visible before; newsgroups follow
+Zipf's law.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import pyarrow.compute as pc
 
 from tapestry.core.clock import MINUTE
 from tapestry.core.message import PUBLIC
-from tapestry.core.schema import MESSAGES
+from tapestry.core.schema import MESSAGES, THREADS
 from tapestry.tables.delta.commit import commit
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_check import make_checkpoint
-from tapestry.tables.rows import arrow_schema
+from tapestry.tables.rows import arrow_schema, ordered
 from tapestry.tables.write.compact import compact
+from tapestry.tables.write.threads import COMPLETE
 
 BEGIN = 1_400_000_000_000_000
 REPLIES = 0.6
@@ -41,9 +43,12 @@ def fill(tables: Tables, count: int, newest: int) -> None:
     """Write ``count`` messages, the ``newest`` of them in a file of their own, and index them."""
     chance = np.random.default_rng(7)
     cuts = [*range(0, count - newest, FILE), count - newest, count]
+    roots: list[int] = []
     for low, high in pairwise(cuts):
         if high > low:
-            write(tables, rows(chance, low, high))
+            messages = rows(chance, low, high)
+            write(tables, messages)
+            _write_facts(tables, messages, roots)
     compact(tables, keep_hours=0)
     # Where there was nothing to merge, too.
     make_checkpoint(tables.root / MESSAGES)
@@ -78,7 +83,7 @@ def rows(chance: np.random.Generator, low: int, high: int) -> Any:
     back = chance.geometric(1 / NEAR, size)
     far = chance.random(size) < FAR
     parent = np.where(far, (chance.random(size) * numbers).astype(np.int64), numbers - back)
-    is_reply = (chance.random(size) < REPLIES) & (parent >= 0) & (parent < numbers)
+    is_reply = (chance.random(size) < REPLIES) & (parent >= 0) & (parent < numbers // 20 * 20)
     above = _msgids(np.maximum(parent, 0)).to_numpy(zero_copy_only=False)
     inreplyto = pa.array(above, mask=~is_reply, type=pa.string())
     groups = np.minimum(chance.zipf(1.3, size) - 1, len(_GROUPS) - 1)
@@ -124,3 +129,22 @@ def _text(values: list[str]) -> Any:
 def write(tables: Tables, rows: Any) -> None:
     """Write messages as one file of the table, without an index."""
     commit(tables, MESSAGES, rows, {}, {})
+
+
+def _write_facts(tables: Tables, messages: Any, roots: list[int]) -> None:
+    """Write the facts about threads that follow; ``roots``, by number, are those before and after.
+
+    A reply without References to what was visible before belongs to its parent's thread alone.
+    """
+    low = len(roots)
+    above = pc.extract_regex(messages["inreplyto"], r"\.(?P<number>\d+)\.@")
+    for parent in pc.struct_field(above, "number").cast(pa.int64()).to_pylist():
+        roots.append(len(roots) if parent is None else roots[parent])
+    columns = {
+        "msgid": messages["msgid"],
+        "ts": messages["ts"],
+        "root": _msgids(np.array(roots[low:])),
+        "audience": messages["audience"],
+    }
+    facts = ordered(THREADS, pa.table(columns, schema=arrow_schema(THREADS)))
+    commit(tables, THREADS, facts, {COMPLETE: messages["ts"][-1].as_py()}, {})
