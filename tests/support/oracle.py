@@ -138,21 +138,37 @@ def stands(var: str) -> str:
 
 THREADS = """
 INSERT INTO threads
-WITH RECURSIVE fact(msgid, ts, root, audience) AS (
-  SELECT x.msgid, x.ts, coalesce(x."references" ->> 0, x.inreplyto, x.msgid), x.audience
-  FROM messages x
-  WHERE x."references" ->> 0 IS NOT NULL OR NOT EXISTS (
-    SELECT 1 FROM messages p
-    WHERE p.msgid = x.inreplyto AND p.audience IN (x.audience, 'public')
-    AND (p.ts, p.received) < (x.ts, x.received))
+WITH RECURSIVE named AS (
+  SELECT rowid AS id, msgid, audience, ts, inreplyto, "references" ->> 0 AS first FROM messages),
+above(id, parent) AS (
+  SELECT x.id, p.id FROM named x JOIN named p ON p.msgid = x.inreplyto
+  AND p.audience IN (x.audience, 'public') AND p.ts = x.ts
+  WHERE x.first IS NULL AND p.first IS NULL
+  UNION
+  SELECT above.id, p.id FROM above JOIN named x ON x.id = above.parent
+  JOIN named p ON p.msgid = x.inreplyto AND p.audience IN (x.audience, 'public') AND p.ts = x.ts
+  WHERE p.first IS NULL),
+fact(msgid, ts, root, audience) AS (
+  SELECT x.msgid, x.ts, CASE
+    WHEN x.id IN (SELECT a.id FROM above a WHERE a.id = a.parent) THEN x.msgid
+    ELSE coalesce(x.first, x.inreplyto, x.msgid) END, x.audience
+  FROM named x
+  WHERE x.first IS NOT NULL OR NOT EXISTS (
+    SELECT 1 FROM named p
+    WHERE p.msgid = x.inreplyto AND p.audience IN (x.audience, 'public') AND p.ts <= x.ts)
+  OR x.id IN (SELECT a.id FROM above a WHERE a.id = a.parent) AND NOT EXISTS (
+    SELECT 1 FROM above a JOIN above b ON b.id = a.parent AND b.parent = a.id
+    JOIN named o ON o.id = a.parent
+    WHERE a.id = x.id AND (o.msgid, o.audience) < (x.msgid, x.audience))
   UNION
   SELECT x.msgid, max(x.ts, f.ts), f.root, x.audience
   FROM fact f JOIN messages x ON x.inreplyto = f.msgid AND f.audience IN (x.audience, 'public'))
 SELECT msgid, min(ts), root, audience FROM fact GROUP BY msgid, audience, root
 """
 """The facts about threads: a message belongs to the thread that its first reference names, or its
-parent if that was not there before, or itself, and to every thread of its parent; said once more,
-as a recursive query over all messages, with the first instant of each fact."""
+parent if that is not there, or itself, as does the first of a circle (``above``: what a message
+answers, directly or not, of those that came with it), and to every thread of its parent; said once
+more, as a recursive query over all messages, with the first instant of each fact."""
 
 FUNCTIONS = {
     "lower": "lower_",

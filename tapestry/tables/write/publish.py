@@ -18,7 +18,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tapestry.core.clock import BEGINNING, SECOND, next_instant, wall_clock
 from tapestry.core.errors import TapestryError
@@ -246,11 +245,8 @@ class _NewFiles:
         """Write the facts that follow from the new rows; remember what they are about."""
         if not self.new:
             return
-        headers = pa.concat_tables(self.headers)
+        rows = pa.concat_tables(self.headers).to_pylist()
         self.headers = []
-        received = pc.min_element_wise(headers["received"], pa.scalar(self.ts))
-        position = headers.schema.get_field_index("received")
-        rows = headers.set_column(position, "received", received).to_pylist()
         complete = self.tables.transaction(THREADS, COMPLETE)
         self.follows_from_all = complete is None or complete >= self.checked.newest
         facts = derived(self.tables, rows, self.ts)

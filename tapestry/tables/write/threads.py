@@ -9,8 +9,10 @@ rules are recursive, and only ever add facts (monotone):
 
 1. A message with References belongs to the thread that the first of them names.  One without, and
    without a parent, begins its own.  One that names only a parent belongs to a thread of that name,
-   unless the parent is there, and was there before it.
-2. A message belongs to every thread of its parent.
+   unless the parent is there.  Of messages that became visible together and answer one another in
+   a circle, the first by Message-ID begins their thread.
+2. A message belongs to every thread of its parent, but to ``MOST_ROOTS`` at most: who sends a long
+   thread backwards, message by message, gives each a root for every one that was above it.
 
 The parent of a copy for an audience is what its In-Reply-To names, of the same audience or public:
 all who may see the message may see what its facts follow from.  A parent that arrives late adds
@@ -24,7 +26,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import count, groupby
 from operator import itemgetter
 from typing import Any
 
@@ -41,15 +43,21 @@ from tapestry.tables.rows import arrow_schema, ordered
 COMPLETE = "messages"
 """The app transaction that says up to which ``ts`` of messages there are facts."""
 
-HEADERS = ("msgid", "audience", "ts", "received", "inreplyto", "references")
+HEADERS = ("msgid", "audience", "ts", "inreplyto", "references")
+
+MOST_ROOTS = 64
+"""Threads that a message belongs to, at most: those that came first, of one instant by name."""
+
+NEAR = 4
+"""Levels below a message that are looked up one by one; then the whole threads are."""
 
 Node = tuple[str, str]
 """A message: its msgid, and the audience of the copy."""
 
 Row = Mapping[str, Any]
 
-FactsOf = Callable[[Collection[str]], Iterable[Row]]
-"""Return the earlier facts about messages."""
+FactsOf = Callable[[str, Collection[str]], Iterable[Row]]
+"""Return the earlier facts of which a column, ``msgid`` or ``root``, has one of these values."""
 
 RepliesTo = Callable[[Collection[str]], Iterable[Row]]
 """Return the earlier messages whose parent has one of these msgids."""
@@ -91,8 +99,8 @@ def derived(tables: Tables, batch: Sequence[Row], ts: int) -> pa.Table:
 def _lookups(tables: Tables, ts: int) -> tuple[FactsOf, RepliesTo]:
     """Return how facts and replies before an instant are looked up, by the index."""
 
-    def facts_of(msgids: Collection[str]) -> Iterable[Row]:
-        return found(THREADS, "msgid", msgids, ("msgid", "audience", "root"))
+    def facts_of(column: str, values: Collection[str]) -> Iterable[Row]:
+        return found(THREADS, column, values, ("msgid", "audience", "root"))
 
     def replies_to(msgids: Collection[str]) -> Iterable[Row]:
         return found(MESSAGES, "inreplyto", msgids, ("msgid", "audience", "inreplyto"))
@@ -113,10 +121,10 @@ def new_facts(
     Each is a message and the root of a thread that it belongs to from then on.
 
     >>> def message(msgid, inreplyto=None, *references):
-    ...     return {"msgid": msgid, "audience": "public", "received": 0,
+    ...     return {"msgid": msgid, "audience": "public",
     ...             "inreplyto": inreplyto, "references": references}
-    >>> none = lambda msgids: []
-    >>> for (msgid, _), root in new_facts([message("a"), message("b", "a", "a")], none, none):
+    >>> none = lambda *_: []
+    >>> for (msgid, _), root in new_facts([message("a"), message("b", "a")], none, none):
     ...     print(msgid, root)
     a a
     b a
@@ -126,13 +134,17 @@ def new_facts(
     growth = _Growth(nodes, facts_of, replies_to)
     growth.know(names)
     growth.know_replies({msgid for msgid, _ in nodes}, batch)
-    arrivals = {(row["msgid"], row["audience"]): row["received"] for row in batch}
+    beginning = _first_of_circles(batch, nodes)
     frontier: dict[Node, set[str]] = defaultdict(set)
     for row in batch:
         node = row["msgid"], row["audience"]
         above = _parents(row)
-        if own := _own_root(row, any(_is_before(p, row, growth.known, arrivals) for p in above)):
-            frontier[node].add(own)
+        if row["references"]:
+            frontier[node].add(str(row["references"][0]))
+        elif row["inreplyto"] is None or node in beginning:
+            frontier[node].add(row["msgid"])
+        elif not any(parent in nodes or parent in growth.known for parent in above):
+            frontier[node].add(row["inreplyto"])
         for parent in above:
             frontier[node] |= growth.known.get(parent, set())
     growth.spread(frontier)
@@ -142,11 +154,11 @@ def new_facts(
 def all_facts(messages: Iterable[Row]) -> list[dict[str, Any]]:
     """Return the rows of the table of threads that follow from all messages, oldest first."""
     facts: list[dict[str, Any]] = []
-    by_msgid: dict[str, list[Row]] = defaultdict(list)
+    by_value: dict[tuple[str, str], list[Row]] = defaultdict(list)
     by_parent: dict[str, list[Row]] = defaultdict(list)
 
-    def facts_of(msgids: Collection[str]) -> Iterable[Row]:
-        return [fact for msgid in msgids for fact in by_msgid.get(msgid, ())]
+    def facts_of(column: str, values: Collection[str]) -> Iterable[Row]:
+        return [fact for value in values for fact in by_value.get((column, value), ())]
 
     def replies_to(msgids: Collection[str]) -> Iterable[Row]:
         return [reply for msgid in msgids for reply in by_parent.get(msgid, ())]
@@ -155,7 +167,8 @@ def all_facts(messages: Iterable[Row]) -> list[dict[str, Any]]:
         rows = list(batch)
         for (msgid, audience), root in new_facts(rows, facts_of, replies_to):
             facts.append({"msgid": msgid, "ts": ts, "root": root, "audience": audience})
-            by_msgid[msgid].append(facts[-1])
+            by_value["msgid", msgid].append(facts[-1])
+            by_value["root", root].append(facts[-1])
         for row in rows:
             by_parent[row["inreplyto"]].append(row)
     return facts
@@ -168,22 +181,55 @@ def _parents(row: Row) -> list[Node]:
     return [(row["inreplyto"], audience) for audience in {row["audience"], PUBLIC}]
 
 
-def _is_before(
-    parent: Node, row: Row, known: Mapping[Node, set[str]], arrivals: Mapping[Node, int]
-) -> bool:
-    """Tell whether a parent was there before a message of the batch."""
-    if parent in arrivals and arrivals[parent] < row["received"]:
-        return True
-    return parent in known and parent not in arrivals
+def _first_of_circles(batch: Iterable[Row], nodes: Collection[Node]) -> set[Node]:
+    """Return the first message of each circle: of messages without References, each a parent."""
+    above = {
+        (row["msgid"], row["audience"]): {parent for parent in _parents(row) if parent in nodes}
+        for row in batch
+        if row["inreplyto"] is not None and not row["references"]
+    }
+    above = _inverse(_without_ends(_inverse(_without_ends(above))))
+    below = _inverse(above)
+    first, seen = set[Node](), set[Node]()
+    for node in sorted(above):
+        if node not in seen:
+            circle = _reached(node, above) & _reached(node, below)
+            seen |= circle
+            first |= {node} & circle
+    return first
 
 
-def _own_root(row: Row, is_parent_there: bool) -> str | None:
-    """Return the root that a message names by itself."""
-    if row["references"]:
-        return str(row["references"][0])
-    if row["inreplyto"] is None:
-        return str(row["msgid"])
-    return None if is_parent_there else str(row["inreplyto"])
+def _without_ends(edges: Mapping[Node, set[Node]]) -> dict[Node, set[Node]]:
+    """Return the edges of the nodes from which one can go on for ever."""
+    left = {node: {to for to in targets if to in edges} for node, targets in edges.items()}
+    sources = _inverse(left)
+    ends = [node for node, targets in left.items() if not targets]
+    while ends:
+        end = ends.pop()
+        del left[end]
+        for source in sources.get(end, ()):
+            left[source].discard(end)
+            if not left[source]:
+                ends.append(source)
+    return left
+
+
+def _inverse(edges: Mapping[Node, set[Node]]) -> dict[Node, set[Node]]:
+    inverse: dict[Node, set[Node]] = defaultdict(set)
+    for node, targets in edges.items():
+        for target in targets:
+            inverse[target].add(node)
+    return inverse
+
+
+def _reached(start: Node, edges: Mapping[Node, set[Node]]) -> set[Node]:
+    """Return what an edge or more lead to from a node."""
+    reached, waiting = set[Node](), [start]
+    while waiting:
+        further = edges.get(waiting.pop(), set()) - reached
+        reached |= further
+        waiting.extend(further)
+    return reached
 
 
 @dataclass(slots=True)
@@ -203,7 +249,7 @@ class _Growth:
         """Look up the facts about messages, once."""
         wanted = set(msgids) - self.looked_up
         self.looked_up |= wanted
-        for row in self.facts_of(wanted) if wanted else ():
+        for row in self.facts_of("msgid", wanted) if wanted else ():
             self.known.setdefault((row["msgid"], row["audience"]), set()).add(row["root"])
 
     def know_replies(self, msgids: Collection[str], batch: Iterable[Row] = ()) -> None:
@@ -214,15 +260,27 @@ class _Growth:
             if row["inreplyto"] is not None:
                 self.replies[row["inreplyto"]].append((row["msgid"], row["audience"]))
 
+    def know_threads(self, nodes: Iterable[Node]) -> None:
+        """Look up all that is in the threads of messages: what is below them is among it."""
+        roots = {root for node in nodes for root in self.known.get(node, ())}
+        msgids = {row["msgid"] for row in self.facts_of("root", roots)} if roots else set()
+        self.know(msgids)
+        self.know_replies(msgids)
+
     def spread(self, frontier: Mapping[Node, set[str]]) -> None:
         """Give roots to messages, and to all that is below them."""
-        while frontier:
+        for level in count():
+            if not frontier:
+                return
             older = {node[0] for node in frontier if node not in self.nodes}
             self.know(older)
+            if level == NEAR:
+                self.know_threads(frontier)
             self.know_replies(older)
             below: dict[Node, set[str]] = defaultdict(set)
             for node, roots in frontier.items():
-                added = roots - self.known.get(node, set()) - self.fresh.get(node, set())
+                has = self.known.get(node, set()) | self.fresh.get(node, set())
+                added = set(sorted(roots - has)[: max(0, MOST_ROOTS - len(has))])
                 if added:
                     self.fresh[node] |= added
                     for reply in self._replies_seeing(node):

@@ -1,8 +1,9 @@
 """Which messages are in which threads, and since when: facts, each found when it first holds.
 
 A message is in the thread that the first of its references names; without any, in that of its own
-name if it answers nothing, and in one of its parent's name if this was not there before it.  It is
-in every thread of its parent.  Its parent is of the same audience, or public.
+name if it answers nothing, and in one of its parent's name if this is not there.  Of those that
+came together and answer one another in a circle, the first by name is in that of its own name.  A
+message is in every thread of its parent.  Its parent is of the same audience, or public.
 """
 
 from __future__ import annotations
@@ -61,12 +62,38 @@ def facts_of(messages: Iterable[Row]) -> list[Row]:
 def _named(row: Row, copies: dict[str, list[Row]]) -> str | None:
     if row["references"]:
         return str(row["references"][0])
-    above = [other for other in copies.get(row["inreplyto"] or "", ()) if _sees(row, other)]
-    earlier = (
-        (other["ts"], other["received"]) < (row["ts"], row["received"]) and _end(other) > row["ts"]
-        for other in above
-    )
-    return None if any(earlier) else str(row["inreplyto"] or row["msgid"])
+    if row["inreplyto"] is None or _begins_circle(row, copies):
+        return str(row["msgid"])
+    above = _above(row, copies)
+    return None if any(_end(other) > row["ts"] for other in above) else str(row["inreplyto"])
+
+
+def _above(row: Row, copies: dict[str, list[Row]]) -> list[Row]:
+    """Return what a message answers, of what is there with it."""
+    answered = copies.get(row["inreplyto"] or "", ())
+    return [other for other in answered if _sees(row, other) and other["ts"] <= row["ts"]]
+
+
+def _begins_circle(row: Row, copies: dict[str, list[Row]]) -> bool:
+    """Return whether a message answers itself by way of others that came with it, all after it."""
+
+    def reached(start: Row) -> dict[tuple[str, str], Row]:
+        found: dict[tuple[str, str], Row] = {}
+        waiting = [start]
+        while waiting:
+            for other in _above(waiting.pop(), copies):
+                is_with = other["ts"] == row["ts"] and not other["references"]
+                if is_with and _name(other) not in found:
+                    found[_name(other)] = other
+                    waiting.append(other)
+        return found
+
+    circle = [other for other in reached(row).values() if _name(row) in reached(other)]
+    return bool(circle) and min(map(_name, circle)) == _name(row)
+
+
+def _name(row: Row) -> tuple[str, str]:
+    return row["msgid"], row["audience"]
 
 
 def _sees(row: Row, other: Row) -> bool:

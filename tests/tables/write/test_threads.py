@@ -1,5 +1,6 @@
 """Threads are derived as messages are appended: late parents add facts, nothing is rewritten."""
 
+from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -106,6 +107,34 @@ def test_a_late_parent_joins_threads_once_and_a_leaf_costs_one_fact(tables, cloc
     append_messages(tables, clock, [Message("leaf", inreplyto=f"a{size - 1}")])
     assert {row[1] for row in facts(tables) if row[0] == "leaf"} == {"late", "first"}
     assert sum(looked_up) == 2, "the facts about its parent, and nothing else"
+
+
+def chain(first, size):
+    """Return messages without References, each of which answers the one before."""
+    return [Message(f"c{number}", inreplyto=f"c{number - 1}") for number in range(first, size)]
+
+
+def test_a_late_parent_of_a_long_chain_is_joined_in_a_few_lookups(tables, clock, monkeypatch):
+    append_messages(tables, clock, chain(1, 200))
+    assert len(facts(tables)) == 199, "which of them came first in one append does not matter"
+    calls = []
+    by_key = find.by_key
+    monkeypatch.setattr(threads, "by_key", lambda *a: calls.append(a) or by_key(*a))
+    append_messages(tables, clock, [Message("c0", inreplyto="further")])
+    assert {row[0] for row in facts(tables) if row[1] == "further"} == {f"c{n}" for n in range(200)}
+    assert len(calls) <= 2 * threads.NEAR + 6
+
+
+def test_a_chain_that_is_sent_backwards_costs_so_many_facts_each_at_most(
+    tables, clock, monkeypatch
+):
+    monkeypatch.setattr(threads, "MOST_ROOTS", 5)
+    for message in reversed(chain(0, 30)):
+        append_messages(tables, clock, [message])
+    by_message = Counter(row[0] for row in facts(tables))
+    assert len(by_message) == 30
+    assert max(by_message.values()) == 5
+    assert {row[1] for row in facts(tables) if row[0] == "c29"} == {f"c{n}" for n in range(24, 29)}
 
 
 @pytest.mark.parametrize(
