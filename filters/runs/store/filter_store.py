@@ -146,9 +146,6 @@ class DjangoFilterStore:
             PendingWindow.objects.filter(pk=failed.pending_window).update(error=message)
         event(log, "filter_failed", filter_id=failed.filter_id, revision=failed.revision)
 
-    def set_aside(self, failed: DueFilter, error: Exception) -> None:
-        asides.add(failed, error)
-
     def postpone(self, failed: DueFilter, until: int, error: Exception) -> None:
         if asides.has_left_most(failed):
             asides.add(failed, error)
@@ -157,15 +154,6 @@ class DjangoFilterStore:
             if all(_advance([failed], until)):
                 asides.end([failed])
                 asides.leave(failed, until, error)
-
-    def expel(self, errors: Mapping[int, Exception]) -> None:
-        asides.expel(errors)
-
-    def held_out(self, filter_ids: Collection[int]) -> set[int]:
-        return asides.held_out(filter_ids)
-
-    def work_around(self, what: str, error: Exception) -> None:
-        asides.work_around(what, error)
 
     def prove(self, filter_ids: Collection[int], *, proven: bool) -> None:
         for filters in in_batches(Filter.objects.exclude(proven=proven), filter_ids):
@@ -208,6 +196,10 @@ class DjangoFilterStore:
         return True
 
     enroll = staticmethod(shared_window.enroll)
+    set_aside = staticmethod(asides.add)
+    expel = staticmethod(asides.expel)
+    held_out = staticmethod(asides.held_out)
+    work_around = staticmethod(asides.work_around)
 
     def detach(self, filter_ids: Collection[int] | None) -> None:
         if filter_ids is None:
@@ -248,38 +240,13 @@ def _is_as_it_was(due: DueFilter) -> bool:
     return bool(same.filter(pk=due.filter_id, revision=due.revision).values_list("pk"))
 
 
-_MATCH_FIELDS = (
-    "filter",
-    "msgid",
-    "audience",
-    "matched_at",
-    "stored_at",
-    "shown_at",
-    "disjunct",
-    "evidence",
-    "explanation",
-)
+_FOUND = ("msgid", "audience", "matched_at", "disjunct", "evidence", "explanation")
+_columns_of = attrgetter("filter_id", *_FOUND)
 
 
 def _store(matches: Sequence[Match], stored_at: int, shown: Mapping[int, int]) -> None:
-    insert_rows(
-        StoredMatch,
-        _MATCH_FIELDS,
-        (
-            (
-                match.filter_id,
-                match.msgid,
-                match.audience,
-                match.matched_at,
-                stored_at,
-                shown[match.filter_id],
-                match.disjunct,
-                match.evidence,
-                match.explanation,
-            )
-            for match in matches
-        ),
-    )
+    rows = ((*_columns_of(match), stored_at, shown[match.filter_id]) for match in matches)
+    insert_rows(StoredMatch, ("filter", *_FOUND, "stored_at", "shown_at"), rows)
 
 
 def _mark_existing_read(filters: Sequence[DueFilter], stored_at: int) -> None:
