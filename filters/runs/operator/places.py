@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count, Max, Q, QuerySet, Sum
 
@@ -12,17 +13,6 @@ from filters.runs.operator.lanes import SHOWN
 from filters.runs.operator.reasons import public_reason
 from filters.sources.models import OVERDUE, Source
 from tapestry.core.clock import wall_clock
-
-
-@dataclass(frozen=True, slots=True)
-class SourceCounts:
-    """How many sources there are; ``last_pull`` is when one was last pulled."""
-
-    total: int
-    turned_on: int
-    failing: int
-    overdue: int
-    last_pull: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +31,6 @@ class SourceState:
 
 
 @dataclass(frozen=True, slots=True)
-class DestinationCounts:
-    """How many destinations there are, of how many kinds of state."""
-
-    total: int
-    turned_on: int
-    failing: int
-    due: int
-
-
-@dataclass(frozen=True, slots=True)
 class DestinationState:
     """A destination that fails, by its owner and kind; turned off, nothing is tried any more."""
 
@@ -63,17 +43,17 @@ class DestinationState:
     reason: str
 
 
-def source_counts() -> SourceCounts:
+def source_counts() -> dict[str, Any]:
+    """Return how many sources there are, of each state; and when one was last pulled."""
     now = wall_clock()
     active = Q(active=True)
-    counts = Source.objects.aggregate(
+    return Source.objects.aggregate(
         total=Count("pk"),
         turned_on=Count("pk", filter=active),
         failing=Count("pk", filter=active & Q(failures__gt=0)),
         overdue=Count("pk", filter=active & Q(owner__is_active=True, due_at__lt=now - OVERDUE)),
         last_pull=Max("pulled_at"),
     )
-    return SourceCounts(**counts)
 
 
 def sources() -> Sequence[SourceState]:
@@ -100,15 +80,15 @@ def sources() -> Sequence[SourceState]:
     ]
 
 
-def destination_counts() -> DestinationCounts:
+def destination_counts() -> dict[str, Any]:
+    """Return how many destinations there are, of each state."""
     active = Q(active=True)
-    counts = Destination.objects.aggregate(
+    return Destination.objects.aggregate(
         total=Count("pk"),
         turned_on=Count("pk", filter=active),
         failing=Count("pk", filter=~Q(error="")),
         due=Count("pk", filter=active & Q(due_at__lte=wall_clock())),
     )
-    return DestinationCounts(**counts)
 
 
 def failing_destinations() -> Sequence[DestinationState]:

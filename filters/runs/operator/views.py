@@ -32,7 +32,7 @@ def operator(request: HttpRequest) -> HttpResponse:
         "counts": counts,
         "lanes": lanes.lanes(counts),
         "slowest": lanes.slowest_filters(),
-        "failed": lanes.failed_filters() if counts.failed else (),
+        "failed": lanes.failed_filters() if counts["failed"] else (),
         "source_counts": places.source_counts(),
         "sources": places.sources(),
         "destination_counts": places.destination_counts(),
