@@ -48,7 +48,7 @@ def profile_json(user: User) -> str:
 
 def _delivery(user: User) -> dict[str, Any]:
     """Return where mail comes from, where matches go, and how what they write is sent."""
-    server = SmtpAccount.objects.filter(owner=user).first()
+    servers = SmtpAccount.objects.filter(owner=user)
     return {
         "signatures": signatures(user),
         "templates": list(Template.objects.filter(owner=user).values("name", "text")),
@@ -75,13 +75,7 @@ def _delivery(user: User) -> dict[str, Any]:
             feed.filter.name if feed.filter else "all filters"
             for feed in user.feeds.select_related("filter").order_by("pk")
         ],
-        "mail_server": server
-        and {
-            "host": server.host,
-            "port": server.port,
-            "security": server.security,
-            "user": server.user,
-        },
+        "mail_server": servers.values("host", "port", "security", "user").first(),
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count
 
@@ -10,39 +10,19 @@ from filters.authoring.models import Reference
 from filters.people.models import User
 
 
-@dataclass(frozen=True, slots=True)
-class UsedFilter:
-    """A filter of a person that others refer to, and how many others."""
+def consequences_for(user: User) -> dict[str, Any]:
+    """Return how many filters, sources and destinations go, and which filters others use.
 
-    name: str
-    people: int
-
-
-@dataclass(frozen=True, slots=True)
-class Consequences:
-    """How many filters, sources and destinations go, and which filters others use."""
-
-    filters: int
-    sources: int
-    destinations: int
-    used: tuple[UsedFilter, ...]
-
-
-def consequences_for(user: User) -> Consequences:
-    """Return what the deletion of an account means."""
-    used = (
-        Reference.objects.filter(owner=user.get_username().lower())
-        .exclude(filter__owner=user)
-        .values("name")
-        .annotate(people=Count("filter__owner", distinct=True))
-        .order_by("name")
-    )
-    return Consequences(
-        user.filters.count(),
-        user.sources.count(),
-        user.destinations.count(),
-        tuple(UsedFilter(row["name"], row["people"]) for row in used),
-    )
+    Of each of these the ``name``, and how many other ``people`` refer to it.
+    """
+    used = Reference.objects.filter(owner=user.get_username().lower()).exclude(filter__owner=user)
+    people = Count("filter__owner", distinct=True)
+    return {
+        "filters": user.filters.count(),
+        "sources": user.sources.count(),
+        "destinations": user.destinations.count(),
+        "used": used.values("name").annotate(people=people).order_by("name"),
+    }
 
 
 def is_last_administrator(user: User) -> bool:
