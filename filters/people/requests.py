@@ -1,15 +1,22 @@
-"""A request of somebody who is signed in, and the page of this site that a request leads to."""
+"""A request of somebody who is signed in, and the page of this site that it leads to."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from django.http import HttpRequest
-from django.shortcuts import resolve_url
+from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
 from django_htmx.middleware import HtmxDetails
 
 from filters.people.models import User
+from tapestry.core.errors import TapestryError
 
 if TYPE_CHECKING:
 
@@ -21,6 +28,29 @@ if TYPE_CHECKING:
 
 else:
     PersonRequest = HttpRequest
+
+form_methods = require_http_methods(["GET", "HEAD", "POST"])
+"""Let a page be asked for, and its form be sent."""
+
+
+def public_form(page: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Let a page with a form be used by who is not signed in; no browser keeps it."""
+    return login_not_required(never_cache(form_methods(page)))
+
+
+def form_page(request: HttpRequest, template: str, form: Any, **context: Any) -> HttpResponse:
+    """Return a page with a form, as ``form`` among the context: 400 if something in it is wrong."""
+    status = 400 if form.errors else 200
+    return render(request, template, {"form": form, **context}, status=status)
+
+
+@contextmanager
+def errors_told(request: HttpRequest) -> Iterator[None]:
+    """End the block where it raises a TapestryError, which the next page tells."""
+    try:
+        yield
+    except TapestryError as error:
+        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
 
 
 def wants_fragment(request: PersonRequest) -> bool:

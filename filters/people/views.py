@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
+from django.shortcuts import redirect
 
 from filters.people.emails import awaits_link
 from filters.people.forms import ProfileForm
-from filters.people.requests import PersonRequest
+from filters.people.requests import PersonRequest, form_methods, form_page
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_methods
 def profile(request: PersonRequest) -> HttpResponse:
     data = request.POST if request.method == "POST" else None
     form = ProfileForm(data, initial=ProfileForm.initial_of(request.user))
@@ -20,6 +19,4 @@ def profile(request: PersonRequest) -> HttpResponse:
         form.store(request.user)
         messages.success(request, "Saved.")
         return redirect("me")
-    status = 400 if form.errors else 200
-    context = {"form": form, "unconfirmed": awaits_link(request.user)}
-    return render(request, "people/me.html", context, status=status)
+    return form_page(request, "people/me.html", form, unconfirmed=awaits_link(request.user))

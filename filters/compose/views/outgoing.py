@@ -15,9 +15,8 @@ from filters.compose.models import OutgoingMessage
 from filters.compose.tasks import send_soon
 from filters.compose.views.write import editor
 from filters.inbox.triage.snoozing import read_moment
-from filters.people.requests import PersonRequest
+from filters.people.requests import PersonRequest, errors_told
 from tapestry.core.clock import SECOND, wall_clock
-from tapestry.core.errors import TapestryError
 
 
 def message_of(request: PersonRequest, uid: uuid.UUID) -> OutgoingMessage:
@@ -57,15 +56,13 @@ def later(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
     """Have what waits for its time sent at another, or now."""
     row = message_of(request, uid)
     act, _, name = request.POST.get("do", "").partition(":")
-    try:
+    with errors_told(request):
         chosen = request.POST.get("chosen", "")
         send_at = None if act == "send" else read_moment(request.user, name, chosen)
         if not outbox.reschedule(row, send_at):
             messages.error(request, "It is too late: it is being sent.", extra_tags="bad")
         elif send_at is None:
             send_soon(row.pk)
-    except TapestryError as error:
-        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
     return redirect(row)
 
 
@@ -73,11 +70,9 @@ def later(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
 def again(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
     """Try again to send what was refused."""
     row = message_of(request, uid)
-    try:
+    with errors_told(request):
         if outbox.send_again(row):
             send_soon(row.pk, 0)
-    except TapestryError as error:
-        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
     return redirect(row)
 
 

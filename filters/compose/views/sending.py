@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_POST
 
 from filters.compose import servers
 from filters.compose.forms import SmtpForm
@@ -19,18 +19,17 @@ from filters.compose.texts import LONGEST_SIGNATURE, signatures
 from filters.delivery.mail import addresses
 from filters.delivery.models import Address
 from filters.people.recipient_field import RecipientField
-from filters.people.requests import PersonRequest
-from filters.sources import trials
+from filters.people.requests import PersonRequest, errors_told, form_methods
 from filters.sources.models import Trial
 from filters.sources.views.finding import Finding, find_server, is_asked
-from filters.sources.views.trials import go_on
+from filters.sources.views.trials import tried
 from tapestry.core.errors import TapestryError
 
 MOST_ADDRESSES = 50
 
 
 @sensitive_post_parameters("secret")
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_methods
 def sending(request: PersonRequest) -> HttpResponse:
     """Describe one's own mail server; the worker tries it, and stores it if that goes well."""
     owner = request.user
@@ -44,12 +43,8 @@ def sending(request: PersonRequest) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form, finding=finding)
     question = {"data": request.POST.urlencode()}
-    try:
-        trial = trials.begin(owner, "smtp", question, try_smtp)
-        return go_on(request, trial) or _page(request, form, trial, finding)
-    except TapestryError as error:
-        form.add_error(None, f"{error.message} {error.hint or ''}")
-        return _page(request, form, finding=finding)
+    following, trial = tried(request, form, "smtp", question, try_smtp)
+    return following or _page(request, form, trial, finding)
 
 
 @require_POST
@@ -70,7 +65,7 @@ def confirm_sender(request: PersonRequest) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages), extra_tags="bad")
         return redirect("sending")
-    try:
+    with errors_told(request):
         is_known = known.filter(email__iexact=email).exists()
         if not is_known and known.count() >= MOST_ADDRESSES:
             raise TapestryError(f"You have {MOST_ADDRESSES} addresses, as many as may be.")
@@ -78,8 +73,6 @@ def confirm_sender(request: PersonRequest) -> HttpResponse:
         messages.success(
             request, f"A link is on its way to {email}. Open it while you are signed in."
         )
-    except TapestryError as error:
-        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
     return redirect("sending")
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import ValidationError
 from django.core.signing import BadSignature
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods
 
 from filters.delivery import links
 from filters.delivery.mail import addresses
@@ -20,6 +17,7 @@ from filters.delivery.models import Address, Destination
 from filters.inbox.lists.listing import mark_read
 from filters.inbox.models import Match, Mute
 from filters.people import people
+from filters.people.requests import public_form
 from filters.reading.annotations import opinions
 from filters.reading.tasks import append_soon
 from filters.site.settings.email_url import is_kept_only
@@ -47,10 +45,8 @@ STALE = (
 TURN_OFF = "Turn it off yourself, signed in"
 
 
-@login_not_required
-@never_cache
+@public_form
 @csrf_exempt  # the token in the address is the permission; it is in no cookie
-@require_http_methods(["GET", "HEAD", "POST"])
 def act(request: HttpRequest, act: str, token: str) -> HttpResponse:
     """Vote for a message, mark it as read or mute its thread, as a link of a digest says."""
     if act not in ASKED:
@@ -71,10 +67,8 @@ def act(request: HttpRequest, act: str, token: str) -> HttpResponse:
     return render(request, "delivery/act.html", context)
 
 
-@login_not_required
-@never_cache
+@public_form
 @csrf_exempt  # RFC 8058: mail programs post without a cookie
-@require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """Turn a destination off: at once on a POST, as RFC 8058 asks; else after a question."""
     try:
@@ -94,10 +88,8 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     return render(request, "delivery/act.html", context)
 
 
-@login_not_required
-@never_cache
+@public_form
 @csrf_exempt
-@require_http_methods(["GET", "HEAD", "POST"])
 def confirm(request: HttpRequest, token: str) -> HttpResponse:
     """Confirm an address: only then anything else is sent there.
 

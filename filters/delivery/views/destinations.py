@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.db.models import Prefetch, prefetch_related_objects
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from filters.delivery import samples
 from filters.delivery.forms import FORMS, where
@@ -20,12 +20,11 @@ from filters.delivery.status import Status, status_of
 from filters.delivery.views.muted import muted_threads
 from filters.delivery.ways.table import WAYS
 from filters.people.forms import ProfileForm
-from filters.people.requests import PersonRequest
+from filters.people.requests import PersonRequest, errors_told, form_methods
 from filters.runs.store import subscriptions
 from filters.site.settings.email_url import is_kept_only
 from filters.site.work.deleting import delete_locked
 from filters.sources import trials
-from tapestry.core.errors import TapestryError
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ def send_link(request: PersonRequest, pk: int) -> HttpResponse:
     return redirect(asked)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_methods
 def delete(request: PersonRequest, pk: int) -> HttpResponse:
     """Ask, then delete a destination; what it has delivered stays where it is."""
     doomed = destination_of(request, pk)
@@ -113,10 +112,8 @@ def destination_of(request: PersonRequest, pk: int) -> Destination:
 def ask_for_confirmation(request: PersonRequest, asked: Destination) -> None:
     """Send the link that confirms an address; the page of the destination says so, or why not."""
     assert asked.address is not None
-    try:
+    with errors_told(request):
         addresses.send_link(asked.address)
-    except TapestryError as error:
-        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
 
 
 def kinds() -> list[tuple[str, str, str]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -13,7 +12,7 @@ from filters.delivery.tasks import send_sample
 from filters.delivery.views.destinations import destination_of
 from filters.delivery.views.framed import framed_html
 from filters.delivery.ways.table import WAYS
-from filters.people.requests import PersonRequest
+from filters.people.requests import PersonRequest, errors_told
 from filters.sources import trials
 from tapestry.core.errors import TapestryError
 
@@ -46,7 +45,7 @@ def preview_html(request: PersonRequest, pk: int) -> HttpResponse:
 def send_now(request: PersonRequest, pk: int) -> HttpResponse:
     """Have a worker send what the preview shows; the page of the destination shows the answer."""
     asked = _sendable(request, pk)
-    try:
+    with errors_told(request):
         samples.ready(asked)
         trials.begin(
             request.user,
@@ -55,8 +54,6 @@ def send_now(request: PersonRequest, pk: int) -> HttpResponse:
             send_sample,
             queue=WAYS[asked.kind].queue,
         )
-    except TapestryError as error:
-        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
     return redirect(asked)
 
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
 
 from filters.delivery.models import Destination
 from filters.delivery.ways.webhook import renew_secret
-from filters.people.requests import PersonRequest
+from filters.people.requests import PersonRequest, form_methods
 
 
 @never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_methods
 def secret(request: PersonRequest, pk: int) -> HttpResponse:
     """Ask, then make a new secret of a webhook and show it this once."""
     webhook = get_object_or_404(

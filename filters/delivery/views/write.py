@@ -6,7 +6,6 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
 from filters.delivery.forms import FORMS, form_of
 from filters.delivery.forms.base import DestinationForm
@@ -15,16 +14,14 @@ from filters.delivery.models import Destination
 from filters.delivery.tasks import try_mailbox
 from filters.delivery.views.destinations import ask_for_confirmation, destination_of
 from filters.delivery.ways.table import WAYS
-from filters.people.requests import PersonRequest
-from filters.sources import trials
+from filters.people.requests import PersonRequest, form_methods
 from filters.sources.models import Trial
 from filters.sources.views.finding import Finding, find_server, is_asked
-from filters.sources.views.trials import go_on
-from tapestry.core.errors import TapestryError
+from filters.sources.views.trials import tried
 
 
 @sensitive_post_parameters("secret")
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_methods
 def add(request: PersonRequest, kind: str) -> HttpResponse:
     """Describe a new destination, and store it: it takes the matches released from now on."""
     if kind not in FORMS or kind not in WAYS:
@@ -33,7 +30,7 @@ def add(request: PersonRequest, kind: str) -> HttpResponse:
 
 
 @sensitive_post_parameters("secret")
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_methods
 def edit(request: PersonRequest, pk: int) -> HttpResponse:
     """Change the settings and the filters of a destination."""
     return _write(request, destination_of(request, pk))
@@ -67,12 +64,8 @@ def _try(request: PersonRequest, form: DestinationForm, finding: Finding | None)
     """Have the worker try what was given, and store it then; the page waits for it."""
     key = form.destination.pk
     question = {"destination": key, "data": request.POST.urlencode()}
-    try:
-        trial = trials.begin(request.user, f"mailbox:{key or 'new'}", question, try_mailbox)
-        return go_on(request, trial) or _page(request, form, trial, finding)
-    except TapestryError as error:
-        form.add_error(None, f"{error.message} {error.hint or ''}")
-        return _page(request, form, finding=finding)
+    following, trial = tried(request, form, f"mailbox:{key or 'new'}", question, try_mailbox)
+    return following or _page(request, form, trial, finding)
 
 
 def _page(

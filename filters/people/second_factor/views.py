@@ -15,14 +15,20 @@ from django.contrib.auth.views import LoginView
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render, resolve_url
+from django.shortcuts import redirect, resolve_url
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from filters.people.factors import has_second_factor
-from filters.people.requests import PersonRequest, local_path
+from filters.people.requests import (
+    PersonRequest,
+    form_methods,
+    form_page,
+    local_path,
+    public_form,
+)
 from filters.people.second_factor.forms import ConfirmForm, FactorForm
 from filters.people.second_factor.stage import begin, code_page, complete, pending_user
 from filters.people.signing_in.forms import SignInForm
@@ -82,10 +88,8 @@ def admin_sign_in(request: HttpRequest) -> HttpResponse:
     return redirect(f"{resolve_url(settings.LOGIN_URL)}?{urlencode({REDIRECT_FIELD_NAME: back})}")
 
 
-@login_not_required
-@never_cache
+@public_form
 @sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
 def sign_in_code(request: HttpRequest) -> HttpResponse:
     """Ask who has given the password for the second factor."""
     user, back = pending_user(request), _back(request, settings.LOGIN_REDIRECT_URL)
@@ -96,13 +100,11 @@ def sign_in_code(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         complete(request, user)
         return redirect(back)
-    context = {"form": form, "next": back, "person": user}
-    status = 400 if form.errors else 200
-    return render(request, "people/code.html", context, status=status)
+    return form_page(request, "people/code.html", form, next=back, person=user)
 
 
 @sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_methods
 def confirm(request: PersonRequest) -> HttpResponse:
     """Ask for the password and the second factor once more, before what matters."""
     back = _back(request, "security")
@@ -110,9 +112,7 @@ def confirm(request: PersonRequest) -> HttpResponse:
     if form.is_valid():
         request.session[CONFIRMED_AT] = wall_clock()
         return redirect(back)
-    status = 400 if form.errors else 200
-    context = {"form": form, "next": back}
-    return render(request, "people/confirm.html", context, status=status)
+    return form_page(request, "people/confirm.html", form, next=back)
 
 
 def confirmed(page: Callable[..., Answer]) -> Callable[..., Answer | HttpResponse]:

@@ -6,13 +6,14 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 
 from filters.people import tasks
 from filters.people.emails import accounts_of
 from filters.people.membership import invitations
 from filters.people.membership.forms import EmailForm
 from filters.people.membership.keys import key_of
+from filters.people.requests import form_page
 from filters.runs.operator.access import staff_form
 from filters.site.settings.email_url import is_kept_only
 from filters.site.settings.sign_up import OFF, sign_up_mode
@@ -47,10 +48,8 @@ def invite(request: HttpRequest) -> HttpResponse:
             )
     invited = invitations.open_invitations()[:MOST_SHOWN]
     context |= {
-        "form": form,
         "is_off": is_off,
         "invited": [(row, opaque_keys.encrypt(row.pk)) for row in invited],
         "days": invitations.DAYS,
     }
-    status = 400 if form.errors else 200
-    return render(request, "runs/invitations.html", context, status=status)
+    return form_page(request, "runs/invitations.html", form, **context)

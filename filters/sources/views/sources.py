@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from filters.authoring.models import Filter
-from filters.people.requests import PersonRequest, wants_fragment
+from filters.people.requests import PersonRequest, errors_told, form_methods, wants_fragment
 from filters.runs.models import SetAside
 from filters.site.work import set_aside
 from filters.site.work.deleting import delete_locked
@@ -19,7 +19,6 @@ from filters.sources.models import Source
 from filters.sources.schedule import LISTENING, make_due
 from filters.sources.sync_state import StoredSyncStates
 from filters.sources.tasks import pull_soon, try_source
-from tapestry.core.errors import TapestryError
 
 SHOWN = 20
 """Pulls that the page of a source shows."""
@@ -58,10 +57,8 @@ def test(request: PersonRequest, pk: int) -> HttpResponse:
     """Have the worker try the connection; the page of the source says how it went."""
     tried = source_of(request, pk)
     question = {"do": "test", "source": tried.pk}
-    try:
+    with errors_told(request):
         trials.begin(request.user, f"test:{tried.pk}", question, try_source)
-    except TapestryError as error:
-        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
     return redirect(tried)
 
 
@@ -103,7 +100,7 @@ def pull_now(request: PersonRequest, pk: int) -> HttpResponse:
     return _pull_now(source_of(request, pk))
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_methods
 def delete(request: PersonRequest, pk: int) -> HttpResponse:
     """Ask, then delete a source; the messages that came from it stay."""
     doomed = source_of(request, pk)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from celery import Task
+from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -31,13 +35,23 @@ def trial(request: PersonRequest, pk: int) -> HttpResponse:
     return render(request, f"sources/{part}.html", context)
 
 
-def go_on(request: PersonRequest, ended: Trial) -> HttpResponse | None:
-    """Return the page that follows a trial, None if it is under way; raise its error."""
-    if ended.ended_at is None:
-        return None
-    if ended.error:
-        raise TapestryError(ended.error, hint=ended.hint or None)
-    return redirect(_next(request, ended))
+def tried(
+    request: PersonRequest, form: forms.Form, subject: str, question: dict[str, Any], task: Task
+) -> tuple[HttpResponse | None, Trial | None]:
+    """Have the worker try what a form says, which tells what is wrong with it.
+
+    Return the page that follows; until then None, and the trial.
+    """
+    try:
+        trial = trials.begin(request.user, subject, question, task)
+        if trial.ended_at is None:
+            return None, trial
+        if trial.error:
+            raise TapestryError(trial.error, hint=trial.hint or None)
+        return redirect(_next(request, trial)), None
+    except TapestryError as error:
+        form.add_error(None, f"{error.message} {error.hint or ''}")
+        return None, None
 
 
 def _next(request: PersonRequest, ended: Trial) -> str:

@@ -11,23 +11,22 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
-from filters.people.requests import PersonRequest
+from filters.people.requests import PersonRequest, form_methods, form_page
 from filters.sources import trials
 from filters.sources.forms import FoldersForm, SourceForm
 from filters.sources.models import Source, Trial
 from filters.sources.tasks import pull_soon, try_source
 from filters.sources.views.finding import Finding, find_server, is_asked
 from filters.sources.views.sources import source_of
-from filters.sources.views.trials import go_on
+from filters.sources.views.trials import tried
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.nntp.wildmat import is_pattern
 
 
 @sensitive_post_parameters("secret", "client_secret")
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_methods
 def write(request: PersonRequest, pk: int | None = None) -> HttpResponse:
     """Describe a source, or change one; the worker tries it, and stores it if that goes well."""
     kind = request.POST.get("kind") or request.GET.get("kind")
@@ -42,16 +41,11 @@ def write(request: PersonRequest, pk: int | None = None) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form, stored, finding=finding)
     question = {"do": "source", "source": pk, "kind": kind, "data": request.POST.urlencode()}
-    try:
-        trial = trials.begin(request.user, f"source:{pk or 'new'}", question, try_source)
-        answer = go_on(request, trial)
-    except TapestryError as error:
-        form.add_error(None, f"{error.message} {error.hint or ''}")
-        return _page(request, form, stored, finding=finding)
-    return answer or _page(request, form, stored, trial, finding)
+    following, trial = tried(request, form, f"source:{pk or 'new'}", question, try_source)
+    return following or _page(request, form, stored, trial, finding)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_methods
 def folders(request: PersonRequest, pk: int) -> HttpResponse:
     """Choose the folders of a mailbox, or groups by name and pattern."""
     chosen = source_of(request, pk)
@@ -128,7 +122,6 @@ def _choose(
     listed = {name for name, _ in offers}
     context: dict[str, Any] = {
         "source": source,
-        "form": form,
         "ticked": named or ["INBOX"],
         "others": [name for name in named if name not in listed],
         "offers": [{"name": name, "messages": count} for name, count in offers],
@@ -136,5 +129,4 @@ def _choose(
         "trial": trial if trial and "offers" not in answer else None,
         "error": error,
     }
-    status = 400 if form.errors else 200
-    return render(request, "sources/folders.html", context, status=status)
+    return form_page(request, "sources/folders.html", form, **context)

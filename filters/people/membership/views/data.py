@@ -12,22 +12,20 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_safe
 
 from filters.people.membership.export import exports
 from filters.people.membership.forms import RemovalForm
 from filters.people.membership.removal import removals
 from filters.people.membership.removal.consequences import consequences_for, is_last_administrator
 from filters.people.models import Export
-from filters.people.requests import PersonRequest
+from filters.people.requests import PersonRequest, form_methods
 from filters.people.second_factor.views import confirmed
 from filters.people.tasks import tend_accounts
 from filters.site.work.queue import send
 
-PAGE = require_http_methods(["GET", "HEAD", "POST"])
 
-
-@PAGE
+@form_methods
 @confirmed
 def my_data(request: PersonRequest) -> HttpResponse:
     """Show the export of a person's data, or make a new one."""
@@ -54,7 +52,7 @@ def fetch_export(request: PersonRequest, uid: str) -> HttpResponseBase:
 
 
 @sensitive_post_parameters()
-@PAGE
+@form_methods
 def delete_account(request: PersonRequest) -> HttpResponse:
     """Say what the deletion of an account means, ask who asks, and begin it."""
     user = request.user

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
 
 from filters.delivery.mail.addresses import address_of_person, send_link
 from filters.delivery.models import Address
 from filters.people.emails import awaits_link, change
 from filters.people.membership.forms import EmailForm
 from filters.people.membership.notices import known_address, tell
-from filters.people.requests import PersonRequest
+from filters.people.requests import PersonRequest, form_methods, form_page
 from filters.people.second_factor.views import confirmed
 from filters.site.settings.email_url import is_kept_only
 from tapestry.core.errors import TapestryError
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_methods
 @confirmed
 def my_email(request: PersonRequest) -> HttpResponse:
     """Change the address of one's account, and have a link sent there."""
@@ -34,13 +34,8 @@ def my_email(request: PersonRequest) -> HttpResponse:
         if address is not None and awaits_link(request.user):
             _send(request, address)
         return redirect("me")
-    context = {
-        "form": form,
-        "unconfirmed": awaits_link(request.user),
-        "is_kept_only": is_kept_only(),
-    }
-    status = 400 if form.errors else 200
-    return render(request, "people/email.html", context, status=status)
+    context = {"unconfirmed": awaits_link(request.user), "is_kept_only": is_kept_only()}
+    return form_page(request, "people/email.html", form, **context)
 
 
 @require_POST

@@ -9,14 +9,13 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.safestring import mark_safe
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
 from filters.people.factors import drop_lone_codes, has_second_factor
 from filters.people.membership.forms import AppForm, PasskeyForm
 from filters.people.membership.keys import key_of
 from filters.people.membership.notices import tell
 from filters.people.models import AuthenticatorApp, Passkey, User
-from filters.people.requests import PersonRequest
+from filters.people.requests import PersonRequest, form_methods, form_page
 from filters.people.second_factor import passkeys, recovery, totp
 from filters.people.second_factor.views import confirmed
 from filters.site.work import services
@@ -25,10 +24,8 @@ from filters.site.work.crypto.encryption import decrypt, encrypt
 NEW_SECRET = "new_app_secret"
 """Where a session keeps the secret of an app that is being set up, encrypted."""
 
-PAGE = require_http_methods(["GET", "HEAD", "POST"])
 
-
-@PAGE
+@form_methods
 @confirmed
 @sensitive_post_parameters()
 def add_app(request: PersonRequest) -> HttpResponse:
@@ -45,15 +42,13 @@ def add_app(request: PersonRequest) -> HttpResponse:
         return _codes(request) if is_first else redirect("security")
     uri = totp.address(secret, request.user.get_username(), request.get_host())
     context = {
-        "form": form,
         "qr": mark_safe(segno.make(uri, error="m").svg_inline(scale=4, light="#fff")),
         "secret": " ".join(secret[at : at + 4] for at in range(0, len(secret), 4)),
     }
-    status = 400 if form.errors else 200
-    return render(request, "people/app.html", context, status=status)
+    return form_page(request, "people/app.html", form, **context)
 
 
-@PAGE
+@form_methods
 @confirmed
 def remove_app(request: PersonRequest) -> HttpResponse:
     """Ask whether the app is to be removed, and remove it."""
@@ -67,7 +62,7 @@ def remove_app(request: PersonRequest) -> HttpResponse:
     return _question(request, "Remove your authenticator app?", "Remove the app")
 
 
-@PAGE
+@form_methods
 @confirmed
 def add_passkey(request: PersonRequest) -> HttpResponse:
     """Have the browser make a passkey, and store it."""
@@ -93,7 +88,7 @@ def add_passkey(request: PersonRequest) -> HttpResponse:
     return render(request, "people/passkey.html", context, status=status)
 
 
-@PAGE
+@form_methods
 @confirmed
 def remove_passkey(request: PersonRequest, key: str) -> HttpResponse:
     """Ask whether a passkey is to be removed, and remove it."""
@@ -107,7 +102,7 @@ def remove_passkey(request: PersonRequest, key: str) -> HttpResponse:
     return _question(request, f"Remove the passkey “{passkey.name}”?", "Remove the passkey")
 
 
-@PAGE
+@form_methods
 @confirmed
 def new_codes(request: PersonRequest) -> HttpResponse:
     """Make new recovery codes, and show them this once."""

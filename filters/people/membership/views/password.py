@@ -6,20 +6,19 @@ from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.db import transaction
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
 from filters.delivery.ways import push
 from filters.people.membership.notices import tell
 from filters.people.membership.passwords import PasswordForm
-from filters.people.requests import PersonRequest
+from filters.people.requests import PersonRequest, form_methods, form_page
 from filters.people.sessions.record import sign_out
 from filters.people.signing_in.this_browser import this_browser
 
 
 @sensitive_post_parameters()
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_methods
 def my_password(request: PersonRequest) -> HttpResponse:
     """Change one's own password: other sessions and their notifications end, this one stays."""
     form = PasswordForm(request, request.POST if request.method == "POST" else None)
@@ -32,5 +31,4 @@ def my_password(request: PersonRequest) -> HttpResponse:
         tell(request.user, "The password was changed.")
         messages.success(request, "Your password is changed. You are signed out everywhere else.")
         return redirect("me")
-    status = 400 if form.errors else 200
-    return render(request, "people/password.html", {"form": form}, status=status)
+    return form_page(request, "people/password.html", form)

@@ -3,45 +3,34 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
 from filters.people import tasks
 from filters.people.membership.forms import EmailForm, NewPasswordForm
 from filters.people.membership.notices import tell
 from filters.people.membership.requests_limit import link_refusal, refusal, refused_page
 from filters.people.membership.resets import set_password, user_of
+from filters.people.requests import form_page, public_form
 from filters.site.settings.email_url import is_kept_only
 
-PAGE = require_http_methods(["GET", "HEAD", "POST"])
 
-
-@login_not_required
-@never_cache
-@PAGE
+@public_form
 def forgot(request: HttpRequest) -> HttpResponse:
     """Ask for the address of somebody who has lost their password; a task does the rest."""
-    context = {"is_kept_only": is_kept_only(), "form": EmailForm()}
-    if request.method != "POST" or is_kept_only():
-        return render(request, "people/forgot.html", context)
-    form = EmailForm(request.POST)
+    form = EmailForm(request.POST if request.method == "POST" and not is_kept_only() else None)
     if not form.is_valid():
-        return render(request, "people/forgot.html", context | {"form": form}, status=400)
+        return form_page(request, "people/forgot.html", form, is_kept_only=is_kept_only())
     if refused := refusal(request, "reset"):
         return refused_page(request, refused)
     tasks.send_reset.delay(form.cleaned_data["email"])
-    context |= {"sent": True, "email": form.cleaned_data["email"]}
+    context = {"sent": True, "email": form.cleaned_data["email"]}
     return render(request, "people/forgot.html", context)
 
 
-@login_not_required
-@never_cache
+@public_form
 @sensitive_post_parameters()
-@PAGE
 def reset_password(request: HttpRequest, key: str, token: str) -> HttpResponse:
     """Let who has the link choose a new password."""
     refused, give_back = link_refusal(request)
@@ -58,6 +47,4 @@ def reset_password(request: HttpRequest, key: str, token: str) -> HttpResponse:
         tell(user, "A new password was set, with a link that was sent to this address.")
         messages.success(request, "Your password is changed. Please sign in with the new one.")
         return redirect("sign-in")
-    status = 400 if form.errors else 200
-    context = {"form": form, "person": user}
-    return render(request, "people/reset.html", context, status=status)
+    return form_page(request, "people/reset.html", form, person=user)

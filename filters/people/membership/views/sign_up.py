@@ -5,14 +5,11 @@ from __future__ import annotations
 import logging
 
 from django.contrib import messages
-from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_http_methods
 
 from filters.authoring import ready_made
 from filters.people import tasks
@@ -20,6 +17,7 @@ from filters.people.membership.forms import EmailForm, SignUpForm
 from filters.people.membership.invitations import invitation_of, make_account
 from filters.people.membership.requests_limit import link_refusal, refusal, refused_page
 from filters.people.models import User
+from filters.people.requests import form_page, public_form
 from filters.site.settings.email_url import is_kept_only
 from filters.site.settings.sign_up import OFF, ON, sign_up_mode
 from tapestry.core.errors import TapestryError
@@ -27,12 +25,8 @@ from tapestry.core.log import event
 
 log = logging.getLogger(__name__)
 
-PAGE = require_http_methods(["GET", "HEAD", "POST"])
 
-
-@login_not_required
-@never_cache
-@PAGE
+@public_form
 def sign_up(request: HttpRequest) -> HttpResponse:
     """Ask for the address of somebody who wants an account; the link to it is sent there."""
     if sign_up_mode() == OFF:
@@ -41,14 +35,13 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         return redirect("inbox")
     is_open = sign_up_mode() == ON and not is_kept_only()
     form = EmailForm(request.POST if request.method == "POST" and is_open else None)
-    context = {"form": form, "mode": sign_up_mode(), "is_kept_only": is_kept_only()}
+    context = {"mode": sign_up_mode(), "is_kept_only": is_kept_only()}
     if form.is_valid():
         if refused := refusal(request, "sign-up"):
             return refused_page(request, refused)
         tasks.send_sign_up.delay(form.cleaned_data["email"])
         context |= {"sent": True, "email": form.cleaned_data["email"]}
-    status = 400 if form.errors else 200
-    return render(request, "people/sign_up.html", context, status=status)
+    return form_page(request, "people/sign_up.html", form, **context)
 
 
 def _give_filters(made: User) -> None:
@@ -60,10 +53,8 @@ def _give_filters(made: User) -> None:
         event(log, "no_first_filters", reason=str(error))
 
 
-@login_not_required
-@never_cache
+@public_form
 @sensitive_post_parameters()
-@PAGE
 def make(request: HttpRequest, token: str) -> HttpResponse:
     """Let who has the link choose a name and a password."""
     if sign_up_mode() == OFF:
@@ -88,6 +79,4 @@ def make(request: HttpRequest, token: str) -> HttpResponse:
             _give_filters(made)
             messages.success(request, f"Welcome, {new.username}. Please sign in.")
             return redirect("sign-in")
-    status = 400 if form.errors else 200
-    context = {"form": form, "email": invitation.email}
-    return render(request, "people/make_account.html", context, status=status)
+    return form_page(request, "people/make_account.html", form, email=invitation.email)
