@@ -20,10 +20,8 @@ from filters.delivery.models import Address
 from filters.people.models import User
 from filters.site.settings.email_url import is_kept_only
 from filters.site.templatetags.mail import time_words
-from filters.site.work.crypto.delivery_signer import delivery_signer
 from filters.site.work.rate_limits import Count, TooManyTriesError, digest, is_used, reserve
 from tapestry.core.clock import SECOND, wall_clock
-from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.deliver.batch import Outcome
@@ -177,7 +175,6 @@ REFUSALS = {
 
 
 def _message(address: Address) -> EmailMessage:
-    signer, key = delivery_signer(), address_key(address)
     context = {
         "person": address.owner.get_username(),
         "email": address.email,
@@ -185,16 +182,10 @@ def _message(address: Address) -> EmailMessage:
         "url": links.confirm_url(address.pk, address.email),
     }
     key = address_key(address)
-    return EmailMessage(
+    return outgoing.signed_mail(
+        address.email,
         "Confirm your address for Tapestry",
         render_to_string("delivery/confirm.txt", context),
+        key,
         outgoing.return_path(address, key),
-        to=[address.email],
-        headers={
-            "From": settings.DEFAULT_FROM_EMAIL,
-            "Message-ID": f"<{signer.message_id(key, outgoing.site_host())}>",
-            "Auto-Submitted": "auto-generated",  # RFC 3834, section 5
-            "X-Auto-Response-Suppress": "All",
-            DELIVERY_HEADER: signer.value(key),
-        },
     )

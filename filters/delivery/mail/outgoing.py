@@ -19,6 +19,7 @@ from filters.delivery.models import Address, Destination
 from filters.site.work.crypto.delivery_signer import delivery_signer
 from filters.site.work.crypto.return_paths import return_paths
 from tapestry.core.clock import wall_clock
+from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
 from tapestry.deliver.mail.envelope import Envelope
@@ -78,6 +79,19 @@ def envelope(destination: Destination, address: Address, batch: Batch) -> Envelo
         now=wall_clock(),
         signer=signer,
     )
+
+
+def signed_mail(email: str, subject: str, text: str, key: str, sender: str = "") -> EmailMessage:
+    """Return mail that this site writes of itself, to one address; ``sender`` is the envelope's."""
+    signer = delivery_signer()
+    headers = {
+        "From": settings.DEFAULT_FROM_EMAIL,
+        "Message-ID": f"<{signer.message_id(key, site_host())}>",
+        "Auto-Submitted": "auto-generated",  # RFC 3834, section 5
+        "X-Auto-Response-Suppress": "All",
+        DELIVERY_HEADER: signer.value(key),
+    }
+    return EmailMessage(subject, text, sender, [email], headers=headers)
 
 
 def return_path(address: Address, key: str) -> str:

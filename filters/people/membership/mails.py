@@ -10,15 +10,12 @@ import uuid
 from typing import Any
 
 from django.conf import settings
-from django.core.mail import EmailMessage
 from django.template.loader import render_to_string
 from django.urls import reverse
 
 from filters.delivery.links import absolute
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.outgoing import RecipientRefusedError
-from filters.site.work.crypto.delivery_signer import delivery_signer
-from tapestry.core.delivery_header import DELIVERY_HEADER
 
 
 def send(email: str, subject: str, template: str, **context: Any) -> bool:
@@ -27,18 +24,7 @@ def send(email: str, subject: str, template: str, **context: Any) -> bool:
     An address that its server refuses for good is not tried again.
     """
     text = render_to_string(f"people/{template}.txt", {"site": settings.SITE_URL, **context})
-    signer, key = delivery_signer(), f"account-{uuid.uuid4().hex}"
-    message = EmailMessage(
-        subject,
-        text,
-        to=[email],
-        headers={
-            "Message-ID": f"<{signer.message_id(key, outgoing.site_host())}>",
-            "Auto-Submitted": "auto-generated",  # RFC 3834, section 5
-            "X-Auto-Response-Suppress": "All",
-            DELIVERY_HEADER: signer.value(key),
-        },
-    )
+    message = outgoing.signed_mail(email, subject, text, f"account-{uuid.uuid4().hex}")
     try:
         return outgoing.send(message, email).state != "retry"
     except RecipientRefusedError:
