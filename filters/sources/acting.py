@@ -22,7 +22,6 @@ from filters.site.work import services
 from filters.sources.credentials import account_of
 from filters.sources.flag_sync import synchronise
 from filters.sources.models import MailboxAct, Source
-from filters.sources.sync_state import address_of
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
@@ -110,7 +109,7 @@ def go_on(source: Source) -> None:
 def _origins(owner: int, msgids: Iterable[str]) -> dict[str, tuple[Source, str]]:
     """Return the source of each message, and its folder, as far as its owner's filters may act."""
     sources = Source.objects.filter(owner=owner, kind=Source.Kind.IMAP, may_act=True)
-    by_place = {(source.audience, f"{address_of(source)}/"): source for source in sources}
+    by_place = {(source.audience, f"{source.address}/"): source for source in sources}
     if not by_place:
         return {}
     audiences = {audience for audience, _ in by_place}

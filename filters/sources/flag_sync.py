@@ -20,7 +20,6 @@ from filters.inbox.triage.actions import ACTIONS
 from filters.inbox.triage.steps import Target, act
 from filters.site.work import services
 from filters.sources.models import Source, SyncedFlags
-from filters.sources.sync_state import address_of
 from filters.sources.tag_sync import merge_tags
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES
@@ -63,7 +62,7 @@ def _learn(source: Source, folder: str, found: FolderFlags) -> None:
     names = {name for name in found.names.values() if name}
     columns = ("msgid", "source")
     stored = lookup(services.tables(), MESSAGES, "msgid", names, [source.audience], columns)
-    address = f"{address_of(source)}/"
+    address = f"{source.address}/"
     here = {row["msgid"] for row in stored if (row["source"] or "").startswith(address)}
     SyncedFlags.objects.bulk_create(
         [

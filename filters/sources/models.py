@@ -14,6 +14,7 @@ from filters.authoring.models import Filter
 from filters.people.models import User
 from filters.people.names.known_audiences import validate_known
 from tapestry.core.clock import MINUTE
+from tapestry.servers.account import Account
 
 OVERDUE = 30 * MINUTE
 """How long a source may wait for its turn before people are told."""
@@ -97,6 +98,12 @@ class Source(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("source", args=[self.pk])
+
+    @property
+    def address(self) -> str:
+        """The URL of its account, without its secret."""
+        security: Any = self.security
+        return Account(self.kind, self.host, self.port, security, self.user).address
 
     @property
     def is_news(self) -> bool:

@@ -11,7 +11,6 @@ from django.db.models.functions import RowNumber
 from filters.runs.models import SetAside
 from filters.site.work import services, set_aside
 from filters.sources.models import Source
-from filters.sources.sync_state import address_of
 from tapestry.core.backoff import LONGEST
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.files.file_lock import file_lock
@@ -56,7 +55,7 @@ def account_lock(source: Source) -> AbstractContextManager[bool]:
 
     Two sources that read the same for the same share what is known of its folders.
     """
-    named = f"{address_of(source)}@{source.audience}".encode()
+    named = f"{source.address}@{source.audience}".encode()
     digest = hashlib.sha256(named).hexdigest()[:16]
     return file_lock(services.data() / "run" / f"source-{digest}.lock")
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from django.db.models import QuerySet
 
 from filters.sources.models import Source, SyncState
 from tapestry.ingest.unavailable import STATE, unavailable_in
-from tapestry.servers.account import Account, Security
 
 _STRANGE = re.compile(r"\\u(?:0000|d[89a-f])")
 """NUL and surrogates, as JSON writes them: PostgreSQL stores neither."""
@@ -37,7 +36,7 @@ class StoredSyncStates:
     @classmethod
     def of(cls, source: Source) -> StoredSyncStates:
         """Return the sync states of what a source reads."""
-        return cls(address_of(source), source.audience)
+        return cls(source.address, source.audience)
 
     def load(self, folder: str) -> dict[str, Any]:
         """Return the state of a folder, empty if none is stored."""
@@ -62,12 +61,6 @@ class StoredSyncStates:
 
     def rows(self) -> QuerySet[SyncState]:
         return SyncState.objects.filter(account=self.account, audience=self.audience)
-
-
-def address_of(source: Source) -> str:
-    """Return the URL of a source's account, without its secret."""
-    security = cast("Security", source.security)
-    return Account(source.kind, source.host, source.port, security, source.user).address
 
 
 def forget(audience: str) -> None:

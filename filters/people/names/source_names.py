@@ -10,7 +10,6 @@ from urllib.parse import unquote
 from filters.people.models import User
 from filters.sources.models import Source
 from tapestry.ingest.session import kind_of
-from tapestry.servers.account import Account
 
 
 def source_words(user: User, name: str) -> tuple[str, str]:
@@ -39,21 +38,9 @@ def import_words(user: User, name: str) -> str:
 def _own(user: User, name: str) -> Source | None:
     """Return the reader's own source of this name."""
     sources = Source.objects.filter(owner=user)
-    return next((source for source in sources if name.startswith(f"{_address(source)}/")), None)
+    return next((source for source in sources if name.startswith(f"{source.address}/")), None)
 
 
 def _kind(name: str) -> str | None:
     scheme, separator, _ = name.partition("://")
     return kind_of(scheme) if separator else None
-
-
-def _address(source: Source) -> str:
-    security: object = source.security
-    return Account(
-        source.kind,
-        source.host,
-        source.port,
-        security,  # type: ignore[arg-type]
-        source.user,
-        "",
-    ).address
