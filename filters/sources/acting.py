@@ -33,8 +33,8 @@ from tapestry.deliver.imap.acts import ActingMailbox, NotDoneError, Place, flags
 from tapestry.deliver.imap.message_identity import MessageIdentity
 from tapestry.identity.content import is_copy
 from tapestry.servers.imap import connected, explained
-from tapestry.tables.read.messages import copies, lookup
-from tapestry.tables.read.originals import original
+from tapestry.tables.read.messages import lookup
+from tapestry.tables.read.originals import kept_original
 
 log = logging.getLogger(__name__)
 
@@ -302,12 +302,8 @@ def _place_of(row: MailboxAct) -> Place | None:
 
 def _raw(msgid: str, audience: str) -> bytes:
     """Return the bytes of a message, none if they are not stored."""
-    tables = services.tables()
-    for copy in copies(tables, msgid, [audience]):
-        stored = original(tables, msgid, copy)
-        if stored is not None and stored.raw:
-            return stored.raw
-    return b""
+    stored = kept_original(services.tables(), msgid, audience)
+    return stored.raw if stored else b""
 
 
 def _identity(msgid: str, raw: bytes) -> MessageIdentity | None:

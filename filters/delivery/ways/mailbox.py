@@ -18,7 +18,7 @@ from django.db import transaction
 from filters.authoring.models import Filter
 from filters.delivery.dispatch import claims
 from filters.delivery.models import Destination
-from filters.delivery.ways.originals import message_fault, original_of
+from filters.delivery.ways.originals import message_fault
 from filters.delivery.ways.preview import Preview
 from filters.inbox.models import Match
 from filters.people import people
@@ -35,7 +35,7 @@ from tapestry.deliver.ways.mailbox import Confirmation, Mailbox, MailboxSettings
 from tapestry.servers.account import Account
 from tapestry.servers.imap import explained
 from tapestry.tables.read.messages import same_message_id
-from tapestry.tables.read.originals import Original
+from tapestry.tables.read.originals import Original, kept_original
 
 MOST = 100
 """Messages of one delivery."""
@@ -135,7 +135,7 @@ def _alone(destination: Destination) -> Iterator[None]:
 def _original(msgid: str, audience: str) -> Original | None:
     """Return the copy of a message as it came; raise OwnFaultError if it alone is to blame."""
     try:
-        return original_of(msgid, audience)
+        return kept_original(services.tables(), msgid, audience)
     except Exception as error:
         raise message_fault(msgid, "mailbox", error) from error
 

@@ -6,26 +6,15 @@ from filters.runs.models import SetAside
 from filters.site.work import services, set_aside
 from tapestry.core.errors import OwnFaultError
 from tapestry.core.surroundings import is_unforeseen
-from tapestry.tables.read.messages import copies
-from tapestry.tables.read.originals import Original, original
+from tapestry.tables.read.originals import kept_original
 
 SET_ASIDE = "An error of this site (number {number}): its operator sees why."
 """Of a message that raises an error where it is to be delivered."""
 
 
-def original_of(msgid: str, audience: str) -> Original | None:
-    """Return the copy of a message for an audience as it came; None if it was not kept."""
-    tables = services.tables()
-    for copy in copies(tables, msgid, [audience]):
-        stored = original(tables, msgid, copy)
-        if stored is not None and stored.raw:
-            return stored
-    return None
-
-
 def raw_of(msgid: str, audience: str) -> bytes | None:
     """Return the bytes of the copy of a message for an audience; None if they were not kept."""
-    stored = original_of(msgid, audience)
+    stored = kept_original(services.tables(), msgid, audience)
     return stored.raw if stored else None
 
 

@@ -19,7 +19,7 @@ from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.parquet_file import open_parquet
 from tapestry.tables.read.find import equal
-from tapestry.tables.read.messages import Copy
+from tapestry.tables.read.messages import Copy, copies
 from tapestry.tables.rows import ORIGINALS, arrow_schema, clean
 
 Place = tuple[str, str, int]
@@ -58,6 +58,12 @@ def original(tables: Tables, msgid: str, copy: Copy) -> Original | None:
     if row is None:
         return None
     return Original(row["raw"], tuple(row["problems"] or ()), tuple(row["flags"] or ()))
+
+
+def kept_original(tables: Tables, msgid: str, audience: str) -> Original | None:
+    """Return the copy of a message for an audience as it was received; None if it was not kept."""
+    stored = (original(tables, msgid, copy) for copy in copies(tables, msgid, [audience]))
+    return next((one for one in stored if one is not None and one.raw), None)
 
 
 def problems_of(tables: Tables, msgid: str, copy: Copy) -> tuple[str, ...] | None:

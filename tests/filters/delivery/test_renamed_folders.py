@@ -50,7 +50,7 @@ def deliver(
 ) -> Deliver:
     """Return a function that delivers a message, and gives the answer."""
 
-    def original_of(msgid: str, audience: str) -> Original:
+    def kept_original(_tables: object, msgid: str, audience: str) -> Original:
         raw = f"Message-ID: <{msgid}>\r\nSubject: {msgid}\r\n\r\nHello\r\n".encode()
         return Original(raw)
 
@@ -64,7 +64,7 @@ def deliver(
         assert row is not None and (row.state, box.error) == ("delivered", "")
         return row.answer
 
-    monkeypatch.setattr(mailbox, "original_of", original_of)
+    monkeypatch.setattr(mailbox, "kept_original", kept_original)
     return delivered
 
 

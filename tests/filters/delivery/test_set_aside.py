@@ -214,7 +214,7 @@ def test_one_message_of_which_no_excerpt_can_be_made_costs_no_other(
 def test_a_message_whose_original_raises_is_set_aside_for_its_mailboxes(
     db: None, errors: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mailbox, "original_of", lambda *_: {}["nobody foresaw this"])
+    monkeypatch.setattr(mailbox, "kept_original", lambda *_: {}["nobody foresaw this"])
     with pytest.raises(OwnFaultError, match="number"):
         mailbox._original("one@x", "public")
     row = SetAside.objects.get()
