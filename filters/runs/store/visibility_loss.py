@@ -9,9 +9,10 @@ as they see a copy.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator
+from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from filters.authoring.models import Filter
@@ -23,8 +24,6 @@ from filters.runs.store.schedule import plan_held
 from filters.site.work import services
 from filters.site.work.batching import in_batches
 from tapestry.core.schema import MESSAGES
-from tapestry.tables.delta.data_files import DataFile
-from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import lookup, narrowest_first
 
 Pair = tuple[str, str]
@@ -36,21 +35,10 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
 
     Copies of the audiences ``lost`` do not count.
     """
-    owners = matches.order_by().values_list("filter__owner", flat=True).distinct()
-    visible = _visible_to(User.objects.filter(pk__in=owners), lost)
-    if not visible:
-        return 0
-    tables = services.tables()
-    files = tables.data_files(MESSAGES)
-    audiences = set[str]().union(*visible.values())
     deleted, losing = 0, set[int]()
-    stored = Match.objects.select_related("filter")
-    for batch in in_batches(stored, matches.values_list("pk", flat=True)):
-        copies = _copies(tables, {match.msgid for match in batch}, audiences, files)
+    for batch in _with_copies(Match.objects.all(), matches, "filter__owner", lost):
         moved, invisible = [], []
-        for match in batch:
-            may_see = visible[match.filter.owner_id]
-            left = [audience for audience in copies[match.msgid] if audience in may_see]
+        for match, left in batch:
             if not left:
                 invisible.append(match.pk)
                 losing.add(match.filter_id)
@@ -73,41 +61,40 @@ def move_states(states: QuerySet[MessageState], lost: Collection[str] = ()) -> s
     Return these copies, each by its msgid and its audience.  ``lost`` is as in ``drop_invisible``,
     which is to be called after this: whoever acts on messages locks their states first too.
     """
-    owners = states.order_by().values_list("owner", flat=True).distinct()
-    visible = _visible_to(User.objects.filter(pk__in=owners), lost)
-    if not visible:
-        return set()
-    tables = services.tables()
-    files = tables.data_files(MESSAGES)
-    audiences = set[str]().union(*visible.values())
     moved: dict[str, list[int]] = defaultdict(list)
     found: set[Pair] = set()
-    for batch in in_batches(MessageState.objects.all(), states.values_list("pk", flat=True)):
-        copies = _copies(tables, {row.msgid for row in batch}, audiences, files)
-        for row in batch:
-            may_see = visible[row.owner_id]
-            audiences_left = [audience for audience in copies[row.msgid] if audience in may_see]
-            if audiences_left and row.audience not in audiences_left:
-                moved[audiences_left[0]].append(row.pk)
-                found.add((row.msgid, audiences_left[0]))
+    for batch in _with_copies(MessageState.objects.all(), states, "owner", lost):
+        for row, left in batch:
+            if left and row.audience not in left:
+                moved[left[0]].append(row.pk)
+                found.add((row.msgid, left[0]))
     for audience, keys in sorted(moved.items()):
-        for batch in in_batches(MessageState.objects.all(), keys):
-            batch.update(audience=audience)
+        for same in in_batches(MessageState.objects.all(), keys):
+            same.update(audience=audience)
     return found
 
 
-def _visible_to(owners: QuerySet[User], lost: Collection[str]) -> dict[int, set[str]]:
-    """Return the audiences that some people see, but those lost, by person."""
-    people_there = owners.prefetch_related("groups")
-    return {owner.pk: set(people.audiences(owner)).difference(lost) for owner in people_there}
+def _with_copies(
+    stored: QuerySet[Any], rows: QuerySet[Any], reader: str, lost: Collection[str]
+) -> Iterator[list[tuple[Any, list[str]]]]:
+    """Yield some of the stored rows in batches, each with the copies that its reader sees.
 
-
-def _copies(
-    tables: Tables, msgids: Collection[str], audiences: Collection[str], files: Sequence[DataFile]
-) -> dict[str, list[str]]:
-    """Return the audiences of the copies of messages, the narrowest first, by msgid."""
-    copies: dict[str, list[str]] = defaultdict(list)
-    rows = lookup(tables, MESSAGES, "msgid", msgids, audiences, ("msgid", "audience"), files)
-    for row in narrowest_first(rows):
-        copies[row["msgid"]].append(row["audience"])
-    return copies
+    Of each copy of its message the audience, the narrowest first, but for those lost.
+    """
+    readers = rows.order_by().values_list(reader, flat=True).distinct()
+    people_there = User.objects.filter(pk__in=readers).prefetch_related("groups")
+    visible = {user.pk: set(people.audiences(user)).difference(lost) for user in people_there}
+    if not visible:
+        return
+    tables, audiences = services.tables(), set[str]().union(*visible.values())
+    files, columns = tables.data_files(MESSAGES), ("msgid", "audience")
+    for batch in in_batches(stored.annotate(reader=F(reader)), rows.values_list("pk", flat=True)):
+        msgids = {row.msgid for row in batch}
+        copies: dict[str, list[str]] = defaultdict(list)
+        found = lookup(tables, MESSAGES, "msgid", msgids, audiences, columns, files)
+        for copy in narrowest_first(found):
+            copies[copy["msgid"]].append(copy["audience"])
+        yield [
+            (row, [audience for audience in copies[row.msgid] if audience in visible[row.reader]])
+            for row in batch
+        ]
