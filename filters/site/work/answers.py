@@ -79,7 +79,7 @@ class Answers:
 
     def _under_way(self, user_id: int, question: str) -> str | None:
         with _server() as server:
-            if server.get(self._asked(user_id)) != _digest(question):
+            if server.get(self._key(user_id, "asked")) != _digest(question):
                 return None
             return self._unanswered(server, user_id)
 
@@ -89,17 +89,17 @@ class Answers:
             return self._unanswered(server, user_id) is not None
 
     def _unanswered(self, server: redis.Redis, user_id: int) -> str | None:
-        newest = server.get(self._newest(user_id))
-        if newest is None or not server.exists(self._open(str(newest))):
+        newest = server.get(self._key(user_id, "newest"))
+        if newest is None or not server.exists(self._key("open", newest)):
             return None
-        return None if server.exists(self._task(str(newest), user_id)) else str(newest)
+        return None if server.exists(self._key(user_id, newest)) else str(newest)
 
     def begin(self, task_id: str, user_id: int, question: str) -> None:
         """Let a task be the one that this user waits for, and no older one."""
         with _server() as server, server.pipeline() as pipeline:
-            pipeline.set(self._newest(user_id), task_id, ex=KEPT)
-            pipeline.set(self._asked(user_id), _digest(question), ex=EXPIRES)
-            pipeline.set(self._open(task_id), 1, ex=OPEN)
+            pipeline.set(self._key(user_id, "newest"), task_id, ex=KEPT)
+            pipeline.set(self._key(user_id, "asked"), _digest(question), ex=EXPIRES)
+            pipeline.set(self._key("open", task_id), 1, ex=OPEN)
             pipeline.execute()
 
     def answer_to(
@@ -151,7 +151,7 @@ class Answers:
 
     def _is_wanted(self, server: redis.Redis, task_id: str, user_id: int) -> bool:
         try:
-            newest, is_open = server.mget(self._newest(user_id), self._open(task_id))
+            newest, is_open = server.mget(self._key(user_id, "newest"), self._key("open", task_id))
         except redis.RedisError:
             return True
         return bool(newest == task_id and is_open)
@@ -161,11 +161,11 @@ class Answers:
 
         Of the answers to a person's questions the newest ``MOST`` are kept.
         """
-        kept, own = self._kept(user_id), self._task(task_id, user_id)
+        kept, own = self._key(user_id, "kept"), self._key(user_id, task_id)
         with _server() as server, server.pipeline() as pipeline:
             pipeline.set(own, json.dumps(answer), ex=KEPT)
             if "error" not in answer:
-                pipeline.set(self._question(question, user_id), own, ex=KEPT)
+                pipeline.set(self._key(user_id, "of", _digest(question)), own, ex=KEPT)
                 pipeline.lpush(kept, own)
                 pipeline.expire(kept, KEPT)
             pipeline.lrange(kept, MOST, -1)
@@ -176,45 +176,31 @@ class Answers:
     def of_task(self, task_id: str, user_id: int) -> Answer | None:
         """Return the answer of this user's task, None while there is none: its page is open."""
         with _server() as server:
-            kept = server.get(self._task(task_id, user_id))
+            kept = server.get(self._key(user_id, task_id))
             if kept is None:
-                server.set(self._open(task_id), 1, ex=OPEN, xx=True)
+                server.set(self._key("open", task_id), 1, ex=OPEN, xx=True)
         return None if kept is None else json.loads(str(kept))
 
     def of_question(self, question: str, user_id: int) -> Answer | None:
         """Return what this user was answered of late, None if that was nothing."""
         with _server() as server:
-            own = server.get(self._question(question, user_id))
+            own = server.get(self._key(user_id, "of", _digest(question)))
             kept = None if own is None else server.get(str(own))
         return None if kept is None else json.loads(str(kept))
 
     def is_newest(self, task_id: str, user_id: int) -> bool:
         """Tell whether this user has asked nothing else of this kind since."""
         with _server() as server:
-            return bool(server.get(self._newest(user_id)) == task_id)
+            return bool(server.get(self._key(user_id, "newest")) == task_id)
 
     def forget(self, question: str, user_id: int) -> None:
         """Have a question asked anew."""
         with _server() as server:
-            server.delete(self._question(question, user_id))
+            server.delete(self._key(user_id, "of", _digest(question)))
 
-    def _task(self, task_id: str, user_id: int) -> str:
-        return f"tapestry:{self.kind}:{user_id}:{task_id}"
-
-    def _question(self, question: str, user_id: int) -> str:
-        return f"tapestry:{self.kind}:{user_id}:of:{_digest(question)}"
-
-    def _newest(self, user_id: int) -> str:
-        return f"tapestry:{self.kind}:{user_id}:newest"
-
-    def _asked(self, user_id: int) -> str:
-        return f"tapestry:{self.kind}:{user_id}:asked"
-
-    def _kept(self, user_id: int) -> str:
-        return f"tapestry:{self.kind}:{user_id}:kept"
-
-    def _open(self, task_id: str) -> str:
-        return f"tapestry:{self.kind}:open:{task_id}"
+    def _key(self, *names: object) -> str:
+        """Return a key: of an answer by its user and task, of what a user asked by its name."""
+        return ":".join(map(str, ("tapestry", self.kind, *names)))
 
 
 def _digest(question: str) -> str:
