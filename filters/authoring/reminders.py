@@ -11,7 +11,6 @@ run.  Once a minute what is answered leaves the snoozed, and what is repeated co
 
 from __future__ import annotations
 
-import logging
 from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -34,8 +33,6 @@ from tapestry.core.clock import to_datetime, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.deliver.timing.local_time import local_instant
-
-log = logging.getLogger(__name__)
 
 MESSAGE, PART = SetAside.Kind.MESSAGE, "reminder"
 
@@ -147,7 +144,7 @@ def _bring_back(key: int) -> bool:
     if not is_snoozed:
         row.until = row.next_at
         _snooze(row.owner, _copy(row), row.until)
-        event(log, "reminded", reminder=key)
+        event("reminded", reminder=key)
     while row.next_at <= wall_clock():
         row.next_at = _after(row.next_at, row.every, row.owner)
     row.save(update_fields=["until", "next_at"])

@@ -7,7 +7,6 @@ It is sent in ten seconds, or when its writer says; until then it can be undone.
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from django.db import transaction
@@ -26,8 +25,6 @@ from filters.site.work import clock_step, set_aside
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-
-log = logging.getLogger(__name__)
 
 UNDO = 10
 """Seconds until what was sent off is sent: so long it can be undone."""
@@ -81,7 +78,7 @@ def queue(draft: OutgoingMessage, send_at: int | None = None, *, is_new: bool = 
             "This draft was changed in another window, so it was not sent.",
             hint="Look at it again.",
         )
-    event(log, "queued", message=draft.pk)
+    event("queued", message=draft.pk)
 
 
 def _offer_reminder(draft: OutgoingMessage, sent_at: int) -> None:

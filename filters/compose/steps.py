@@ -9,7 +9,6 @@ answer and the commit sends the letter again under its own Message-ID.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -29,8 +28,6 @@ from tapestry.deliver.mail.headers import ascii_address
 from tapestry.deliver.timing.backoff import next_try
 from tapestry.servers.account import ConnectionLostError
 
-log = logging.getLogger(__name__)
-
 State = OutgoingMessage.State
 
 
@@ -41,7 +38,7 @@ def take_steps(row: OutgoingMessage) -> None:
     if accepted_at is None:
         if failed is None or not _put_off(row, failed):
             _set(row, state=State.REFUSED, due_at=None, error=failed.error if failed else "")
-            event(log, "refused", message=row.pk)
+            event("refused", message=row.pk)
         return
     if row.stored_at is None:
         store(row, accepted_at)
@@ -121,7 +118,7 @@ def _remind(row: OutgoingMessage) -> None:
     try:
         reminders.remind(row.owner, message, row.remind_at, row.remind_every)
     except TapestryError as error:  # the letter was sent all the same
-        event(log, "not_reminded", message=row.pk, why=error.message)
+        event("not_reminded", message=row.pk, why=error.message)
     append_soon()
 
 
@@ -143,7 +140,7 @@ def _put_off(row: OutgoingMessage, failed: Transmission) -> bool:
     now = wall_clock()
     since, failures = row.failing_since or now, row.failures + 1
     again = None if failed.is_final else next_try(now, since, failures)
-    event(log, "not_sent", message=row.pk, again=again is not None)
+    event("not_sent", message=row.pk, again=again is not None)
     if again is None:
         return False
     _set(row, due_at=again, failures=failures, failing_since=since, error=failed.error)
@@ -174,7 +171,7 @@ def _finish(row: OutgoingMessage, unfiled: TapestryError | None) -> None:
     else:
         row.attachments.all().delete()
         _set(row, due_at=None, raw=None)
-    event(log, "sent", message=row.pk)
+    event("sent", message=row.pk)
 
 
 def _set(row: OutgoingMessage, **changes: Any) -> None:

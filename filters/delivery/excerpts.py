@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -14,8 +13,6 @@ from tapestry.core.log import event
 from tapestry.core.schema import MESSAGES
 from tapestry.deliver.batch import DeliveredMatch, Excerpts
 from tapestry.tables.read.messages import lookup
-
-log = logging.getLogger(__name__)
 
 
 def excerpts_of(matches: Iterable[DeliveredMatch]) -> Excerpts:
@@ -35,5 +32,5 @@ def excerpts_of(matches: Iterable[DeliveredMatch]) -> Excerpts:
                 with aside.guard(set_aside.message_key(row["msgid"], "excerpt")):
                     excerpts[row["msgid"], audience] = excerpt(row["body"])
     except DamagedFileError as error:
-        event(log, "no_excerpts", file=error.path)
+        event("no_excerpts", file=error.path)
     return excerpts

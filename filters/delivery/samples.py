@@ -7,7 +7,6 @@ A sample moves no cursor.  Its key begins with ``sample-``, and it counts as no 
 
 from __future__ import annotations
 
-import logging
 import uuid
 from typing import Any
 
@@ -27,8 +26,6 @@ from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.deliver.batch import Batch, LaterError
-
-log = logging.getLogger(__name__)
 
 KEY = "sample-"
 SUBJECT = "sample"
@@ -110,7 +107,7 @@ def send(owner: User, question: dict[str, Any]) -> Answer:
     destination.holder = ""  # in memory: a way does not advance the cursor for a sample
     outcome = sending.send(destination, batch)
     Delivery.objects.filter(pk=row.pk).update(state=outcome.state, answer=outcome.answer[:1000])
-    event(log, "sample", kind=destination.kind, destination=destination.pk, state=outcome.state)
+    event("sample", kind=destination.kind, destination=destination.pk, state=outcome.state)
     return {"url": destination.get_absolute_url()}
 
 

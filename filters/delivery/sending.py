@@ -205,7 +205,6 @@ def _log(attempt: Attempt, kept: bool) -> None:
     if attempt.matches:
         destination = attempt.claim.destination
         event(
-            log,
             "delivered" if attempt.outcome.state == "delivered" else "not_delivered",
             kind=destination.kind,
             destination=destination.pk,

@@ -171,7 +171,7 @@ def _act_in(source: Source) -> int:
             synchronise(source, desk.mailbox.folders)
             later = wall_clock() + FLAGS_EVERY
             Source.objects.filter(pk=source.pk).update(flags_due_at=later)
-    event(log, "acted_in_mailbox", source_id=source.pk, messages=done)
+    event("acted_in_mailbox", source_id=source.pk, messages=done)
     return done
 
 

@@ -174,7 +174,7 @@ class Listener:
         watcher.not_before = time.monotonic() + pause
         if not isinstance(error, CannotIdleError):
             name = type(error).__name__
-            event(log, "watch_failed", source_id=key[0], error=name, retry_seconds=pause)
+            event("watch_failed", source_id=key[0], error=name, retry_seconds=pause)
 
 
 def _account_of(source: Source) -> Account:

@@ -7,7 +7,6 @@ response (tapestry.deliver.http.post).
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 import urllib.parse
@@ -21,8 +20,6 @@ from tapestry.deliver.http.post import Answer, NoAnswerError, post
 from tapestry.servers.account import ConnectionLostError, RefusedError, is_this_machine
 from tapestry.servers.connection import wait_until
 from tapestry.servers.private_hosts import AddressRefusedError
-
-log = logging.getLogger(__name__)
 
 TIMEOUT = 10.0
 """Seconds for an answer; that there is none is told after these."""
@@ -122,7 +119,7 @@ def refresh(grant: Grant) -> Token:
         )
     except (NoAnswerError, AddressRefusedError) as error:
         # One sentence and one time for all of these, as in tapestry.servers.connection.
-        event(log, "no_token", host=host, reason=str(error.__cause__ or error))
+        event("no_token", host=host, reason=str(error.__cause__ or error))
         wait_until(begun + TIMEOUT)
         raise ConnectionLostError(
             f"{host} cannot be asked for a token.",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -31,8 +30,6 @@ from tapestry.ingest.ingest_batch import IngestTarget, Tally
 from tapestry.ingest.pull import FolderReport, pull_account
 from tapestry.servers.account import RefusedError
 from tapestry.servers.quoted_reply import storable
-
-log = logging.getLogger(__name__)
 
 SLICE = 20.0
 """Seconds of one pull; what remains waits for the next, so that other sources have their turn."""
@@ -65,7 +62,7 @@ def pull(source: Source, seconds: float = SLICE) -> Tally | None:
         except (IntegrityError, Source.DoesNotExist):
             if Source.objects.filter(pk=source.pk).exists():
                 raise
-            event(log, "source_deleted", source_id=source.pk)
+            event("source_deleted", source_id=source.pk)
         return work.tally
 
 
@@ -152,7 +149,6 @@ class _Work:
             raise
         finally:
             event(
-                log,
                 "pull",
                 source_id=self.source.pk,
                 kind=self.source.kind,

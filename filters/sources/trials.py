@@ -9,7 +9,6 @@ thread of the worker, and a trial says something about a host.
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -29,8 +28,6 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.servers.quoted_reply import storable
-
-log = logging.getLogger(__name__)
 
 PERSON = SetAside.Kind.PERSON
 
@@ -116,7 +113,7 @@ def run(key: int, answer: Callable[[User, dict[str, Any]], Answer]) -> None:
             error=storable(failure.message) if failure else "",
             hint=storable(failure.hint or "") if failure else "",
         )
-        event(log, "trial", subject=trial.subject, failed=failure is not None)
+        event("trial", subject=trial.subject, failed=failure is not None)
 
 
 def latest(owner: User, subject: str) -> Trial | None:

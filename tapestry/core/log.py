@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 
 Value = str | int | float | bool | None
 
 
-def event(log: logging.Logger, name: str, **fields: Value) -> None:
-    """Log one event at level INFO: its name, then its fields in the order given.
+def event(name: str, /, **fields: Value) -> None:
+    """Log one event of the module that calls, at level INFO: its name, then its fields in order.
 
     Durations are seconds, instants microseconds since 1970 UTC.
     """
+    log = logging.getLogger(sys._getframe(1).f_globals["__name__"])
     if log.isEnabledFor(logging.INFO):
         log.info("%s", line(name, **fields), stacklevel=2)
 

@@ -5,7 +5,6 @@ what ─> stream ─> bytes ─ parse ─> Message ─ append (with cursor) ─>
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import time
@@ -31,8 +30,6 @@ from tapestry.tables.write.staging import Staging
 
 AskPassword = Callable[[str], str]
 """Ask a person for the password of an address."""
-
-log = logging.getLogger(__name__)
 
 LARGE = 4 * 1024 * 1024
 """Bytes of an archive on disk from which on several processes parse it."""
@@ -105,7 +102,6 @@ def ingest(
                 raise KeyboardInterrupt(_interrupted(read, stream.total())) from None
     report = IngestReport(**asdict(tally), seconds=time.monotonic() - start)
     event(
-        log,
         "pull",
         kind=scheme[1].lower() if scheme else "archive",
         read=report.read,

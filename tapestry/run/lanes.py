@@ -10,7 +10,6 @@ others use is unproven again.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -33,8 +32,6 @@ from tapestry.run.windows.shared import SharedWindow
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.keys.tombstones import is_history_complete
 from tapestry.tables.read.messages import audiences_in
-
-log = logging.getLogger(__name__)
 
 MOST_JOINING = 10
 """Filters that are run while the shared window waits for them; the others join later."""
@@ -73,7 +70,7 @@ def _run_shared_window(resources: Resources, seen: Snapshot, since: int, until: 
     )
     window.run()
     if window.slow:
-        event(log, "slow", lane="shared", filters=len(window.slow))
+        event("slow", lane="shared", filters=len(window.slow))
         store.prove(window.slow, proven=False)
     if window.stale:
         store.detach(window.stale)
@@ -143,7 +140,7 @@ def _run_proven(resources: Resources, due: Sequence[DueFilter], until: int) -> R
 def _unprove_slow(store: FilterStore, run: Run, lane: str) -> Run:
     """Let the slow filters of a run go back to the lane of unproven ones."""
     if run.slow:
-        event(log, "slow", lane=lane, filters=len(run.slow))
+        event("slow", lane=lane, filters=len(run.slow))
         store.prove([due_filter.filter_id for due_filter, _ in run.slow], proven=False)
     return replace(run, slow=())
 

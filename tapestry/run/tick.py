@@ -14,7 +14,6 @@ The workers run the parts apart, each in a lane (``lanes.py``); here all run one
 
 from __future__ import annotations
 
-import logging
 import time
 from dataclasses import dataclass
 from functools import reduce
@@ -27,8 +26,6 @@ from tapestry.run.resources import Resources
 from tapestry.run.windows.enrollment import enroll
 from tapestry.run.windows.own import Run, refuse_slow, run_each, run_own_windows
 from tapestry.tables.write.append import advance_watermark
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +77,6 @@ def tick(resources: Resources, clock: Clock, at: int | None = None) -> TickRepor
         run.committed,
     )
     event(
-        log,
         "tick",
         until=until,
         own=report.filters - len(shared.filters),

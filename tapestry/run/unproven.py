@@ -8,7 +8,6 @@ live filter that begins, over all of it again; and if that does not help, it is 
 
 from __future__ import annotations
 
-import logging
 import math
 import threading
 import time
@@ -23,8 +22,6 @@ from tapestry.run.limits.window_cut import half
 from tapestry.run.resources import Resources
 from tapestry.run.windows.own import Run, refuse_slow, run_own_windows
 from tapestry.tables.delta.log import Tables
-
-log = logging.getLogger(__name__)
 
 HALF_LIFE = 60.0
 """Seconds after which the time that an owner has used counts half."""
@@ -141,7 +138,7 @@ def _run_alone(resources: Resources, portion: Portion, due: DueFilter, until: in
     if portion.halvings == budgets.halvings or _end(tables, due.since, end, 1) == end:
         return refuse_slow(resources.store, run)
     portion.halvings += 1
-    event(log, "halved", filter_id=due.filter_id, halvings=portion.halvings)
+    event("halved", filter_id=due.filter_id, halvings=portion.halvings)
     return replace(run, slow=())
 
 

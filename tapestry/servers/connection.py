@@ -12,7 +12,6 @@ The log says what it was.
 
 from __future__ import annotations
 
-import logging
 import socket
 import threading
 import time
@@ -30,8 +29,6 @@ from tapestry.servers.private_hosts import (
     addresses_to_reach,
     resolve_host,
 )
-
-log = logging.getLogger(__name__)
 
 MOST_ADDRESSES = 4
 
@@ -69,7 +66,7 @@ def reached(account: Account, timeout: float) -> Iterator[socket.socket]:
     except (OSError, TapestryError) as error:
         if account.is_operators:
             raise
-        event(log, "unreachable", host=account.host, port=account.port, reason=_reason(error))
+        event("unreachable", host=account.host, port=account.port, reason=_reason(error))
         wait_until(deadline)
         raise unreachable(account.where) from None
 

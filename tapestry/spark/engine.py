@@ -7,7 +7,6 @@ server was restarted: a statement only reads.
 
 from __future__ import annotations
 
-import logging
 import math
 import time
 from collections import Counter
@@ -61,8 +60,6 @@ LARGE = 1_000_000
 
 STOPPING = 10.0
 """Seconds that a server may take to stop."""
-
-log = logging.getLogger(__name__)
 
 
 class SparkEngine:
@@ -151,7 +148,7 @@ class SparkEngine:
         self.session = reopen()
         waited = time.perf_counter() - started
         self._deadline += waited  # no statement ran meanwhile
-        event(log, "spark_session_lost", seconds=waited)
+        event("spark_session_lost", seconds=waited)
         self._reopen = reopen
         self._sent = {}
         return True
@@ -185,7 +182,7 @@ class SparkEngine:
                     deadline, sql, {names[name]: frames[name] for name in used}
                 )
         except GivenUpError:
-            event(log, "spark_given_up", seconds=allowed, scanned=total)
+            event("spark_given_up", seconds=allowed, scanned=total)
             self._on_given_up()
             raise self._too_slow(allowed) from None
 

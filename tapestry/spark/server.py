@@ -7,7 +7,6 @@ nothing.  If ``SPARK_REMOTE`` names a server, that one is used instead.
 from __future__ import annotations
 
 import importlib.util
-import logging
 import os
 import re
 import secrets
@@ -81,8 +80,6 @@ logger.native.name = org.apache.hadoop.util.NativeCodeLoader
 logger.native.level = error
 """
 
-log = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True)
 class SparkServer:
@@ -124,7 +121,7 @@ class SparkServer:
 
         Whoever has taken the port meanwhile is not asked, and gets no token that is still good.
         """
-        event(log, "spark_restart", port=self.port, was_running=self.child.alive)
+        event("spark_restart", port=self.port, was_running=self.child.alive)
         self.stop()
         return start(self.run, unproven=self.unproven, again=True)
 

@@ -42,8 +42,6 @@ SETTINGS = {
 """Settings of every session: small statements, exact integers, UTC.  Constraint propagation is
 off: it would take a fifth of the time and gain less."""
 
-log = logging.getLogger(__name__)
-
 PATIENCE = 90.0
 """Seconds that a server may take to start again."""
 
@@ -77,7 +75,7 @@ def connect(remote: str, user: int | None = None) -> Any:
                     hint="Look at Spark's log in the data directory's run/, or restart Spark.",
                 ) from None
             _sessions[remote] = session
-            event(log, "spark_session", lost=lost, seconds=time.perf_counter() - started)
+            event("spark_session", lost=lost, seconds=time.perf_counter() - started)
         return session
 
 

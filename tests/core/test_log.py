@@ -9,10 +9,10 @@ from tapestry.core.log import event
 
 
 def test_it_logs_one_line_at_level_info(caplog):
-    log = logging.getLogger("tapestry.example")
-    with caplog.at_level(logging.INFO, "tapestry"):
-        event(log, "tick", until=5, error='a "b"\nc', share=0.5, empty="")
+    with caplog.at_level(logging.INFO):
+        event("tick", until=5, error='a "b"\nc', share=0.5, empty="")
     assert caplog.messages == ['tick until=5 error="a \\"b\\"\\nc" share=0.500 empty=""']
+    assert caplog.records[0].name == __name__
     assert caplog.records[0].funcName == "test_it_logs_one_line_at_level_info"
 
 

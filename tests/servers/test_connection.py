@@ -1,5 +1,6 @@
 """Connections to hosts that people name: what is inside cannot be told from what fails."""
 
+import logging
 import socket
 import threading
 import time
@@ -102,7 +103,8 @@ def test_all_that_fails_before_tls_is_told_alike(kind, security):
 )
 def test_the_log_says_what_it_was(allowed, reason, caplog, monkeypatch):
     caplog.set_level("INFO", connection.__name__)
-    monkeypatch.setattr(connection.log, "disabled", False)  # whatever other tests configured
+    log = logging.getLogger(connection.__name__)
+    monkeypatch.setattr(log, "disabled", False)  # whatever other tests configured
     monkeypatch.setattr(connection, "SECONDS", 60.0)
     monkeypatch.setattr(connection, "wait_until", lambda _deadline: None)
     account = Account("imap", "127.0.0.1", free_port(), "tls", "joe", "s", "password", allowed)

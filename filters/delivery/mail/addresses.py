@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 from django.conf import settings
@@ -26,8 +25,6 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.deliver.batch import Outcome
 
-log = logging.getLogger(__name__)
-
 PREFIX = "confirmation"
 
 AGAIN = RateLimitItemPerMinute(1, 10, PREFIX)
@@ -43,7 +40,7 @@ MOST_BOUNCES = 3
 def set_problem(address: Address, problem: str) -> None:
     """Send nothing more to an address, and say why; what was to be sent waits."""
     Address.objects.filter(pk=address.pk).update(problem=problem[:1000])
-    event(log, "address_problem", address=address.pk)
+    event("address_problem", address=address.pk)
 
 
 @transaction.atomic
@@ -133,7 +130,7 @@ def send_link(address: Address) -> None:
             hint="Check the address, and ask for the link again.",
         )
     Address.objects.filter(pk=address.pk).update(asked_at=wall_clock())
-    event(log, "confirmation_sent", address=address.pk)
+    event("confirmation_sent", address=address.pk)
 
 
 def _count_mail(address: Address) -> Callable[[], None]:

@@ -7,7 +7,6 @@ were given its envelope; nothing that the message says of itself counts, for cop
 
 from __future__ import annotations
 
-import logging
 from functools import cache
 
 from django.conf import settings
@@ -30,8 +29,6 @@ from tapestry.deliver.mail.bounces import read_bounce
 from tapestry.deliver.one_line import one_line
 from tapestry.ingest.session import read_url
 from tapestry.servers.account import Account
-
-log = logging.getLogger(__name__)
 
 MESSAGE, PART = SetAside.Kind.MESSAGE, "bounce"
 """A message is set aside by its UID, with the UIDVALIDITY of the mailbox before the part."""
@@ -100,7 +97,7 @@ def _read_mailbox() -> int:
     state.read_at = wall_clock()
     state.save()
     if read or state.error:
-        event(log, "bounces", read=read, bounced=bounced, failed=bool(state.error))
+        event("bounces", read=read, bounced=bounced, failed=bool(state.error))
     return bounced
 
 

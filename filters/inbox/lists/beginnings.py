@@ -6,7 +6,6 @@ A list has words of all that was ever found, so these are had at a glance.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,8 +16,6 @@ from tapestry.deliver.one_line import one_line
 from tapestry.tables.delta.data_files import DataFile
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import lookup
-
-log = logging.getLogger(__name__)
 
 LONGEST = 140
 """Characters that are kept."""
@@ -48,7 +45,7 @@ def beginnings(
         try:
             bodies = lookup(tables, MESSAGES, "msgid", msgids, [audience], ("msgid", "body"), files)
         except DamagedFileError as error:
-            event(log, "no_beginnings", file=error.path)
+            event("no_beginnings", file=error.path)
             continue
         found |= {row["msgid"]: beginning(row["body"]) for row in bodies}
     return found

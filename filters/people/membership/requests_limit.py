@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
@@ -15,8 +14,6 @@ from filters.people.signing_in.outcome import Refused, note
 from filters.site.work import rate_limits
 from filters.site.work.rate_limits import Count, TooManyTriesError, digest
 from tapestry.core.log import event
-
-log = logging.getLogger(__name__)
 
 PREFIX = "membership"
 
@@ -53,7 +50,7 @@ def send_limited(kind: str, email: str, send: Callable[[], bool]) -> bool:
     try:
         give_back = rate_limits.reserve([Count("mail", MAILS, digest(kind, folded(email)))])
     except TooManyTriesError as error:
-        event(log, "account_mail_refused", kind=kind, reason=error.reason)
+        event("account_mail_refused", kind=kind, reason=error.reason)
         return True
     sent = False
     try:
@@ -71,7 +68,7 @@ def refused_page(request: HttpRequest, refused: Refused) -> HttpResponse:
 
 
 def _refused(request: HttpRequest, kind: str, error: TooManyTriesError, what: str) -> Refused:
-    event(log, "account_request_refused", kind=kind, address=client_address(request))
+    event("account_request_refused", kind=kind, address=client_address(request))
     refused = Refused(error.seconds, what)
     note(request, refused)
     return refused

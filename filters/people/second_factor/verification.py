@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 from django.http import HttpRequest
 from django.views.decorators.debug import sensitive_variables
 from limits import RateLimitItemPerMinute
@@ -17,8 +15,6 @@ from filters.people.signing_in.outcome import Refused, note
 from filters.site.work import rate_limits
 from filters.site.work.rate_limits import Count, TooManyTriesError, digest
 from tapestry.core.log import event
-
-log = logging.getLogger(__name__)
 
 PREFIX = "second-factor"
 
@@ -40,7 +36,7 @@ def is_proven(request: HttpRequest, user: User, code: str, answer: str) -> bool:
     try:
         give_back = rate_limits.reserve(_counts(request, user))
     except TooManyTriesError as refusal:
-        event(log, "second_factor_refused", **log_fields, reason=refusal.reason)
+        event("second_factor_refused", **log_fields, reason=refusal.reason)
         note(request, Refused(refusal.seconds, WRONG))
         return False
     plain = "".join(code.split())
@@ -52,7 +48,7 @@ def is_proven(request: HttpRequest, user: User, code: str, answer: str) -> bool:
     if proven:
         give_back()
     else:
-        event(log, "second_factor_failed", **log_fields)
+        event("second_factor_failed", **log_fields)
     return proven
 
 

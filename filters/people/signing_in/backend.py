@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from asgiref.sync import sync_to_async
@@ -21,8 +20,6 @@ from filters.people.signing_in.outcome import Proven, Refused, note
 from filters.site.work import rate_limits
 from filters.site.work.rate_limits import Count, TooManyTriesError, digest
 from tapestry.core.log import event
-
-log = logging.getLogger(__name__)
 
 PREFIX = "sign-in"
 
@@ -62,12 +59,12 @@ class LimitedBackend(ModelBackend):
         try:
             give_back = rate_limits.reserve(_counts(request, username, counted_as(address)))
         except TooManyTriesError as refusal:
-            event(log, "sign_in_refused", **told, reason=refusal.reason)
+            event("sign_in_refused", **told, reason=refusal.reason)
             note(request, Refused(refusal.seconds))
             raise PermissionDenied from refusal
         user = super().authenticate(request, username, password, **named)
         if user is None:
-            event(log, "sign_in_failed", **told, reason="wrong name or password")
+            event("sign_in_failed", **told, reason="wrong name or password")
         else:
             give_back()
             if not has_second_factor(user):  # else the browser is known once that was given too

@@ -7,7 +7,6 @@ concurrency.
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -35,8 +34,6 @@ from tapestry.core.clock import BEGINNING, SECOND, wall_clock
 from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, Match
 from tapestry.run.limits.isolation import isolate
-
-log = logging.getLogger(__name__)
 
 
 class DjangoClock:
@@ -144,7 +141,7 @@ class DjangoFilterStore:
                     same.update(error=message)
         else:
             PendingWindow.objects.filter(pk=failed.pending_window).update(error=message)
-        event(log, "filter_failed", filter_id=failed.filter_id, revision=failed.revision)
+        event("filter_failed", filter_id=failed.filter_id, revision=failed.revision)
 
     def postpone(self, failed: DueFilter, until: int, error: Exception) -> None:
         if asides.has_left_most(failed):
@@ -279,7 +276,6 @@ def _log_delivery(
 ) -> None:
     if matches or changes:
         event(
-            log,
             "delivery",
             until=until,
             filters=len(filters),

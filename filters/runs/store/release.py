@@ -9,7 +9,6 @@ leaves a live filter is released again, as a retraction, and so is one that come
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -30,8 +29,6 @@ from tapestry.core.files.file_lock import file_lock, is_held
 from tapestry.core.log import event
 from tapestry.core.surroundings import is_of_surroundings
 from tapestry.run.limits.isolation import isolate
-
-log = logging.getLogger(__name__)
 
 FILTER, PART = SetAside.Kind.FILTER, "release"
 """What is set aside is the release of a filter; it finds matches nonetheless."""
@@ -66,7 +63,7 @@ def release() -> int:
         tried = {key for key in aside.numbers if key.endswith(f"/{PART}")} - aside.waiting
         set_aside.clear(FILTER, tried - failed.keys())
         if released:
-            event(log, "release", matches=released)
+            event("release", matches=released)
         return released
 
 

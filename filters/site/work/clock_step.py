@@ -11,14 +11,11 @@ look at the clock is kept, in a row of the database.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 
 from filters.runs.models import Clock, Heartbeat
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.log import event
-
-log = logging.getLogger(__name__)
 
 SLACK = MINUTE
 """A clock that goes back by less is let be: nothing waits for longer over it than that."""
@@ -33,7 +30,7 @@ def look(key: int, plan_anew: Callable[[], object]) -> None:
     now = wall_clock()
     seen = Heartbeat.objects.filter(pk=key).values_list("started_at", flat=True).first()
     if now < (Clock.instant() if seen is None else seen) - SLACK:
-        event(log, "clock_set_back", heartbeat=key)
+        event("clock_set_back", heartbeat=key)
         plan_anew()
     elif seen is not None and abs(now - seen) < SECOND:
         return  # many threads look, and none has to write

@@ -19,7 +19,6 @@ again, and woken before its time by another version.
 
 from __future__ import annotations
 
-import logging
 import traceback
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,8 +42,6 @@ from tapestry.core.log import event
 from tapestry.core.program_version import program_version
 from tapestry.core.surroundings import is_of_surroundings, is_unforeseen
 from tapestry.run.limits.isolation import Item, Result, isolate
-
-log = logging.getLogger(__name__)
 
 LONGEST = 30_000
 """Characters of a traceback that are kept: its end."""
@@ -210,7 +207,6 @@ def add(kind: str, key: Key, error: Exception, reason: str = "") -> Row:
         row.last_at, row.try_again_at = now, now + pause
         row.save()
     event(
-        log,
         "set_aside",
         number=row.pk,
         kind=str(kind),
@@ -265,7 +261,7 @@ def clear(kind: str, keys: Collection[Key]) -> None:
     rows = Row.objects.filter(kind=kind, key__in=[str(key) for key in keys])
     gone = list(rows.values_list("pk", "key"))
     for number, key in gone:
-        event(log, "set_aside_over", number=number, kind=str(kind), key=key)
+        event("set_aside_over", number=number, kind=str(kind), key=key)
     if gone:
         Row.objects.filter(pk__in=[number for number, _ in gone]).delete()
 

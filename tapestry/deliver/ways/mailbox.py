@@ -11,7 +11,6 @@ again.  A folder that they have renamed is followed (tapestry.deliver.imap.renam
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -47,8 +46,6 @@ A server that sends a byte now and then holds nobody up.
 
 MOST_NAMED = 3
 """Messages that an answer names one by one."""
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +287,6 @@ def deliver_to_mailbox(
     except TapestryError as error:
         state, trouble = "refused" if isinstance(error, RefusedError) else "retry", error
     event(
-        log,
         "mailbox_delivery",
         host=account.host,
         state=state,

@@ -10,7 +10,6 @@ that instant is found then, with a later ``matched_at``; no match is lost, and n
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -19,8 +18,6 @@ from tapestry.core.ports import DueFilter, FilterStore
 from tapestry.core.surroundings import is_of_surroundings
 from tapestry.run.limits.window_cut import half
 from tapestry.tables.delta.log import Snapshot
-
-log = logging.getLogger(__name__)
 
 Attempt = Callable[[DueFilter], object]
 """Run a filter over a window that ends, and store what it found; raise what it raises."""
@@ -43,7 +40,7 @@ def leave_faulty_mail(
         else:
             high, error = middle, fault
     if error is not None:
-        event(log, "mail_left", filter_id=due.filter_id, since=low, until=high)
+        event("mail_left", filter_id=due.filter_id, since=low, until=high)
         store.postpone(replace(due, since=low), high, error)
     return True
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 
 from tapestry.core.log import event
@@ -10,8 +9,6 @@ from tapestry.core.ports import DueFilter, FilterStore
 from tapestry.plan.compile import compile_due
 from tapestry.predicate_index.store import Entry, IndexFullError, PredicateIndex, index_entries
 from tapestry.run.limits.isolation import isolate
-
-log = logging.getLogger(__name__)
 
 Enrollment = tuple[DueFilter, list[Entry], dict[str, str]]
 """A filter, its entries, and its text as the representative of its signatures."""
@@ -68,7 +65,7 @@ def enroll(
             room -= len(entries)
     refused = len(wanted) - len(entered) - len(unread)
     if refused:
-        event(log, "not_enrolled", filters=refused, error=IndexFullError(refused).message)
+        event("not_enrolled", filters=refused, error=IndexFullError(refused).message)
 
     def enter(some: Sequence[Enrollment]) -> list[None]:
         representatives = {name: text for _, _, texts in some for name, text in texts.items()}

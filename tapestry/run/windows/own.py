@@ -6,7 +6,6 @@ filters of one signature still share a plan, whatever their windows.
 
 from __future__ import annotations
 
-import logging
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -28,8 +27,6 @@ from tapestry.run.limits.faulty_mail import leave_faulty_mail
 from tapestry.run.limits.isolation import isolate, run_isolated
 from tapestry.run.limits.suspects import newest, open_engine, require_blame
 from tapestry.run.resources import Resources
-
-log = logging.getLogger(__name__)
 
 Delivery = TypeVar("Delivery", Match, Change)
 
@@ -221,7 +218,7 @@ def refuse(store: FilterStore, due_filter: DueFilter, error: Exception) -> None:
     store.fail(due_filter, error.message)
     in_text = error.span is not None or error.text is not None
     message = "Its text does not compile." if in_text else error.message
-    event(log, "refused", filter_id=due_filter.filter_id, error=message)
+    event("refused", filter_id=due_filter.filter_id, error=message)
 
 
 def _first_part(

@@ -8,7 +8,6 @@ these: so nobody learns from a duration which hosts there are inside (tapestry.s
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,8 +22,6 @@ from tapestry.servers.discovery.providers import provider_by_mx
 from tapestry.servers.discovery.server_settings import Protocol, ServerSettings, host_name
 from tapestry.servers.discovery.verification import first_that_answers
 from tapestry.servers.web_request import get_over_https
-
-log = logging.getLogger(__name__)
 
 Way = Literal["provider", "srv", "autoconfig", "mx", "name"]
 
@@ -77,7 +74,7 @@ def discover(domain: str, protocol: Protocol, network: Network) -> Discovered | 
     finally:
         # What has not answered yet ends by itself, by its deadline.
         pool.shutdown(wait=False, cancel_futures=True)
-    event(log, "discovered", protocol=protocol, way=discovered.way if discovered else "none")
+    event("discovered", protocol=protocol, way=discovered.way if discovered else "none")
     return discovered
 
 

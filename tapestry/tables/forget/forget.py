@@ -8,7 +8,6 @@ deleted; so are the log's older entries and the index.
 from __future__ import annotations
 
 import json
-import logging
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterable
@@ -53,8 +52,6 @@ from tapestry.tables.write.staging import set_aside_audience
 TABLES = (ORIGINALS, MESSAGES, ANNOTATIONS, THREADS)
 _DERIVED = (ORIGINALS, THREADS)
 """Tables whose keys are those of messages."""
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +122,7 @@ def forget(
         _drop_files(tables, clock, before, gone.is_any)
         remove_mirrored(untold)
     seconds = time.perf_counter() - start
-    event(log, "forget", audience=audience, before=before, **rows, seconds=seconds)
+    event("forget", audience=audience, before=before, **rows, seconds=seconds)
     return gone
 
 

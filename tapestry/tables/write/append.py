@@ -11,7 +11,6 @@ lock reads the newest ``ts`` from the logs themselves.  ``advance_watermark`` is
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -42,8 +41,6 @@ Forbidden = Callable[[], bool]
 
 Announce = Callable[[int], None]
 """Take the ``ts`` that new rows will have; called under the lock, before they are committed."""
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +194,6 @@ def append_rows(
     for written in (table, *derived, *(() if originals is None else (ORIGINALS,))):
         checkpoint_if_due(tables, written)
     event(
-        log,
         "append",
         table=table,
         rows=receipt.added,

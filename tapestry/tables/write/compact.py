@@ -127,7 +127,7 @@ def compact(
                     log.error("%s", error.message)  # rows are found without it
     drop_abandoned(tables, abandoned_hours)
     seconds = time.perf_counter() - start
-    event(log, "compaction", ran=acquired, removed=removed, added=added, seconds=seconds)
+    event("compaction", ran=acquired, removed=removed, added=added, seconds=seconds)
     return Compaction(removed, added)
 
 
@@ -154,7 +154,7 @@ def compact_small_files(tables: Tables, most: int = MOST_SMALL) -> Compaction:
                 removed += len(tail)
                 added += 1
     seconds = time.perf_counter() - start
-    event(log, "minor_compaction", ran=acquired, removed=removed, added=added, seconds=seconds)
+    event("minor_compaction", ran=acquired, removed=removed, added=added, seconds=seconds)
     return Compaction(removed, added)
 
 

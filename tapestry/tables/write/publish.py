@@ -10,7 +10,6 @@ the messages came by another way meanwhile, the files are written again.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -60,8 +59,6 @@ _MARGIN = 0.2
 
 _ATTEMPTS = 8
 
-log = logging.getLogger(__name__)
-
 
 def publish(
     staging: Staging,
@@ -84,7 +81,6 @@ def publish(
     for table in (MESSAGES, THREADS, ORIGINALS):
         checkpoint_if_due(staging.tables, table)
     event(
-        log,
         "publish",
         rows=receipt.added,
         duplicates=receipt.duplicates,

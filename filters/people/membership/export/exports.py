@@ -100,4 +100,4 @@ def _make(key: int) -> None:
         elif isinstance(failure, TapestryError):
             error = failure.message
     Export.objects.filter(pk=export.pk).update(ended_at=wall_clock(), error=error, **done)
-    event(log, "export", export=export.pk, failed=bool(error), **done)
+    event("export", export=export.pk, failed=bool(error), **done)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import secrets
 from functools import partial
 
@@ -20,8 +19,6 @@ from filters.site.work.crypto.opaque_keys import keyed_digest
 from filters.upkeep.forgetting import forget
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.log import event
-
-log = logging.getLogger(__name__)
 
 KEPT = 30 * DAY
 """How long the page tells that a deletion is complete."""
@@ -89,7 +86,7 @@ def _finish(removal: Removal) -> None:
     gone = forget(audience)
     exports.forget_old()
     Removal.objects.filter(pk=removal.pk).update(done_at=wall_clock(), messages=gone.messages)
-    event(log, "account_deleted", messages=gone.messages, annotations=gone.annotations)
+    event("account_deleted", messages=gone.messages, annotations=gone.annotations)
 
 
 def _digest(token: str) -> str:

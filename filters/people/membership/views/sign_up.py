@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
@@ -22,8 +20,6 @@ from filters.site.settings.email_url import is_kept_only
 from filters.site.settings.sign_up import OFF, ON, sign_up_mode
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
-
-log = logging.getLogger(__name__)
 
 
 @public_form
@@ -50,7 +46,7 @@ def _give_filters(made: User) -> None:
         for filter_ in ready_made.missing(made):
             ready_made.add(made, filter_)
     except TapestryError as error:
-        event(log, "no_first_filters", reason=str(error))
+        event("no_first_filters", reason=str(error))
 
 
 @public_form
