@@ -18,7 +18,7 @@ from filters.delivery.mail.addresses import note_bounce
 from filters.delivery.models import Address, BounceMailbox
 from filters.runs.models import SetAside
 from filters.site.work import services, set_aside
-from filters.site.work.crypto.return_paths import return_paths
+from filters.site.work.crypto.delivery_signer import return_paths
 from filters.site.work.set_aside import Aside
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError

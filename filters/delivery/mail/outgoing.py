@@ -16,8 +16,7 @@ from django.core.mail import EmailMessage, get_connection
 
 from filters.delivery import links
 from filters.delivery.models import Address, Destination
-from filters.site.work.crypto.delivery_signer import delivery_signer
-from filters.site.work.crypto.return_paths import return_paths
+from filters.site.work.crypto.delivery_signer import delivery_signer, return_paths
 from tapestry.core.clock import wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.errors import TapestryError

@@ -1,4 +1,4 @@
-"""The signer of this site's deliveries: its secret is derived from the site's key (SECRET_KEY)."""
+"""Mail of this site, known again: secrets for that are derived from the site's key (SECRET_KEY)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ import hmac
 from django.conf import settings
 
 from tapestry.core.delivery_header import DeliverySigner
-
-_PURPOSE = b"filters.delivery_header"
+from tapestry.deliver.mail.return_path import ReturnPaths
 
 
 def delivery_signer() -> DeliverySigner:
     """Return what signs the mail of this site, and knows it again where mail is taken in."""
-    key = str(settings.SECRET_KEY).encode()
-    return DeliverySigner(hmac.new(key, _PURPOSE, hashlib.sha256).digest())
+    return DeliverySigner(_secret(b"filters.delivery_header"))
+
+
+def return_paths() -> ReturnPaths:
+    """Return what makes the envelope senders of deliveries, and knows them in bounces."""
+    return ReturnPaths(_secret(b"filters.return_paths"), settings.RETURN_PATH)
+
+
+def _secret(purpose: bytes) -> bytes:
+    return hmac.new(str(settings.SECRET_KEY).encode(), purpose, hashlib.sha256).digest()
