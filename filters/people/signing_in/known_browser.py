@@ -13,8 +13,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 
-from filters.site.work.crypto.opaque_keys import keyed_digest
-
 COOKIE = "tapestry_browser"
 SALT = "filters.people.signing_in"
 YEAR = 365 * 24 * 60 * 60
@@ -25,15 +23,6 @@ def known_browser(request: HttpRequest, account: str) -> str | None:
     value = request.get_signed_cookie(COOKIE, default="", salt=SALT, max_age=YEAR) or ""
     known, _, browser = value.partition(".")
     return browser if browser and constant_time_compare(known, account) else None
-
-
-def browser_digest(request: HttpRequest, account: str) -> str:
-    """Return a digest of the name of a browser that knows an account; empty if it does not.
-
-    It may be stored: whoever reads it cannot write the cookie.
-    """
-    browser = known_browser(request, account)
-    return keyed_digest("browser", browser) if browser else ""
 
 
 def remember(request: HttpRequest, response: HttpResponse, account: str) -> None:
