@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.debug import sensitive_variables
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from filters.api.api import api
 from filters.api.authentication import make_token
 from filters.api.forms import TokenForm
 from filters.api.models import AccessToken
+from filters.people.membership.keys import key_of
 from filters.people.membership.notices import tell
-from filters.people.requests import PersonRequest
+from filters.people.requests import PersonRequest, form_methods, form_page
 from filters.people.second_factor.views import confirmed
-from filters.site.work.crypto import opaque_keys
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 
 
 @sensitive_variables("secret")
 @confirmed
-@require_http_methods(["GET", "HEAD", "POST"])
+@form_methods
 def tokens(request: PersonRequest) -> HttpResponse:
     """List the tokens of a person; make one, and show it this once."""
     form = TokenForm(request.POST if request.method == "POST" else None)
@@ -36,14 +36,13 @@ def tokens(request: PersonRequest) -> HttpResponse:
         except TapestryError as error:
             form.add_error(None, f"{error.message} {error.hint or ''}")
     context = {
-        "form": form,
         "tokens": request.user.access_tokens.all(),
         "made": made,
         "secret": secret,
         "now": wall_clock(),
         "address": request.build_absolute_uri("/api/v1/"),
     }
-    return render(request, "api/tokens.html", context, status=400 if form.errors else 200)
+    return form_page(request, "api/tokens.html", form, **context)
 
 
 @login_not_required
@@ -56,11 +55,7 @@ def description(request: HttpRequest) -> HttpResponse:
 @require_POST
 def delete(request: PersonRequest, key: str) -> HttpResponse:
     """Delete a token: from now on it opens nothing."""
-    try:
-        pk = opaque_keys.decrypt(key)
-    except ValueError as error:
-        raise Http404 from error
-    token = get_object_or_404(AccessToken, owner=request.user, pk=pk)
+    token = get_object_or_404(AccessToken, owner=request.user, pk=key_of(key))
     token.delete()
     messages.success(request, f"“{token.name}” opens nothing any more.")
     return redirect("tokens")
