@@ -5,7 +5,7 @@ With CONDSTORE (RFC 7162) only what has changed since is asked for; without, the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,19 +103,17 @@ def store_keyword(
     folders: MailFolders, folder: str, uids: Iterable[int], name: str, to: bool
 ) -> bool:
     """Set, or remove, a keyword of messages of a folder; return whether the server does that."""
-    client = folders.client
-    client.select_folder(folder)
-    folders.selected = None
-    request = client.add_flags if to else client.remove_flags
+    request = _request(folders, folder, to)
     return unless_refused(request, sorted(uids), [name.encode()]) is not None
 
 
 def store_flag(folders: MailFolders, folder: str, uids: Iterable[int], name: str, to: bool) -> None:
     r"""Set, or remove, a flag of messages of a folder."""
-    client = folders.client
-    client.select_folder(folder)
+    _request(folders, folder, to)(sorted(uids), [name.encode()], silent=True)
+
+
+def _request(folders: MailFolders, folder: str, to: bool) -> Callable[..., Any]:
+    """Open a folder, and return what sets, or removes, flags of its messages."""
+    folders.client.select_folder(folder)
     folders.selected = None
-    if to:
-        client.add_flags(sorted(uids), [name.encode()], silent=True)
-    else:
-        client.remove_flags(sorted(uids), [name.encode()], silent=True)
+    return folders.client.add_flags if to else folders.client.remove_flags
