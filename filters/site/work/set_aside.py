@@ -274,7 +274,8 @@ def try_now(number: int | None = None) -> int:
 
 def prune() -> int:
     """Forget what is gone, and what nobody has met again for long; return how much that is."""
-    gone, _ = Row.objects.exclude(kind=Row.Kind.FILTER).filter(last_at__lt=_long_ago()).delete()
+    old = Row.objects.filter(last_at__lt=wall_clock() - FORGOTTEN)
+    gone, _ = old.exclude(kind=Row.Kind.FILTER).delete()
     parts = [(kind, model, 0) for kind, model in MODELS.items()]
     parts.append((Row.Kind.FILTER, PendingWindow, 2))
     for kind, model, part in parts:
@@ -287,7 +288,3 @@ def prune() -> int:
         missing = [key for key, number in keys.items() if number not in there]
         gone += Row.objects.filter(kind=kind, key__in=missing).delete()[0]
     return gone
-
-
-def _long_ago() -> int:
-    return wall_clock() - FORGOTTEN
