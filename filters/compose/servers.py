@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from django.conf import settings
-from django.core.mail import EmailMessage, get_connection
+from django.core.mail import get_connection
 
 from filters.compose.models import SmtpAccount
 from filters.delivery.mail.addresses import is_confirmed
+from filters.delivery.mail.outgoing import RawMail, give_up, name_of
 from filters.delivery.models import Address
 from filters.people.models import User
 from filters.site.settings.email_url import is_kept_only
@@ -91,23 +92,6 @@ def _failed(error: TapestryError) -> Transmission:
     return Transmission(error=words, is_final=not isinstance(error, ConnectionLostError))
 
 
-class _Written(EmailMessage):
-    """Mail of bytes that are sent as they are."""
-
-    def __init__(self, sender: str, recipients: Sequence[str], raw: bytes) -> None:
-        super().__init__(from_email=sender, bcc=list(recipients))
-        self._raw = raw
-
-    def message(self, *_: Any, **__: Any) -> Any:
-        return self
-
-    def as_bytes(self, **_: Any) -> bytes:
-        return self._raw
-
-    def get_charset(self) -> None:
-        return None
-
-
 def _by_site(sender: str, recipients: Sequence[str], raw: bytes) -> Transmission:
     connection: Any = get_connection()
     try:
@@ -116,20 +100,12 @@ def _by_site(sender: str, recipients: Sequence[str], raw: bytes) -> Transmission
         if isinstance(client, smtplib.SMTP):
             return transmit(client, sender, recipients, raw)
         # Not by SMTP: to a file or to the console, say.
-        connection.send_messages([_Written(sender, recipients, raw)])
+        connection.send_messages([RawMail(raw, sender, bcc=list(recipients))])
         return Transmission(accepted=tuple(recipients))
     except smtplib.SMTPResponseException as error:
         words = f"The mail server refused this site ({error.smtp_code})."
         return Transmission(error=words)
     except (smtplib.SMTPException, OSError) as error:
-        name = getattr(error, "strerror", None) or type(error).__name__
-        return Transmission(error=f"The mail server cannot be reached ({name}).")
+        return Transmission(error=f"The mail server cannot be reached ({name_of(error)}).")
     finally:
-        _close(connection)
-
-
-def _close(connection: Any) -> None:
-    try:
-        connection.close()
-    except (smtplib.SMTPException, OSError):
-        connection.connection = None
+        give_up(connection)

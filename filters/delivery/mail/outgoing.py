@@ -50,15 +50,23 @@ class _Written:
         return None
 
 
-class WrittenMail(EmailMessage):
-    """Mail of bytes that are sent as they are, to one address of a person."""
+class RawMail(EmailMessage):
+    """Mail of bytes that are sent as they are."""
 
-    def __init__(self, raw: bytes, destination: Destination, address: Address, key: str) -> None:
-        super().__init__(from_email=return_path(address, key), to=[address.email])
-        self.raw, self.owner, self.key = raw, destination.owner, key
+    def __init__(self, raw: bytes, sender: str, **recipients: Any) -> None:
+        super().__init__(from_email=sender, **recipients)
+        self.raw = raw
 
     def message(self, *_: Any, **__: Any) -> Any:
         return _Written(self.raw)
+
+
+class WrittenMail(RawMail):
+    """Mail of bytes that are sent as they are, to one address of a person."""
+
+    def __init__(self, raw: bytes, destination: Destination, address: Address, key: str) -> None:
+        super().__init__(raw, return_path(address, key), to=[address.email])
+        self.owner, self.key = destination.owner, key
 
 
 def envelope(destination: Destination, address: Address, batch: Batch) -> Envelope:
@@ -135,14 +143,14 @@ def send(message: EmailMessage, recipient: str) -> Outcome:
         _reset_if_closing(message.connection, error.smtp_code)
         return _outcome(error.smtp_code, error.smtp_error)
     except smtplib.SMTPResponseException as error:  # it is about this site, and not the message
-        _reset(message.connection)
+        give_up(message.connection)
         reply = _outcome(error.smtp_code, error.smtp_error).answer
         return Outcome("retry", f"The mail server does not serve this site. {reply}")
     except (smtplib.SMTPException, OSError) as error:
-        _reset(message.connection)
-        return Outcome("retry", f"The mail server broke off or did not answer ({_name(error)}).")
+        give_up(message.connection)
+        return Outcome("retry", f"The mail server broke off or did not answer ({name_of(error)}).")
     except BaseException:  # half-way in a transaction of SMTP, which is not the next message's
-        _reset(message.connection)
+        give_up(message.connection)
         raise
     return Outcome("delivered", "The mail server took it.")
 
@@ -172,10 +180,10 @@ def _text(words: bytes | str) -> str:
 def _reset_if_closing(connection: Any, code: int) -> None:
     """Give up the connection of a server that is closing (RFC 5321, section 3.8)."""
     if code == 421:
-        _reset(connection)
+        give_up(connection)
 
 
-def _reset(connection: Any) -> None:
+def give_up(connection: Any) -> None:
     """Have the next message use a connection of its own: this one has been lost."""
     try:
         connection.close()
@@ -183,5 +191,6 @@ def _reset(connection: Any) -> None:
         connection.connection = None
 
 
-def _name(error: Exception) -> str:
+def name_of(error: Exception) -> str:
+    """Return the words of the system for an error of a connection, or else its class."""
     return getattr(error, "strerror", None) or type(error).__name__
