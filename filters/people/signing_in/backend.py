@@ -71,15 +71,9 @@ class LimitedBackend(ModelBackend):
                 note(request, Proven(name))
         return user
 
-    async def aauthenticate(
-        self,
-        request: HttpRequest | None,
-        username: str | None = None,
-        password: str | None = None,
-        **named: Any,
-    ) -> User | None:
+    async def aauthenticate(self, *arguments: Any, **named: Any) -> User | None:
         """Do the same: Django's own would know no limits."""
-        return await sync_to_async(self.authenticate)(request, username, password, **named)
+        return await sync_to_async(self.authenticate)(*arguments, **named)
 
 
 def account_digest(username: str) -> str:
