@@ -69,7 +69,7 @@ def inbox(
         "sidebar": counted,
         "order": order,
     }
-    context["rows"] = importance.undated(rows) if order.is_by_importance else rows
+    context["rows"] = rows
     if filter_ is not None and not retracted:
         context["progress"] = listing.progress(request.user, filter_)
     if filter_ is not None and filter_.is_live and not retracted:
@@ -106,18 +106,15 @@ def _page(
     retracted: bool,
 ) -> tuple[Page[Any], list[Row]]:
     """Return a page of the list, and its lines; what has left a list is never in conversations."""
-    user, number, total = request.user, request.GET.get("page"), counted.total_of(filter_)
-    cards: Any = None
+    user, number = request.user, request.GET.get("page")
     if order.is_by_importance:
-        cards = importance.ordered(user, filter_, total)
+        return importance.list_page(user, filter_, number, counted.mark, order)
     if user.conversations and not retracted:
-        return list_page(user, filter_, number, counted, cards)
+        return list_page(user, filter_, number, counted)
     if retracted:
-        cards = listing.cards(user, filter_, retracted=True)
-    if cards is None:
-        page = page_of(user, filter_, number, PAGE, total)
+        page: Any = Paginator(listing.cards(user, filter_, retracted=True), PAGE).get_page(number)
     else:
-        page = Paginator(cards, PAGE).get_page(number)
+        page = page_of(user, filter_, number, PAGE, counted.total_of(filter_))
     return page, page_rows(user, page, filter_, retracted=retracted)
 
 

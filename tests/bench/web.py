@@ -37,6 +37,7 @@ FIGURES = {
     "the largest filter’s list": "{largest_ms} ms",
     "the slowest of all pages, {slowest}": "{slowest_ms} ms, {most_queries} queries at most",
     "far down: page 200, and the last one": "{inbox_200_ms} ms; {inbox_last_ms} ms",
+    "the last one by importance": "{importance_last_ms} ms",
     "the poll, when nothing is new": "{poll_ms} ms",
 }
 
@@ -70,12 +71,16 @@ PAGES = {
 
 MESSAGE_PAGES = {
     f"{name}, a line for each message": PAGES[name]
-    for name in ("inbox", "inbox, page 20", "the largest filter", "done")
+    for name in ("inbox", "inbox, page 20", "the inbox by importance", "the largest filter", "done")
 }
 """Pages as they are for who has no conversations as lines."""
 
-FAR_PAGES = {"inbox_200_ms": "/?page=200", "inbox_last_ms": "/?page=99999"}
-"""Pages of the inbox to which nobody turns page by page: what they cost follows their number."""
+FAR_PAGES = {
+    "inbox_200_ms": "/?page=200",
+    "inbox_last_ms": "/?page=99999",
+    "importance_last_ms": "/by-importance/?page=99999",
+}
+"""Pages of the inbox to which nobody turns page by page."""
 
 DAYS = 730
 """Over so many days the deliveries came."""

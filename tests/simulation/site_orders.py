@@ -256,7 +256,7 @@ def restore(source: str) -> None:
 def be_small() -> None:
     """Have a small world have all that a large one has: checkpoints, merges, pages, floods."""
     from filters.delivery import feeds
-    from filters.inbox.appraisal import order
+    from filters.inbox.lists import conversations
     from tapestry.deliver.timing import flood
     from tapestry.tables.delta import commit
     from tapestry.tables.keys import hash_runs
@@ -264,7 +264,7 @@ def be_small() -> None:
 
     commit.CHECKPOINT_EVERY, hash_runs.TAIL_FILES = 12, 4
     compact.compact_small_files.__defaults__ = (8,)
-    feeds.MOST, flood.ALWAYS_ALLOWED, order.FEW = 10, 6, 10
+    feeds.MOST, flood.ALWAYS_ALLOWED, conversations.SHORT = 10, 6, 10
 
 
 ORDERS = {

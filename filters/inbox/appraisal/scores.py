@@ -5,7 +5,7 @@ The ranking function is a weighted sum of what the rules count.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -73,6 +73,18 @@ def age_spans(rules: Sequence[Rule], now: int) -> list[Span]:
 def age_score(spans: Sequence[Span], received: int) -> int:
     """Return what the age of a message that was received at an instant comes to."""
     return spans[bisect_right(spans, received, key=attrgetter("begin")) - 1].score
+
+
+def next_turn(rules: Sequence[Rule], received: Sequence[int], now: int) -> int:
+    """Return an instant after ``now`` before which no age of some messages comes to anything else.
+
+    ``received`` is when they were received, sorted.
+    """
+    turns = [NEVER]
+    for age in {age for rule in rules for age in rule.ages}:
+        at = bisect_left(received, now - age)
+        turns += [max(instant + age, now + 1) for instant in received[at : at + 1]]
+    return min(turns)
 
 
 def importance(

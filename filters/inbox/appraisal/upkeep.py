@@ -19,7 +19,7 @@ from operator import attrgetter
 from time import monotonic
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 
 from filters.inbox.appraisal.rules import Rule, rules_of, signature
 from filters.inbox.appraisal.scores import Counts, stored_score
@@ -228,6 +228,7 @@ def _compute(
         values.append((score, counts.votes, counts.replies, row.card.received, False, row.pk))
     with transaction.atomic():
         update_rows(Appraisal, ("score", "votes", "replies", "received", "is_stale"), values)
+        Appraiser.objects.filter(pk=appraiser.pk).update(computed=F("computed") + 1)
 
 
 def counts_of(

@@ -21,6 +21,7 @@ from filters.inbox.lists import listing
 from filters.inbox.models import Card
 from filters.people.models import User
 from filters.site.work.batching import batched, in_batches
+from tapestry.core.clock import BEGINNING, NEVER, wall_clock
 
 KEPT = 200
 """Orders that are kept in one process: those last asked for."""
@@ -40,11 +41,12 @@ class Order:
     """The conversations of a list: of each the key of the card that stands first.
 
     ``blocks`` counts those of each import that matched as it came, by the day's number and the
-    name of the import.
+    name of the import.  ``during``: the instants at which it stands while nothing happens.
     """
 
     heads: Sequence[int] = ()
     blocks: Mapping[tuple[int, str], int] = field(default_factory=dict)
+    during: range = range(BEGINNING, NEVER)
 
 
 _kept: OrderedDict[tuple[int, str], tuple[str, Order]] = OrderedDict()
@@ -59,7 +61,7 @@ def kept(user: User, name: str, mark: str, make: Callable[[], Order]) -> Order:
     key = (user.pk, name)
     with _lock:
         known = _kept.get(key)
-        if known is not None and known[0] == mark:
+        if known is not None and known[0] == mark and wall_clock() in known[1].during:
             _kept.move_to_end(key)
             return known[1]
     made = make()

@@ -98,6 +98,11 @@ class Row:
             return row_id(self.card.msgid, self.card.audience)
         return self.conversation.key
 
+    @property
+    def section(self) -> date | str | None:
+        """What lines have in common that stand together: their day, or the top."""
+        return "top" if self.is_at_top else self.day
+
     def holds(self, msgid: str) -> bool:
         """Tell whether the line stands for a message, alone or among others."""
         if self.conversation is None:

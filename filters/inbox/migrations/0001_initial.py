@@ -34,6 +34,7 @@ class Migration(migrations.Migration):
                 ('signature', models.TextField(blank=True, default='')),
                 ('audiences', models.JSONField(blank=True, default=list)),
                 ('revision', models.IntegerField(default=0)),
+                ('computed', models.BigIntegerField(default=0)),
                 ('is_ready', models.BooleanField(default=False)),
                 ('owner', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='appraiser', to=settings.AUTH_USER_MODEL)),
             ],

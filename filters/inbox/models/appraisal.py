@@ -41,14 +41,15 @@ class Appraiser(models.Model):
     """The state of a person's appraisals.
 
     ``signature`` is the meaning of the rules by which they are computed, and ``audiences`` whose
-    votes and replies they count.  ``revision`` counts changes of the rules.  ``is_ready``: all
-    are computed by the present rules.
+    votes and replies they count.  ``revision`` counts changes of the rules, and ``computed`` those
+    of scores, batch by batch.  ``is_ready``: all are computed by the present rules.
     """
 
     owner = models.OneToOneField(User, models.CASCADE, related_name="appraiser")
     signature = models.TextField(default="", blank=True)
     audiences = models.JSONField(default=list, blank=True)
     revision = models.IntegerField(default=0)
+    computed = models.BigIntegerField(default=0)
     is_ready = models.BooleanField(default=False)
 
     def __str__(self) -> str:

@@ -1,6 +1,7 @@
 """Importance: a list by a person's rules has what it has else, what comes to most first.
 
-rules as they were asked for ─ card, age, votes, replies, unread ─> a sum for each message
+rules as they were asked for ─ card, age, votes, replies, unread ─> a sum for each message,
+but for what is pinned at the top
 Of equal ones those received last are first.  Votes and replies count as far as the person may see
 them: the last vote of each voter that was not taken back, and each reply once.  What was refused
 changes no rule; after an answer that was lost, or a backup, the rules are those that are there.
@@ -8,6 +9,7 @@ changes no rule; after an answer that was lost, or a backup, the rules are those
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from tests.simulation.auditor.answers import truth_of
@@ -89,7 +91,12 @@ class Importance:
                 "replies": len({r["msgid"] for r in tables.having(MESSAGES, "inreplyto", msgid)}),
                 "unread": int(any(match["read_at"] is None for match in matches)),
             }
-            keys[msgid, audience] = self._total(person, row, times, look["now"]), row["received"]
+            state = desks.of(person).state(msgid)
+            if not look["name"] and state.pinned is not None and state.done is None:
+                keys[msgid, audience] = math.inf, state.pinned
+            else:
+                total = self._total(person, row, times, look["now"])
+                keys[msgid, audience] = total, row["received"]
         yield from compare(point, look, keys, unsure, self.known, LAW, unread_of(found))
 
     def _total(self, person: str, row: Row, times: dict[str, int], now: int) -> int:

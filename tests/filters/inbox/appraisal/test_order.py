@@ -12,11 +12,12 @@ from django.contrib.auth.models import Group
 from django.test import Client
 
 from filters.authoring.models import Filter
-from filters.inbox.appraisal import order, upkeep
-from filters.inbox.appraisal.order import ByImportance, is_ready
-from filters.inbox.appraisal.rules import Kind, compile_rule
-from filters.inbox.appraisal.scores import age_score, age_spans
-from filters.inbox.lists import listing
+from filters.inbox import counts, importance
+from filters.inbox.appraisal import upkeep
+from filters.inbox.appraisal.order import is_ready
+from filters.inbox.appraisal.rules import Kind, compile_rule, rules_of
+from filters.inbox.appraisal.scores import age_score, age_spans, next_turn
+from filters.inbox.lists import conversations, listing
 from filters.inbox.lists.cards import refresh_cards
 from filters.inbox.models import Appraisal, Appraiser, AppraiserRule, Card, Match
 from filters.people.models import User
@@ -114,13 +115,8 @@ class _Rows(list[Appraiser]):
         return self
 
 
-@pytest.mark.parametrize("few", [0, 2000])
 @pytest.mark.parametrize("unread", [0, 4, -4])
-def test_the_order_is_that_of_its_definition(
-    tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch, few: int, unread: int
-) -> None:
-    monkeypatch.setattr(order, "FEW", few)
-    monkeypatch.setattr(order, "CHUNK", 7)
+def test_the_order_is_that_of_its_definition(tables: Tables, alice: User, unread: int) -> None:
     filters = many(alice)
     for weight, text in (*RULES, (unread, "unread"), (1, "per vote")):
         rule(alice, weight, text)
@@ -133,13 +129,66 @@ def test_the_order_is_that_of_its_definition(
     for card in Card.objects.filter(msgid__in=votes):
         votes[card.msgid] -= 5 * card.sender.startswith("p1") - 2 * (card.subject == "odd")
     for filter_ in (None, *filters):
-        matches = Match.objects.visible_to(alice)
-        if filter_ is not None:
-            matches = matches.filter(filter=filter_)
-        ordered = ByImportance(alice, listing.cards(alice, filter_), matches, NOW)
-        assert list(ordered.keys()) == judged(alice, filter_, unread, votes)
-        pages = [card.pk for at in range(0, 150, 50) for card in ordered[at : at + 50]]
-        assert pages == judged(alice, filter_, unread, votes), "and page by page"
+        assert order_of(alice, filter_) == judged(alice, filter_, unread, votes)
+    wanted = judged(alice, None, unread, votes)
+    pins = {"5@x": 7, "8@x": 9, "6@x": 9}
+    for msgid, at in pins.items():
+        alice.message_states.create(msgid=msgid, audience="public", pinned_at=at, changed_at=at)
+    by_date = list(listing.cards(alice).values_list("pk", flat=True))
+    top = [pk for pk in by_date if Card.objects.get(pk=pk).msgid in pins]
+    assert top == by_date[: len(top)], "the pinned ones stand first, as in the list by date"
+    assert order_of(alice, None) == [*top, *(pk for pk in wanted if pk not in top)]
+    assert order_of(alice, filters[0]) == judged(alice, filters[0], unread, votes)
+    Card.objects.filter(sender="p2@x.org").update(root="0@x")
+    names = dict(Card.objects.values_list("pk", listing.thread()))
+    firsts = {names[pk]: pk for pk in reversed(order_of(alice, None, by_message=True))}
+    assert set(order_of(alice, None)) == set(firsts.values())
+
+
+def order_of(user: User, filter_: Filter | None, *, by_message: bool = False) -> list[int]:
+    user.conversations = not by_message
+    return list(importance.made_order(user, filter_, rules_of(user), NOW).heads)
+
+
+def test_an_order_is_kept_until_something_comes_to_something_else(
+    tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever a list is looked at, it is as if it were put in order then."""
+    monkeypatch.setattr(conversations, "SHORT", 0)
+    many(alice, 30)
+    for weight, text in (*RULES, (4, "unread"), (1, "per vote")):
+        rule(alice, weight, text)
+    upkeep.appraise(tables)
+    ages = [read_age for one in rules_of(alice) for read_age in one.ages]
+    received = sorted(Card.objects.values_list("received", flat=True))
+    turns = [at + age for at in received for age in ages]
+    made: list[int] = []
+    original = importance.made_order
+
+    def make(*given: Any) -> Any:
+        made.append(given[-1])
+        return original(*given)
+
+    monkeypatch.setattr(importance, "made_order", make)
+    dice, at = random.Random(3), NOW + DAY
+    now = [at]
+    for module in (importance, conversations):
+        monkeypatch.setattr(module, "wall_clock", lambda: now[0])
+    for _ in range(40):
+        what = dice.random()
+        if what < 0.15:
+            vote(tables, dice.choice(("bob", "dave")), f"{dice.randrange(30)}@x")
+            upkeep.appraise(tables)
+        elif what < 0.3:
+            Match.objects.filter(msgid=f"{dice.randrange(30)}@x").update(read_at=NOW)
+        elif what < 0.6:
+            at = min((turn for turn in turns if turn > at), default=at) + dice.randrange(-1, 2)
+        now[0] = at
+        order = importance.order_of(alice, by_importance=True)
+        page, _ = importance.list_page(alice, None, "1", counts.mark_of(alice), order)
+        assert list(page) == list(original(alice, None, rules_of(alice), at).heads)
+        assert next_turn(rules_of(alice), received, at) > at
+    assert len(made) < 40, "some were kept"
 
 
 @pytest.mark.parametrize(
@@ -237,19 +286,16 @@ class TestUpkeep:
         stale = Appraisal.objects.filter(card__msgid="plan@example.org", is_stale=True)
         assert [row.owner for row in stale] == [alice]
 
-    def test_a_message_is_listed_before_it_has_a_score(
-        self, mail: Tables, bob: User, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(order, "FEW", 0)
+    def test_a_message_is_listed_before_it_has_a_score(self, mail: Tables, bob: User) -> None:
         Filter.objects.create(owner=bob, name="f", text="TRUE", tql="TRUE")
         rule(bob, -5, "from Jones")
         rounds.run_round()
         upkeep.appraise(mail)
         arrive(mail, "new")
         rounds.run_round()
-        ordered = ByImportance(bob, listing.cards(bob), Match.objects.visible_to(bob))
-        assert len(ordered[:50]) == listing.cards(bob).count() == 4
-        assert ordered[:50][-1].msgid == "plan@example.org"
+        ordered = order_of(bob, None, by_message=True)
+        assert len(ordered) == listing.cards(bob).count() == 4
+        assert Card.objects.get(pk=ordered[-1]).msgid == "plan@example.org"
 
     def test_work_in_parts_goes_on_where_it_was_left(
         self, mail: Tables, alice: User, monkeypatch: pytest.MonkeyPatch

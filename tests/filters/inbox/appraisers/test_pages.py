@@ -198,7 +198,7 @@ class TestLists:
     def test_pages_and_open_messages_stay_in_the_order(
         self, mail: Tables, bob: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("filters.inbox.views.PAGE", 1)
+        monkeypatch.setattr("filters.inbox.importance.PAGE", 1)
         lifecycle.install(bob, "from Jones or from bill", name="f")
         client = as_user(bob)
         add(client, -5, "from Jones")
