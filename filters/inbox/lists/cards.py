@@ -19,7 +19,8 @@ from django.db.models.functions import Cast
 from filters.inbox.appraisal.upkeep import add_cards
 from filters.inbox.lists.beginnings import beginnings
 from filters.inbox.lists.explanation import StaleMatch, evidence_rows
-from filters.inbox.lists.roots import roots_of
+from filters.inbox.lists.joining import join_conversations, set_back
+from filters.inbox.lists.roots import facts_in, roots_of
 from filters.inbox.lists.tallies import tallies
 from filters.inbox.models import Card, Match
 from filters.people import people
@@ -30,7 +31,8 @@ from filters.site.work import set_aside
 from filters.site.work.batching import BATCH_SIZE, batched, in_batches
 from filters.site.work.bulk import update_rows
 from tapestry.core.clock import wall_clock
-from tapestry.core.schema import MESSAGES
+from tapestry.core.schema import MESSAGES, THREADS
+from tapestry.tables.delta.data_files import DataFiles
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import CARD, lookup
 
@@ -45,7 +47,7 @@ class CopyKey(NamedTuple):
     audience: str
 
 
-COLUMNS = (*CARD, "audience", "inreplyto", "references", "attachments")
+COLUMNS = (*CARD, "audience", "inreplyto", "attachments")
 
 
 def refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> int:
@@ -54,8 +56,9 @@ def refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> int:
     Stale are new matches, and those of live filters whose evidence has changed.  Unless
     ``enrolled`` is None, those of filters that are enrolled in the shared window, or are not.
     Idempotent: what an interrupted call has not refreshed is still stale.  A match that raises an
-    error is set aside.
+    error is set aside.  First, cards that are there join conversations by what is new.
     """
+    join_conversations(tables)
     refreshed = last = 0
     aside = set_aside.of(SetAside.Kind.MATCH)
 
@@ -88,8 +91,11 @@ def cards_aside(matches: QuerySet[Match]) -> tuple[int, str]:
 
 def ensure_cards(tables: Tables, copies: Sequence[CopyKey]) -> None:
     """Make cards of copies of messages that have none, as no filter has found them."""
-    cards, _ = _read_cards(tables, copies)
-    Card.objects.bulk_create(cards, ignore_conflicts=True, batch_size=BATCH_SIZE // 12)
+    facts = tables.data_files(THREADS)
+    cards, _ = _read_cards(tables, copies, facts)
+    with transaction.atomic():
+        Card.objects.bulk_create(cards, ignore_conflicts=True, batch_size=BATCH_SIZE // 12)
+        set_back(facts.newest)
 
 
 _Row = tuple[Any, ...]
@@ -131,7 +137,8 @@ def _stale_matches(rows: Sequence[_Row]) -> list[StaleMatch]:
 
 
 def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
-    cards, parents = _read_cards(tables, matches)
+    facts = tables.data_files(THREADS)
+    cards, parents = _read_cards(tables, matches, facts)
     evidence = evidence_rows(tables, matches, parents)
     received = {(card.msgid, card.audience): card.received for card in cards}
     for key, tally in tallies(tables, matches, received).items():
@@ -165,6 +172,7 @@ def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
         missing = [match.key for match in matches if (match.msgid, match.audience) not in keys]
         for batch in batched(missing):
             Match.objects.filter(pk__in=batch, refreshed_at=None).update(refreshed_at=now)
+        set_back(facts.newest)
     return len(found)
 
 
@@ -214,9 +222,12 @@ def _known(msgids: Collection[str]) -> set[tuple[str, str]]:
 
 
 def _read_cards(
-    tables: Tables, matches: Sequence[StaleMatch | CopyKey]
+    tables: Tables, matches: Sequence[StaleMatch | CopyKey], facts: DataFiles
 ) -> tuple[list[Card], dict[tuple[str, str], str | None]]:
-    """Return the cards of the matched copies, and the msgid of the parent of each."""
+    """Return the cards of matched copies, and the msgid of the parent of each.
+
+    ``facts``: the files by which they are of conversations.
+    """
     wanted: dict[str, set[str]] = defaultdict(set)
     for match in matches:
         wanted[match.audience].add(match.msgid)
@@ -226,14 +237,14 @@ def _read_cards(
     files = tables.data_files(MESSAGES)
     for audience, msgids in wanted.items():
         rows = lookup(tables, MESSAGES, "msgid", msgids, [audience], COLUMNS, files)
-        roots = roots_of(tables, audience, rows, files)
+        roots = roots_of(facts_in(tables, facts), audience, [row["msgid"] for row in rows])
         new = [row for row in rows if (row["msgid"], audience) not in known]
         words = beginnings(tables, audience, new, files)
         for row in rows:
             parents[row["msgid"], audience] = row["inreplyto"]
             texts = {name: row[name] or "" for name in ("sender", "sender_name", "subject")}
             columns = {name: row[name] for name in ("msgid", "ts", "received", "date")}
-            root = roots[row["msgid"]]
+            root = roots.get(row["msgid"], "")
             more = {
                 "beginning": words.get(row["msgid"], ""),
                 "attachments": row["attachments"] or 0,

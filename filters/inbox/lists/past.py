@@ -29,7 +29,9 @@ from filters.inbox.lists.past_lines import (
     is_hidden_then,
     item_of,
     merged,
+    name_as_of,
     place_of,
+    renamed_since,
     stands_at,
     width,
 )
@@ -131,6 +133,7 @@ class Past:
             )
         lifted = FormerMute.objects.filter(**self._since)
         matches = matches.exclude(card__root__in=lifted.values("root"))
+        matches = matches.exclude(card__in=renamed_since(self.user, self.at).values("card"))
         states = MessageState.objects.filter(owner=self.user, changed_at__lte=self.at)
         is_hidden = Q(done_at__isnull=False) | Q(snoozed_until__gt=self.at)
         is_inbox = filter_ is None and not muted
@@ -178,6 +181,7 @@ class Past:
         lifted = FormerMute.objects.filter(**self._since).values("root")
         seen = Card.objects.visible_to(self.user).filter(root__in=lifted)
         msgids.update(seen.values_list("msgid", flat=True))
+        msgids.update(renamed_since(self.user, self.at).values_list("card__msgid", flat=True))
         return msgids
 
     def _items(self, msgids: Collection[str], filter_: Filter | None, *, muted: bool) -> list[Item]:
@@ -233,6 +237,7 @@ class Past:
                 version.of = match.filter
                 listed[match.card].append(version)
         self._states = self._states_of(msgids)
+        name_as_of(self.at, listed)
         self._muted = self._muted_of({card.root for card in listed})
         return listed
 
@@ -268,9 +273,9 @@ class Past:
                 muted.update(was.values_list("root", flat=True))
         return muted
 
-    def _lines(self, items: Iterable[Item], filter_: Filter | None) -> list[PastLine]:
-        items = list(items)
+    def _lines(self, items: Sequence[Item], filter_: Filter | None) -> list[PastLine]:
         cards = Card.objects.in_bulk([item.card for item in items])
+        name_as_of(self.at, cards.values())
         listed = self._listed({card.msgid for card in cards.values()}, filter_)
         return [
             self._line(cards[item.card], item.place[3] * -1, listed.get(cards[item.card], []))
@@ -326,6 +331,7 @@ class Past:
         made = Card.objects.visible_to(self.user).filter(made_at__lte=self.at)
         for card in made.filter(msgid__in=msgids):
             insort(copies[card.msgid], card, key=width)
+        name_as_of(self.at, [card for same in copies.values() for card in same])
         listed = self._listed(msgids, None)
         lines = []
         for value, msgid, audience in page:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
-from filters.inbox.models import TOP, Card
+from django.db.models import Exists, OuterRef, QuerySet
+
+from filters.inbox.models import TOP, Card, FormerRoot, Match
+from filters.people.models import User
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +69,17 @@ def stands_at(state: Any, at: int, *, inbox: bool) -> int | None:
     if state.snoozed_until is None:
         return None
     return int(state.snoozed_until) if state.snoozed_until <= at else None
+
+
+def renamed_since(user: User, at: int) -> QuerySet[FormerRoot]:
+    """Return the former names of conversations of a person's that have joined others since."""
+    own = Match.objects.filter(filter__owner=user, card=OuterRef("card"))
+    return FormerRoot.objects.filter(Exists(own), until__gt=at)
+
+
+def name_as_of(at: int, cards: Collection[Card]) -> None:
+    """Give cards the names that their conversations had."""
+    former = FormerRoot.objects.filter(until__gt=at, card__in=[card.pk for card in cards])
+    roots = dict(former.order_by("-pk").values_list("card", "root"))
+    for card in cards:
+        card.root = roots.get(card.pk, card.root)

@@ -1,83 +1,90 @@
-"""The root of a message's thread: what is muted with it.
+"""The conversation of a message, named by the root of its thread: rows and muting go by it.
 
-References name it.  A reply without them, as some programs write, has the root of its parent.
+    facts: which threads a message belongs to ─ those that go on under no other name ─┐
+           ─ of the messages that these are named after, if all do ───────────────────┴─> the oldest
+
+Facts come with mail (tapestry.tables.write.threads), and only ever more of them.  A thread that is
+named after a message goes on under another name as soon as that message belongs to another thread:
+so a parent that arrives late brings together what answers it and what it answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import partial
 from typing import Any
 
-from filters.inbox.models import Card
-from filters.site.work.batching import batched
 from tapestry.core.message import PUBLIC
-from tapestry.core.schema import MESSAGES
-from tapestry.tables.delta.data_files import DataFile
+from tapestry.core.schema import THREADS
+from tapestry.tables.delta.data_files import DataFiles
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read.messages import lookup, narrowest_by_msgid, narrowest_first
+from tapestry.tables.read.find import by_key
 
-STEPS = 8
-"""Parents above a message that are looked up, at most, until one has a card or References."""
-
-_COLUMNS = ("msgid", "audience", "inreplyto", "references")
+Facts = Callable[[str, Collection[str], Collection[str] | None], list[dict[str, Any]]]
+"""Return the facts of which a column has one of some values, for some audiences or for all."""
 
 
-def roots_of(
-    tables: Tables,
-    audience: str,
-    rows: Sequence[Mapping[str, Any]],
-    data_files: Iterable[DataFile],
-) -> dict[str, str]:
-    """Return the roots of the threads of messages, the copies for one audience, by msgid.
+def facts_in(tables: Tables, data_files: DataFiles) -> Facts:
+    """Return how facts are looked up in some files of the table."""
+    return partial(_facts, tables, data_files)
 
-    What is looked up are copies that all who may see these messages may see too.
+
+def roots_of(facts: Facts, audience: str, msgids: Collection[str]) -> dict[str, str]:
+    """Return the names of the conversations of messages, the copies for one audience, by msgid.
+
+    They follow from facts alone that all who may see these messages may see.  A message of which
+    there are none is left out.
     """
-    known: dict[str, str] = {}
-    above: dict[str, str] = {}
-    _take(rows, known, above)
-    looked_up: set[str] = set()
     seen = list(dict.fromkeys([audience, PUBLIC]))
-    files = tuple(data_files)
-    for _ in range(STEPS):
-        wanted = set(above.values()) - known.keys() - above.keys() - looked_up
-        if not wanted:
-            break
-        looked_up |= wanted
-        known |= _roots_of_cards(wanted, seen)
-        others = wanted - known.keys()
-        if not others:
-            continue
-        parents = lookup(tables, MESSAGES, "msgid", others, seen, _COLUMNS, files)
-        _take(narrowest_first(parents), known, above)
-    return {row["msgid"]: _climb(row["msgid"], known, above) for row in rows}
+    belongs = _roots(facts("msgid", msgids, [audience]))
+    others: dict[str, set[str]] = {}
+    found, open_ = dict[str, set[str]](), dict(belongs)
+    while open_:
+        wanted = set().union(*open_.values()) - others.keys()
+        others |= _roots(facts("msgid", wanted, seen))
+        others |= {root: set() for root in wanted - others.keys()}
+        for msgid, roots in list(open_.items()):
+            lasting = {root for root in roots if not others[root] - {root}}
+            wider = roots.union(*(others[root] for root in roots))
+            if lasting or wider == roots:
+                found[msgid] = lasting or roots
+                del open_[msgid]
+            else:
+                open_[msgid] = wider
+    several = {root for roots in found.values() if len(roots) > 1 for root in roots}
+    began: dict[str, int] = {}
+    for row in sorted(facts("root", several, seen), key=lambda row: -row["ts"]):
+        began[row["root"]] = row["ts"]
+    return {
+        msgid: min(roots, key=lambda root: (began.get(root, 0), root))
+        for msgid, roots in found.items()
+    }
 
 
-def _take(rows: Iterable[Mapping[str, Any]], known: dict[str, str], above: dict[str, str]) -> None:
-    """Take what headers say: the root of a message, or else its parent."""
+def named_after(facts: Facts, msgids: Collection[str]) -> set[str]:
+    """Return messages, and those whose conversation's name may follow from facts about them."""
+    found, new = set(msgids), set(msgids)
+    while new:
+        new = {row["msgid"] for row in facts("root", new, None)} - found
+        found |= new
+    return found
+
+
+def _facts(
+    tables: Tables,
+    data_files: DataFiles,
+    column: str,
+    values: Collection[str],
+    audiences: Collection[str] | None,
+) -> list[dict[str, Any]]:
+    names = ("msgid", "root", "audience", "ts")
+    rows = by_key(data_files, tables.root, THREADS, column, values, names, audiences).to_pylist()
+    return list(rows)
+
+
+def _roots(rows: Iterable[Mapping[str, Any]]) -> dict[str, set[str]]:
+    roots: dict[str, set[str]] = defaultdict(set)
     for row in rows:
-        msgid = row["msgid"]
-        if msgid in known or msgid in above:
-            continue
-        if row["references"]:
-            known[msgid] = row["references"][0]
-        elif row["inreplyto"]:
-            above[msgid] = row["inreplyto"]
-        else:
-            known[msgid] = msgid
-
-
-def _roots_of_cards(msgids: Iterable[str], audiences: Sequence[str]) -> dict[str, str]:
-    found: list[Any] = []
-    for batch in batched(sorted(msgids)):
-        cards = Card.objects.filter(msgid__in=batch, audience__in=audiences).exclude(root="")
-        found += cards.values("msgid", "audience", "root")
-    return {msgid: card["root"] for msgid, card in narrowest_by_msgid(found).items()}
-
-
-def _climb(msgid: str, known: Mapping[str, str], above: Mapping[str, str]) -> str:
-    """Return the topmost message above one that is known of; headers may form cycles."""
-    passed: set[str] = set()
-    while msgid not in known and msgid in above and msgid not in passed:
-        passed.add(msgid)
-        msgid = above[msgid]
-    return known.get(msgid, msgid)
+        roots[row["msgid"]].add(row["root"])
+    return dict(roots)

@@ -93,6 +93,16 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='ThreadPosition',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('ts', models.BigIntegerField(default=0)),
+            ],
+            options={
+                'abstract': False,
+            },
+        ),
+        migrations.CreateModel(
             name='TriageStep',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
@@ -226,6 +236,15 @@ class Migration(migrations.Migration):
             options={
                 'indexes': [models.Index(fields=['owner', 'until'], name='former_mute_until')],
             },
+        ),
+        migrations.CreateModel(
+            name='FormerRoot',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('root', models.TextField()),
+                ('until', models.BigIntegerField(db_index=True)),
+                ('card', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='inbox.card')),
+            ],
         ),
         migrations.CreateModel(
             name='FormerState',

@@ -9,10 +9,11 @@ from filters.inbox.models.appraisal import (
     Appraiser,
     AppraiserRule,
 )
-from filters.inbox.models.match import Card, Match
+from filters.inbox.models.match import Card, Match, ThreadPosition
 from filters.inbox.models.past import (
     FormerMatch,
     FormerMute,
+    FormerRoot,
     FormerState,
     keep_former_matches,
     keep_former_states,
@@ -50,6 +51,7 @@ __all__ = [
     "Card",
     "FormerMatch",
     "FormerMute",
+    "FormerRoot",
     "FormerState",
     "Match",
     "MatchQuerySet",
@@ -57,6 +59,7 @@ __all__ = [
     "Mute",
     "Selection",
     "SelectionPart",
+    "ThreadPosition",
     "TriageStep",
     "TriageStepPart",
     "is_due",

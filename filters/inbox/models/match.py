@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from filters.authoring.models import Filter
 from filters.inbox.models.visibility import CardQuerySet, MatchQuerySet
+from filters.runs.models import SingleRow
 from tapestry.deliver.timing.schedule import HELD
 
 
@@ -17,8 +18,8 @@ class Card(models.Model):
     """The summary of a message: a copy of what a list shows, so that an inbox is one query.
 
     ``ts``, ``received`` and ``date`` are the columns of the messages table; ``imported`` names the
-    import with which the message came if it was old then.  ``root`` is the first message of its
-    thread, as its references name it.  ``beginning`` is its first words, and ``attachments`` how
+    import with which the message came if it was old then.  ``root`` names its conversation
+    (filters.inbox.lists.roots).  ``beginning`` is its first words, and ``attachments`` how
     many files it has.  ``made_at``: since when it can be listed.
     """
 
@@ -44,6 +45,15 @@ class Card(models.Model):
 
     def __str__(self) -> str:
         return self.subject or "(no subject)"
+
+
+class ThreadPosition(SingleRow):
+    """Up to which instant of the table of threads all cards have their roots."""
+
+    ts = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return str(self.ts)
 
 
 class Match(models.Model):

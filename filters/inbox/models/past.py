@@ -101,6 +101,17 @@ class FormerMute(Former):
         return self.root
 
 
+class FormerRoot(models.Model):
+    """The name of a card's conversation as it was ``until`` an instant, exclusive."""
+
+    card = models.ForeignKey("inbox.Card", models.CASCADE)
+    root = models.TextField()
+    until = models.BigIntegerField(db_index=True)
+
+    def __str__(self) -> str:
+        return self.root
+
+
 def keep_former_matches(matches: models.QuerySet[Match]) -> None:
     """Keep matches as they are, before they are changed otherwise than from null to now."""
     rows = matches.order_by("pk").values_list("pk", "filter__owner_id", *FormerMatch.FIELDS)

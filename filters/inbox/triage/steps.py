@@ -92,7 +92,8 @@ def undo(user: User, step_id: UUID) -> TriageStep | None:
                 break
             _restore_states(step, part.states)
             _restore_reads(step, part.reads)
-            lift_mutes(Mute.objects.filter(owner=user, root__in=part.muted, step=step.at))
+            # Under whatever name they go on by now.
+            lift_mutes(Mute.objects.filter(owner=user, step=step.at))
             _make_mutes(user, part.unmuted)
             holding |= _holding_again(user, part)
             part.delete()

@@ -275,16 +275,13 @@ def _perhaps_roots(known: Known, msgid: str) -> set[str]:
 
 
 def root_of(known: Known, person: str, msgid: str) -> str | None:
-    """Return the first message of a thread as its references name it; None if they do not.
+    """Return the name of a message's conversation; None if nobody can say for sure.
 
-    Nor if mail was forgotten: a thread stays whole though what held it together is gone.
+    That is where facts about threads bring conversations together, or mail was forgotten: a thread
+    stays whole though what held it together is gone.
     """
     if known.has_forgotten:
         return None
-    for audience in sorted(known.audiences(person)):
-        row = known.rows["messages"].get((msgid, audience))
-        if row is not None:
-            if row["references"]:
-                return str(row["references"][0])
-            return None if row["inreplyto"] else msgid
-    return None
+    copies = (known.roots.get((msgid, audience)) for audience in known.audiences(person))
+    roots = set[str]().union(*filter(None, copies))
+    return roots.pop() if len(roots) == 1 and not roots & known.joined else None

@@ -80,6 +80,8 @@ class Known:
         self.imported: dict[tuple[str, str], str] = {}
         self.pulled: set[tuple[str, str]] = set()
         self.facts: list[Row] = []
+        self.roots: dict[tuple[str, str], set[str]] = {}
+        self.joined: set[str] = set()
         self.newest, self.has_forgotten = 0, False
 
     def look(self, point: Point) -> None:
@@ -96,8 +98,23 @@ class Known:
             if rows is not None:
                 self.rows[table] = {(row[key], row["audience"]): row for row in rows}
         self.facts = point.rows("rows", table=THREADS) or []
+        self._look_at_threads()
         stamps = (row["ts"] for rows in self.rows.values() for row in rows.values())
         self.newest = max(stamps, default=0)
+
+    def _look_at_threads(self) -> None:
+        """Take in the threads of each copy, and the names of those that are one with others."""
+        self.roots = {}
+        for copy, row in () if self.facts else self.rows[MESSAGES].items():
+            if row["references"] or not row["inreplyto"]:
+                self.roots[copy] = {str(next(iter(row["references"]), row["msgid"]))}
+        for row in self.facts:
+            self.roots.setdefault((row["msgid"], row["audience"]), set()).add(row["root"])
+        names = {row["root"] for row in self.facts}
+        self.joined = {root for roots in self.roots.values() if len(roots) > 1 for root in roots}
+        for row in self.facts:
+            if row["msgid"] in names and row["root"] != row["msgid"]:
+                self.joined |= {row["msgid"], row["root"]}
 
     def audiences(self, name: str) -> frozenset[str]:
         return audiences_of(self.people.get(name), name)

@@ -64,9 +64,9 @@ PLANTS = (
     Plant(
         "a reply is the root of its thread",
         "filters.inbox.lists.roots",
-        "_take",
-        'known[msgid] = row["references"][0]',
-        "known[msgid] = msgid",
+        "roots_of",
+        "found[msgid] = lasting or roots",
+        "found[msgid] = {msgid}",
         "lists",
     ),
     Plant(

@@ -86,7 +86,8 @@ class Desk:
             self.present.add(pair)
 
     def act(self, action: str, msgid: str, until: int) -> None:
-        target = steps.Target(msgid, "public", "thread" if msgid in MSGIDS[:2] else msgid)
+        card = Card.objects.filter(msgid=msgid).first()
+        target = steps.Target(msgid, "public", card.root if card else msgid)
         if Match.objects.filter(filter__owner=self.user, msgid=msgid, card__isnull=False).exists():
             self.steps.append(steps.act(self.user, ACTIONS[action], [target], until))
 
@@ -98,6 +99,11 @@ class Desk:
         """Open what a filter found in mail of before, in the inbox."""
         folded = Filter.objects.filter(pk__in=[one.pk for one in self.filters[:2]])
         folded.filter(unfolded_at=None).update(unfolded_at=self.clock.now)
+
+    def join(self) -> None:
+        """The message that two answer comes late, and answers another one."""
+        if not Card.objects.filter(root="top").exists():
+            letters(self.tables, "thread", root="top")
 
     def look(self) -> None:
         """Keep what all lists show now."""
@@ -142,8 +148,10 @@ def played(desk: Desk, lots: Random, size: int) -> None:
             desk.turn(lots.randrange(len(KINDS)), msgid)
         elif what < 0.4:
             desk.undo()
-        elif what < 0.43:
+        elif what < 0.45:
             desk.unfold()
+        elif what < 0.48:
+            desk.join()
         else:
             until = desk.clock.now + lots.choice((MINUTE, HOUR, DAY))
             desk.act(lots.choice(ACTS), msgid, until)

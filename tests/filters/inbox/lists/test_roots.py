@@ -1,23 +1,28 @@
-"""The root of a thread: by References, else by the parent's; muting finds replies without them."""
+"""The conversation of a message, by the table of threads: as mail comes, and for whom it may be."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
 
-from filters.inbox.lists import roots
-from filters.inbox.lists.roots import STEPS, roots_of
-from filters.inbox.models import Card
+from filters.authoring import lifecycle
+from filters.inbox.lists.cards import refresh_cards
+from filters.inbox.lists.roots import facts_in, named_after, roots_of
+from filters.inbox.models import Card, Mute, ThreadPosition
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
-from tapestry.core.message import Message
-from tapestry.core.schema import MESSAGES
+from tapestry.core.message import PUBLIC, Message
+from tapestry.core.schema import THREADS
 from tapestry.tables.delta.log import Tables
-from tapestry.tables.read.messages import lookup
 from tapestry.tables.write.append import append_messages
+from tapestry.tables.write.threads import all_facts
 from tests.support.listed_mail import find, installed
+from tests.support.live_filters import run, unfold
 
 
 def append(tables: Tables, *messages: Message) -> None:
@@ -25,9 +30,8 @@ def append(tables: Tables, *messages: Message) -> None:
 
 
 def root_of(tables: Tables, msgid: str, audience: str = "public") -> str:
-    columns = ("msgid", "inreplyto", "references")
-    rows = lookup(tables, MESSAGES, "msgid", [msgid], [audience], columns)
-    return roots_of(tables, audience, rows, tables.data_files(MESSAGES))[msgid]
+    facts = facts_in(tables, tables.data_files(THREADS))
+    return roots_of(facts, audience, [msgid])[msgid]
 
 
 def chain(tables: Tables, length: int) -> None:
@@ -67,7 +71,7 @@ def test_references_name_the_root(tables: Tables, db: None) -> None:
 
 def test_cycles_end(tables: Tables, db: None) -> None:
     append(tables, Message("a", inreplyto="b"), Message("b", inreplyto="a"))
-    assert root_of(tables, "a") in ("a", "b")
+    assert root_of(tables, "a") == root_of(tables, "b")
     append(tables, Message("self", inreplyto="self"))
     assert root_of(tables, "self") == "self"
 
@@ -83,18 +87,131 @@ def test_a_copy_that_others_do_not_see_says_nothing(tables: Tables, db: None) ->
     assert root_of(tables, "c", "user:joe") == "a"
 
 
-def test_a_limited_number_of_parents_is_looked_up_and_none_above_a_card(
-    tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+def shown(client: Client) -> list[list[str]]:
+    """Return the lines of the inbox: the messages of each conversation."""
+    rows = client.get("/").context["rows"]
+    return sorted(sorted(msgid for _, msgid in row.conversation.copies) for row in rows)
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_parent_that_comes_late_joins_conversations_and_what_is_muted(
+    tables: Tables, alice: User, bob: User
 ) -> None:
-    made: list[Any] = []
+    User.objects.update(conversations=True)
+    clients = []
+    for person in (alice, bob):
+        lifecycle.install(person, "m.size >= 0 OR TRUE", name="all")
+        clients.append(Client())
+        clients[-1].force_login(person)
+    of_alice, of_bob = clients
+    append(tables, Message("top"), Message("c", inreplyto="b"), Message("e", inreplyto="d"))
+    append(tables, Message("other", inreplyto="d"))
+    run()
+    unfold()
+    before = [["c"], ["e", "other"], ["top"]]
+    assert shown(of_alice) == shown(of_bob) == before
+    undone = of_alice.post("/triage/do/mute/", {"id": "c"})
+    assert undone.status_code in (200, 302)
+    assert shown(of_alice) == before[1:]
+    append(tables, Message("b", inreplyto="top", audience="user:bob"))
+    run()
+    assert shown(of_bob) == [["b", "top"], *before[:2]], "what is bob's says nothing of what is not"
+    assert shown(of_alice) == before[1:]
+    append(tables, Message("b", inreplyto="d"), Message("d", inreplyto="x", references=("x",)))
+    run()
+    assert shown(of_alice) == [["top"]], "all that c is one with now is muted with it"
+    assert set(Mute.objects.values_list("root", flat=True)) == {"x"}
+    assert shown(of_bob) == [["b", "top"], ["c", "d", "e", "other"]], "it is bob’s copy that he has"
+    append(tables, Message("late", inreplyto="e"))
+    run()
+    assert shown(of_alice) == [["top"]]
+    of_alice.post("/triage/do/unmute/", {"id": "late"})
+    assert shown(of_alice) == [["b", "c", "d", "e", "late", "other"], ["top"]]
 
-    def count(*given: Any) -> Any:
-        made.append(given[3])
-        return lookup(*given)
 
-    monkeypatch.setattr(roots, "lookup", count)
-    chain(tables, 40)
-    assert root_of(tables, "m39") == f"m{39 - STEPS - 1}" and len(made) == STEPS
-    Card.objects.create(msgid="m38", audience="public", ts=1, received=1, root="m0")
-    made.clear()
-    assert root_of(tables, "m39") == "m0" and made == []
+def test_cards_that_are_made_by_older_facts_are_named_again(tables: Tables, alice: User) -> None:
+    jones = installed(alice, "jones")
+    append(tables, Message("c", inreplyto="b"))
+    find(tables, jones, "c")
+    append(tables, Message("b", inreplyto="a"))
+    refresh_cards(tables)
+    assert Card.objects.get().root == "a"
+    newest = tables.data_files(THREADS).newest
+    assert ThreadPosition.objects.get().ts == newest
+    Card.objects.update(root="b")  # as by another worker, which had read them before
+    ThreadPosition.objects.update(ts=newest - 1)
+    refresh_cards(tables)
+    assert Card.objects.get().root == "a"
+
+
+AUDIENCES = (PUBLIC, "user:joe", "group:parc")
+
+MESSAGES_AT = st.lists(
+    st.tuples(
+        st.integers(0, 7),  # which
+        st.one_of(st.none(), st.integers(0, 9)),  # its parent, which may never come
+        st.lists(st.integers(0, 9), max_size=2),  # its references
+        st.sampled_from(AUDIENCES),
+        st.integers(0, 5),  # when it came
+    ),
+    min_size=2,
+    max_size=14,
+    unique_by=lambda drawn: (drawn[0], drawn[3]),
+)
+
+
+def rows_of(drawn: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "msgid": f"m{number}",
+            "audience": audience,
+            "ts": ts,
+            "received": ts,
+            "inreplyto": None if parent is None else f"m{parent}",
+            "references": [f"m{reference}" for reference in references],
+        }
+        for number, parent, references, audience, ts in drawn
+    ]
+
+
+def lookup_in(rows: list[dict[str, Any]]) -> Any:
+    def facts(column: str, values: Collection[str], audiences: Collection[str] | None) -> Any:
+        seen = AUDIENCES if audiences is None else audiences
+        return [row for row in rows if row[column] in values and row["audience"] in seen]
+
+    return facts
+
+
+def names(rows: list[dict[str, Any]], msgids: Collection[str]) -> dict[tuple[str, str], str]:
+    facts = lookup_in(rows)
+    return {
+        (msgid, audience): root
+        for audience in AUDIENCES
+        for msgid, root in roots_of(facts, audience, msgids).items()
+    }
+
+
+@given(MESSAGES_AT)
+def test_whatever_comes_when_names_are_those_of_all_facts(drawn: list[tuple[Any, ...]]) -> None:
+    rows = all_facts(rows_of(drawn))
+    kept: dict[tuple[str, str], str] = {}
+    msgids = {row["msgid"] for row in rows}
+    for ts in range(6):
+        there = [row for row in rows if row["ts"] <= ts]
+        new = {row["msgid"] for row in there if row["ts"] == ts}
+        kept |= names(there, named_after(lookup_in(there), new))
+        assert kept == names(there, msgids)
+    of_public = all_facts([row for row in rows_of(drawn) if row["audience"] == PUBLIC])
+    alone = {copy: root for copy, root in names(of_public, msgids).items() if copy[1] == PUBLIC}
+    assert alone == {copy: root for copy, root in kept.items() if copy[1] == PUBLIC}
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5)), min_size=2, max_size=10))
+def test_a_tree_whose_messages_name_parents_alone_is_one(drawn: list[tuple[int, int]]) -> None:
+    """In whatever order its messages come."""
+    tree = [
+        (number, above % number if number else None, [], PUBLIC, ts)
+        for number, (above, ts) in enumerate(drawn)
+    ]
+    found = names(all_facts(rows_of(tree)), {f"m{number}" for number in range(len(tree))})
+    assert set(found.values()) == {"m0"} and len(found) == len(tree)

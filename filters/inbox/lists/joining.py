@@ -1,0 +1,124 @@
+"""Conversations are brought together as mail comes that says that they are one.
+
+    new facts ─> cards that are named anew by them ┐
+                 mutes of their conversations ─────┴─ one transaction, and the position
+
+Whoever makes cards by older facts than that sets the position back: no card is left behind.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterable
+
+from django.db import transaction
+
+from filters.inbox.lists.roots import Facts, facts_in, named_after, roots_of
+from filters.inbox.models import Card, FormerRoot, Match, Mute, ThreadPosition, lift_mutes
+from filters.people import people
+from filters.site.work.batching import batched, in_batches
+from filters.site.work.bulk import insert_rows, update_rows
+from tapestry.core.clock import wall_clock
+from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.log import event
+from tapestry.core.schema import THREADS
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.read.find import by_time
+
+log = logging.getLogger(__name__)
+
+
+def join_conversations(tables: Tables) -> int:
+    """Name cards by the facts that came since the last call; return how many have other names now.
+
+    While a file of facts is damaged, cards keep the names that they have.
+    """
+    data_files = tables.data_files(THREADS)
+    since = ThreadPosition.objects.values_list("ts", flat=True).first() or 0
+    if data_files.newest <= since:
+        return 0
+    try:
+        facts = facts_in(tables, data_files)
+        new = by_time(data_files, THREADS, [(since, data_files.newest)], ["msgid"])
+        concerned = named_after(facts, set() if new is None else set(new["msgid"].to_pylist()))
+        with transaction.atomic():
+            position = ThreadPosition.lock()
+            if position.ts < since:
+                return 0  # cards were made by older facts meanwhile: the next call sees to them
+            named = _name(facts, concerned)
+            position.ts = max(position.ts, data_files.newest)
+            position.save()
+    except DamagedFileError as error:
+        event(log, "no_threads", file=error.path)
+        return 0
+    return named
+
+
+def set_back(instant: int) -> None:
+    """Have cards that this transaction makes named again by facts after an instant."""
+    position = ThreadPosition.lock()
+    if position.ts > instant:
+        position.ts = instant
+        position.save()
+
+
+def _name(facts: Facts, msgids: set[str]) -> int:
+    of_audience: dict[str, list[Card]] = defaultdict(list)
+    for batch in batched(sorted(msgids)):
+        for card in Card.objects.filter(msgid__in=batch):
+            of_audience[card.audience].append(card)
+    count = 0
+    for audience, cards in sorted(of_audience.items()):
+        roots = roots_of(facts, audience, {card.msgid for card in cards})
+        changed = [card for card in cards if roots.get(card.msgid, card.root) != card.root]
+        _rename(audience, [(card, roots[card.msgid]) for card in changed])
+        count += len(changed)
+    return count
+
+
+def _rename(audience: str, renamed: Iterable[tuple[Card, str]]) -> None:
+    """Give cards of one audience other names, and what is muted with them."""
+    now = wall_clock()
+    renamed = list(renamed)
+    insert_rows(FormerRoot, ("card", "root", "until"), [(c.pk, c.root, now) for c, _ in renamed])
+    update_rows(Card, ("root",), ((root, card.pk) for card, root in renamed))
+    for matches in in_batches(Match.objects.all(), _matches_of(renamed)):
+        matches.update(refreshed_at=now)  # the mark of lists sees by it that they are others now
+    names: dict[str, set[str]] = defaultdict(set)
+    for card, root in renamed:
+        names[card.root or card.msgid].add(root)
+    _mute(audience, names, now)
+
+
+def _matches_of(renamed: Iterable[tuple[Card, str]]) -> list[int]:
+    found: list[int] = []
+    for cards in in_batches(Card.objects.all(), (card.pk for card, _ in renamed)):
+        own = Match.objects.filter(card__in=cards.values("pk"), refreshed_at__isnull=False)
+        found += own.values_list("pk", flat=True)
+    return found
+
+
+def _mute(audience: str, names: dict[str, set[str]], now: int) -> None:
+    """Mute conversations by their new names for those who had muted them by the old ones.
+
+    A name by which they see nothing any more is no longer muted.
+    """
+    readers = people.readers(audience)
+    for batch in batched(sorted(names)):
+        mutes = Mute.objects.filter(owner__in=readers, root__in=batch).select_related("owner")
+        old = list(mutes)
+        Mute.objects.bulk_create(
+            (
+                Mute(owner=mute.owner, root=root, at=now, step=mute.step)
+                for mute in old
+                for root in sorted(names[mute.root])
+            ),
+            ignore_conflicts=True,
+        )
+        gone = [
+            mute.pk
+            for mute in old
+            if not Card.objects.visible_to(mute.owner).filter(root=mute.root).exists()
+        ]
+        lift_mutes(Mute.objects.filter(pk__in=gone))
