@@ -40,7 +40,7 @@ from filters.people import people
 from filters.people.models import User
 from filters.runs.store import shared_window
 from filters.site.work.crypto.opaque_keys import keyed_digest
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import DAY, wall_clock
 
 KEPT = 200
 """People whose counts are kept in one process: those last asked for."""
@@ -83,6 +83,12 @@ class Sidebar:
     def folded(self) -> list[Filter]:
         """Return the filters of which mail of before is one line of the inbox."""
         return [filter_ for filter_ in self.filters if getattr(filter_, "folded", 0)]
+
+    @property
+    def unfolded(self) -> list[Filter]:
+        """Return the filters of which that line was opened in the last day."""
+        since = wall_clock() - DAY
+        return [filter_ for filter_ in self.filters if (filter_.unfolded_at or since) > since]
 
     @property
     def has_own(self) -> bool:

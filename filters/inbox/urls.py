@@ -20,6 +20,7 @@ urlpatterns = [
     path("first-steps/", views.show_first_steps, name="first-steps"),
     path("sidebar/", views.sidebar, name="sidebar"),
     path("unfold/", views.unfold, name="unfold"),
+    path("fold/", views.fold, name="fold"),
     path("lines/", views.set_lines, name="set-lines"),
     path("", include("filters.inbox.triage.urls")),
     path("", include("filters.inbox.search.urls")),

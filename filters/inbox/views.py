@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.paginator import Page, Paginator
+from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -14,7 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from filters.authoring.models import Filter
 from filters.delivery.models import Feed
-from filters.inbox import counts, importance
+from filters.inbox import counts, importance, models
 from filters.inbox.complete import completeness
 from filters.inbox.conversation_pages import list_page
 from filters.inbox.first_steps import first_steps
@@ -79,7 +80,7 @@ def inbox(
         context["not_shown"] = release.why_not(filter_)
         context["complete"] = completeness(filter_)
     if filter_ is None and page.number == 1:
-        context["folded"] = counted.folded
+        context["folded"], context["unfolded"] = counted.folded, counted.unfolded
     if not context["rows"] and not retracted:
         context["emptied"] = _is_emptied(request.user, filter_)
     if filter_ is None and not context["rows"]:
@@ -154,6 +155,15 @@ def unfold(request: PersonRequest) -> HttpResponse:
     folded = Filter.objects.filter(pk=filter_.pk, unfolded_at=None)
     folded.update(unfolded_at=wall_clock(), updated=timezone.now())  # as the mark sees by it
     return redirect("inbox")
+
+
+@require_POST
+def fold(request: PersonRequest) -> HttpResponse:
+    """Make one line again of what a ``filter`` found in mail of before; 404 for no such filter."""
+    filter_ = get_object_or_404(Filter, owner=request.user, name=request.POST.get("filter", ""))
+    with transaction.atomic():
+        models.fold(Filter.objects.select_for_update().filter(pk=filter_.pk))
+    return redirect(local_path(request.POST.get("next", ""), "inbox"))
 
 
 @require_POST

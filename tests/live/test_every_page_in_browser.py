@@ -40,7 +40,7 @@ NO_PAGES = re.compile(
     r"|understand/|complete/|filters/preview/|feeds/.*(atom|ics)|triage/|compose/(save|preview)/"
     r"|import/create/|filters/(like|ready-made|remind|why)/|backtest/|export/|security/sign-out/"
     r"|email/link/|sending/.+|follow/"
-    r"|unfold/|search/(select|forget)/|filters/dry-run/|lines/|sign-up/|sign-in/|forgot/|me/confirm/"
+    r"|(un)?fold/|search/(select|forget)/|filters/dry-run/|lines/|sign-up/|sign-in/|forgot/|me/confirm/"
 )
 """Routes that are no pages: parts that htmx asks for, acts, files, and what is Django's own.
 

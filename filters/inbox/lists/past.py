@@ -15,6 +15,7 @@ from bisect import insort
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import date, datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet
@@ -41,6 +42,7 @@ from filters.inbox.models import (
     FormerMatch,
     FormerMute,
     FormerState,
+    FormerUnfolding,
     Match,
     MessageState,
     Mute,
@@ -250,8 +252,14 @@ class Past:
     def _is_folded(self, row: Any) -> bool:
         """Tell whether a match was one line with others, as one of mail of before."""
         before, opened = row.of.folds_before, row.of.unfolded_at
-        was_opened = opened is not None and opened <= self.at
+        was_opened = row.of.pk in self._opened or (opened is not None and opened <= self.at)
         return before is not None and row.matched_at <= before and not was_opened
+
+    @cached_property
+    def _opened(self) -> set[int]:
+        """The filters of which mail of before was shown then, and was folded since."""
+        opened = FormerUnfolding.objects.filter(**self._since, at__lte=self.at)
+        return set(opened.values_list("filter", flat=True))
 
     def _states_of(self, msgids: Collection[str]) -> dict[str, Any]:
         """Return what the person had done with messages, None where that was nothing."""

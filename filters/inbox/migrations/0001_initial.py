@@ -266,4 +266,17 @@ class Migration(migrations.Migration):
                 'indexes': [models.Index(fields=['owner', 'until'], name='former_state_until')],
             },
         ),
+        migrations.CreateModel(
+            name='FormerUnfolding',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('until', models.BigIntegerField()),
+                ('at', models.BigIntegerField()),
+                ('filter', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='authoring.filter')),
+                ('owner', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'indexes': [models.Index(fields=['owner', 'until'], name='former_unfolding_until')],
+            },
+        ),
     ]

@@ -15,11 +15,13 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
+from django.utils import timezone
 
 from filters.people.models import User
 from tapestry.core.clock import wall_clock
 
 if TYPE_CHECKING:
+    from filters.authoring.models import Filter
     from filters.inbox.models.match import Match
     from filters.inbox.models.triage import MessageState, Mute
 
@@ -101,6 +103,19 @@ class FormerMute(Former):
         return self.root
 
 
+class FormerUnfolding(Former):
+    """What a filter found in mail of before was shown message by message from ``at`` on."""
+
+    filter = models.ForeignKey("authoring.Filter", models.CASCADE)
+    at = models.BigIntegerField()
+
+    class Meta:
+        indexes = [models.Index(fields=["owner", "until"], name="former_unfolding_until")]
+
+    def __str__(self) -> str:
+        return str(self.filter_id)
+
+
 class FormerRoot(models.Model):
     """The name of a card's conversation as it was ``until`` an instant, exclusive."""
 
@@ -129,6 +144,15 @@ def lift_mutes(mutes: models.QuerySet[Mute]) -> None:
     rows = mutes.order_by("pk").values_list("owner_id", "root", "at")
     _keep(FormerMute, ("owner", "root", "at"), rows)
     mutes.delete()
+
+
+def fold(filters: models.QuerySet[Filter]) -> None:
+    """Make one line again of what filters found in mail of before; keep since when it was not."""
+    opened = filters.filter(folds_before__isnull=False, unfolded_at__isnull=False)
+    rows = list(opened.order_by("pk").values_list("owner_id", "pk", "unfolded_at"))
+    _keep(FormerUnfolding, ("owner", "filter", "at"), rows)
+    changed = {"unfolded_at": None, "updated": timezone.now()}  # as the mark sees by it
+    filters.filter(pk__in=[key for _, key, _ in rows]).update(**changed)
 
 
 def _keep(model: type[Former], fields: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, QuerySet, Value, When
 
 from filters.authoring.models import Filter
+from filters.inbox.models.past import FormerUnfolding
 from filters.inbox.models.triage import MessageState, Mute
 from filters.people import people
 from filters.people.models import User
@@ -71,6 +72,9 @@ def is_unfolded(path: str = "", *, at: int | None = None) -> Q:
     """
     before, opened = f"{path}filter__folds_before", f"{path}filter__unfolded_at"
     was_opened = Q(**({f"{opened}__isnull": False} if at is None else {f"{opened}__lte": at}))
+    if at is not None:
+        closed = FormerUnfolding.objects.filter(at__lte=at, until__gt=at).values("filter")
+        was_opened |= Q(**{f"{path}filter__in": closed})
     return Q(**{before: None}) | was_opened | Q(**{f"{path}matched_at__gt": F(before)})
 
 

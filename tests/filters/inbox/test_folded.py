@@ -56,7 +56,18 @@ def test_mail_of_before_is_one_line_until_it_is_opened(
     assert person.post("/unfold/", {"filter": "f"}).url == "/"
     assert listed(person) == (4, False)
     assert len(Past(alice, before).page(0, 10)) == 1
-    assert len(Past(alice, wall_clock()).page(0, 10)) == 4
+    opened = wall_clock()
+    assert len(Past(alice, opened).page(0, 10)) == 4
+    for page, lines in (("/in/f/", 4), ("/", 1)):
+        assert "Make it one line" in person.get(page).content.decode()
+        assert person.post("/fold/", {"filter": "f", "next": page}).url == page
+        assert listed(person, page) == (lines, page == "/")
+        assert "Make it one line" not in person.get(page).content.decode()
+        assert person.post("/fold/", {"filter": "f"}).url == "/", "it is one line already"
+        for at, then in ((before, 1), (opened, 4), (wall_clock(), 1)):
+            assert len(Past(alice, at).page(0, 10)) == then
+        person.post("/unfold/", {"filter": "f"})
+    assert listed(person) == (4, False)
     lifecycle.change(alice.filters.get(), "from al@example.com", forget=True)
     run()
     assert listed(person) == (0, True)
@@ -93,4 +104,5 @@ def test_many_filters_cost_no_more_queries(person: Client, alice: User) -> None:
     person.get("/")
     assert queries() == one
     assert "5 new filters found mail from before" in person.get("/").content.decode()
-    assert person.post("/unfold/", {"filter": "nobody"}).status_code == 404
+    for act in ("unfold", "fold"):
+        assert person.post(f"/{act}/", {"filter": "nobody"}).status_code == 404

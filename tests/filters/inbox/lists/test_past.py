@@ -19,7 +19,7 @@ from filters.inbox.lists.cards import refresh_cards
 from filters.inbox.lists.past import Past
 from filters.inbox.lists.past_lines import PastLine
 from filters.inbox.lists.rows import page_rows, rows_of
-from filters.inbox.models import Card, FormerMatch, FormerMute, FormerState, Match
+from filters.inbox.models import Card, FormerMatch, FormerMute, FormerState, Match, fold
 from filters.inbox.past_views import _instant
 from filters.inbox.triage import steps
 from filters.inbox.triage.actions import ACTIONS
@@ -100,6 +100,10 @@ class Desk:
         folded = Filter.objects.filter(pk__in=[one.pk for one in self.filters[:2]])
         folded.filter(unfolded_at=None).update(unfolded_at=self.clock.now)
 
+    def fold(self) -> None:
+        """Make it one line again."""
+        fold(Filter.objects.filter(pk__in=[one.pk for one in self.filters[:2]]))
+
     def join(self) -> None:
         """The message that two answer comes late, and answers another one."""
         if not Card.objects.filter(root="top").exists():
@@ -149,7 +153,7 @@ def played(desk: Desk, lots: Random, size: int) -> None:
         elif what < 0.4:
             desk.undo()
         elif what < 0.45:
-            desk.unfold()
+            lots.choice((desk.unfold, desk.fold))()
         elif what < 0.48:
             desk.join()
         else:

@@ -243,6 +243,7 @@ EXPECTED = {
     "triage/select/": NOBODYS_ACT,
     "triage/undo/<uuid:step>/": NOBODYS_ACT,
     "trial/<int:pk>/": OWNERS,
+    "fold/": NOBODYS_ACT,
     "unfold/": NOBODYS_ACT,
     "unsubscribe/<str:token>/": LINK,
 }
