@@ -19,6 +19,7 @@ from tapestry.query.frontend import read
 from tapestry.query.operators.reading import are_in
 from tapestry.query.phrases.dates import MONTHS, NUMBERS
 from tapestry.query.phrases.help.completion import candidates_at
+from tapestry.query.phrases.help.sentences import phrases_in, words_in
 from tapestry.query.phrases.help.suggestions import Place, place_after
 from tapestry.query.phrases.help.vocabulary import Vocabulary
 from tapestry.query.phrases.parser import is_misspelt
@@ -37,9 +38,10 @@ _SENTENCE = 4
 
 _TRIED = 40
 _LONGEST_WORD = 60
-_NEAR = 0.6
+_NEAR, _SURE, _VERY_NEAR = 0.6, 0.75, 0.85
 _WORD = re.compile(r"[^\s(),\"“”]+")
 _IDENTIFIER = re.compile(r"[^\W\d][\w-]*")
+_TWO_WORDS = re.compile(r"[^\W\d]+\s+[^\W\d]+")
 _PLAIN = re.compile(r"[^\W_][\w.@'’+-]*")
 
 _VERBS = ("contains", "equals", "has", "includes", "is", "like", "matches")
@@ -102,7 +104,7 @@ def corrections(
 
     >>> error = MisreadError("Not understood.", Span(0, 7))
     >>> [found.text for found in corrections("replise by Jones", error, Context())]
-    ['replies', 'replied to']
+    ['replies by', 'replied to']
     """
     if error.span is None or len(text) > LONGEST:
         return ()
@@ -125,14 +127,20 @@ def corrections(
             later.append(correction)
         if len(found) == MOST:
             break
-    words = text.split()
-    if not found and len(words) >= _SENTENCE and not is_misspelt(text):
-        phrases = as_words(text)
-        found = [] if phrases is None else [Correction(0, len(text), phrases)]
+    if not found and len(text.split()) >= _SENTENCE and not is_misspelt(text):
+        found = list(_of_sentence(text, context))
     if not found and not later:
         without = _without(text, error.span)
         found = [without] if _offset_of_error(without.applied_to(text), context) is None else []
     return tuple((found or later)[:MOST])
+
+
+def _of_sentence(text: str, context: Context) -> Iterator[Correction]:
+    """Yield the phrases in a sentence, and the words that it is about; all of them if need be."""
+    few = [] if are_in(text) else [phrases_in(text), words_in(text)]
+    for phrases in filter(None, few if any(few) else [as_words(text)]):
+        if _offset_of_error(phrases, context) is None:
+            yield Correction(0, len(text), phrases)
 
 
 def blame(text: str, error: TapestryError) -> TapestryError:
@@ -201,7 +209,10 @@ def _candidates(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Corre
         yield from _endings(text, place, vocabulary)
     elif place is not None and len(word) <= _LONGEST_WORD:
         texts = _texts_at(place, vocabulary)
+        yield from _two_words(text, start, texts)
         near = _nearest(word, texts)
+        if near and place.before is None and near[0] not in _nearest(word, near, _SURE):
+            yield from _as_value(place, text, span)
         for choice in (*_SYNONYMS.get(word.lower(), ()), *near):
             yield Correction(start, end, choice)
         yield from _quotes_closed(text, start)
@@ -209,6 +220,16 @@ def _candidates(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Corre
         if not near:
             yield from _going_on(place, span)
             yield from _as_value(place, text, span)
+
+
+def _two_words(text: str, start: int, texts: list[str]) -> Iterator[Correction]:
+    """Yield two words as what they nearly are: the first of them may be right, “dated sice”."""
+    written = _TWO_WORDS.match(text, start)
+    if written and len(written[0]) <= _LONGEST_WORD:
+        phrases = [known for known in texts if " " in known]
+        for choice in difflib.get_close_matches(written[0].lower(), phrases, 1, _VERY_NEAR):
+            if choice != written[0].lower():
+                yield Correction(*written.span(), choice)
 
 
 _JOINED = re.compile(r"(?:(?:\A|(?<=\s))(?:and|or|not)\s+|[-!+]|\s)*\Z", re.IGNORECASE)
@@ -242,12 +263,12 @@ def _texts_at(place: Place, vocabulary: Vocabulary) -> list[str]:
     return list(texts)
 
 
-def _nearest(word: str, texts: list[str]) -> list[str]:
+def _nearest(word: str, texts: list[str], cutoff: float = _NEAR) -> list[str]:
     """Return the texts that look like a word, if blanks and capitals do not count."""
     by_letters: dict[str, str] = {}
     for text in texts:
         by_letters.setdefault(text.lower().replace(" ", ""), text)
-    near = difflib.get_close_matches(word.lower(), by_letters, n=5, cutoff=_NEAR)
+    near = difflib.get_close_matches(word.lower(), by_letters, n=5, cutoff=cutoff)
     return [by_letters[letters] for letters in near]
 
 

@@ -102,10 +102,38 @@ def test_a_slip_in_any_phrase_is_mended():
     assert mended >= 0.95 * len(refused)
 
 
+SENTENCES = {
+    "replies from the thread originator": ["replies", "mentioning originator"],
+    "older messages that my boss forgot": ["mentioning boss and mentioning forgot"],
+    "everything except from mary when somebody forgets": [
+        "not from mary",
+        "mentioning mary and mentioning forgets",
+    ],
+    "mail I received that asks me a question and is aging without my reply": [
+        "asking a question and with no reply by me",
+        "mentioning aging",
+    ],
+    "emails where somebody promised to send me a document": [
+        "mentioning promised and mentioning document"
+    ],
+    "newsletters older than 30 days": [
+        "from newsletters older than 30 days",
+        "about newsletters older than 30 days",
+        "mentioning newsletters older than 30 days",
+    ],
+}
+
+
+@pytest.mark.parametrize(("text", "offered"), SENTENCES.items())
+def test_of_a_sentence_its_phrases_and_what_it_is_about_are_offered(text, offered):
+    found = corrections(text, error_of(text), TERRY)
+    assert [correction.applied_to(text) for correction in found] == offered
+
+
 def test_only_what_is_misread_is_replaced():
     text = "from joe, replise bye Jones"
     (first, *_) = corrections(text, error_of(text), TERRY)
-    assert (text[first.start : first.end], first.text) == ("replise", "replies to")
+    assert (text[first.start : first.end], first.text) == ("replise bye", "replies by")
 
 
 def test_a_filter_of_which_nobody_told_is_not_named():
