@@ -8,6 +8,7 @@ from tapestry.core.errors import Span
 from tapestry.query.limits import LETTER
 from tapestry.query.phrases.filetypes import FILE_TYPES, file_type
 from tapestry.query.phrases.nodes import Phrase, PhraseNode, Refused, Words
+from tapestry.query.phrases.wildcards import of_regex
 
 _MEDIA_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/(?:[a-z0-9!#$&^_.+-]+|\*)?", re.IGNORECASE)
 _WILDCARD = re.compile(r"[*?]|\A/.*/\Z", re.DOTALL)
@@ -16,7 +17,7 @@ _BY_MEDIA_TYPE = {kind.media_type: name for name, kind in FILE_TYPES.items() if 
 
 
 def attached_file(name: str, value: str, span: Span) -> PhraseNode | None:
-    """Return what ``filename:`` means: words of a name, or with ``*.pdf`` a kind of files.
+    """Return what ``filename:`` means: words of a name, its form, or its kind for ``*.pdf``.
 
     So it does with the kind alone where a program says so: ``filename:pdf`` of Gmail.
 
@@ -29,9 +30,13 @@ def attached_file(name: str, value: str, span: Span) -> PhraseNode | None:
         if known:
             return known
     if _WILDCARD.search(ending) and not _BEGINNING.fullmatch(ending):
+        is_regex = len(value) > 1 and value[0] == value[-1] == "/"
+        form = of_regex(value[1:-1]) if is_regex else value
+        if form is not None:
+            return Phrase("with_an_attachment_named_like", span, words=Words(form, span))
         words = " ".join(re.findall(r"\w{2,}", ending)) or "report"
-        hint = f'Write “with an attachment named "{words}"”.'
-        return Refused("Only words of a name and their beginnings can be looked for.", span, hint)
+        hint = f"Write “with an attachment named like *{words}*”."
+        return Refused("This regular expression cannot be asked for.", span, hint)
     if not LETTER.search(ending):
         return None
     return Phrase("with_an_attachment_named", span, words=Words(ending, span))

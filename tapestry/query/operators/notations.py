@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from tapestry.query.operators.sieve import of_sieve
 from tapestry.query.operators.syntax import before_colon
-from tapestry.query.operators.translation import DIRECTLY, NAMES
+from tapestry.query.operators.translation import DIRECTLY, NAMES, THREAD_WITH
 from tapestry.query.phrases.grammar import FIRST_WORDS
 
 _NAME = rf"(?:{before_colon(NAMES)})"
@@ -135,6 +135,25 @@ def _condition(found: re.Match[str]) -> str:
     return f"{name}:{form.format(re.escape(found['value'].strip(chr(34))))}"
 
 
+# thread:{from:mary}
+
+_THREAD = re.compile(r'(?<!\S)(-?)thread:("?)\{([^{}]*)\}\2(?!\S)', re.IGNORECASE)
+_BY_ONE = re.compile(rf"\s*from:({_QUOTED}|[^\s()\"]+)\s*", re.IGNORECASE)
+
+
+def _threads(text: str) -> str | None:
+    """Return a search in which threads are those in which a person wrote."""
+    common = _THREAD.sub(_thread, text)
+    return None if common == text else common
+
+
+def _thread(found: re.Match[str]) -> str:
+    inner = found[3].replace('""', '"') if found[2] else found[3]
+    by_one = _BY_ONE.fullmatch(inner)
+    named = f"{THREAD_WITH}:{by_one[1]}" if by_one else 'thread:""'
+    return found[1] + named
+
+
 # year:2001 month:8
 
 _IN_DATE = re.compile(r"(?<!\S)(year|month|day):([0-9]{1,4})(?!\S)", re.IGNORECASE)
@@ -237,6 +256,7 @@ _NOTATIONS: tuple[Callable[[str], str | None], ...] = (
     _pattern,
     of_sieve,
     _conditions,
+    _threads,
     _day_by_parts,
     _exact,
     _required,

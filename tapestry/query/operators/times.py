@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 
 from tapestry.core.errors import Span
 from tapestry.query.phrases.build import joined
 from tapestry.query.phrases.dates import NUMBERS, read_date
-from tapestry.query.phrases.nodes import Amount, Date, Phrase, PhraseNode
+from tapestry.query.phrases.nodes import NO_DATE, Amount, Date, Joined, Phrase, PhraseNode
 
 _AGE = re.compile(
     r"(?P<number>[0-9]+|last|" + "|".join(NUMBERS) + r")?[._ ]*"
@@ -96,6 +97,21 @@ def range_of(value: str, span: Span) -> PhraseNode | None:
         day_or_age("until", "old", high, span) if high not in ("", "now") else None,
         wanted=bool(low) + (high not in ("", "now")),
     )
+
+
+def by_date_header(node: PhraseNode | None) -> PhraseNode | None:
+    """Return days of the Date header, as ``sent:`` means them everywhere; ages stay as they are.
+
+    >>> by_date_header(range_of("2024", Span(0, 4))).kind
+    'dated_on'
+    """
+    match node:
+        case Joined():
+            parts = [part for one in node.parts if (part := by_date_header(one))]
+            return replace(node, parts=tuple(parts))
+        case Phrase() if node.date != NO_DATE:
+            return replace(node, kind=f"dated_{node.kind}")
+    return node
 
 
 def _between(*bounds: PhraseNode | None, wanted: int) -> PhraseNode | None:

@@ -8,8 +8,10 @@ from decimal import Decimal
 
 from tapestry.core.errors import Span
 from tapestry.query.operators.files import attached_file, file_of_type, of_media_type
+from tapestry.query.operators.sizes import size_of
 from tapestry.query.operators.times import (
     age_of,
+    by_date_header,
     compared_age,
     compared_day,
     day_or_age,
@@ -28,12 +30,16 @@ Reader = Callable[[str, str, Span], PhraseNode | None]
 DIRECTLY = "directly-to"
 """The operator of the field To alone: ``to:`` in a search that tells it from ``cc:``."""
 
+THREAD_WITH = "thread-with"
+"""The operator of threads in which a person wrote, ``thread:{from:mary}`` of notmuch."""
+
 _FROM, _TO, _EITHER = ("from",), ("to",), ("from", "to")
 _PEOPLE = {
     **dict.fromkeys(("from", "f", "sender", "von", "~f"), _FROM),
     **dict.fromkeys(("to", "t", "tc", "deliveredto", "recip", "recipient", "recipients"), _TO),
     **dict.fromkeys(("an", "~t", "~C"), _TO),
     DIRECTLY: ("directly_to",),
+    THREAD_WITH: ("in_a_thread_with",),
     **dict.fromkeys(("cc", "c", "~c"), ("cc",)),
     **dict.fromkeys(("a", "contact", "contacts", "participants", "fromto", "~L"), _EITHER),
 }
@@ -56,8 +62,8 @@ _FILES = ("has", "attachment", "attachments", "hasattachment", "hasattachments",
 _STATES = ("is", "flag")
 _NAMES_OF_FILES = ("filename", "attachmentnames", "file", "att", "n")
 _TYPES_OF_FILES = ("mime", "mimetype", "~M")
-_PLACES = ("folder", "maildir", "path", "thread")
-_OTHERS = (*_STATES, "in", "bcc", "age", "newer_than", "older_than", "year")
+_PLACES = ("folder", "maildir", "path")
+_OTHERS = (*_STATES, "thread", "in", "bcc", "age", "newer_than", "older_than", "year")
 
 NAMES = (
     *(name for name in (*_PEOPLE, *_TEXTS) if name[0] != "~"),
@@ -74,8 +80,6 @@ PLAIN = "pPlQ$ANORUFDTE"
 _NOTHING = ("inbox", "anywhere", "all", "mail", "allmail", "archive")
 """Places that say nothing here: every filter looks at all mail."""
 
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kmg]?)b?", re.IGNORECASE)
-_SIZE_RANGE = re.compile(r"([0-9]+[kmg]?)?(?:\.\.|-)([0-9]+[kmg]?)?", re.IGNORECASE)
 _LIKE = {
     "from": "from_addresses_like",
     "to": "to_addresses_like",
@@ -90,9 +94,8 @@ _WHOLE = ("tagged", "identified_by", "in")
 _CUT_SHORT = re.compile(r"\w\*\Z")
 _SINGLE = re.compile(r"\A'(.*)'\Z", re.DOTALL)
 _PEOPLE_ALONE = ("from", "to", "cc", "directly_to")
-_OF_DOMAIN = re.compile(r"\^?(?:\.\*)?(@(?:[\w-]|\\?\.|\[\.\])+)\$?")
+_OF_DOMAIN = re.compile(r"(\^?(?:\.\*)?)(@(?:[\w-]|\\?\.|\[\.\])+)(\$)?")
 _HOST = re.compile(r"(?:[\w-]+\.)+(?:com|org|net|edu|gov|info|io|[a-z]{2})", re.IGNORECASE)
-_KILO = 1024
 
 
 def translate(name: str, value: str, span: Span, *, is_quoted: bool = False) -> PhraseNode | None:
@@ -180,10 +183,16 @@ def _text(kind: str, value: str, span: Span, *, is_quoted: bool) -> PhraseNode:
 
 
 def _like(kind: str, pattern: str, span: Span) -> PhraseNode:
-    """Return what a regular expression says, if wildcards can say it too."""
+    r"""Return what a regular expression says, if wildcards can say it too.
+
+    One of a whole address, ``.*@x\.org``, is a domain; ``@x\.org`` may be anywhere in it.
+    """
     domain = _OF_DOMAIN.fullmatch(pattern)
     if domain and kind in _PEOPLE_ALONE:
-        return _person(kind, re.sub(r"\\|[\[\]]", "", domain[1]), span)
+        name = re.sub(r"\\|[\[\]]", "", domain[2])
+        if domain[1] or domain[3]:
+            return _person(kind, name, span)
+        return Phrase(_LIKE[kind], span, words=Words(f"*{name}*", span))
     like = of_regex(pattern)
     if like is not None and kind in _LIKE:
         return Phrase(_LIKE[kind], span, words=Words(like, span))
@@ -191,46 +200,6 @@ def _like(kind: str, pattern: str, span: Span) -> PhraseNode:
     begin = "mentioning" if kind == "saying" else kind.replace("_", " ")
     hint = f'Write “{begin} "{words}"”.'
     return Refused("This regular expression cannot be asked for.", span, hint)
-
-
-# Sizes
-
-
-def _bytes(text: str, kilo: int) -> Decimal:
-    match = _SIZE.fullmatch(text)
-    assert match is not None
-    power = {"": 0, "k": 1, "m": 2, "g": 3}[match[2].lower()]
-    return Decimal(match[1]) * Decimal(kilo) ** power
-
-
-def _larger(size: Decimal, span: Span, unit: str = "KB") -> Phrase:
-    return Phrase("larger_than", span, amount=Amount(size, span, unit))
-
-
-def _size(name: str, value: str, span: Span) -> PhraseNode | None:
-    sign = value[:1] if value[:1] in "<>" else ""
-    value = value.removeprefix(sign)
-    match = _SIZE.fullmatch(value)
-    if match is None:
-        return _between_sizes(name, value, span)
-    if match[2].lower() in ("k", "m"):
-        phrase = _larger(Decimal(match[1]), span, f"{match[2].upper()}B")
-    else:
-        phrase = _larger(_bytes(value, _KILO) / _KILO, span)
-    return negated(phrase) if name in ("smaller", "maxsize") or sign == "<" else phrase
-
-
-def _between_sizes(name: str, value: str, span: Span) -> PhraseNode | None:
-    match = _SIZE_RANGE.fullmatch(value)
-    if match is None or not any(match.groups()):
-        return None
-    kilo = _KILO if name == "~z" else 1000
-    parts: list[PhraseNode] = []
-    if match[1]:
-        parts.append(_larger((_bytes(match[1], kilo) - 1) / _KILO, span))
-    if match[2]:
-        parts.append(negated(_larger(_bytes(match[2], kilo) / _KILO, span)))
-    return joined("and", parts)
 
 
 # What is attached, where it is, and what one did with it
@@ -304,9 +273,19 @@ def _state(name: str, value: str, span: Span) -> PhraseNode | None:
     return Phrase("tagged", span, words=Words(value, span)) if name == "is" else None
 
 
+def _days(value: str, span: Span) -> PhraseNode | None:
+    return compared_day(value, span) or range_of(value, span)
+
+
 def _no_places(name: str, value: str, span: Span) -> PhraseNode:
     message = f"A filter looks at all mail: “{name}:” is no part of it."
     return Refused(message, span, "Write “with attachments”, or leave it out.")
+
+
+def _no_thread(_: str, value: str, span: Span) -> PhraseNode:
+    message = "Of a thread one can ask who wrote in it, who began it, and how long it is."
+    hint = "Write “in a thread with mary” or “in a thread of more than three”."
+    return Refused(message, span, hint)
 
 
 def _no_copies(_: str, value: str, span: Span) -> PhraseNode:
@@ -321,21 +300,20 @@ _READERS: dict[str, Reader] = {
     "year": lambda _, value, span: day_or_age("on", "on", value, span),
     **dict.fromkeys(_SINCE, lambda _, value, span: day_or_age("since", "newer_than", value, span)),
     **dict.fromkeys(_BEFORE, lambda _, value, span: day_or_age("before", "old", value, span)),
-    **dict.fromkeys(
-        _RANGES,
-        lambda _, value, span: compared_day(value, span) or range_of(value, span),
-    ),
+    **dict.fromkeys(_RANGES, lambda _, value, span: _days(value, span)),
+    "sent": lambda _, value, span: by_date_header(_days(value, span)),
     **dict.fromkeys(
         ("~d", "~r"),
         lambda _, value, span: compared_age(value, span) or days_of_mutt(value, span),
     ),
-    **dict.fromkeys(_SIZES, _size),
+    **dict.fromkeys(_SIZES, size_of),
     **dict.fromkeys(_FILES, _has),
     **dict.fromkeys(_STATES, _state),
     **dict.fromkeys(_NAMES_OF_FILES, attached_file),
     **dict.fromkeys(_TYPES_OF_FILES, of_media_type),
     **dict.fromkeys(_PLACES, _no_places),
     "in": _in,
+    "thread": _no_thread,
     "bcc": _no_copies,
     "~x": _no_references,
 }

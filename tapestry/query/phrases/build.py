@@ -225,15 +225,13 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
 
     def between_days(self, children: list[Any]) -> nodes.PhraseNode:
         """Return from the beginning of one date to the end of another."""
-        first, _, last = _dated(children[1:])
+        first, _, last = _dated(children)[-3:]
         if isinstance(first, nodes.Amount):
-            first = replace(last, span=first.span, day=int(first.value))
+            first = _with_number(last, first)
         span = _span_of_all(children)
-        return nodes.Joined(
-            "and",
-            (nodes.Phrase("since", span, date=first), nodes.Phrase("until", span, date=last)),
-            1,
-        )
+        since, until = ("dated_since", "dated_until") if len(children) > 4 else ("since", "until")
+        bounds = (nodes.Phrase(since, span, date=first), nodes.Phrase(until, span, date=last))
+        return nodes.Joined("and", bounds, 1)
 
     def person(self, children: list[Any]) -> Any:
         return _written(children)
@@ -306,6 +304,16 @@ def _parts(children: list[Any]) -> list[nodes.PhraseNode]:
 
 def _words(token: lark.Token) -> nodes.Words:
     return nodes.Words(text_of(token), span_of(token, token))
+
+
+def _with_number(date: nodes.Date, number: nodes.Amount) -> nodes.Date:
+    """Return another day of the same month; of a time, “2 and 4 pm”, another hour before it."""
+    if not date.clock:
+        return replace(date, span=number.span, day=int(number.value))
+    hour, _, rest = date.clock.partition(":")
+    before = int(number.value)
+    before += 12 if before + 12 < int(hour) else 0
+    return replace(date, span=number.span, clock=f"{before}:00{' UTC' * rest.endswith('UTC')}")
 
 
 def _dated(pieces: list[Any]) -> list[Any]:

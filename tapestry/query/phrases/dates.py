@@ -49,7 +49,8 @@ _CLOCK = (
 """A time of day: “9:30”, “9 pm”, “21:40:05 UTC”."""
 
 _BEFORE = rf"{_CLOCK}\s+(?:on\s+)?"
-_AT = rf"(?:(?:\s*,?\s+(?:at\s+)?|t){_CLOCK})?"
+_HOUR = rf"\s*,?\s+at\s+(?P<hour_alone>[0-9]{{1,2}}){_NO_AGE}"
+_AT = rf"(?:(?:\s*,?\s+(?:at\s+)?|t){_CLOCK}|{_HOUR})?"
 _PERIODS = (rf"{_YEAR}[-/](?P<month>[0-9]{{1,2}})", rf"{_MONTH}(?:\s+{_YEAR})?", _YEAR)
 _GROUPS = re.compile(r"\?P<\w+>")
 
@@ -98,9 +99,10 @@ def read_date(text: str, span: Span) -> Date | None:
 
 def _clock(parts: dict[str, str]) -> str:
     """Return a time of day as it is shown."""
-    if "hour" not in parts:
+    written = parts.get("hour") or parts.get("hour_alone")
+    if not written:
         return ""
-    hour, half = int(parts["hour"]), parts.get("half") or parts.get("half_of_hour")
+    hour, half = int(written), parts.get("half") or parts.get("half_of_hour")
     if half:
         hour = hour % 12 + (12 if half in "pP" else 0)
     second = f":{parts['second']}" if parts.get("second", "00") != "00" else ""

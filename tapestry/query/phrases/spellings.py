@@ -38,6 +38,7 @@ FORMS = {
     "ASKING": rf"asking(?=\s+(?:a\s+question|again){END})|asked(?=\s+again{END})",
     "BREAKING": rf"breaking(?=\s+a\s+silence{END})",
     "BY_DIFFERENT": r"by\s+different\s+(?:people|persons)",
+    "DATED": rf"dated(?=\s+(?:since|after|before|until|on|in|between){END})",
     "DURING": rf"during|within(?=\s+(?:the\s+)?(?:last|past){END})",
     "FIRST_REPLY": r"(?:the\s+)?first\s+(?:repl(?:y|ies)|answers?|responses?)",
     "DIRECTLY": rf"directly(?=\s+to{END})",

@@ -23,6 +23,7 @@ NOT_RECOGNIZED = {
     "in_filter",  # A condition does not say which filter it was taken from,
     *("from_unknown_senders", "unanswered_by_others"),
     *("since", "after", "before", "until", "on"),  # nor in which time zone a day is meant.
+    *("dated_since", "dated_after", "dated_before", "dated_until", "dated_on"),
 }
 TABLE = re.compile("(?<=<!-- phrases: begin -->\n).*?(?=<!-- phrases: end -->)", re.DOTALL)
 

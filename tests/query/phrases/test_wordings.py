@@ -59,7 +59,7 @@ REQUESTS = {
     ),
     "from joe and lunch in the subject": "from joe and about lunch",
     "calendar invitations from bob": "with invitations attached and from bob",
-    "mails with a file whose name ends in docx": "with docx files attached",
+    "mails with a file whose name ends in docx": "with an attachment named like *.docx",
     "check my inbox": "newer than one day",
     "mail on any mailing list that was answered": "on any list and replied to",
     "newsletters unless they come from heise.de": "mentioning newsletters and not from @heise.de",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tapestry.query.phrases.catalogue.conditions import column, equal, escape, text
+from tapestry.query.phrases.catalogue.conditions import column, equal, escape, like, text
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 from tapestry.query.phrases.filetypes import FILE_TYPES, ending_of
 from tapestry.query.phrases.nodes import Phrase, Words
@@ -40,6 +40,12 @@ KINDS = (
             "HAS AN? (ATTACHMENT | ATTACHMENTS) NAMED words",
             "BARE_FILE NAMED words",
         ),
+    ),
+    PhraseKind(
+        spelling="with an attachment named like {words:*report*}",
+        description="with a file attached of whose name this is the form",
+        rank=79,
+        meaning=lambda phrase, _: like("filenames", phrase.words),
     ),
     PhraseKind(
         spelling="with {filetype:pdf files} attached",

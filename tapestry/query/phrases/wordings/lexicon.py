@@ -8,7 +8,14 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from tapestry.query.phrases.dates import DAY_PATTERN, MONTHS, NUMBERS, PERIOD_PATTERN
+from tapestry.query.phrases.dates import (
+    DAY_PATTERN,
+    MONTHS,
+    NUMBERS,
+    PERIOD_PATTERN,
+    WEEKDAYS,
+    WORDS,
+)
 
 _MONTHS = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in MONTHS)
 TOP_LEVELS = "com|org|net|edu|gov|info|io|de|fr|uk|nl|at|ch|eu|us|ca"
@@ -85,6 +92,8 @@ LEXICON = {
 _PATTERNS = {
     "ALL": ".+",
     "ADDRESS": r"[^\s,()@]*@[^\s,()]+\.[^\s,()]+",
+    "CLOCK": r"[0-9]{1,2}(?::[0-5][0-9])?(?: ?[ap]\.?m\.?)?",
+    "DAYNAME": rf"(?:{'|'.join((*WORDS, *WEEKDAYS))})",
     "DATED": rf"(?:(?:[0-9]{{1,2}}\.? )?(?:{_MONTHS})\.? )?[12][0-9]{{3}}",
     "HOST": rf"@?(?:[\w-]+\.)+(?:{TOP_LEVELS})",
     "DOMAIN": r"@?[\w-]+(?:\.[\w-]+)+",

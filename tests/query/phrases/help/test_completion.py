@@ -96,7 +96,7 @@ def accepted(text, completion):
         ("between two and three d", ["days old"]),
         ("larger than ", ["100 KB", "two MB"]),
         ("voted for by more than one ", ["person"]),
-        ("with an att", ["attachments", "attachment named "]),
+        ("with an att", ["attachments", "attachment named ", "attachment named like "]),
         ("with d", ["documents", "documents attached"]),
         ("with pi", ["pictures", "pictures attached"]),
         ("with attachments of ", ["type "]),

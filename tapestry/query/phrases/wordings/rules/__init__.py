@@ -19,6 +19,7 @@ FIRST = (
     "CONTAIN A? (link | links | url | urls) $",
     "between N and AGE ago",
     "from DATED",
+    "DATE from CLOCK (and | to) CLOCK",
     "SUBJECT (contains | has | with) a question mark",
     "from (people | persons | anyone | senders)? outside",
     "^ my (questions | posts)",

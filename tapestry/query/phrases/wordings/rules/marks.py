@@ -76,7 +76,7 @@ RULES = (
     (
         "(with | have | has) A? FILES? (ending | that ends | whose name ends | which ends) "
         "(with | in | on) {ending:WORD}",
-        lambda found: f"with {found['ending'].strip('.*')} files ",
+        lambda found: f'with an attachment named like "*.{found["ending"].strip(".*")}" ',
     ),
     ("(on | from) (A)? LIST", "on any list "),
     (

@@ -20,7 +20,18 @@ def _dated(found: re.Match[str]) -> str:
     return f"{'on' if day[:2].strip(' .').isdigit() and ' ' in day else 'in'} {day} "
 
 
+def _between_hours(found: re.Match[str]) -> str:
+    """Return the hours of a day; of “2 to 4 pm” both are after noon."""
+    day, low, high = found["day"], found["low"], found["high"]
+    half = high.lstrip("0123456789: ")
+    low += half if low.isdigit() and half and int(low) < int(re.split("[^0-9]", high)[0]) else ""
+    return f"since {day} at {low} and until {day} at {high} "
+
+
 RULES = (
+    ("DONE? on? {day:DATE} (between | from) {low:CLOCK} (and | to) {high:CLOCK}", _between_hours),
+    ("DONE? between {low:CLOCK} and {high:CLOCK} on {day:DATE}", _between_hours),
+    ("DONE? between {low:CLOCK} and {high:CLOCK} {day:DAYNAME}", _between_hours),
     ("from {day:DATE} (and | or) (earlier | older | before)", "until {day}"),
     ("from {day:DATE} (and | or) (later | newer | after)", "since {day}"),
     ("from {day:DATED}", _dated),
