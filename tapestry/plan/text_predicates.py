@@ -179,26 +179,40 @@ def spark_has(value: exp.Expr, words: exp.Expr) -> exp.Expr:
     """Return the test that a text has words, without accents; it is split if it may have the first.
 
     To look for a piece of a word takes a tenth of the time of replacing what is no word.  It is
-    of ASCII, whose lower case is the same whatever stands around it (that of a sigma is not).
+    of ASCII, whose lower case is the same whatever stands around it (that of a sigma is not), and
+    which accents leave as it is: only where a text lacks it may one without accents have it.
     """
-    value = _without_accents(value)
     lower = sql.call("lower", words.copy())
     piece = sql.call("regexp_extract", lower, sql.literal("[a-z0-9]+"), sql.literal(0))
-    may = sql.call("contains", sql.call("lower", value.copy()), piece)
+    as_it_is, plain = (
+        sql.call("contains", sql.call("lower", text), piece.copy())
+        for text in (value.copy(), _translated(value))
+    )
+    may = sql.any_of(as_it_is, sql.all_of(*_may_have_accents(value), plain))
     is_beginning = sql.call("endswith", words.copy(), sql.literal(BEGINNING))
     after = sql.call("if", is_beginning, sql.literal(""), sql.literal(" "))
-    has = sql.call("contains", _spaced(value, sql.literal(" ")), _spaced(words, after))
+    has = sql.call(
+        "contains", _spaced(_without_accents(value), sql.literal(" ")), _spaced(words, after)
+    )
     return sql.paren(sql.all_of(may, has))
 
 
 def _without_accents(value: exp.Expr) -> exp.Expr:
     """Return a text without accents; most have none, which is faster to tell than to translate."""
+    return sql.call("if", sql.all_of(*_may_have_accents(value)), _translated(value), value.copy())
+
+
+def _may_have_accents(value: exp.Expr) -> tuple[exp.Expr, exp.Expr]:
+    """Return the tests that a text is not of ASCII, and has a letter that may have accents."""
     lengths = [sql.call(name, value.copy()) for name in ("octet_length", "char_length")]
     may_have = exp.RegexpLike(this=value.copy(), expression=sql.literal(MAY_HAVE_ACCENTS))
+    return sql.negate(sql.eq(*lengths)), may_have
+
+
+def _translated(value: exp.Expr) -> exp.Expr:
     accented = sql.literal("".join((*PLAIN_LETTERS, *MARKS)))  # what has no other is left out
     letters = sql.literal("".join(PLAIN_LETTERS.values()))
-    without = sql.call("translate", value.copy(), accented, letters)
-    return sql.call("if", sql.any_of(sql.eq(*lengths), sql.negate(may_have)), value, without)
+    return sql.call("translate", value.copy(), accented, letters)
 
 
 def _spaced(value: exp.Expr, after: exp.Expr) -> exp.Expr:
