@@ -33,6 +33,7 @@ def vocabulary(user: User, text: str) -> Vocabulary:
         names.people,
         names.tags,
         names.annotators,
+        names.recipients,
     )
 
 

@@ -34,11 +34,12 @@ LETTERS = 200
 
 
 def contacts(owner: User) -> tuple[Recipient, ...]:
-    """Return whom a person may write to, each once: whom they wrote to, then senders of mail."""
-    names = known_names(services.tables(), people.audiences(owner)).people
-    senders = [Recipient(address, one_line(name, 80)) for address, name in names]
-    written = list(_written_to(owner))
-    known = (*written, *senders)
+    """Return whom a person may write to, each once: whom they wrote to, then who is in mail."""
+    names = known_names(services.tables(), people.audiences(owner))
+    known = list(_written_to(owner))
+    for address, name in (*names.people, *names.recipients):
+        if address:
+            known.append(Recipient(address, one_line(name, 80)))
     named = {contact.key: contact for contact in reversed(known) if contact.name}
     return tuple(named.get(contact.key, contact) for contact in unique(known))
 

@@ -18,16 +18,20 @@ from tapestry.tables.read.file_facts import facts_of
 from tapestry.tables.rows import arrow_schema, bounded
 
 _COLUMNS = {
-    MESSAGES: ["newsgroups", "list", "sender", "sender_name", "audience"],
+    MESSAGES: [
+        *("newsgroups", "list", "sender", "sender_name", "audience"),
+        *("to", "cc", "to_names", "cc_names"),
+    ],
     ANNOTATIONS: ["kind", "value", "owner", "audience"],
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names, the most frequent first; people as (address, name, perhaps empty).
+    """Names, the most frequent first; people as (address, name), one of them perhaps empty.
 
-    ``annotators`` are the users who voted on mail or tagged it.
+    ``annotators`` are the users who voted on mail or tagged it, ``recipients`` those in To and
+    Cc, whose addresses and names are known apart unless they also wrote.
     """
 
     newsgroups: tuple[str, ...] = ()
@@ -35,6 +39,7 @@ class Names:
     people: tuple[tuple[str, str], ...] = ()
     tags: tuple[str, ...] = ()
     annotators: tuple[str, ...] = ()
+    recipients: tuple[tuple[str, str], ...] = ()
 
 
 def recent_names(
@@ -48,12 +53,14 @@ def recent_names(
     mail = _visible(tables, MESSAGES, audiences, rows)
     annotations = _visible(tables, ANNOTATIONS, audiences, rows)
     tagged = annotations.filter(pc.equal(annotations["kind"], "tag"))
+    people = _people(mail, most)
     return Names(
         _frequent(pc.list_flatten(mail["newsgroups"]), most),
         _frequent(mail["list"], most),
-        _people(mail, most),
+        people,
         _frequent(tagged["value"], most),
         _frequent(annotations["owner"], most),
+        _recipients(mail, dict(people), most),
     )
 
 
@@ -112,6 +119,23 @@ def _people(mail: pa.Table, most: int) -> tuple[tuple[str, str], ...]:
         if name:
             names.setdefault(sender, name)
     return tuple((sender, names.get(sender, "")) for sender in senders)
+
+
+def _recipients(mail: pa.Table, senders: dict[str, str], most: int) -> tuple[tuple[str, str], ...]:
+    """Return the most frequent addresses of To and Cc, and names that none of the senders has."""
+    addresses = _frequent(_flat(mail, "to", "cc"), most)
+    names = _frequent(_flat(mail, "to_names", "cc_names"), most)
+    known = {senders.get(address, "") for address in addresses}
+    return (
+        *((address, senders.get(address, "")) for address in addresses),
+        *(("", name) for name in names if name not in known),
+    )
+
+
+def _flat(mail: pa.Table, *columns: str) -> Any:
+    return pa.chunked_array(
+        [chunk for name in columns for chunk in pc.list_flatten(mail[name]).chunks], pa.string()
+    )
 
 
 def _listed(column: Any) -> Sequence[str]:

@@ -21,20 +21,23 @@ def test_names_come_most_frequent_first(tmp_path):
     mail = [
         Message("a", sender="ann@x.org", newsgroups=("comp.misc",), list="l.x.org"),
         Message("b", sender="bob@x.org", sender_name="Bob", newsgroups=("alt.a", "comp.misc")),
-        Message("c", sender="bob@x.org", sender_name="Robert"),
-        Message("d"),
+        Message("c", sender="bob@x.org", sender_name="Robert", cc=("eve@x.org", "bob@x.org")),
+        Message("d", to=("eve@x.org",), to_names=("Eve", "Bob")),
     ]
     append_messages(tables, clock, mail)
     found = recent_names(tables, PUBLIC)
     assert found.newsgroups == ("comp.misc", "alt.a")
     assert found.lists == ("l.x.org",)
     assert found.people == (("bob@x.org", "Bob"), ("ann@x.org", ""))
+    assert found.recipients == (("eve@x.org", ""), ("bob@x.org", "Bob"), ("", "Eve"))
     assert recent_names(tables, PUBLIC, most=1).people == (("bob@x.org", "Bob"),)
 
 
 def test_nobody_reads_names_in_mail_that_is_not_theirs(tmp_path):
     tables, clock = Tables(tmp_path), MemoryClock()
-    secret = Message("a", sender="a@x.org", newsgroups=("g",), list="l", audience="user:joe")
+    secret = Message(
+        "a", sender="a@x.org", newsgroups=("g",), list="l", audience="user:joe", to=("b@x.org",)
+    )
     append_messages(tables, clock, [secret])
     assert recent_names(tables, PUBLIC) == Names()
     assert recent_names(tables, ("public", "user:joe")).newsgroups == ("g",)

@@ -9,7 +9,7 @@ from itertools import islice
 
 from tapestry.core.accents import fold_accents
 from tapestry.core.errors import TapestryError
-from tapestry.query.phrases.help.vocabulary import Vocabulary
+from tapestry.query.phrases.help.vocabulary import RECEIVED, Vocabulary
 from tapestry.query.phrases.nodes import Joined, Negated, Person, Phrase, PhraseNode, Words
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase
@@ -25,11 +25,13 @@ Known = Mapping[str, Mapping[str, str]]
 def other_names(phrases: str, vocabulary: Vocabulary) -> tuple[str, ...]:
     """Return a filter with known names in place of one that is nearly theirs.
 
-    They are those of people, newsgroups, mailing lists and tags.
+    They are those of people who wrote or got mail, newsgroups, mailing lists and tags.
 
     >>> known = Vocabulary(people=(("mary@x.org", "Mary Jones"),), newsgroups=("comp.databases",))
     >>> other_names("from mray about lunch", known), other_names("from mary", known)
     (('from mary and about lunch',), ())
+    >>> other_names("to mraie", replace(known, recipients=(("", "Marie"),)))
+    ('to marie',)
     >>> other_names("in comp.databsaes", known)
     ('in comp.databases',)
     """
@@ -43,12 +45,9 @@ def other_names(phrases: str, vocabulary: Vocabulary) -> tuple[str, ...]:
 
 
 def _known(vocabulary: Vocabulary) -> Known:
-    """Return names: of people in full, by word, and before the ``@`` of an address."""
-    people: list[str] = []
-    for address, name in vocabulary.people:
-        people += [name, *name.split(), address.partition("@")[0]]
     return {
-        "person": _compared(name.casefold() for name in people),
+        "person": _compared(_names(vocabulary.people)),
+        "recipient": _compared(_names(vocabulary.everybody)),
         "in": _compared(name for name in vocabulary.newsgroups if "." in name),
         "in_newsgroup": _compared(vocabulary.newsgroups),
         "on_list": _compared(
@@ -56,6 +55,12 @@ def _known(vocabulary: Vocabulary) -> Known:
         ),
         "tagged": _compared(vocabulary.tags),
     }
+
+
+def _names(people: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield the names of people in full, by word, and before the ``@`` of an address."""
+    for address, name in people:
+        yield from map(str.casefold, (name, *name.split(), address.partition("@")[0]))
 
 
 def _compared(names: Iterable[str]) -> dict[str, str]:
@@ -82,8 +87,8 @@ def _changed(node: PhraseNode, known: Known) -> Iterator[PhraseNode]:
         case Negated():
             for other in _changed(node.part, known):
                 yield replace(node, part=other)
-        case Phrase(person=Person(kind="name", text=text, span=span)):
-            for name in _nearly(text, known["person"]):
+        case Phrase(kind=kind, person=Person(kind="name", text=text, span=span)):
+            for name in _nearly(text, known["recipient" if kind in RECEIVED else "person"]):
                 yield replace(node, person=Person("name", name, span))
         case Phrase(kind=kind, words=Words(text=text, span=span)) if kind in known:
             for name in _nearly(text, known[kind]):

@@ -13,6 +13,9 @@ from tapestry.query.phrases.printer import quoted
 _USERS = ("voted_for_by", "voted_against_by", "annotated_by", "tagged")
 """Phrases in which a person is named as here, not as in mail."""
 
+RECEIVED = ("to", "cc", "directly_to", "only_to")
+"""Phrases in which a person got a message."""
+
 _WORD = re.compile(r"[^\s(),\"“”]+")
 
 Named = list[tuple[str, str]]
@@ -24,7 +27,8 @@ class Vocabulary:
     """Names that a writer may mean, likeliest first.
 
     ``filters`` are one's own; ``shared`` those of others, as (owner, name); ``people`` are
-    (address, name), the name perhaps empty; ``users`` vote and tag.
+    (address, name), one perhaps empty, who wrote, and ``recipients`` who got mail; ``users`` vote
+    and tag.
     """
 
     filters: tuple[str, ...] = ()
@@ -34,6 +38,12 @@ class Vocabulary:
     people: tuple[tuple[str, str], ...] = ()
     tags: tuple[str, ...] = ()
     users: tuple[str, ...] = ()
+    recipients: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def everybody(self) -> tuple[tuple[str, str], ...]:
+        """Return who got or wrote mail, each once."""
+        return tuple(dict.fromkeys((*self.recipients, *self.people)))
 
 
 def names_at(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
@@ -47,7 +57,8 @@ def names_at(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
     if "ME" in place.accepts:
         me = [("me", "you yourself")] if "me".startswith(typed) else []
         if kind not in _USERS:
-            return [*me, *_people(typed, vocabulary)]
+            known = vocabulary.everybody if kind in RECEIVED else vocabulary.people
+            return [*me, *_people(typed, known)]
         users = [(name, "who voted or tagged") for name in vocabulary.users]
         return [*me, *_beginning(users, typed)]
     match kind:
@@ -81,14 +92,14 @@ def _beginning(named: Named, typed: str) -> Named:
     ]
 
 
-def _people(typed: str, vocabulary: Vocabulary) -> Named:
+def _people(typed: str, known: tuple[tuple[str, str], ...]) -> Named:
     """Return people some word of whose name, or whose address, begins with what is typed."""
     people: Named = []
-    for address, name in vocabulary.people:
+    for address, name in known:
         named = _shown(name) and "@" not in name
         folded = name.lower()
         if named and (folded.startswith(typed) or f" {typed}" in folded):
-            people.append((quoted(name), address))
+            people.append((quoted(name), address or "a recipient"))
         elif _shown(address) and "@" in address and address.lower().startswith(typed):
             people.append((quoted(address), name if named else "an address"))
     return people

@@ -33,6 +33,7 @@ KNOWN = Vocabulary(
     ),
     tags=("later", "read again", "urgent"),
     users=("terry", "mary"),
+    recipients=(("rob@w.org", ""), ("mary@x.org", "Mary Jones"), ("", "Roberta Smith")),
 )
 TERRY = Context(owner="terry", addresses=("terry@parc.com",))
 
@@ -96,6 +97,9 @@ def accepted(text, completion):
         ("between two and three d", ["days old"]),
         ("larger than ", ["100 KB", "two MB"]),
         ("voted for by more than one ", ["person"]),
+        ("to ro", ["rob@w.org", '"Roberta Smith"']),
+        ("from ro", []),
+        ("cc mar", ['"Mary Jones"']),
         ("with an att", ["attachments", "attachment named ", "attachment named like "]),
         ("with d", ["documents", "documents attached"]),
         ("with pi", ["pictures", "pictures attached"]),
