@@ -44,6 +44,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "on list": ("r-devel", "index"),
     "tagged": ("later", "index", "m1"),
     "with an attachment named": ("index", "äpfel", "apf*", "again.docx", "pdf"),
+    "with an attachment named like": ("*.docx", "ind*", "*äpfel*", "a?ain.*"),
     "with attachments of type": ("image/*", "application/pdf", "image/png"),
     "": (
         *("index", "spark", "spark index", "again", "äpfel", "apfel", "und birnen"),
