@@ -17,13 +17,12 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from filters.authoring.compilation.dependents import recompile_all_of
-from filters.delivery.ways import push
 from filters.people.emails import trust
 from filters.people.forms import LAST_YEAR, ProfileForm
+from filters.people.membership.ending import end_access
 from filters.people.membership.notices import known_address, tell
 from filters.people.models import RetiredName, User
 from filters.people.names.retired_names import check_available, keep_names
-from filters.people.sessions.record import sign_out
 from filters.reading.annotations.outbox import append_all_of
 from filters.runs.models import SharedWindow
 from filters.site.admin_pages import OnlyShown
@@ -64,15 +63,14 @@ class NewGroupForm(NewGroup):
 
 
 class NewPasswordForm(NewPassword):
-    """Another password of an account: its person is told, and signed out everywhere."""
+    """Another password of an account: its person is told, and their access ends."""
 
     def save(self, commit: bool = True) -> User:
         """Store the password alone, or that there is none: the rest may be changed meanwhile."""
         user = super().save(commit=False)
         if commit:
             user.save(update_fields=["password"])
-        sign_out(user)
-        push.forget_others(user, "")
+        end_access(user)
         what = "changed" if user.has_usable_password() else "turned off"
         transaction.on_commit(lambda: tell(user, f"An administrator {what} your password."))
         return user

@@ -7,12 +7,11 @@ from django.db import transaction
 from django.urls import reverse
 
 from filters.delivery.links import absolute
-from filters.delivery.ways import push
 from filters.people.emails import accounts_of
 from filters.people.membership import mails
+from filters.people.membership.ending import end_access
 from filters.people.membership.requests_limit import send_limited
 from filters.people.models import User
-from filters.people.sessions.record import sign_out
 from filters.site.work.crypto import opaque_keys
 
 
@@ -46,15 +45,14 @@ def user_of(key: str, token: str) -> User | None:
 def set_password(user: User, token: str, password: str) -> bool:
     """Set a password by a link; return False if it was used up.
 
-    The person is signed out everywhere, and no browser notifies them.
+    The person is signed out everywhere, no browser notifies them, and their tokens end.
     """
     stored = User.objects.select_for_update().get(pk=user.pk)
     if not default_token_generator.check_token(stored, token):
         return False
     stored.set_password(password)
     stored.save(update_fields=["password"])
-    sign_out(stored)
-    push.forget_others(stored, "")
+    end_access(stored)
     return True
 
 

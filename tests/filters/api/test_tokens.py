@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from django.contrib.auth.tokens import default_token_generator
+from django.core.management import call_command
 from django.test import Client
 from limits import parse
 
 from filters.api import authentication
 from filters.api.authentication import make_token
 from filters.api.models import AccessToken
+from filters.people.membership.resets import set_password
 from filters.people.models import User
 from filters.people.second_factor.views import CONFIRMED_AT
 from tapestry.core.clock import wall_clock
 from tests.filters.api.conftest import Caller
 
 SignIn = Callable[[User], Client]
+
+PASSWORD = "/me/password/"
 
 
 @pytest.fixture
@@ -76,6 +81,31 @@ def test_a_token_of_who_may_not_sign_in_opens_nothing(alice: User) -> None:
     call = Caller(make_token(alice, "hers", ["read"], 7)[1])
     User.objects.update(is_active=False)
     call("GET", "filters", status=401)
+
+
+@pytest.mark.parametrize("way", ["page", "link", "administrator", "command"])
+def test_a_token_ends_with_the_password_of_its_owner(
+    alice: User, carol: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    call, other = (Caller(make_token(who, "x", ["read"], 7)[1]) for who in (alice, carol))
+    new = "three quiet looms"
+    if way == "page":
+        assert "Your access tokens end, too" in as_user(alice).get(PASSWORD).content.decode()
+        form = {"old_password": "secret", "new_password1": new, "new_password2": new}
+        as_user(alice).post(PASSWORD, form)
+        assert "access tokens end" not in as_user(alice).get(PASSWORD).content.decode()
+    elif way == "link":
+        set_password(alice, default_token_generator.make_token(alice), new)
+    elif way == "administrator":
+        root = as_user(User.objects.create_superuser("root", "root@example.org", "secret"))
+        form = {"password1": new, "password2": new, "usable_password": "true"}
+        root.post(f"/admin/people/user/{alice.pk}/password/", form)
+    else:
+        monkeypatch.setattr("getpass.getpass", lambda prompt: new)
+        call_command("changepassword", "alice")
+    assert User.objects.get(pk=alice.pk).check_password(new)
+    call("GET", "filters", status=401)
+    other("GET", "filters")
 
 
 def test_a_session_opens_no_call(browser: Client) -> None:

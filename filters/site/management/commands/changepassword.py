@@ -1,6 +1,6 @@
 """`manage.py changepassword NAME`: a new password of an account; its person is told by mail.
 
-They are signed out in all browsers, and none notifies them.
+They are signed out in all browsers, none notifies them, and their access tokens end.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from typing import Any
 
 from django.contrib.auth.management.commands import changepassword
 
-from filters.delivery.ways import push
+from filters.people.membership.ending import end_access
 from filters.people.membership.notices import tell
 from filters.people.models import User
-from filters.people.sessions.record import sign_out
 from filters.site.management.base import TapestryCommand
 
 
@@ -25,7 +24,6 @@ class Command(TapestryCommand, changepassword.Command):
         result = super().handle(*args, **options)
         name = options["username"] or getpass.getuser()
         for user in User.objects.using(options["database"]).filter(username=name):
-            sign_out(user)
-            push.forget_others(user, "")
+            end_access(user)
             tell(user, "An administrator changed your password.")
         return result
