@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
@@ -18,7 +17,7 @@ from filters.people.models import User
 from filters.people.requests import PersonRequest
 from tapestry.core.clock import to_instant, wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.timing.local_time import local_instant
+from tapestry.deliver.timing.local_time import typed_instant
 
 PAGE = 50
 
@@ -89,16 +88,8 @@ def _chosen(user: User, name: str) -> Chosen:
 
 
 def _instant(user: User, given: str) -> int:
-    """Return the instant of a local time as a browser sends it.
-
-    One that the clocks skip, or show twice, is read as RFC 5545 says.
-    """
-    try:
-        moment = datetime.fromisoformat(given)
-        at = to_instant(moment) if moment.tzinfo else local_instant(moment, user.zone)
-    except (ValueError, OverflowError):
-        hint = "Write a day and a time, as 2027-01-31 08:00."
-        raise TapestryError("Say as of when.", hint=hint) from None
+    """Return the instant of a local time as a browser sends it; raise TapestryError."""
+    at = typed_instant(given, user.zone, "Say as of when.")
     if at > wall_clock():
         raise TapestryError("That time is still to come.", hint="Choose an earlier one.")
     return at

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from filters.people.models import User
 from tapestry.core.clock import DAY, to_datetime, to_instant, wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.deliver.timing.local_time import local_instant
+from tapestry.deliver.timing.local_time import typed_instant
 
 MORNING = time(8)
 EVENING = time(18)
@@ -61,12 +61,7 @@ def read_moment(user: User, name: str, chosen: str) -> int:
             return moment.instant
     if name and name != "chosen":
         raise TapestryError("That time has passed.", hint="Choose a later one.")
-    try:
-        instant = local_instant(datetime.fromisoformat(chosen), zone)
-    except (ValueError, OverflowError):
-        raise TapestryError(
-            "Choose a day and a time.", hint="Write a day and a time, as 2027-01-31 08:00."
-        ) from None
+    instant = typed_instant(chosen, zone, "Choose a day and a time.")
     if instant <= now:
         raise TapestryError("That time has passed.", hint="Choose a later one.")
     if instant > now + FURTHEST:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 
 from tapestry.core.clock import DAY, to_datetime, to_instant
+from tapestry.core.errors import TapestryError
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,24 @@ def local_instant(moment: datetime, zone: tzinfo) -> int:
     1
     """
     return to_instant(moment.replace(tzinfo=zone))
+
+
+def typed_instant(text: str, zone: tzinfo, otherwise: str) -> int:
+    """Return the instant of a day and a time as a browser sends them, by the clocks of a zone.
+
+    What names its own offset from UTC is read by that.  Raise TapestryError with the sentence
+    ``otherwise`` if the text is no time.
+
+    >>> from datetime import UTC
+    >>> typed_instant("1970-01-01 01:00:01+01:00", UTC, "Say when.")
+    1000000
+    """
+    try:
+        moment = datetime.fromisoformat(text)
+        return to_instant(moment) if moment.tzinfo else local_instant(moment, zone)
+    except (ValueError, OverflowError):
+        hint = "Write a day and a time, as 2027-01-31 08:00."
+        raise TapestryError(otherwise, hint=hint) from None
 
 
 def _change(same: int, changed: int, offset: int, zone: tzinfo) -> int:

@@ -39,6 +39,7 @@ def test_a_chosen_moment_is_in_the_persons_time_zone(
 ) -> None:
     monkeypatch.setattr(snoozing, "wall_clock", lambda: at(2026, 11, 25, 9))
     assert read_moment(bob, "chosen", "2026-12-24T18:30") == at(2026, 12, 24, 18, 30)
+    assert read_moment(bob, "chosen", "2026-12-24T18:30Z") == at(2026, 12, 24, 19, 30)
     assert read_moment(bob, "week", "") == at(2026, 11, 30, 8)
     for name, chosen in (
         ("chosen", "2026-11-25T09:00"),
