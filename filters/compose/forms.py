@@ -52,7 +52,8 @@ def _addresses(label: str, *, is_completed: bool = True) -> forms.CharField:
 class DraftForm(forms.Form):
     """A draft as it is typed: all may be unfinished, only lengths are checked.
 
-    The hidden fields say which draft it is, which window sends it, and the version that this shows.
+    The hidden fields say which draft it is, which window sends it, the version that this shows, and
+    whose address's signature it has: without JavaScript that follows the sender once it is posted.
     """
 
     uid = forms.UUIDField(widget=forms.HiddenInput)
@@ -63,6 +64,7 @@ class DraftForm(forms.Form):
         required=False, max_length=200, widget=forms.HiddenInput, strip=False
     )
     is_forward = forms.BooleanField(required=False, widget=forms.HiddenInput)
+    signer = forms.CharField(required=False, max_length=254, widget=forms.HiddenInput)
 
     sender = forms.CharField(label="From", required=False, max_length=254, widget=forms.Select)
     newsgroups = _addresses("Newsgroups", is_completed=False)
@@ -141,7 +143,8 @@ class DraftForm(forms.Form):
         if draft.remind_at is not None:
             at = to_datetime(draft.remind_at).astimezone(draft.owner.zone)
             shown |= {"remind": CHOSEN, "remind_by": f"{at:%Y-%m-%dT%H:%M}"}
-        return shown | {"uid": draft.uid, "editor": editor, "version": draft.version}
+        shown |= {"uid": draft.uid, "editor": editor, "version": draft.version}
+        return shown | {"signer": draft.sender}
 
 
 class SmtpForm(ServerForm):

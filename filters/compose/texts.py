@@ -5,7 +5,7 @@ from __future__ import annotations
 from filters.compose.models import OutgoingMessage, Signature, Template
 from filters.people.models import User
 from filters.people.requests import key_of
-from tapestry.compose.quoting import own_text, signed
+from tapestry.compose.quoting import own_text, signed, signed_anew
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.one_line import one_line
 
@@ -39,6 +39,14 @@ def sign(draft: OutgoingMessage) -> None:
     row = Signature.objects.filter(owner=draft.owner, email=draft.sender).first()
     if row is not None:
         draft.body = signed(draft.body, row.text)
+
+
+def sign_anew(owner: User, text: str, former: str, sender: str) -> str:
+    """Return a text with the signature of its sender, where it has that of a former one."""
+    if former == sender:
+        return text
+    known = signatures(owner)
+    return signed_anew(text, known.get(former, ""), known.get(sender, ""))
 
 
 def store_template(owner: User, name: str, text: str, key: int | None = None) -> Template:

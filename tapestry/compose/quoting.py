@@ -125,6 +125,22 @@ def signed(text: str, signature: str) -> str:
     return f"{own}\n\n{SIGNATURE}\n{signature}" + (f"\n\n{rest}" if rest else "")
 
 
+def signed_anew(text: str, former: str, signature: str) -> str:
+    r"""Return a text with another signature, or none, where it has ``former`` as it was.
+
+    >>> signed_anew("At noon?\n\n-- \nAl\n\n> Lunch?", "Al", "Office")
+    'At noon?\n\n-- \nOffice\n\n> Lunch?'
+    >>> signed_anew("At noon?\n\n-- \nAlan", "Al", "Office")
+    'At noon?\n\n-- \nAlan'
+    """
+    rest, old = own_text(text)[1], f"{SIGNATURE}\n{former}"
+    if not former or not f"{rest}\n".startswith(f"{old}\n"):
+        return text
+    begin = len(text) - len(rest)
+    new = f"{SIGNATURE}\n{signature}" if signature else ""
+    return text[:begin] + new + text[begin + len(old) :]
+
+
 def forwarded(headers: Iterable[tuple[str, str]], text: str | None) -> str:
     """Return a message as text to be sent on, with those of its headers that people read."""
     lines = [FORWARDED]

@@ -172,15 +172,17 @@ def _act(request: PersonRequest) -> HttpResponse:
     act, _, key = request.POST.get("do", "save").partition(":")
     if not form.is_valid():
         return editor(request, _known(request, form), form)
+    given = form.cleaned_data
+    given["body"] = texts.sign_anew(request.user, given["body"], given["signer"], given["sender"])
     try:
         if act == "insert" and (text := texts.template(request.user, key)):
-            form.cleaned_data["body"] = with_own_text(form.cleaned_data["body"], text)
+            given["body"] = with_own_text(given["body"], text)
         draft = _saved(request, form, overwrite=act == "keep")
         if act == "template":
             made = texts.template_of(draft)
             messages.success(request, f"The template “{made}” is saved.")
         if act == "remove" and (file := key_of(key)) is not None:
-            drafts.remove_file(draft, str(form.cleaned_data["editor"]), file)
+            drafts.remove_file(draft, str(given["editor"]), file)
         if act == "preview":
             shown = text_as_it_looks(draft.body, is_formatted=draft.formatted)
             return editor(request, draft, _refilled(request, draft), preview=shown)
@@ -192,7 +194,7 @@ def _act(request: PersonRequest) -> HttpResponse:
         if act == "later":
             outbox.queue(draft, read_moment(request.user, key, request.POST.get("chosen", "")))
     except NotADraftError:
-        return redirect("outgoing", uid=form.cleaned_data["uid"])
+        return redirect("outgoing", uid=given["uid"])
     except ChangedElsewhereError as error:
         return editor(request, _known(request, form), form, error, status=409)
     except FieldError as error:
@@ -231,6 +233,7 @@ def _refilled(request: PersonRequest, draft: OutgoingMessage) -> DraftForm:
     for name, values in request.POST.lists():
         data.setlist(name, values)
     data["version"] = str(draft.version)
+    data["body"], data["signer"] = draft.body, draft.sender
     form = DraftForm(data)
     form.is_valid()
     return form

@@ -9,6 +9,7 @@ from django.test import Client
 
 from filters.compose import texts
 from filters.compose.models import OutgoingMessage, Signature, Template
+from filters.delivery.models import Address
 from filters.people.models import User
 from tapestry.core.errors import TapestryError
 from tests.support.composed import fields, typed
@@ -49,6 +50,28 @@ def test_a_signature_is_of_an_address_of_one_s_own_and_short(browser: Client) ->
         page = browser.post("/sending/signature/", SIGNATURE | wrong, follow=True).content.decode()
         assert "None of" in page or "That is none of your addresses." in page or "1,000" in page
     assert not Signature.objects.exists()
+
+
+def test_without_javascript_the_signature_follows_the_address_once_it_is_posted(
+    browser: Client, writer: User, letter: str
+) -> None:
+    Address.objects.create(owner=writer, email="office@example.org", confirmed_at=1, proven=True)
+    browser.post("/sending/signature/", SIGNATURE)
+    browser.post("/sending/signature/", {"email": "office@example.org", "text": "Office"})
+    page = browser.get("/compose/", {"id": letter, "way": "reply"})
+    begun = page.context["form"].initial["body"]
+    form = typed(**fields(page.content.decode()), body=f"Yes.{begun}", do="save")
+    answered = browser.post("/compose/", form | {"sender": "office@example.org"})
+    quote = "On 1 January 2026 at 10:00, Mary Jones wrote:\n> At noon?"
+    draft = OutgoingMessage.objects.get()
+    assert draft.body == f"Yes.\n\n-- \nOffice\n\n{quote}"
+    form = typed(**fields(browser.get(answered["Location"]).content.decode()), body=draft.body)
+    shown = browser.post("/compose/", form | {"do": "preview"}).context["form"]
+    assert (shown["signer"].value(), "Room 7" in shown["body"].value()) == (writer.email, True)
+    kept = {"signer": writer.email, "body": "Yes.\n\n-- \nAlice\nRoom 8"}
+    browser.post("/compose/", form | kept | {"sender": "office@example.org", "do": "keep"})
+    draft.refresh_from_db()
+    assert draft.body == kept["body"], "changed by hand"
 
 
 def test_a_template_is_made_of_a_draft_and_put_into_another(browser: Client, letter: str) -> None:

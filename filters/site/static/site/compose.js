@@ -51,15 +51,15 @@ function show(answer, html) {
 // The signature is that of the address: it changes with it, unless it was changed by hand.
 const sender = form.elements.sender;
 const signatures = JSON.parse(sender?.dataset?.signatures ?? "{}");
-let signer = sender?.value;
+const { signer } = form.elements;
 const block = (address) => (signatures[address] ? `\n-- \n${signatures[address]}` : "");
 
 function signAnew() {
   const body = form.elements.body;
-  const old = block(signer);
+  const old = block(signer.value);
   const at = old ? body.value.indexOf(old) : -1;
   if (at >= 0) body.setRangeText(block(sender.value), at, at + old.length);
-  signer = sender.value;
+  signer.value = sender.value;
 }
 
 // A template comes where one writes; without this at the end of what was written.
