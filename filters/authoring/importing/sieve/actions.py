@@ -19,6 +19,7 @@ from tapestry.servers.imap_flags import is_tag
 ACTIONS = {
     "keep": "Keep it in the inbox: what a filter finds is in its list and in the inbox.",
     "discard": "Delete it: a filter only moves to Trash, in a mailbox that allows that.",
+    "fileinto": "File it: the name of the folder is made anew for each message.",
     "redirect": "Forward it: set up forwarding under Delivery, for this filter.",
     "stop": "Stop: a message may be in several filters, and later rules are filters of their own.",
     "reject": "Refuse it: Tapestry does not answer by itself.",
@@ -35,6 +36,13 @@ _FLAGS = {"\\seen": "read", "\\flagged": "star"}
 _ARCHIVES = {"archive", "archives", "all mail"}
 _BINS = {"trash", "deleted", "deleted items", "deleted messages", "bin"}
 _SPAM = {"junk", "spam", "junk e-mail", "bulk mail"}
+
+_FOLDERS = {
+    **dict.fromkeys(_BINS, ACTIONS["discard"]),
+    **dict.fromkeys(_SPAM, "Send it to Spam: Tapestry has no Spam folder."),
+    "inbox": ACTIONS["keep"],
+}
+"""What is said of each folder that is no tag."""
 
 
 def acts_of(actions: Iterable[Node]) -> str:
@@ -71,7 +79,7 @@ def clause_of(action: Node, label: str = "") -> Clause:
         more = any(other != label for other in _labels(action))
         problem = "A filter here gives one tag, the first." if more else ""
         return Clause(source, acts_words(acts.split(), label), problem, is_action=True)
-    known = ACTIONS.get(action.name)
+    known = _FOLDERS.get(folder_of([action]).lower()) or ACTIONS.get(action.name)
     unknown = f"Not translated: Tapestry has nothing like “{action.name}”."
     sentence = f"Not translated. {known}" if known else unknown
     return Clause(source, problem=sentence, is_action=True)

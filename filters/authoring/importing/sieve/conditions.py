@@ -10,13 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from filters.authoring.importing.entries import Clause, shown
-from filters.authoring.importing.sieve.grammar import Node
+from filters.authoring.importing.sieve.grammar import Argument, Node
 from filters.authoring.importing.sieve.headers import (
     LAST_REFERENCE,
     Columns,
     Comparison,
     Pattern,
     compare,
+    is_kept,
     pattern_of,
 )
 from tapestry.query.limits import MAX_BYTES
@@ -29,13 +30,16 @@ _KNOWN_TAGS = {
     "address": {*_MATCHES, ":comparator", ":all", ":localpart", ":domain"},
     "body": {*_MATCHES, ":comparator", ":text"},
 }
-_COMPARATORS = {("i;ascii-casemap",), ("i;unicode-casemap",)}
+_USUAL: Argument = ("i;ascii-casemap",)
+_COMPARATORS = {_USUAL, ("i;unicode-casemap",)}
 _VARIABLE = re.compile(r"\$\{[^}]*\}")
 
 _CONDITION = len("coalesce(m.sender_name, '') LIKE '' OR ")
 """Characters that a condition has at most beside its pattern."""
 
 ONLY_TEXT = "Approximately: Tapestry compares the text that a reader sees, of all parts together."
+
+NO_NUMBERS = "a header is compared as a text, and not as a number."
 
 TOO_LONG = "Not translated: written out, this would be longer than the 64 KiB of a filter."
 
@@ -117,6 +121,10 @@ def _unkept(header: str) -> Comparison:
     return _not_translated(f"Tapestry does not keep the header {shown(header)[:80]}.")
 
 
+def _is_kept(test: Node, header: str) -> bool:
+    return header in ADDRESSES if test.name == "address" else is_kept(header)
+
+
 def _exists(names: tuple[str, ...]) -> Comparison:
     columns = {"in-reply-to": "m.inreplyto", "list-id": "m.list", "subject": "m.subject"}
     kept = dict.fromkeys(name.lower() for name in names)
@@ -128,21 +136,26 @@ def _exists(names: tuple[str, ...]) -> Comparison:
 
 
 def _compared(test: Node, columns: Columns) -> Comparison:
-    arguments = list(test.arguments)
+    arguments, comparator = list(test.arguments), _USUAL
     if ":comparator" in arguments:
         at = arguments.index(":comparator")
         comparator = arguments[at + 1] if at + 1 < len(arguments) else ()
-        if comparator not in _COMPARATORS:
-            return _not_translated("here texts are compared without regard to case.")
         del arguments[at : at + 2]
     tags = [argument for argument in arguments if isinstance(argument, str)]
     lists = [argument for argument in arguments if isinstance(argument, tuple)]
+    named = lists[-2] if len(lists) > 1 and test.name != "body" else ()
+    headers = list(dict.fromkeys(map(str.lower, named)))
+    if unkept := [name for name in headers if not _is_kept(test, name)]:
+        return _unkept(unkept[0])
+    if comparator == ("i;octet",):
+        return _not_translated("here texts are compared without regard to case.")
+    if comparator not in _COMPARATORS:
+        return _not_translated(NO_NUMBERS)
     strange = [tag for tag in tags if tag not in _KNOWN_TAGS[test.name]]
     if strange:
         return _not_translated(f"Tapestry has nothing like “{shown(strange[0])}”.")
     if len(lists) != (1 if test.name == "body" else 2) or len(lists) + len(tags) != len(arguments):
         return _miswritten(test)
-    headers = [] if test.name == "body" else list(dict.fromkeys(map(str.lower, lists[0])))
     values = list(dict.fromkeys(lists[-1]))
     length = sum(len(value) + _CONDITION for value in values)
     if length * max(1, len(headers)) > MAX_BYTES:
@@ -169,9 +182,7 @@ def _in_header(
     test: Node, header: str, pattern: Pattern, tags: list[str], columns: Columns
 ) -> Comparison:
     if test.name == "header":
-        return compare(header, pattern, columns) or _unkept(header)
-    if header not in ADDRESSES:
-        return _unkept(header)
+        return compare(header, pattern, columns)
     return Comparison(columns.like(ADDRESSES[header], _in_address(pattern, tags)))
 
 

@@ -84,10 +84,14 @@ def pattern_of(match_type: str, value: str) -> Pattern:
     return tuple(_SIGNS.get(piece) or _ESCAPED.sub(r"\\\g<0>", piece[-1]) for piece in pieces)
 
 
-def compare(header: str, pattern: Pattern, columns: Columns) -> Comparison | None:
-    """Return what it means that a header matches, None if Tapestry does not keep that header."""
-    found = _HEADERS.get(header)
-    return None if found is None else found(pattern, columns)
+def is_kept(header: str) -> bool:
+    """Return whether Tapestry keeps a header, so that it can be compared."""
+    return header in _HEADERS
+
+
+def compare(header: str, pattern: Pattern, columns: Columns) -> Comparison:
+    """Return what it means that a header matches which Tapestry keeps."""
+    return _HEADERS[header](pattern, columns)
 
 
 def _plain(column: str) -> Callable[[Pattern, Columns], Comparison]:
