@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import uuid
+from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -52,7 +54,9 @@ def compose(request: PersonRequest) -> HttpResponse:
         except TapestryError as failure:
             error = failure
     texts.sign(draft)
-    return editor(request, draft, error=error)
+    response = editor(request, draft, error=error)
+    response["HX-Push-Url"] = "false"  # under a message, the page is that of the message
+    return response
 
 
 @require_safe
@@ -100,8 +104,15 @@ def save(request: PersonRequest) -> HttpResponse:
         )
     context = {"draft": draft, "version": draft.version}
     response = render(request, "compose/_saved.html", context)
-    response["HX-Replace-Url"] = draft.get_absolute_url()
+    if _is_on_its_page(request):
+        response["HX-Replace-Url"] = draft.get_absolute_url()
     return response
+
+
+def _is_on_its_page(request: PersonRequest) -> bool:
+    """Tell whether an editor has a page of its own, and is not under the message it answers."""
+    shown = urlsplit(request.headers.get("HX-Current-URL", reverse("compose")))
+    return shown.path.startswith(reverse("compose"))
 
 
 def editor(

@@ -97,12 +97,15 @@ def test_a_draft_is_kept_as_it_is_typed(browser: Client, writer: User) -> None:
     assert (draft.to, draft.body, draft.version) == ("mary@x.or, nonsense", "At no", 1)
     assert 'name="version" value="1"' in saved.content.decode()
     assert saved["HX-Replace-Url"] == f"/compose/{draft.uid}/"
+    shown_there = {"HX-Current-URL": "http://testserver/message/?id=a@x&amp;in=/compose/"}
+    there = browser.post("/compose/save/", form | {"body": "At"}, headers=shown_there)
+    assert there.status_code == 200 and "HX-Replace-Url" not in there.headers
     # Requests of one window may overtake each other: its own changes are no conflict.
     browser.post("/compose/save/", form | {"body": "At noon\r\n", "version": "0"})
     draft.refresh_from_db()
-    assert (draft.body, draft.version) == ("At noon\n", 2)
+    assert (draft.body, draft.version) == ("At noon\n", 3)
     page = unescape(browser.get(draft.get_absolute_url()).content.decode())
-    assert "At noon\n</textarea>" in page and fields(page)["version"] == "2"
+    assert "At noon\n</textarea>" in page and fields(page)["version"] == "3"
     assert "nonsense" in browser.get("/drafts/").content.decode()
 
 

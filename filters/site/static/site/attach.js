@@ -2,14 +2,15 @@
 
 import { listen } from "./events.js";
 
-const form = document.getElementById("compose");
-const field = document.getElementById("files");
-const told = document.getElementById("chosen-files");
 const MIB = 1 << 20;
 
-document.getElementById("drop-hint").hidden = false;
+function hint() {
+  const hidden = document.querySelector("#drop-hint[hidden]");
+  if (hidden) hidden.hidden = false;
+}
 
 function add(files) {
+  const field = document.getElementById("files");
   const all = new DataTransfer();
   for (const file of [...field.files, ...files]) all.items.add(file);
   field.files = all.files;
@@ -18,6 +19,8 @@ function add(files) {
 
 // The limits are those of the server, which looks again.
 function tell() {
+  const field = document.getElementById("files");
+  const told = document.getElementById("chosen-files");
   const files = [...field.files];
   const size = files.reduce((sum, file) => sum + file.size, Number(field.dataset.size));
   const count = files.length + Number(field.dataset.count);
@@ -33,17 +36,17 @@ function tell() {
 
 const hasFiles = (event) => event.dataTransfer?.types.includes("Files");
 
-function over(event) {
+function over(event, form) {
   if (!hasFiles(event)) return;
   event.preventDefault();
   form.classList.add("dropping");
 }
 
-function leave(event) {
+function leave(event, form) {
   if (!form.contains(event.relatedTarget)) form.classList.remove("dropping");
 }
 
-function drop(event) {
+function drop(event, form) {
   if (!hasFiles(event)) return;
   event.preventDefault();
   form.classList.remove("dropping");
@@ -58,7 +61,9 @@ function paste(event) {
   add(data.files);
 }
 
+hint();
 listen([
+  ["htmx:load", "", hint],
   ["dragover", "#compose", over],
   ["dragleave", "#compose", leave],
   ["drop", "#compose", drop],

@@ -1,10 +1,11 @@
 // A draft is saved when its page is left or hidden: what was typed in the last two seconds, too.
+// The editor is on a page of its own, or under the message that is answered: then it comes later.
 
 import { listen } from "./events.js";
 
-const form = document.getElementById("compose");
-const autosave = document.getElementById("autosave");
 const LARGEST = 60 * 1024; // Bytes: browsers refuse more than 64 KiB of what outlives its page.
+let form = null;
+let saved = "";
 
 function typed() {
   const data = new FormData(form);
@@ -21,23 +22,40 @@ function content() {
 
 // What was typed before this ran, or came back with the page, is not saved yet.
 const differs = (field) => field.type !== "hidden" && (field.defaultValue ?? field.value) !== field.value;
-let saved = [...form.elements].some(differs) ? "" : content();
+
+function begin() {
+  const shown = document.getElementById("compose");
+  if (!shown || shown === form) return;
+  form = shown;
+  saved = [...form.elements].some(differs) ? "" : content();
+}
 
 async function save() {
+  if (!form?.isConnected) return;
   const now = content();
   if (now === saved) return;
   saved = now;
+  const editor = form;
+  const autosave = document.getElementById("autosave");
   htmx.trigger(autosave, "htmx:abort"); // It has an older text, and may not come after this one.
   const body = typed();
   const keepalive = body.toString().length <= LARGEST;
-  const headers = { "HX-Request": "true" };
+  const headers = { "HX-Request": "true", "HX-Current-URL": location.href };
+  let isSaved = false;
   try {
     const answer = await fetch(autosave.getAttribute("hx-post"), { method: "POST", headers, body, keepalive });
-    if (!answer.ok) saved = "";
-    show(answer, await answer.text());
+    isSaved = answer.ok;
+    const html = await answer.text();
+    if (editor.isConnected) show(answer, html);
   } catch {
-    saved = ""; // Tried again when the page is left the next time.
+    isSaved = false; // Tried again when the page is left the next time.
   }
+  if (!isSaved && editor === form) saved = "";
+}
+
+// Another message, or another answer, comes in place of the editor.
+function saveBefore(event) {
+  if (event.detail.shouldSwap && event.detail.target?.contains(form)) save();
 }
 
 // The page may only have been hidden: it shows what its own requests would have shown.
@@ -49,13 +67,10 @@ function show(answer, html) {
 }
 
 // The signature is that of the address: it changes with it, unless it was changed by hand.
-const sender = form.elements.sender;
-const signatures = JSON.parse(sender?.dataset?.signatures ?? "{}");
-const { signer } = form.elements;
-const block = (address) => (signatures[address] ? `\n-- \n${signatures[address]}` : "");
-
 function signAnew() {
-  const body = form.elements.body;
+  const { body, sender, signer } = form.elements;
+  const signatures = JSON.parse(sender.dataset.signatures ?? "{}");
+  const block = (address) => (signatures[address] ? `\n-- \n${signatures[address]}` : "");
   const old = block(signer.value);
   const at = old ? body.value.indexOf(old) : -1;
   if (at >= 0) body.setRangeText(block(sender.value), at, at + old.length);
@@ -71,7 +86,10 @@ function insertText(event, button) {
   body.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
+begin();
 listen([
+  ["htmx:load", "", begin],
+  ["htmx:beforeSwap", "", saveBefore],
   ["change", "#id_sender", signAnew],
   ["click", "#compose [data-text]", insertText],
   ["visibilitychange", "", () => document.visibilityState === "hidden" && save()],
