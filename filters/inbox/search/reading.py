@@ -63,8 +63,8 @@ class SearchReading:
     def shown(self) -> str:
         """Return how it was understood, in words."""
         phrase = (self.understood and self.understood.phrase) or self.text
-        terms = [*map(str, self.states), *([] if phrase == EVERYTHING else [phrase])]
-        return ", and ".join(terms)
+        terms = list(map(str, self.states))
+        return ", and ".join(terms if terms and self.text == EVERYTHING else [*terms, phrase])
 
 
 def asked_in_states(text: str, states: Iterable[State], subject: str | None) -> str:

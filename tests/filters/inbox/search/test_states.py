@@ -131,5 +131,6 @@ def test_such_a_search_is_not_kept(
     page = as_user(alice).get("/search/", {"q": "unread mail from joe"}).content.decode()
     assert "unread, and from joe" in page
     assert "cannot be kept as a filter" in page and "Keep as filter" not in page
+    assert read_search("is:unread -is:starred", alice).shown == "unread, and not starred"
     refused = as_user(alice).get("/search/", {"q": "is:unread OR from:bob"})
     assert refused.status_code == 400 and "cannot be one of several" in refused.content.decode()
