@@ -56,7 +56,8 @@ def _look_back(cast: Any, person: str, lots: Random) -> None:
     ]
     if not looks:
         return
-    look = lots.choice(looks)
+    shelves = [look for look in looks[-60:] if look["page"] == "shelf" and look["msgids"]]
+    look = lots.choice(shelves if shelves and lots.random() < 0.5 else looks)
     name = f"in/{look['name']}" if look["page"] == "filter" else look["name"]
     name = "muted" if look["page"] == "muted" else name
     at = (_EPOCH + timedelta(microseconds=look["now"])).isoformat()

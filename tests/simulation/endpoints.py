@@ -138,6 +138,9 @@ def _content(kind: str, request: dict[str, Any]) -> dict[str, Any]:
         for part in message.walk()
         if part.get_content_type() == "text/plain"
     )
+    as_html = [
+        str(part.get_content()) for part in message.walk() if part.get_content_type() == "text/html"
+    ]
     names = (
         "Message-ID",
         "Subject",
@@ -151,5 +154,5 @@ def _content(kind: str, request: dict[str, Any]) -> dict[str, Any]:
     return {
         "recipient": request["recipients"][0],
         "message_id": headers.get("Message-ID"),
-        "payload": {"headers": headers, "text": text},
+        "payload": {"headers": headers, "text": text, "html": "".join(as_html)},
     }

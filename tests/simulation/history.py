@@ -20,6 +20,12 @@ filter_changed: key, how (edit, forget, pause, resume, delete, mode, timeliness,
     and how
 act: person, kind (an action of a list, undo, vote, tag, …), msgids, filter or thread, status (of
     the answer), until (of a snooze)
+steps: person, filter, reader, steps (of each op, msgid, matched_at), is_end: what a program that
+    reads a filter by a cursor was told next by the API; ``seen, steps`` at a settled point
+remind: person, msgids (of one message), until (tomorrow, chosen, never, settled), chosen (a minute
+    of the clock of zone), every (after so many days again), step_made, status
+unfold: person, filter, status: what a filter found in mail of before was opened in the inbox
+acts_undone: person, filter, msgids, status: what a filter did with messages was undone
 destination: key, uid, person, kind, address or url, filters (keys; null for all), active, cursor
     (where it begins in the release sequence); ``how: deleted``; of a mailbox: folder (in full),
     delimiter, keywords (whether it takes any); its address is the user
@@ -32,7 +38,7 @@ mailbox: how (came, renumbered, flags, removed), user, owner, folder, messages: 
     with its flags
 upkeep: kind (compact, vacuum, backup, restore, forget, …), and what the kind has
 letter: person, uid, kind (write, put off, send now, take back), zone, chosen (the minute that a
-    form had), formatted, status, row (what is stored: state, send_at, message_id; null: nothing)
+    form had), formatted, body, status, row (what is stored: state, send_at, message_id; or null)
 letters: rows: uid, person, state, send_at, message_id of all letters, at a settled point
 received: endpoint (smtp, http, push, imap), recipient or path, answer (what was answered),
     message_id, payload; of a mailbox: folder, how (append, move, copy)
@@ -54,7 +60,8 @@ seen, letter: person, msgid, status: of a message that was asked for by its Mess
 seen, mailbox: user, folders: what lies in each, with its flags
 seen, page: person, page (inbox, filter, shelf, search, feed, importance), name, msgids in their
     order, status; importance is the inbox, or the list of the filter of that name, by the rules;
-    lines, where each is a conversation: the msgids of each, the oldest first, and if it is unread
+    lines, where each is a conversation: the msgids of each, the oldest first, and if it is unread;
+    folded, of the inbox: how many messages of before filters have found, by their names
 seen, as_of: person, page, name, at (an instant at which that page was looked at), msgids: as it was
 seen, why: person, tql, msgid, matches: what is said of a message and a filter
 seen, waiting: outbox, unreleased, stale, queue: what is not done, counted

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tests.simulation.asking import ask
+from tests.simulation.generator import programs
 from tests.simulation.observations import LISTED
 from tests.simulation.settling import run_task
 from tests.simulation.world import SECOND
@@ -23,6 +24,7 @@ PAGES = 20
 def look_around(cast: Any, *, at_end: bool) -> None:
     """Look at some of it, by lot; at the end at all."""
     lots = cast.lots
+    programs.read_on(cast, settled=True)
     for person in cast.names:
         if at_end or lots.random() < 0.5:
             search(cast, person)

@@ -16,6 +16,9 @@ LINE = re.compile(
 )
 """A line of a list: the field that names its message, or those of its conversation."""
 
+FOLDED = re.compile(r'name="filter" value="([^"]*)">\s*<span>\s*<a href="[^"]*">([\d,]+) message')
+"""The line of the inbox of a filter, and how many messages of before it has found."""
+
 MATCHES = """
 SELECT id AS key, filter_id AS filter, msgid, audience, matched_at, stored_at, shown_at,
     retracted_at, read_at, sequence, acted_at, acts, card_id IS NOT NULL AS listed
@@ -71,8 +74,12 @@ def _pages(cast: Any, person: str, *, every: bool) -> None:
         answer = cast.request(person, "get", address)
         if answer is not None:
             msgids = [html.unescape(msgid) for msgid in LISTED.findall(answer["text"])]
-            lines = {"lines": lines_of(answer["text"])}
-            has_lines = cast.people[person].get("conversations") and answer["status"] == 200
+            more: dict[str, Any] = {}
+            if cast.people[person].get("conversations") and answer["status"] == 200:
+                more = {"lines": lines_of(answer["text"])}
+            if page == "inbox" and answer["status"] == 200:
+                found = FOLDED.findall(answer["text"])
+                more["folded"] = {name: int(count.replace(",", "")) for name, count in found}
             cast.history.add(
                 "seen",
                 kind="page",
@@ -81,7 +88,7 @@ def _pages(cast: Any, person: str, *, every: bool) -> None:
                 name=name,
                 msgids=msgids,
                 status=answer["status"],
-                **(lines if has_lines else {}),
+                **more,
             )
 
 

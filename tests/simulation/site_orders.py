@@ -80,10 +80,24 @@ def task(name: str, args: list[Any], kwargs: dict[str, Any], task_id: str | None
     return str(result.traceback or "")
 
 
+def token(name: str) -> str:
+    """Make a token by which programs of a person may do all that there is, and return it."""
+    from filters.api.authentication import make_token
+    from filters.api.models import SCOPES
+    from filters.people.models import User
+
+    return make_token(User.objects.get(username=name), "a program", list(SCOPES), 365)[1]
+
+
 def request(
-    user: str, method: str, path: str, data: Any = None, headers: dict[str, str] | None = None
+    user: str,
+    method: str,
+    path: str,
+    data: Any = None,
+    headers: dict[str, str] | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
-    """Ask for a page as somebody who is signed in, or as nobody."""
+    """Ask for a page as somebody who is signed in, or as nobody; ``more`` goes to the client."""
     from django.test import Client
 
     from filters.people.models import User
@@ -93,7 +107,7 @@ def request(
         _clients[user].handler = handler
     client = _clients[user]
     for _ in range(2):
-        response = getattr(client, method)(path, data or {}, headers=headers or {})
+        response = getattr(client, method)(path, data or {}, headers=headers or {}, **more)
         location = response.get("Location", "")
         if not (user and location.startswith("/sign-in/")):
             break
@@ -272,7 +286,7 @@ ORDERS = {
     for order in (
         *(person, append, annotate, task, request, destination, choose, check_data, forget),
         *(group, health, retain, leave, take_in, back_up, restore, let_publish),
-        may_write,
+        *(may_write, token),
     )
 }
 """By name."""

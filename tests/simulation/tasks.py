@@ -11,7 +11,7 @@ SECOND = 1_000_000
 BEATS = (
     *("filters.tick", "filters.own_windows", "filters.unproven_windows", "filters.deliver_due"),
     *("filters.appraise", "filters.send_outbox", "filters.pull_due", "filters.append_annotations"),
-    "filters.act_in_mailboxes",
+    *("filters.act_in_mailboxes", "filters.bring_back"),
 )
 """What the clock asks for again and again; append_annotations is asked for by pages alone."""
 

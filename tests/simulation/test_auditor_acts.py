@@ -109,3 +109,87 @@ def test_what_is_wrong_is_found(corrupt, words):
     story = copy.deepcopy(story)
     corrupt(story)
     assert words in str(found(story)[0])
+
+
+def undone_story(*, stands: bool):
+    """A filter starred a message, and its owner has undone that."""
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.size = 1", acts="star", acts_since=None)
+    story.mail(BEGIN, {"msgid": "m"})
+    acted(story, 1, "m", BEGIN, star="stands")
+    story.settle(BEGIN + HOUR)
+    story.page("alice", "shelf", "starred", "m")
+    story.now += 1
+    story.tell("acts_undone", person="alice", filter=1, msgids=["m"], status=302)
+    story.matches[0]["acts"] = json.dumps({"star": "stands" if stands else "own"})
+    story.settle(BEGIN + 2 * HOUR)
+    story.page("alice", "shelf", "starred", *(["m"] if stands else []))
+    return story
+
+
+def test_what_was_undone_does_not_stand():
+    assert found(undone_story(stands=False)) == []
+    assert "did with m what was undone" in str(found(undone_story(stands=True))[0])
+
+
+def folded_story(count, shown, **unfolded):
+    """A new filter has found a message of before: one line of the inbox."""
+    story = Story()
+    story.person("alice")
+    asked = {"mail": "existing", "timeliness": "", "mode": "keep", "visibility": "private"}
+    story.filter(1, "alice", "m.size = 1", asked=asked, while_unread=False, visibility="private")
+    story.mail(BEGIN, {"msgid": "m"})
+    story.match(1, "m", BEGIN)
+    if unfolded.get("asked"):
+        story.tell("unfold", person="alice", filter=1, status=302)
+    at = BEGIN + 2 if unfolded.get("is_open") else None
+    story.settle(
+        BEGIN + HOUR, f1={"folds_before": unfolded.get("before", BEGIN), "unfolded_at": at}
+    )
+    story.page("alice", "inbox", "", *shown)
+    story.entries[-1]["folded"] = {"f1": count} if count else {}
+    return story
+
+
+@pytest.mark.parametrize(
+    ("story", "words"),
+    [
+        (folded_story(1, []), ""),
+        (folded_story(2, []), "found 2 of before, and not 1"),
+        (folded_story(1, ["m"]), "shows m, which is not to be there"),
+        (folded_story(0, ["m"], asked=True, is_open=True), ""),
+        (folded_story(1, [], asked=True), "is still one line"),
+        (folded_story(0, ["m"], is_open=True), "was opened in"),
+        (folded_story(0, ["m"], before=None), "makes no line"),
+    ],
+)
+def test_what_a_new_filter_finds_of_before_is_one_line(story, words):
+    sentences = [str(finding) for finding in found(story)]
+    assert any(words in said for said in sentences) if words else not sentences
+
+
+TAGGED = {"annid": "t", "msgid": "m", "owner": "alice", "kind": "tag", "value": "filed"}
+BACK = TAGGED | {"annid": "u", "kind": "retraction", "value": "t", "audience": "user:alice"}
+
+
+@pytest.mark.parametrize(
+    ("tags", "words"),
+    [
+        ([TAGGED | {"audience": "user:alice"}], ""),
+        ([], "1 filters of alice tag m, and 0 tags"),
+        ([TAGGED], "tags m for public"),
+        ([TAGGED | {"audience": "user:alice"}, BACK], "and 0 tags"),
+        ([TAGGED | {"audience": "user:alice", "annid": annid} for annid in "tv"], "and 2 tags"),
+    ],
+)
+def test_filters_tag_what_they_find_in_private(tags, words):
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.size = 1", acts="label", acts_since=None)
+    story.mail(BEGIN, {"msgid": "m"})
+    story.notes(BEGIN + 1, *tags)
+    acted(story, 1, "m", BEGIN, label="stands", annid="t")
+    story.settle(BEGIN + HOUR)
+    sentences = [str(finding) for finding in judge(story.entries) if finding.law == "tags"]
+    assert any(words in said for said in sentences) if words else not sentences

@@ -55,3 +55,24 @@ def test_what_waits_for_its_time_and_what_was_taken_back_are_right() -> None:
     assert judged(now=HOUR - 1, state="queued") == []
     back = {**WRITTEN, **TIME, "kind": "take back", "row": {**ROW, "state": "draft"}}
     assert judged(back, state="draft") == []
+
+
+@pytest.mark.parametrize(
+    ("text", "html", "words"),
+    [
+        ("*Soon*, or\r\n[we](https://x.org)", "<em>Soon</em>, or <a href=x>we</a>", None),
+        ("Soon", "<em>Soon</em>, or <a href=x>we</a>", "was written"),
+        ("*Soon*, or\r\n[we](https://x.org)", "", "no HTML"),
+        ("*Soon*, or\r\n[we](https://x.org)", "*Soon*, or we", "looks as"),
+        ("*Soon*, or\r\n[we](https://x.org)", "<em>Soon</em>", "looks as"),
+    ],
+)
+def test_a_formatted_letter_has_its_text_and_the_same_as_html(
+    text: str, html: str, words: str | None
+) -> None:
+    body = "*Soon*, or\n[we](https://x.org)"
+    letter = {**WRITTEN, **TIME, "body": body, "formatted": True}
+    came = taken(HOUR)
+    came["payload"] |= {"text": text, "html": html}
+    found = judged(letter, came)
+    assert len(found) == (words is not None) and all(words in said for said in found)

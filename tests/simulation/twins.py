@@ -146,7 +146,10 @@ def play_twins(
 
 
 class _Secretive(Cast):
-    """People who are written to by themselves as often as not."""
+    """People who are written to by themselves as often as not, and have no programs."""
+
+    def has_program(self) -> bool:
+        return False
 
     @property
     def audiences(self) -> list[str]:

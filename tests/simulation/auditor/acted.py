@@ -3,6 +3,7 @@
 mail that came into a mailbox ─ nobody outside removed it ─> it is there, once, in some folder
 what stands of a match ─> its flags are there, and it lies where it was moved to
 what does not ─> flags that it came without are gone, and it lies where it came
+wherever the worker ended: what a filter has done itself is not taken for what somebody else did
 
 Judged is mail of which one came there alone.  What could not be done says so, and is not judged.
 """
@@ -21,6 +22,8 @@ LAW = "acts in mailboxes"
 
 FLAGS = {"flag": "\\Flagged", "seen": "\\Seen", "tag": "acted"}
 FOLDER = "Acted"
+GONE = "moved or deleted it"
+"""Words of what could not be done as somebody has moved a message."""
 
 Mail = tuple[str, str]
 """A mailbox, by its user, and a Message-ID."""
@@ -70,6 +73,8 @@ class Acted:
                 self.came[mail] = entry["folder"], {*message["flags"]}
             else:
                 self.changed.add(mail)
+        if entry["how"] == "renumbered":
+            self.changed |= {mail for mail in self.came if mail[0] == entry["user"]}
 
     def _judge(
         self,
@@ -94,6 +99,9 @@ class Acted:
                 said = f"filter {row['filter']} has still to act on {mail[1]} in a mailbox"
                 yield Finding(LAW, said, point.step)
                 return
+        if any(GONE in row["outcome"] for row in rows):
+            said = f"{mail[1]} is said to be gone from the mailbox of {mail[0]}, and nobody did it"
+            yield Finding(LAW, said, point.step)
         if any(row["outcome"] for row in rows):
             return
         does = {

@@ -19,6 +19,8 @@ from tests.simulation.auditor.shelves import ACTS, UNSURE, Desk, Desks
 from tests.simulation.auditor.story import Entry, Point
 
 LAW = "acts"
+DONE = 302
+"""The status of an answer that says that it was done."""
 
 SETS = {"star": "starred", "top": "pinned", "skip": "skipped", "done": "done"}
 """The field of a state that an act sets."""
@@ -71,13 +73,15 @@ class Acts:
         if seen is None:
             return
         now = {(row["filter"], row["msgid"]): row for row in seen}
-        for (owner, msgid), moves in self._moves(now, lives).items():
+        undone = set(self._undone(point))
+        for (owner, msgid), moves in self._moves(now, lives, undone).items():
             filters = {row["filter"] for row in moves.came} | moves.left
             desk = self.desks.of(owner)
             if disturbed.concerns(owner, msgid, filters):
                 if moves.is_acted or any((owner, msgid, name) in self.held for name in SETS):
                     desk.doubt([msgid])
                 continue
+            yield from _judge_undone(point, moves, now, undone, msgid)
             if moves.is_acted and not filters:  # it came and left: a step of before is not undone
                 desk.changed_by[msgid] = UNSURE
             for row in moves.came:
@@ -98,6 +102,8 @@ class Acts:
                         self.of_step[step] = entry["msgids"]
                     msgids = entry.get("msgids") or self.of_step.get(entry.get("of", ""), [])
                     found.messages |= {(entry["person"], msgid) for msgid in msgids}
+                case "remind":
+                    found.messages |= {(entry["person"], msgid) for msgid in entry["msgids"]}
                 case "upkeep" if entry["kind"] in ("forget", "restore"):
                     found.everything = True
                 case "fault" if entry["kind"] == "clock_step":
@@ -106,10 +112,33 @@ class Acts:
                     found.people.add(entry["name"])
                 case "filter_changed":
                     found.filters.add(entry["key"])
+                case "acts_undone" if not self._is_sure(entry):
+                    found.people.add(entry["person"])
         return found
 
-    def _moves(self, now: dict[Pair, Row], lives: dict[int, Life]) -> dict[tuple[str, str], _Moves]:
-        """Return what came and left, by person and message."""
+    def _is_sure(self, entry: Entry) -> bool:
+        """Return whether it is known what was undone: it had been done at the last point."""
+        pairs = [(entry["filter"], msgid) for msgid in entry["msgids"]]
+        refused = entry["status"] is not None and entry["status"] >= 400
+        return refused or (entry["status"] == DONE and all(pair in self.rows for pair in pairs))
+
+    def _undone(self, point: Point) -> Iterator[Pair]:
+        """Yield of which messages people have undone what a filter did; it does that never again.
+
+        Where an answer was lost the filter counts as changed.
+        """
+        for entry in point.entries:
+            if entry["what"] == "acts_undone" and entry["status"] == DONE:
+                audiences = self.desks.known.audiences(entry["person"])
+                for msgid in entry["msgids"]:
+                    row = self.rows.get((entry["filter"], msgid))
+                    if row is not None and row["audience"] in audiences:
+                        yield entry["filter"], msgid
+
+    def _moves(
+        self, now: dict[Pair, Row], lives: dict[int, Life], undone: set[Pair]
+    ) -> dict[tuple[str, str], _Moves]:
+        """Return what came and left, by person and message; what was undone counts as left."""
         moves: dict[tuple[str, str], _Moves] = {}
         for pair in sorted(now.keys() | self.rows.keys()):
             life = lives.get(pair[0])
@@ -118,6 +147,9 @@ class Acts:
             row, before = now.get(pair), self.rows.get(pair)
             was, is_there = _present(before), _present(row)
             is_same = was and is_there and before["stored_at"] == row["stored_at"]
+            if pair in undone:
+                moves.setdefault((life.entry["owner"], pair[1]), _Moves()).left.add(pair[0])
+                self.never |= {(*pair, name) for name in SETS}
             if is_same or not (was or is_there or row != before):
                 continue
             of_message = moves.setdefault((life.entry["owner"], pair[1]), _Moves())
@@ -171,6 +203,17 @@ class Acts:
         if after != value:
             desk.states[msgid] = replace(state, **{SETS[name]: after})
             desk.changed_by[msgid] = ("act", after)
+
+
+def _judge_undone(
+    point: Point, moves: _Moves, now: dict[Pair, Row], undone: set[Pair], msgid: str
+) -> Iterator[Finding]:
+    """What somebody has undone does not stand."""
+    for key in moves.left:
+        row = now.get((key, msgid))
+        if (key, msgid) in undone and row is not None and _standing(row):
+            said = f"filter {key} did with {msgid} what was undone"
+            yield Finding(LAW, said, point.step)
 
 
 def _judge_read(

@@ -10,9 +10,11 @@ from tests.simulation.auditor.asides import Asides
 from tests.simulation.auditor.borrowing import judge_borrowing
 from tests.simulation.auditor.boxes import Boxes
 from tests.simulation.auditor.came_in import Arrivals
+from tests.simulation.auditor.cursors import Readers
 from tests.simulation.auditor.deliveries import Deliveries
 from tests.simulation.auditor.endings import judge_ending
 from tests.simulation.auditor.findings import Finding
+from tests.simulation.auditor.folds import Folds
 from tests.simulation.auditor.importance import Importance
 from tests.simulation.auditor.letters import Letters
 from tests.simulation.auditor.lists import judge_lists
@@ -23,8 +25,10 @@ from tests.simulation.auditor.past import Past
 from tests.simulation.auditor.phrases import judge_phrases
 from tests.simulation.auditor.put_off import judge_put_off
 from tests.simulation.auditor.releases import Releases
+from tests.simulation.auditor.reminders import Reminders
 from tests.simulation.auditor.shelves import Desks
 from tests.simulation.auditor.story import Entry, Known, Point, audiences_of, points
+from tests.simulation.auditor.tags import Tags
 from tests.simulation.auditor.threads import judge_threads
 from tests.simulation.auditor.timelines import Timelines
 from tests.simulation.auditor.views import judge_views
@@ -40,6 +44,7 @@ class Auditor:
         self.arrivals = Arrivals()
         self.desks = Desks(self.known)
         self.acts = Acts(self.desks)
+        self.reminders = Reminders(self.desks)
         self.deliveries = Deliveries(self.known, self.desks)
         self.letters = Letters()
         self.acted = Acted()
@@ -49,6 +54,9 @@ class Auditor:
         self.opinions = Opinions()
         self.importance = Importance(self.known, self.timelines)
         self.asides = Asides()
+        self.readers = Readers(self.known)
+        self.folds = Folds(self.known, self.desks)
+        self.tags = Tags(self.known)
         self.past = Past(self.known, self.timelines)
         self.heard = 0
 
@@ -68,12 +76,15 @@ class Auditor:
         could_see = self._could_see(point)
         self.lives.follow(point)
         self.desks.follow(point)
+        self.reminders.follow(point, self.lives.lives)
         yield from self.arrivals.judge(point, self.known)
         yield from judge_threads(point, self.known)
         yield from judge_matches(point, self.lives.lives, self.known, self.timelines)
         yield from judge_borrowing(point, self.lives.lives)
         yield from self.acts.judge(point, self.lives.lives)
         yield from judge_lists(point, self.lives.lives, self.known, self.desks)
+        yield from self.folds.judge(point, self.lives.lives)
+        yield from self.tags.judge(point, self.lives.lives)
         yield from judge_views(point, self.lives.lives, self.known, self.desks, self.timelines)
         yield from self.past.judge(point)
         yield from self.deliveries.judge(point, self.lives.lives, could_see)
@@ -89,6 +100,7 @@ class Auditor:
         yield from self.opinions.judge(point, self.known)
         yield from self.importance.judge(point, self.lives.lives, self.desks)
         yield from self.asides.judge(point)
+        yield from self.readers.judge(point, self.lives.lives)
         yield from judge_phrases(point)
         yield from judge_wishes(point)
         yield from judge_ending(point)

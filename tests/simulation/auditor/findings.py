@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -49,3 +50,13 @@ def short(row: dict[str, Any]) -> str:
     ts = f" visible at {when(row['ts'])}" if row.get("ts") is not None else ""
     received = row.get("received")
     return said + ts + (f" received at {when(received)}" if received is not None else "")
+
+
+def instant_of(chosen: str, zone: str) -> int:
+    """Return the instant of a minute of a zone's clock.
+
+    >>> instant_of("1970-01-01T01:00", "Europe/Berlin")
+    0
+    """
+    local = datetime.fromisoformat(chosen).replace(tzinfo=ZoneInfo(zone))
+    return (local - EPOCH) // timedelta(microseconds=1)

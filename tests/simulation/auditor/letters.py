@@ -7,12 +7,12 @@ that was stored, may come again as the same bytes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from html import unescape
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from tests.simulation.auditor.findings import EPOCH, Finding, when
+from tests.simulation.auditor.findings import Finding, instant_of, when
 from tests.simulation.auditor.story import Entry, Point
 
 LAW = "letters"
@@ -23,6 +23,7 @@ class Letters:
 
     def __init__(self) -> None:
         self.rows: dict[str, dict[str, Any]] = {}
+        self.texts: dict[str, tuple[str, bool]] = {}
         self.taken: dict[str, int] = {}
         self.excuses: dict[str, int] = {}
 
@@ -43,6 +44,8 @@ class Letters:
 
     def _written(self, entry: Entry) -> Iterator[Finding]:
         row = entry["row"]
+        if entry["kind"] == "write":
+            self.texts[entry["uid"]] = entry.get("body") or "", bool(entry.get("formatted"))
         self.rows.pop(entry["uid"], None)
         if row is None or row["state"] != "queued":
             return
@@ -57,9 +60,12 @@ class Letters:
         if "Resent-Message-ID" in entry["payload"]["headers"]:  # a filter's reader has it forwarded
             return
         name = (entry["message_id"] or "").strip("<>")
-        row = next((row for row in self.rows.values() if row["message_id"] == name), None)
-        if row is None:
+        uid = next((uid for uid, row in self.rows.items() if row["message_id"] == name), None)
+        if uid is None:
             return
+        row = self.rows[uid]
+        if "html" in entry["payload"] and uid in self.texts:
+            yield from _judge_text(name, entry, *self.texts[uid])
         if entry["now"] < (row["send_at"] or 0):
             said = f"{name} was sent at {when(entry['now'])}, before {when(row['send_at'])}"
             yield Finding(LAW, said, entry["step"])
@@ -82,11 +88,24 @@ class Letters:
                 yield Finding(LAW, f"{said}, and is {now['state']}", point.step)
 
 
-def instant_of(chosen: str, zone: str) -> int:
-    """Return the instant of a minute of a zone's clock.
+def _judge_text(name: str, entry: Entry, body: str, is_formatted: bool) -> Iterator[Finding]:
+    """A letter says what its writer wrote, and beside it the same as HTML if it is formatted."""
+    text, html = entry["payload"]["text"], entry["payload"]["html"]
+    if _words(text) != _words(body):
+        yield Finding(LAW, f"{name} says {text!r}, and was written {body!r}", entry["step"])
+    if bool(html) is not is_formatted:
+        said = "no HTML beside its text" if is_formatted else "HTML that nobody asked for"
+        yield Finding(LAW, f"{name} has {said}", entry["step"])
+    elif is_formatted:
+        shown = unescape(_TAG.sub("", html))
+        marks = [mark for mark in _MARKS if mark in body and mark in shown]
+        if marks or _words(shown) != _words(_TARGET.sub("]", body)):
+            yield Finding(LAW, f"{name} looks as {shown!r}, of {body!r}", entry["step"])
 
-    >>> instant_of("1970-01-01T01:00", "Europe/Berlin")
-    0
-    """
-    local = datetime.fromisoformat(chosen).replace(tzinfo=ZoneInfo(zone))
-    return (local - EPOCH) // timedelta(microseconds=1)
+
+_MARKS = ("*", "#", "`", "](")
+_TAG, _TARGET, _WORD = re.compile(r"<[^>]*>"), re.compile(r"\]\([^)]*\)"), re.compile(r"\w+")
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from tests.simulation.auditor.findings import EPOCH
+from tests.simulation.auditor.findings import EPOCH, instant_of
 from tests.simulation.auditor.story import Entry, Known, Point, audiences_of
 
 
@@ -33,6 +33,9 @@ SETS: dict[str, dict[str, str | None]] = {
     "unsnooze": {"snoozed": None},
 }
 """What an act sets: to its instant, to the instant until which, or to nothing."""
+
+ENDS = ("never", "settled")
+"""What is said of a reminder that is to come no more."""
 
 ACTS = {*SETS, "read", "unread", "mute", "unmute", "undo"}
 
@@ -131,6 +134,11 @@ class Desks:
                     self.is_meanwhile = True
                 case "act" if entry["kind"] in ACTS:
                     self._act(entry)
+                case "remind":
+                    ends = entry["until"] in ENDS
+                    until = {} if ends else {"until": until_of(entry)}
+                    kind = "unsnooze" if ends else "snooze"
+                    self._act({**entry, "kind": kind, "until": None, **until})
                 case "upkeep" if entry["kind"] in ("forget", "restore"):
                     for desk in self.desks.values():
                         desk.doubt()
@@ -208,7 +216,8 @@ class Desks:
             desk.steps[name], desk.threads[name] = changes, threads
 
     def _state(self, before: State, entry: Entry, *, certain: bool) -> State:
-        until = entry.get("until") or self._tomorrow(entry)
+        zone = self.people.get(entry["person"], {}).get("time_zone") or "UTC"
+        until = entry.get("until") or tomorrow(entry["now"], zone)
         values = {"now": entry["now"], "until": until, None: None}
         fields = {name: values[value] for name, value in SETS[entry["kind"]].items()}
         for name in ("done", "starred", "pinned"):  # what is so already stays so since then
@@ -217,14 +226,6 @@ class Desks:
         if not certain:
             fields = {n: v if getattr(before, n) == v else UNSURE for n, v in fields.items()}
         return replace(before, **fields)
-
-    def _tomorrow(self, entry: Entry) -> int:
-        """Return 08:00 of the next day, where the person is."""
-        person = self.people.get(entry["person"], {})
-        zone = ZoneInfo(person.get("time_zone") or "UTC")
-        today = (EPOCH + timedelta(microseconds=entry["now"])).astimezone(zone).date()
-        morning = datetime.combine(today + timedelta(days=1), time(8), zone)
-        return (morning.astimezone(UTC) - EPOCH) // timedelta(microseconds=1)
 
     def _undo(self, desk: Desk, entry: Entry) -> None:
         """Undo a step, but for what was changed since; a lost answer leaves it unsure."""
@@ -251,6 +252,25 @@ class Desks:
             self._mute(desk, root, True, by)
         elif not muted and desk.muted_by.get(root) == entry["of"]:
             self._mute(desk, root, False, None)
+
+
+def tomorrow(now: int, zone: str) -> int:
+    """Return 08:00 of the next day in a time zone.
+
+    >>> tomorrow(0, "UTC") // 3_600_000_000
+    32
+    """
+    there = ZoneInfo(zone)
+    today = (EPOCH + timedelta(microseconds=now)).astimezone(there).date()
+    morning = datetime.combine(today + timedelta(days=1), time(8), there)
+    return (morning.astimezone(UTC) - EPOCH) // timedelta(microseconds=1)
+
+
+def until_of(entry: Entry) -> int:
+    """Return until when a message is snoozed of which somebody is to be reminded."""
+    if entry["until"] == "tomorrow":
+        return tomorrow(entry["now"], entry["zone"])
+    return instant_of(entry["chosen"], entry["zone"])
 
 
 def _either(one: State, other: State) -> State:

@@ -56,7 +56,7 @@ def lend(cast: Cast) -> None:
         write(cast, borrower, f"in {lender}'s {row['name']}", lots.choice(("keep", "live")))
 
 
-def write(cast: Cast, person: str, text: str, mode: str, **more: str) -> list[int]:
+def write(cast: Cast, person: str, text: str, mode: str, **more: Any) -> list[int]:
     """Have somebody write a filter; return its key."""
     lots = cast.lots
     cast.made += 1

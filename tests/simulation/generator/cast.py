@@ -13,6 +13,9 @@ from tests.simulation.world import CrashedError, OrderFailedError, World
 PEOPLE = {"alice": "mary@x.org", "bob": "bill@y.org", "Joe": "joe@x.org"}
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata", "Europe/Berlin")
 
+BY_PROGRAM = 0.15
+"""How much of what may be done on a page is done by a program, by the API."""
+
 SHARE = 16
 """Features that are drawn first in a world, and then as many again."""
 
@@ -23,6 +26,11 @@ class Cast:
     def __init__(self, world: World) -> None:
         self.world, self.history = world, world.history
         self.lots = random.Random(f"{world.seed} cast")
+        self.programs = random.Random(f"{world.seed} programs")
+        self.tokens: dict[str, str] = {}
+        self.cursors: dict[int, tuple[int, str]] = {}
+        self.readers = 0
+        self.reminded: dict[str, list[str]] = {}
         self.mail = Mail(random.Random(f"{world.seed} mail"))
         self.names: list[str] = []
         self.groups: dict[str, list[str]] = {}
@@ -108,11 +116,13 @@ class Cast:
                 if not self.world.planned:
                     return None
 
-    def request(self, user: str, method: str, path: str, data: Any = None) -> dict[str, Any] | None:
+    def request(
+        self, user: str, method: str, path: str, data: Any = None, **more: Any
+    ) -> dict[str, Any] | None:
         """Ask for a page once; None if there was no answer."""
         try:
             answer: dict[str, Any] = self.world.order(
-                "request", user=user, method=method, path=path, data=data
+                "request", user=user, method=method, path=path, data=data, **more
             )
         except CrashedError:
             self.history.add("fault", kind="crashed", during=path)
@@ -121,6 +131,27 @@ class Cast:
             self.tell_error(path, error)
             return None
         return answer
+
+    def has_program(self) -> bool:
+        """Tell by lot whether somebody has a program do what they would do on a page."""
+        return self.programs.random() < BY_PROGRAM
+
+    def call(self, person: str, method: str, path: str, data: Any = None) -> dict[str, Any] | None:
+        """Have a program of a person call the API once; None if there was no answer.
+
+        A token that is there no more, as a backup has been brought back, is made anew.
+        """
+        more = {} if method == "get" else {"content_type": "application/json"}
+        while True:
+            is_new = person not in self.tokens
+            if is_new:
+                self.tokens[person] = self.order("token", name=person) or ""
+            headers = {"authorization": f"Bearer {self.tokens[person]}"}
+            path_of_call = f"/api/v1{path}"
+            answer = self.request("", method, path_of_call, data, headers=headers, **more)
+            if answer is None or answer["status"] != 401 or is_new:
+                return answer
+            del self.tokens[person]
 
     def tell_error(self, during: str, error: Exception) -> None:
         planned = {"planned": True} if self.world.planned else {}

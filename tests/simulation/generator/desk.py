@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
+from tests.simulation.generator import programs
 from tests.simulation.generator.cast import Cast
 from tests.simulation.world import MINUTE, SECOND, World
 
@@ -45,21 +46,32 @@ def triage_steps(world: World, person: str) -> list[str]:
 
 def act(cast: Cast, person: str, action: str, msgids: Sequence[str]) -> None:
     """Have somebody do something with messages of their lists: with the copies that are there."""
-    sent: dict[str, Any] = {}
-    for msgid in msgids:
-        sent.setdefault(_field(cast, person, msgid), []).append(msgid)
-    if cast.people[person].get("conversations"):  # a line names its messages in one field
-        sent = {"conversation": urlencode(sent, doseq=True)}
-    if action == "snooze":
-        sent["until"] = "tomorrow"
-    before = triage_steps(cast.world, person)
-    answer = cast.request(person, "post", f"/triage/do/{action}/", sent)
+    fields = [(_field(cast, person, msgid), msgid) for msgid in msgids]
+    before, more = triage_steps(cast.world, person), {}
+    if cast.has_program():
+        copies = [(msgid, field.partition(":")[2]) for field, msgid in fields]
+        answer, more = programs.act(cast, person, action, copies)
+    else:
+        sent = _form(cast, person, fields)
+        if action == "snooze":
+            sent["until"] = "tomorrow"
+        answer = cast.request(person, "post", f"/triage/do/{action}/", sent)
     made = [step for step in triage_steps(cast.world, person) if step not in before]
     for step in made:
         cast.steps.setdefault(person, []).append(step)
     status = answer and answer["status"]
     told = {"person": person, "msgids": list(msgids), "status": status, "step_made": made}
-    cast.history.add("act", kind=action, **told)
+    cast.history.add("act", kind=action, **told, **more)
+
+
+def _form(cast: Cast, person: str, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return what a form sends that names messages."""
+    sent: dict[str, Any] = {}
+    for field, msgid in fields:
+        sent.setdefault(field, []).append(msgid)
+    if cast.people[person].get("conversations"):  # a line names its messages in one field
+        sent = {"conversation": urlencode(sent, doseq=True)}
+    return sent
 
 
 def _field(cast: Cast, person: str, msgid: str) -> str:
@@ -77,7 +89,9 @@ def _field(cast: Cast, person: str, msgid: str) -> str:
 def undo(cast: Cast, person: str, step: str) -> None:
     """Have somebody undo a step, though others have come after it."""
     cast.steps[person].remove(step)
-    answer = cast.request(person, "post", f"/triage/undo/{step}/")
+    by_program = cast.has_program()
+    where = ("delete", f"/acts/{step}") if by_program else ("post", f"/triage/undo/{step}/")
+    answer = cast.call(person, *where) if by_program else cast.request(person, *where)
     status = answer and answer["status"]
     cast.history.add("act", person=person, kind="undo", of=step, status=status)
 

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from tapestry.query.phrases.catalogue import KINDS
-from tests.simulation.generator import desk, texts
+from tests.simulation.generator import desk, programs, texts
 from tests.simulation.generator.aims import best
 from tests.simulation.generator.cast import Cast
 from tests.simulation.generator.rare import rarest
@@ -29,8 +29,8 @@ TIMELINESS = (
 OFTEN, RARE = 0.7, 8
 """How often a text is of what was used least: its phrases, of so many kinds."""
 
-THERE = {"acts_keyword": "acted", "acts_folder": "Acted"}
-"""With which keyword filters tag in mailboxes, and where they move to."""
+THERE = {"acts_keyword": "acted", "acts_folder": "Acted", "acts_label": "filed"}
+"""With which keyword filters tag in mailboxes, where they move to, and with what they tag here."""
 
 HOWS = (
     *("edit", "edit", "edit", "timeliness", "timeliness", "pause", "pause", "resume", "resume"),
@@ -74,7 +74,10 @@ def write_filter(cast: Cast, owner: str = "", acts: dict[str, Any] | None = None
         **({"while_unread": "on"} if lots.random() < 0.1 else {}),
         **(acts or acts_for(cast)),
     }
-    answer = cast.request(owner, "post", "/filters/new/", sent)
+    if acts is None and cast.has_program():
+        answer, sent = programs.write_filter(cast, owner, sent)
+    else:
+        answer = cast.request(owner, "post", "/filters/new/", sent)
     for row in filter_rows(cast, "u.username = ? AND f.name = ?", owner, name):
         cast.features[row["text"]] = cast.features[text]  # days may have become dates
         cast.note_filter(row, existing=sent["mail"] == "existing", asked=sent)
@@ -87,8 +90,8 @@ def acts_for(cast: Cast) -> dict[str, Any]:
     lots = Random(f"{cast.world.seed} acts {cast.made}")
     if lots.random() < 0.6:
         return {}
-    acts = lots.sample(("read", "star", "top", "skip", "done"), lots.choice((1, 1, 2)))
-    return {"acts": acts} | ({"acts_existing": "on"} if lots.random() < 0.2 else {})
+    acts = lots.sample(("read", "star", "top", "skip", "done", "label"), lots.choice((1, 1, 2)))
+    return {"acts": acts, **THERE} | ({"acts_existing": "on"} if lots.random() < 0.2 else {})
 
 
 def _text(cast: Cast, known: list[str], what: str) -> str:
@@ -138,7 +141,11 @@ def say(cast: Cast) -> None:
 
 def annotate(cast: Cast, person: str, row: dict[str, Any], sent: dict[str, Any]) -> None:
     """Have somebody say what a form says of a message."""
-    answer = cast.request(person, "post", "/message/annotate/", sent)
+    cast.note_outbox("page")  # what filters have tagged meanwhile is said apart
+    if cast.has_program():
+        answer = programs.annotate(cast, person, sent)
+    else:
+        answer = cast.request(person, "post", "/message/annotate/", sent)
     kept = cast.note_outbox("page")
     cast.history.add(
         "act",
@@ -179,6 +186,45 @@ def undo(cast: Cast) -> bool:
     return True
 
 
+_FOLDED = """
+SELECT f.id AS key FROM authoring_filter f WHERE f.folds_before IS NOT NULL
+    AND f.unfolded_at IS NULL AND EXISTS (SELECT 1 FROM inbox_match m WHERE m.filter_id = f.id)
+ORDER BY f.id"""
+
+
+def unfold(cast: Cast) -> None:
+    """Have somebody open what a new filter has found in mail of before."""
+    rows = [row for row in cast.world.select(_FOLDED) if row["key"] in cast.filters]
+    if rows:
+        filter_ = cast.filters[cast.lots.choice(rows)["key"]]
+        answer = cast.request(filter_["owner"], "post", "/unfold/", {"filter": filter_["name"]})
+        told = {"person": filter_["owner"], "filter": filter_["key"]}
+        cast.history.add("unfold", **told, status=answer and answer["status"])
+
+
+_ACTED = """
+SELECT f.id AS key, m.msgid FROM inbox_match m JOIN authoring_filter f ON f.id = m.filter_id
+WHERE m.acted_at IS NOT NULL AND m.acts LIKE '%"stands"%' AND m.card_id IS NOT NULL ORDER BY m.id"""
+
+
+def undo_acts(cast: Cast, person: str = "") -> None:
+    """Have somebody undo what a filter of theirs has done, with one message or with all."""
+    lots = cast.lots
+    rows = [row for row in cast.world.select(_ACTED) if row["key"] in cast.filters]
+    rows = [row for row in rows if cast.filters[row["key"]]["owner"] == person or not person]
+    if not rows:
+        return
+    one = lots.choice(rows)
+    filter_ = cast.filters[one["key"]]
+    named = lots.random() < 0.5
+    sent = {"id": one["msgid"]} if named else {"all": "all"}
+    answer = cast.request(filter_["owner"], "post", f"/filter/{filter_['name']}/acts/", sent)
+    of_it = [row["msgid"] for row in rows if row["key"] == one["key"]]
+    told = {"person": filter_["owner"], "filter": one["key"]}
+    told["msgids"] = [one["msgid"]] if named else of_it
+    cast.history.add("acts_undone", **told, status=answer and answer["status"])
+
+
 def change_filter(cast: Cast, hows: Sequence[str] = HOWS) -> None:
     """Have the owners of some filters edit, pause, resume or delete them."""
     for _ in range(cast.lots.choice((1, 2, 3))):
@@ -196,7 +242,10 @@ def _change_one(cast: Cast, how: str) -> None:
     row = best(lots, filters, lambda row: cast.aims.lacks(how, [row["key"]]))
     address = f"/filter/{row['name']}"
     if how in ("pause", "resume", "delete"):
-        cast.request(row["owner"], "post", f"{address}/{how}/")
+        if cast.has_program():
+            programs.change_filter(cast, row["owner"], row["name"], how)
+        else:
+            cast.request(row["owner"], "post", f"{address}/{how}/")
     else:
         sent = {
             "text": row["text"],

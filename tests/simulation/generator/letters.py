@@ -9,6 +9,13 @@ from zoneinfo import ZoneInfo
 
 from tests.simulation.generator.cast import PEOPLE, Cast
 
+BODIES = (
+    "*Soon*, says\n> nobody\n",
+    "**Noon** or one?\n\n- at home & away\n- 1 < 2\n",
+    "# Plan\n\nSee `index` of [us](https://x.org/us)\n",
+)
+"""What letters say, with marks of Markdown."""
+
 WAITS = (2, 45, 9 * 60, 26 * 60, 4 * 24 * 60)
 """Minutes until a letter is to be sent."""
 
@@ -27,7 +34,7 @@ def write_letter(cast: Cast) -> None:
     letter = {
         "sender": PEOPLE[person],
         "subject": f"Letter {cast.made}",
-        "body": "*Soon*, says\n> nobody\n",
+        "body": lots.choice(BODIES),
         **({"formatted": "on"} if lots.random() < 0.5 else {}),
     }
     chosen = _chosen(cast, person)
@@ -63,11 +70,16 @@ def note_letters(cast: Cast) -> None:
 
 
 def _chosen(cast: Cast, person: str) -> dict[str, str]:
-    """Return what a form sends of a time: a minute of a person's clock."""
+    """Return what a form sends of a time."""
+    return {"do": "later:chosen", "chosen": minute_of(cast, person)}
+
+
+def minute_of(cast: Cast, person: str) -> str:
+    """Draw a minute to come of a person's clock."""
     zone = ZoneInfo(str(cast.people[person].get("time_zone") or "UTC"))
     now = datetime.fromtimestamp(cast.world.now // 1_000_000, UTC)
     then = (now + timedelta(minutes=cast.lots.choice(WAITS))).astimezone(zone)
-    return {"do": "later:chosen", "chosen": f"{then:%Y-%m-%dT%H:%M}"}
+    return f"{then:%Y-%m-%dT%H:%M}"
 
 
 def _letters(cast: Cast) -> list[dict[str, Any]]:
@@ -90,6 +102,7 @@ def _tell(
         zone=str(cast.people[person].get("time_zone") or "UTC"),
         chosen=chosen.get("chosen"),
         formatted="formatted" in letter,
+        body=letter.get("body"),
         status=answer and answer["status"],
         row=row,
     )

@@ -55,7 +55,18 @@ def act_there(cast: Cast) -> None:
             bring_to_mailbox(cast, (_of(cast, row), name, folder))
         for task in (Task("filters.pull_source", (row["key"],)), Task("filters.tick")):
             run_task(world, task)
-        run_task(world, Task("filters.act_in_mailbox", (row["key"],)))
+        _act(cast, row)
+        if lots.random() < 0.5:
+            doings.undo_acts(cast, row["person"])
+            _act(cast, row)
+
+
+def _act(cast: Cast, row: dict[str, Any]) -> None:
+    """Have the worker act in a mailbox, and perhaps end within: after an answer, or a write."""
+    if cast.lots.random() < 0.6:
+        cast.world.fault = ("crash", cast.lots.randint(3, 25))
+        cast.history.add("fault", kind="crash", at=cast.world.fault[1])
+    run_task(cast.world, Task("filters.act_in_mailbox", (row["key"],)))
 
 
 def _of(cast: Cast, row: dict[str, Any]) -> Mailbox:

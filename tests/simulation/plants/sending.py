@@ -334,6 +334,22 @@ PLANTS = (
         "letters",
     ),
     Plant(
+        "a letter is HTML unless it is formatted",
+        "filters.compose.letters",
+        "seal",
+        "html_part(draft.body) if draft.formatted",
+        "html_part(draft.body) if not draft.formatted",
+        "letters",
+    ),
+    Plant(
+        "the HTML of a letter shows the marks",
+        "filters.compose.formatting",
+        "html_part",
+        "formatted_html(text)",
+        "text",
+        "letters",
+    ),
+    Plant(
         "a rest that ends sooner goes on for what was put off",
         "filters.runs.store.schedule",
         "replan_all_of",
