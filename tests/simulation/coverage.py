@@ -38,6 +38,9 @@ OF_MODES = ("recompiled", "left the list", "backup", "restore", "mailbox", "mail
 _COPIES = {"mailbox": "mailbox copy"}
 """How a delivery is called whose kind has the name of something else."""
 
+_ASKED = {"remind": "reminder", "unfold": "unfolded", "acts_undone": "acts undone"}
+"""How it is called what people ask for beside acts."""
+
 SUGAR = ("Between", "Braces", "InFilter", "NotTrue", "Truth")
 """Nodes that no canonical text has, or that decide nothing."""
 
@@ -135,6 +138,10 @@ class Scene:
                         yield event, self._seeing(row["audience"])
             case "act":
                 yield entry["kind"], self.of(entry["person"])
+            case "remind" | "unfold" | "acts_undone":
+                yield _ASKED[entry["what"]], self.of(entry["person"])
+            case "steps":
+                yield "cursor", {entry["filter"]} & self.filters.keys()
             case "destination":
                 self.destinations[entry["key"]] = entry
             case "received":

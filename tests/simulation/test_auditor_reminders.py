@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.simulation.auditor import judge
@@ -58,7 +60,7 @@ def judged(now: int, *shown: str, every: str = "", answered: int = 0, until: str
     ],
 )
 def test_a_message_is_back_then(
-    now: int, shown: tuple[str, ...], more: dict[str, str], words: str
+    now: int, shown: tuple[str, ...], more: dict[str, Any], words: str
 ) -> None:
     found = judged(now, *shown, **more)
     assert words in found if words else not found

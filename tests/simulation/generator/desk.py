@@ -47,7 +47,8 @@ def triage_steps(world: World, person: str) -> list[str]:
 def act(cast: Cast, person: str, action: str, msgids: Sequence[str]) -> None:
     """Have somebody do something with messages of their lists: with the copies that are there."""
     fields = [(_field(cast, person, msgid), msgid) for msgid in msgids]
-    before, more = triage_steps(cast.world, person), {}
+    before = triage_steps(cast.world, person)
+    more: dict[str, Any] = {}
     if cast.has_program():
         copies = [(msgid, field.partition(":")[2]) for field, msgid in fields]
         answer, more = programs.act(cast, person, action, copies)

@@ -5,7 +5,7 @@ What has become of it is read from the database, so that it is right after a cra
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from random import Random
 from typing import Any
 
@@ -188,7 +188,8 @@ def undo(cast: Cast) -> bool:
 
 _FOLDED = """
 SELECT f.id AS key FROM authoring_filter f WHERE f.folds_before IS NOT NULL
-    AND f.unfolded_at IS NULL AND EXISTS (SELECT 1 FROM inbox_match m WHERE m.filter_id = f.id)
+    AND f.unfolded_at IS NULL AND EXISTS (
+        SELECT 1 FROM inbox_match m WHERE m.filter_id = f.id AND m.matched_at <= f.folds_before)
 ORDER BY f.id"""
 
 
@@ -207,11 +208,16 @@ SELECT f.id AS key, m.msgid FROM inbox_match m JOIN authoring_filter f ON f.id =
 WHERE m.acted_at IS NOT NULL AND m.acts LIKE '%"stands"%' AND m.card_id IS NOT NULL ORDER BY m.id"""
 
 
-def undo_acts(cast: Cast, person: str = "") -> None:
-    """Have somebody undo what a filter of theirs has done, with one message or with all."""
+def undo_acts(cast: Cast, there: Collection[str] = ()) -> None:
+    """Have somebody undo what a filter of theirs has done, with one message or with all.
+
+    ``there``: best a filter that does one of these.
+    """
     lots = cast.lots
     rows = [row for row in cast.world.select(_ACTED) if row["key"] in cast.filters]
-    rows = [row for row in rows if cast.filters[row["key"]]["owner"] == person or not person]
+    wanted = {*there}
+    acting = [r for r in rows if wanted & {*(cast.filters[r["key"]]["acts"] or "").split()}]
+    rows = acting or rows
     if not rows:
         return
     one = lots.choice(rows)
@@ -220,7 +226,7 @@ def undo_acts(cast: Cast, person: str = "") -> None:
     sent = {"id": one["msgid"]} if named else {"all": "all"}
     answer = cast.request(filter_["owner"], "post", f"/filter/{filter_['name']}/acts/", sent)
     of_it = [row["msgid"] for row in rows if row["key"] == one["key"]]
-    told = {"person": filter_["owner"], "filter": one["key"]}
+    told: dict[str, Any] = {"person": filter_["owner"], "filter": one["key"]}
     told["msgids"] = [one["msgid"]] if named else of_it
     cast.history.add("acts_undone", **told, status=answer and answer["status"])
 

@@ -57,14 +57,14 @@ def act_there(cast: Cast) -> None:
             run_task(world, task)
         _act(cast, row)
         if lots.random() < 0.5:
-            doings.undo_acts(cast, row["person"])
+            doings.undo_acts(cast, ACTS)
             _act(cast, row)
 
 
 def _act(cast: Cast, row: dict[str, Any]) -> None:
     """Have the worker act in a mailbox, and perhaps end within: after an answer, or a write."""
     if cast.lots.random() < 0.6:
-        cast.world.fault = ("crash", cast.lots.randint(3, 25))
+        cast.world.fault = ("crash", cast.lots.randint(3, 16))
         cast.history.add("fault", kind="crash", at=cast.world.fault[1])
     run_task(cast.world, Task("filters.act_in_mailbox", (row["key"],)))
 

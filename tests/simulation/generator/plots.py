@@ -46,7 +46,7 @@ def star_again(cast: Cast) -> None:
         "mail": "existing",
         "timeliness": "at once",
     }
-    beginnings.write(cast, name, "from joe", "keep", **acts)
+    beginnings.write(cast, name, "not from mary", "keep", **acts)
     _find(cast)
     cast.world.pass_time(MINUTE)
     starred = {row["msgid"] for row in cast.world.select(_STARRED, name)}
@@ -54,7 +54,7 @@ def star_again(cast: Cast) -> None:
     if others:
         desk.act(cast, name, "star", [cast.lots.choice(others)])
     cast.world.pass_time(MINUTE)
-    beginnings.write(cast, name, "from joe or tagged later", "keep", **acts)
+    beginnings.write(cast, name, "not from bill", "keep", **acts)
     _find(cast)
 
 
