@@ -8,7 +8,6 @@ Whoever makes cards by older facts than that sets the position back: no card is 
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -25,8 +24,6 @@ from tapestry.core.log import event
 from tapestry.core.schema import THREADS
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.find import by_time
-
-log = logging.getLogger(__name__)
 
 
 def join_conversations(tables: Tables) -> int:
@@ -50,7 +47,7 @@ def join_conversations(tables: Tables) -> int:
             position.ts = max(position.ts, data_files.newest)
             position.save()
     except DamagedFileError as error:
-        event(log, "no_threads", file=error.path)
+        event("no_threads", file=error.path)
         return 0
     return named
 

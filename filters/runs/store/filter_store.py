@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from operator import attrgetter
 
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, OuterRef, Q, Subquery
 
 from filters.authoring.models import Filter, PendingWindow
 from filters.inbox.models import Match as StoredMatch
@@ -255,9 +255,11 @@ def _mark_existing_read(filters: Sequence[DueFilter], stored_at: int) -> None:
     first = [
         due.filter_id for due in filters if due.since == BEGINNING and due.pending_window is None
     ]
+    # Not by a join: PostgreSQL would look through what was just stored for each row of it.
+    begun_at = Filter.objects.order_by().filter(pk=OuterRef("filter")).values("begun_at")
     for batch in batched(sorted(first)):
         found = StoredMatch.objects.filter(filter__in=batch, stored_at__gte=stored_at)
-        existing = found.filter(matched_at__lte=F("filter__begun_at"), read_at=None)
+        existing = found.filter(matched_at__lte=Subquery(begun_at), read_at=None)
         existing.update(read_at=stored_at)
 
 

@@ -272,7 +272,7 @@ class TestPage:
         when = to_datetime(clock.now - MINUTE).astimezone(bob.zone).isoformat()[:19]
         shown: list[str] = []
         for number in ("1", "2", "3"):
-            with django_assert_max_num_queries(34):
+            with django_assert_max_num_queries(36):
                 page = client.get("/as-of/", {"at": when, "page": number})
             shown += [line.card.msgid for line in page.context["lines"]]
         assert sorted(shown) == sorted(msgids)
