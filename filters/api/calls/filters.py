@@ -118,8 +118,8 @@ def delete_filter(request: PersonRequest, name: str) -> Status[None]:
 def matches(request: PersonRequest, name: str, after: str = "", limit: Limit = 100) -> MatchesOut:
     """Return what came into a filter's list, and left it, after a cursor: each step once.
 
-    Steps are in the order in which they were released, at the timeliness of the filter.  A message
-    that came and left between two calls is not among them.
+    Steps are in the order in which they were released, at the timeliness of the filter.  Of a
+    message that came and left between two calls, only that it left is among them.
     """
     filter_ = _named(request.user, name)
     steps, last = sequence.after(filter_, _position(after), limit)
