@@ -129,7 +129,7 @@ def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
     page.wait_for_url("**/compose/")
     page.goto(f"{live_server.url}/message/?id={two}")
     page.keyboard.press("a")
-    page.wait_for_url("**/compose/?*way=all")
+    page.locator("#answer").get_by_label("Text", exact=True).wait_for()
     assert errors == []
 
 

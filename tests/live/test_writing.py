@@ -116,7 +116,7 @@ def test_a_button_replaces_what_is_misread_and_the_cursor_stands_after_it(page):
     page.get_by_role("button", name="from joe, voted for by Jones", exact=True).click()
     expect(field).to_have_value("from joe, voted for by Jones")
     expect(field).to_be_focused()
-    assert field.evaluate("field => field.selectionStart") == len("from joe, voted for")
+    assert field.evaluate("field => field.selectionStart") == len("from joe, voted for by")
     understood(page, "from joe and voted for by Jones").wait_for()
     page.get_by_role("link", name="The plan").wait_for()
     expect(page.locator(".misread")).to_have_count(0)

@@ -20,6 +20,7 @@ from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock
 from filters.sources.models import Source
 from tapestry.core.message import Message
+from tapestry.core.schema import THREADS
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import annotations_on
 from tapestry.tables.read.originals import Original
@@ -160,4 +161,5 @@ def test_the_parent_of_a_copy_is_its_own(db: None, tables: Tables) -> None:
     for copy, parent in zip(copies, ("a@x", "c@x"), strict=True):
         letter = Message("m@x", inreplyto=parent, audience=copy.audience)
         append_messages(tables, DjangoClock(), [letter])
-    assert _read_cards(tables, copies)[1] == dict(zip(copies, ("a@x", "c@x"), strict=True))
+    facts = tables.data_files(THREADS)
+    assert _read_cards(tables, copies, facts)[1] == dict(zip(copies, ("a@x", "c@x"), strict=True))
