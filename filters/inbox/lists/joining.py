@@ -16,25 +16,39 @@ from django.db import transaction
 from filters.inbox.lists.roots import Facts, facts_in, named_after, roots_of
 from filters.inbox.models import Card, FormerRoot, Match, Mute, ThreadPosition, lift_mutes
 from filters.people import people
+from filters.runs.models import SetAside
+from filters.site.work import set_aside
 from filters.site.work.batching import batched, in_batches
 from filters.site.work.bulk import insert_rows, update_rows
 from tapestry.core.clock import wall_clock
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.log import event
 from tapestry.core.schema import THREADS
+from tapestry.tables.delta.data_files import DataFiles
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.find import by_time
 
+STEP = "join conversations"
+"""What an error of this site is set aside as: lists are refreshed without it."""
 
-def join_conversations(tables: Tables) -> int:
-    """Name cards by the facts that came since the last call; return how many have other names now.
 
-    While a file of facts is damaged, cards keep the names that they have.
+def join_conversations(tables: Tables) -> None:
+    """Name cards by the facts that came since the last call.
+
+    While a file of facts is damaged, or an error of this site keeps that from being done, cards
+    keep the names that they have.
     """
     data_files = tables.data_files(THREADS)
     since = ThreadPosition.objects.values_list("ts", flat=True).first() or 0
     if data_files.newest <= since:
-        return 0
+        return
+    aside = set_aside.of(SetAside.Kind.STEP)
+    if not aside.waits(STEP):
+        with aside.guard(STEP):
+            _join(tables, data_files, since)
+
+
+def _join(tables: Tables, data_files: DataFiles, since: int) -> None:
     try:
         facts = facts_in(tables, data_files)
         new = by_time(data_files, THREADS, [(since, data_files.newest)], ["msgid"])
@@ -42,14 +56,12 @@ def join_conversations(tables: Tables) -> int:
         with transaction.atomic():
             position = ThreadPosition.lock()
             if position.ts < since:
-                return 0  # cards were made by older facts meanwhile: the next call sees to them
-            named = _name(facts, concerned)
+                return  # cards were made by older facts meanwhile: the next call sees to them
+            _name(facts, concerned)
             position.ts = max(position.ts, data_files.newest)
             position.save()
     except DamagedFileError as error:
         event("no_threads", file=error.path)
-        return 0
-    return named
 
 
 def set_back(instant: int) -> None:
@@ -60,18 +72,15 @@ def set_back(instant: int) -> None:
         position.save()
 
 
-def _name(facts: Facts, msgids: set[str]) -> int:
+def _name(facts: Facts, msgids: set[str]) -> None:
     of_audience: dict[str, list[Card]] = defaultdict(list)
     for batch in batched(sorted(msgids)):
         for card in Card.objects.filter(msgid__in=batch):
             of_audience[card.audience].append(card)
-    count = 0
     for audience, cards in sorted(of_audience.items()):
         roots = roots_of(facts, audience, {card.msgid for card in cards})
         changed = [card for card in cards if roots.get(card.msgid, card.root) != card.root]
         _rename(audience, [(card, roots[card.msgid]) for card in changed])
-        count += len(changed)
-    return count
 
 
 def _rename(audience: str, renamed: Iterable[tuple[Card, str]]) -> None:

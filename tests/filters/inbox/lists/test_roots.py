@@ -11,10 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from filters.authoring import lifecycle
+from filters.inbox.lists import joining
 from filters.inbox.lists.cards import refresh_cards
 from filters.inbox.lists.roots import facts_in, named_after, roots_of
 from filters.inbox.models import Card, Mute, ThreadPosition
 from filters.people.models import User
+from filters.runs.models import SetAside
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import PUBLIC, Message
 from tapestry.core.schema import THREADS
@@ -23,6 +25,7 @@ from tapestry.tables.write.append import append_messages
 from tapestry.tables.write.threads import all_facts
 from tests.support.listed_mail import find, installed
 from tests.support.live_filters import run, unfold
+from tests.support.set_asides import Planted
 
 
 def append(tables: Tables, *messages: Message) -> None:
@@ -215,3 +218,22 @@ def test_a_tree_whose_messages_name_parents_alone_is_one(drawn: list[tuple[int, 
     ]
     found = names(all_facts(rows_of(tree)), {f"m{number}" for number in range(len(tree))})
     assert set(found.values()) == {"m0"} and len(found) == len(tree)
+
+
+def test_lists_are_refreshed_though_an_error_keeps_conversations_from_being_joined(
+    tables: Tables, alice: User, set_asides: Planted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    set_asides.expect()
+    jones = installed(alice, "jones")
+    append(tables, Message("c", inreplyto="b"))
+    find(tables, jones, "c")
+    with monkeypatch.context() as patched:
+        patched.setattr(joining, "named_after", lambda *_: 1 // 0)
+        append(tables, Message("b", inreplyto="a"), Message("d"))
+        find(tables, jones, "d")
+    assert [key for _, key, _ in set_asides.found] == [joining.STEP]
+    assert set(Card.objects.values_list("msgid", "root")) == {("c", "b"), ("d", "d")}
+    SetAside.objects.update(try_again_at=0)
+    refresh_cards(tables)
+    assert set(Card.objects.values_list("msgid", "root")) == {("c", "a"), ("d", "d")}
+    assert not SetAside.objects.exists()
