@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import socket
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from filters.delivery.models import Destination
 from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.runs.models import Heartbeat, SharedWindow
+from filters.runs.operator import health
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.launch.claim import claimed, publish
 from filters.site.work import endings
@@ -28,6 +30,14 @@ from tapestry.plan.engine import EngineStuckError
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_state import log_state
 from tapestry.tables.write.append import append_messages
+
+
+@pytest.fixture(autouse=True)
+def clock_that_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a test and the page look at one instant, however busy the machine is."""
+    now = wall_clock()
+    for module in (health, sys.modules[__name__]):
+        monkeypatch.setattr(module, "wall_clock", lambda: now)
 
 
 @pytest.fixture
