@@ -11,6 +11,7 @@ from django.test import Client
 from filters.authoring.lifecycle import install
 from filters.inbox.lists.cards import refresh_cards
 from filters.inbox.models import Match, MessageState
+from filters.inbox.search import views
 from filters.inbox.search.reading import read_search
 from filters.inbox.search.searches import SEARCHES, question
 from filters.inbox.search.states import without_states
@@ -22,6 +23,12 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+
+
+@pytest.fixture(autouse=True)
+def found_is_fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a page show what was found for it, however busy the machine is."""
+    monkeypatch.setattr(views, "FRESH", DAY)
 
 
 @pytest.mark.parametrize(
