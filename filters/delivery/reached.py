@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db.models import F, Min, Q, QuerySet
+from django.db.models import Count, F, Min, Q
 
 from filters.authoring.models import Filter, PendingWindow
-from filters.delivery.mail.addresses import usable
-from filters.delivery.models import Destination
+from filters.delivery.dispatch.scope import served
 from filters.inbox.models import Match, is_due
 from filters.runs.models import SetAside, SharedWindow
 from filters.runs.store import release
@@ -47,43 +46,38 @@ def _runs(instant: int) -> Iterator[str]:
     if (window or 0) < instant and running.filter(enrolled=True).exists():
         yield "The run of all filters together is not there yet."
     if own := running.filter(enrolled=False, since__lt=instant).count():
-        yield _counted(own, "filter that runs by itself is", "filters that run by themselves are")
+        words = _counted(own, "filter that runs by itself is", "filters that run by themselves are")
+        yield f"{words} not there yet."
     if windows := PendingWindow.objects.filter(since__lt=instant, error="").count():
-        yield _counted(windows, "former text of a filter is", "former texts of filters are")
+        words = _counted(windows, "former text of a filter is", "former texts of filters are")
+        yield f"{words} not there yet."
 
 
 def _counted(count: int, one: str, many: str) -> str:
-    return f"1 {one} not there yet." if count == 1 else f"{count:,} {many} not there yet."
+    return f"1 {one}" if count == 1 else f"{count:,} {many}"
 
 
 def _releases() -> Iterator[str]:
     aside = set_aside.of(SetAside.Kind.FILTER).waiting_for(release.PART)
-    waiting = Match.objects.filter(is_due(), Q(retracted_at=None), sequence=None)
+    waiting = Match.objects.filter(is_due(), retracted_at=None, sequence=None)
     if count := waiting.exclude(filter__in=aside).count():
-        yield "1 match is being listed." if count == 1 else f"{count:,} matches are being listed."
+        yield f"{_counted(count, 'match is', 'matches are')} being listed."
 
 
 def _under_way() -> Iterator[str]:
     due = Q(due_at__lte=wall_clock()) | ~Q(holder="")
-    if count := _served().filter(due, latest__gt=F("cursor")).count():
-        yield "1 delivery is under way." if count == 1 else f"{count:,} deliveries are under way."
+    if count := served().filter(due, latest__gt=F("cursor")).count():
+        yield f"{_counted(count, 'delivery is', 'deliveries are')} under way."
 
 
 def _later() -> Iterator[str]:
-    now = wall_clock()
-    waiting = _served().filter(due_at__gt=now, holder="", latest__gt=F("cursor"))
-    first = waiting.aggregate(first=Min("due_at"))["first"]
-    if first is not None:
-        count = waiting.count()
-        comes = "1 delivery comes" if count == 1 else f"{count:,} deliveries come"
-        yield f"{comes} later, the first at {time_words(first)}."
+    waiting = served().filter(due_at__gt=wall_clock(), holder="", latest__gt=F("cursor"))
+    first, count = waiting.aggregate(first=Min("due_at"), count=Count("pk")).values()
+    if count:
+        words = _counted(count, "delivery comes", "deliveries come")
+        yield f"{words} later, the first at {time_words(first)}."
     matches = Match.objects.filter(retracted_at=None, sequence=None).exclude(is_due())
-    first = matches.aggregate(first=Min("shown_at"))["first"]
-    if first is not None:
-        count = matches.count()
-        are = "1 match is" if count == 1 else f"{count:,} matches are"
-        yield f"{are} shown later, the first at {time_words(first)}."
-
-
-def _served() -> QuerySet[Destination]:
-    return Destination.objects.filter(usable(), active=True, owner__is_active=True)
+    first, count = matches.aggregate(first=Min("shown_at"), count=Count("pk")).values()
+    if count:
+        words = _counted(count, "match is", "matches are")
+        yield f"{words} shown later, the first at {time_words(first)}."

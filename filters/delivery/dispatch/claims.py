@@ -25,8 +25,7 @@ from django.db.models.functions import Coalesce
 
 from filters.delivery.dispatch import holder
 from filters.delivery.dispatch.anew import look_at_clock
-from filters.delivery.dispatch.scope import matches_in, scopes_of
-from filters.delivery.mail.addresses import usable
+from filters.delivery.dispatch.scope import matches_in, scopes_of, served
 from filters.delivery.models import Delivery, Destination
 from filters.inbox.lists.cards import being_made
 from filters.inbox.models import Match
@@ -316,8 +315,7 @@ def _deliverable() -> QuerySet[Destination]:
     """Return what can be served: not while a released match of its owner is copied again."""
     stale = being_made(Match.objects.filter(sequence__isnull=False))
     waiting = list(stale.order_by().values_list("filter__owner", flat=True).distinct())
-    deliverable = Destination.objects.filter(usable(), active=True, owner__is_active=True)
-    return deliverable.exclude(owner__in=waiting)
+    return served().exclude(owner__in=waiting)
 
 
 def _end(destination: Destination, position: int, most: int | None) -> int:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from django.db.models import Q, QuerySet
 
 from filters.authoring.models import Filter
+from filters.delivery.mail.addresses import usable
 from filters.delivery.models import Destination
 from filters.inbox.models import Match
 from filters.site.work.batching import batched
@@ -28,6 +29,11 @@ class Scope:
         """Tell whether the match of a filter at a position is in this scope."""
         start = self.starts.get(filter_id)
         return start is not None and start < position <= self.until
+
+
+def served() -> QuerySet[Destination]:
+    """Return what is turned on, of people who may sign in, with an address that can be used."""
+    return Destination.objects.filter(usable(), active=True, owner__is_active=True)
 
 
 def scopes_of(untils: Mapping[Destination, int]) -> dict[int, Scope]:

@@ -62,7 +62,7 @@ def _without_accents(text: str) -> tuple[str, list[int]]:
     """Return a text without accents, and where each letter of it begins, and the end, in both."""
     if text.isascii():
         return text, [*range(len(text) + 1)]
-    letters = [(letter, place) for place, one in enumerate(text) for letter in fold_accents(one)]
+    letters = [(letter, place) for place, sign in enumerate(text) for letter in fold_accents(sign)]
     return "".join(letter for letter, _ in letters), [*(at for _, at in letters), len(text)]
 
 

@@ -107,8 +107,7 @@ def by_date_header(node: PhraseNode | None) -> PhraseNode | None:
     """
     match node:
         case Joined():
-            parts = [part for one in node.parts if (part := by_date_header(one))]
-            return replace(node, parts=tuple(parts))
+            return replace(node, parts=tuple(filter(None, map(by_date_header, node.parts))))
         case Phrase() if node.date != NO_DATE:
             return replace(node, kind=f"dated_{node.kind}")
     return node

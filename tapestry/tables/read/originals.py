@@ -62,8 +62,11 @@ def original(tables: Tables, msgid: str, copy: Copy) -> Original | None:
 
 def kept_original(tables: Tables, msgid: str, audience: str) -> Original | None:
     """Return the copy of a message for an audience as it was received; None if it was not kept."""
-    stored = (original(tables, msgid, copy) for copy in copies(tables, msgid, [audience]))
-    return next((one for one in stored if one is not None and one.raw), None)
+    for copy in copies(tables, msgid, [audience]):
+        stored = original(tables, msgid, copy)
+        if stored is not None and stored.raw:
+            return stored
+    return None
 
 
 def problems_of(tables: Tables, msgid: str, copy: Copy) -> tuple[str, ...] | None:

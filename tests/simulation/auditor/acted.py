@@ -100,8 +100,8 @@ class Acted:
                 yield Finding(LAW, said, point.step)
                 return
         if any(GONE in row["outcome"] for row in rows):
-            said = f"{mail[1]} is said to be gone from the mailbox of {mail[0]}, and nobody did it"
-            yield Finding(LAW, said, point.step)
+            fault = f"{mail[1]} counts as gone from the mailbox of {mail[0]}, and nobody did it"
+            yield Finding(LAW, fault, point.step)
         if any(row["outcome"] for row in rows):
             return
         does = {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlglot import exp
+
 from tests.simulation import browsers
 from tests.simulation.generator import people
 from tests.simulation.generator.cast import Cast
@@ -52,7 +54,7 @@ def lend(cast: Cast) -> None:
     lots = cast.lots
     lender, borrower = lots.sample(cast.names, 2)
     made = write(cast, lender, lots.choice(KEPT), "keep", visibility="shared")
-    for row in filter_rows(cast, f"f.id IN ({', '.join(map(str, made))})"):
+    for row in filter_rows(cast, exp.column("id", "f").isin(*made)):
         write(cast, borrower, f"in {lender}'s {row['name']}", lots.choice(("keep", "live")))
 
 

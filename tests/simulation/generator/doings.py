@@ -9,6 +9,8 @@ from collections.abc import Collection, Sequence
 from random import Random
 from typing import Any
 
+from sqlglot import exp, parse_one
+
 from tapestry.query.phrases.catalogue import KINDS
 from tests.simulation.generator import desk, programs, texts
 from tests.simulation.generator.aims import best
@@ -38,17 +40,22 @@ HOWS = (
 )
 """What the owner of a filter does to it."""
 
-_FILTER = (
+_FILTERS = parse_one(
     "SELECT f.id AS key, u.username AS owner, f.name, f.text, f.phrase, f.tql, f.start AS t0,"
     " f.mode = 'live' AS live, f.timeliness, f.while_unread, f.visibility, f.revision, f.active,"
     " f.acts, f.acts_since, f.since, f.end, f.error"
-    " FROM authoring_filter f JOIN people_user u ON u.id = f.owner_id"
+    " FROM authoring_filter f JOIN people_user u ON u.id = f.owner_id ORDER BY f.id",
+    into=exp.Select,
+    dialect="sqlite",
 )
 
 
-def filter_rows(cast: Cast, where: str = "1", *values: Any) -> list[dict[str, Any]]:
+def filter_rows(
+    cast: Cast, where: str | exp.Expression = "1", *values: Any
+) -> list[dict[str, Any]]:
     """Return filters as the history has them: a sequence is judged as it is written."""
-    rows = cast.world.select(f"{_FILTER} WHERE {where} ORDER BY f.id", *values)
+    chosen = _FILTERS.where(where, dialect="sqlite").sql("sqlite")
+    rows = cast.world.select(chosen, *values)
     return [row | {"tql": row["text"]} if "SEQ(" in row["text"] else row for row in rows]
 
 

@@ -98,8 +98,8 @@ def test_labels_folders_and_keywords_are_tags(alice: User, raw: bytes, label: st
 def test_what_is_deleted_elsewhere_is_not_ticked(alice: User, raw: bytes, words: str) -> None:
     offer = offer_of(alice, raw)
     assert (offer["is_ticked"], offer["problem"]) == (False, words)
-    said = [part["problem"] for part in offer["entry"]["clauses"] if part["is_action"]]
-    assert any(("Trash" if words == DELETES else "Spam") in text for text in said), said
+    problems = [part["problem"] for part in offer["entry"]["clauses"] if part["is_action"]]
+    assert any(("Trash" if words == DELETES else "Spam") in text for text in problems), problems
     assert offer["document"], "one may tick it all the same"
 
 

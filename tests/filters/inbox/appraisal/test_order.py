@@ -159,7 +159,7 @@ def test_an_order_is_kept_until_something_comes_to_something_else(
     for weight, text in (*RULES, (4, "unread"), (1, "per vote")):
         rule(alice, weight, text)
     upkeep.appraise(tables)
-    ages = [read_age for one in rules_of(alice) for read_age in one.ages]
+    ages = [read_age for row in rules_of(alice) for read_age in row.ages]
     received = sorted(Card.objects.values_list("received", flat=True))
     turns = [at + age for at in received for age in ages]
     made: list[int] = []

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.test import Client
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -97,12 +98,14 @@ class Desk:
 
     def unfold(self) -> None:
         """Open what a filter found in mail of before, in the inbox."""
-        folded = Filter.objects.filter(pk__in=[one.pk for one in self.filters[:2]])
-        folded.filter(unfolded_at=None).update(unfolded_at=self.clock.now)
+        self._with_lines().filter(unfolded_at=None).update(unfolded_at=self.clock.now)
 
     def fold(self) -> None:
         """Make it one line again."""
-        fold(Filter.objects.filter(pk__in=[one.pk for one in self.filters[:2]]))
+        fold(self._with_lines())
+
+    def _with_lines(self) -> QuerySet[Filter]:
+        return Filter.objects.filter(pk__in=[filter_.pk for filter_ in self.filters[:2]])
 
     def join(self) -> None:
         """The message that two answer comes late, and answers another one."""
