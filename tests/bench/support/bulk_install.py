@@ -29,6 +29,7 @@ CHECKED = 20
 """Filters of each kind that are compiled, to compare."""
 
 _TEXTS = ("xstandina", "xstandinb")
+_NEWSGROUPS = ("alt.xstandina",)
 _NUMBER = 777
 
 
@@ -43,7 +44,11 @@ class Template:
     @classmethod
     def of(cls, kind: str) -> Template:
         """Return the template of a kind, by compiling one filter of it."""
-        stand_ins = (str(_NUMBER),) if kind in ("age", "votes") else _TEXTS
+        stand_ins: tuple[str, ...] = _TEXTS
+        if kind in ("age", "votes"):
+            stand_ins = (str(_NUMBER),)
+        elif kind in ("group", "groups"):
+            stand_ins = _NEWSGROUPS
         compiled = compile_filter(KINDS[kind][0].format(*stand_ins), Context())
         (plan,) = compiled.plans
         return cls(stand_ins, print_tql(compiled.checked), plan)
