@@ -17,6 +17,7 @@ ROOMS_WITH_EXAMPLES = {
     "tapestry.compose",
     "tapestry.core",
     "tapestry.deliver",
+    "tapestry.embedded",
     "tapestry.identity",
     "tapestry.ingest",
     "tapestry.mime",

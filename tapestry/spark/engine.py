@@ -26,6 +26,7 @@ from tapestry.core.clock import NEVER
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.log import event
 from tapestry.core.schema import ANNOTATIONS, RETRACTED, RETRACTION, RETRACTION_KEY
+from tapestry.embedded.local_rows import Limits, LocalRows, selected_columns
 from tapestry.plan.engine import (
     PlanFailedError,
     Row,
@@ -37,13 +38,11 @@ from tapestry.plan.engine import (
 from tapestry.plan.relation import Range, Relation, Statement, View
 from tapestry.spark import client
 from tapestry.spark.dialect import spark_sql
-from tapestry.spark.local_rows import Limits, LocalRows, selected_columns
 from tapestry.spark.session import is_lost
 from tapestry.spark.time_limit import GivenUpError, call_within
-from tapestry.tables.delta.data_files import DataFiles
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.delta.parquet_file import parquet_footer, verify_whole
-from tapestry.tables.read.retractions import has_retractions, retraction_files
+from tapestry.tables.read.retractions import retraction_files
 from tapestry.tables.rows import ARROW, arrow_schema
 
 INTERPRETED = 100_000
@@ -65,6 +64,7 @@ STOPPING = 10.0
 class SparkEngine:
     """Runs statements over one snapshot of the tables; raises TooMuchError beyond its limits.
 
+    ``local_rows`` are those that another engine reads of the snapshot, too.
     ``reopen`` returns another session when this one is lost.  ``running`` is entered for each
     statement.  ``is_wanted`` tells whether somebody still waits for the answer.
     ``on_given_up`` is called when a statement is given up: Spark may go on with it all the same.
@@ -78,6 +78,7 @@ class SparkEngine:
         session: Any,
         snapshot: Snapshot,
         limits: Limits | None = None,
+        local_rows: LocalRows | None = None,
         reopen: Callable[[], Any] | None = None,
         running: Callable[[], AbstractContextManager[object]] = nullcontext,
         is_wanted: Callable[[], bool] = lambda: True,
@@ -85,7 +86,7 @@ class SparkEngine:
     ) -> None:
         self.session = session
         self.snapshot = snapshot
-        self.local_rows = LocalRows(snapshot, limits)
+        self.local_rows = local_rows or LocalRows(snapshot, limits)
         self._reopen = reopen
         self._running = running
         self._is_wanted = is_wanted
@@ -258,9 +259,7 @@ class SparkEngine:
         return joined.selectExpr("*", f"{retracted} AS {RETRACTED}")
 
     def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
-        if by == RETRACTED:
-            return has_retractions(self.snapshot.data_files(table), ranges)
-        return bool(DataFiles.of(self.snapshot.data_files(table)).overlapping(ranges, by))
+        return self.local_rows.covers(table, ranges, by)
 
     def _relation(self, relation: Relation) -> Any:
         schema = pa.schema(

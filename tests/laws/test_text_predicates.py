@@ -8,6 +8,7 @@ from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 
 from tapestry.core.accents import fold_accents
+from tapestry.embedded.functions import FUNCTIONS
 from tapestry.plan import sql
 from tapestry.plan.text_predicates import (
     extract_tokens,
@@ -80,6 +81,8 @@ def agree(value, test, constant, engine):
 def test_the_plans_on_sqlite(value, pattern, words):
     agree(value, "like", pattern, bool(sqlite_engine.matches(value, like_regex(pattern))))
     agree(value, "has", words, bool(sqlite_engine.has(value, words)))
+    agree(value, "like", pattern, FUNCTIONS["text_matches"](value, like_regex(pattern)))
+    agree(value, "has", words, FUNCTIONS["text_has"](value, fold_accents(words)))
 
 
 @pytest.mark.spark

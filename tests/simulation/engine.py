@@ -1,15 +1,16 @@
-"""The product's statements on sqlite, over the rows of a snapshot, or on a real Spark."""
+"""The product's embedded engine, over the rows of a snapshot, or its statements on a real Spark."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pyarrow.parquet as pq
 
-from tapestry.core.clock import NEVER
 from tapestry.core.schema import COLUMNS
-from tapestry.plan.engine import EngineStuckError, TooManyError, TooSlowError
-from tests.support.engines import sqlite_engine
+from tapestry.embedded.engine import EmbeddedEngine
+from tapestry.embedded.local_rows import LocalRows
+from tapestry.plan.engine import EngineStuckError, Row, TooManyError, TooSlowError
 from tests.support.engines.sqlite_engine import SqliteEngine
 
 
@@ -29,8 +30,7 @@ def failure(fault: str, now: int) -> Exception:
     return RuntimeError("the engine is broken")
 
 
-_rows: dict[str, list[dict[str, Any]]] = {}
-_last: tuple[tuple[str, ...], SqliteEngine] | None = None
+_last: tuple[tuple[str, ...], EmbeddedEngine] | None = None
 
 
 def spark_on(remote: str, snapshot: Any, **_: Any) -> Any:
@@ -49,47 +49,29 @@ def spark_on(remote: str, snapshot: Any, **_: Any) -> Any:
     return Engine(connect(remote), snapshot)
 
 
-def engine_on(snapshot: Any, **_: Any) -> SqliteEngine:
-    """Return the engine over a snapshot: the last one, if it was over the same files."""
+def engine_on(snapshot: Any, **_: Any) -> EmbeddedEngine:
+    """Return the product's embedded engine over a snapshot: the last one, if it has the same files.
+
+    What it leaves to another engine, the engine of the tests answers.
+    """
     global _last
     files = {table: [str(f.path) for f in snapshot.data_files(table)] for table in COLUMNS}
     key = tuple(path for paths in files.values() for path in paths)
     if _last is None or _last[0] != key:
-        _last = (
-            key,
-            _Engine({t: [r for p in paths for r in _read(p)] for t, paths in files.items()}),
-        )
+        _last = (key, _Engine(LocalRows(snapshot), partial(_other, files)))
     return _last[1]
 
 
+def _other(files: dict[str, list[str]]) -> SqliteEngine:
+    return SqliteEngine({t: [r for p in paths for r in _read(p)] for t, paths in files.items()})
+
+
 def _read(path: str) -> list[dict[str, Any]]:
-    if path not in _rows:
-        _rows[path] = pq.ParquetFile(path).read(use_threads=False).to_pylist()
-    return _rows[path]
+    rows: list[dict[str, Any]] = pq.ParquetFile(path).read(use_threads=False).to_pylist()
+    return rows
 
 
-class _Engine(SqliteEngine):
-    """The engine of the tests; what was retracted is found in one pass."""
-
-    def __init__(self, data: dict[str, list[dict[str, Any]]]) -> None:
-        taken: dict[Any, int] = {}
-        for row in data["annotations"]:
-            if row["kind"] == "retraction":
-                named = (row["value"], row["msgid"], row["owner"], row["audience"])
-                taken[named] = min(row["ts"], taken.get(named, NEVER))
-
-        def retracted(row: dict[str, Any], _: Any) -> int:
-            if row["kind"] == "retraction":
-                return int(row["ts"])
-            return taken.get((row["annid"], row["msgid"], row["owner"], row["audience"]), NEVER)
-
-        real, sqlite_engine.retracted = sqlite_engine.retracted, retracted
-        try:
-            super().__init__(data)
-        finally:
-            sqlite_engine.retracted = real
-
-    def fetch(self, statement: Any) -> list[tuple[Any, ...]]:
+class _Engine(EmbeddedEngine):
+    def fetch(self, statement: Any) -> list[Row]:
         pause()
-        rows: list[tuple[Any, ...]] = super().fetch(statement)
-        return rows
+        return super().fetch(statement)

@@ -9,11 +9,11 @@ import pytest
 from tapestry.core.clock import BEGINNING
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
+from tapestry.embedded.local_rows import Limits
 from tapestry.plan.compile import compile_filter
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute
 from tapestry.spark.engine import SparkEngine
-from tapestry.spark.local_rows import Limits
 from tapestry.spark.session import connect
 from tapestry.tables.delta import parquet_file
 from tapestry.tables.delta.log import Tables, snapshot

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from tapestry.core.clock import BEGINNING, DAY, WEEK
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES, Type
+from tapestry.embedded.local_rows import Limits
 from tapestry.plan.compile import compile_filter, compile_query
 from tapestry.plan.lowering.lower import lower
 from tapestry.query.context import Context
 from tapestry.run.changes import change_windows
 from tapestry.run.execute import Subscription, execute, execute_windows, signature_groups
 from tapestry.spark import engine as spark
-from tapestry.spark.local_rows import Limits
 from tapestry.spark.session import connect
 from tapestry.tables.delta.data_files import bounded_file, bounds_of
 from tapestry.tables.delta.log import Snapshot

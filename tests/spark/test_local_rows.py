@@ -9,8 +9,8 @@ import pytest
 
 from tapestry.core.message import Annotation, Message
 from tapestry.core.schema import Type
+from tapestry.embedded.local_rows import Limits, LocalRows
 from tapestry.plan.relation import Field, KeyLookup, Relation, Statement, View
-from tapestry.spark.local_rows import Limits, LocalRows
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.write.append import append_annotations, append_messages
 from tapestry.tables.write.compact import compact

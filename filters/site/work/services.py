@@ -23,6 +23,7 @@ from filters.site.work.addresses import PROVEN, UNPROVEN
 from tapestry.core.files.file_lock import shared_lock
 
 if TYPE_CHECKING:
+    from tapestry.embedded.local_rows import LocalRows
     from tapestry.plan.engine import Engine
     from tapestry.tables.delta.log import Snapshot, Tables
 
@@ -72,6 +73,18 @@ def unproven_engine_on(snapshot: Snapshot, is_wanted: Callable[[], bool] = lambd
 
 
 def _engine(snapshot: Snapshot, server: str, is_wanted: Callable[[], bool]) -> Engine:
+    from tapestry.embedded.engine import EmbeddedEngine
+    from tapestry.embedded.local_rows import LocalRows
+    from tapestry.run.limits.suspects import open_engine
+
+    local_rows = LocalRows(snapshot)
+    spark_on = partial(_spark, local_rows, server, is_wanted)
+    return EmbeddedEngine(local_rows, partial(open_engine, spark_on, snapshot))
+
+
+def _spark(
+    local_rows: LocalRows, server: str, is_wanted: Callable[[], bool], snapshot: Snapshot
+) -> Engine:
     from tapestry.spark.engine import SparkEngine
     from tapestry.spark.session import reconnect
 
@@ -81,6 +94,7 @@ def _engine(snapshot: Snapshot, server: str, is_wanted: Callable[[], bool]) -> E
     return SparkEngine(
         reconnect(connect_now, START if is_ours and server == UNPROVEN else 0.0),
         snapshot,
+        local_rows=local_rows,
         reopen=lambda: reconnect(connect_now),
         running=partial(shared_lock, spark_restart.running(run, server)),
         is_wanted=is_wanted,

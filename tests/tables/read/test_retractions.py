@@ -5,9 +5,9 @@ import pytest
 from tapestry.core.clock import BEGINNING, NEVER
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, RETRACTED, Type
+from tapestry.embedded.local_rows import Limits, LocalRows
 from tapestry.plan.relation import Field, KeyLookup, Relation, Statement, View
 from tapestry.predicate_index.probe import SnapshotRows
-from tapestry.spark.local_rows import Limits, LocalRows
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.keys.hash_runs import extend_index
 from tapestry.tables.read import retractions

@@ -14,12 +14,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
-from tapestry.plan.relation import KeyLookup, Statement, View
+from tapestry.plan.relation import KeyLookup, Range, Statement, View
 from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.keys.hash_runs import text_array
 from tapestry.tables.read.find import ReadLimit, by_key, by_time, unindexed, within
-from tapestry.tables.read.retractions import add_retracted, retracted_between, stored_columns
+from tapestry.tables.read.retractions import (
+    add_retracted,
+    has_retractions,
+    retracted_between,
+    stored_columns,
+)
 from tapestry.tables.rows import arrow_schema
 
 
@@ -151,6 +156,13 @@ class LocalRows:
             column = rows[view.key_lookup.column]
             return rows if keys is None else rows.filter(pc.is_in(column, text_array(keys)))
         return rows if view.ranges is None else within(rows, view.ranges, view.by)
+
+    def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
+        """Tell whether the table can hold rows whose ``by`` lies in one of the ranges."""
+        data_files = self.snapshot.data_files(table)
+        if by == RETRACTED:
+            return has_retractions(data_files, ranges)
+        return bool(DataFiles.of(data_files).overlapping(ranges, by))
 
     def files(self, view: View) -> list[DataFile]:
         """Return the files of the snapshot that can hold rows of a view."""

@@ -1,0 +1,98 @@
+"""A database of SQLite in memory, with the rows that statements read: each view's are put in once.
+
+Sets are JSON arrays, numbers are floats, as Spark has them.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from sqlglot import exp
+
+from tapestry.core.schema import Type
+from tapestry.embedded.functions import UnsureError, add_functions
+from tapestry.plan import sql
+from tapestry.plan.relation import Field, Relation, View
+
+ViewRows = tuple[View, object, pa.Table]
+"""A view, a key that is equal for views of the same rows, and the rows."""
+
+
+class Database:
+    """The database of one snapshot; raises ``sqlite3.Error`` and UnsureError."""
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect(":memory:", check_same_thread=False)
+        self._names: dict[object, str] = {}
+        add_functions(self._db)
+
+    @contextmanager
+    def holding(
+        self, views: Iterable[ViewRows], relations: Iterable[Relation]
+    ) -> Iterator[sqlite3.Connection]:
+        """Give the connection, on which views and relations have their names until the end."""
+        named: list[tuple[str, str]] = []
+        try:
+            for view, key, rows in views:
+                self._execute(_view(view.name, self._stored(key, rows)))
+                named.append((view.name, "VIEW"))
+            for relation in relations:
+                names = [field.name for field in relation.fields]
+                named.append((relation.name, "TABLE"))
+                self._store(relation.name, names, map(_cells(relation.fields), relation.rows))
+            yield self._db
+        finally:
+            for name, kind in named:
+                self._execute(exp.Drop(tables=[sql.table(name)], kind=kind))
+
+    def _stored(self, key: object, rows: pa.Table) -> str:
+        """Return the name of the table with a view's rows."""
+        if key not in self._names:
+            name = f"rows_{len(self._names)}"
+            columns = (_values(rows[column]) for column in rows.schema.names)
+            self._store(name, rows.schema.names, zip(*columns, strict=True))
+            self._names[key] = name
+        return self._names[key]
+
+    def _store(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+        table = exp.Schema(
+            this=sql.table(name), expressions=[exp.to_identifier(c, quoted=True) for c in columns]
+        )
+        self._execute(exp.Create(this=table, kind="TABLE"))
+        marks = exp.Tuple(expressions=[exp.Placeholder() for _ in columns])
+        insert = exp.Insert(this=sql.table(name), expression=exp.Values(expressions=[marks]))
+        self._db.executemany(insert.sql(dialect="sqlite"), rows)
+
+    def _execute(self, node: exp.Expr) -> None:
+        self._db.execute(node.sql(dialect="sqlite"))
+
+
+def _view(name: str, table: str) -> exp.Create:
+    return exp.Create(this=sql.table(name), kind="VIEW", expression=exp.select("*").from_(table))
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """Return the values of a view's column as SQLite has them; UnsureError if one is no number."""
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_list(column.type):
+        return [None if value is None else json.dumps(value) for value in values]
+    if pa.types.is_floating(column.type) and pc.any(pc.is_nan(column)).as_py():
+        raise UnsureError  # SQLite would take it for NULL
+    return values
+
+
+def _cells(fields: Sequence[Field]) -> Any:
+    """Return the function from a relation's row to its values as SQLite has them."""
+
+    def cell(field: Field, value: Any) -> Any:
+        if field.many:
+            return json.dumps(value)
+        return float(value) if field.type is Type.NUMBER and value is not None else value
+
+    return lambda row: [cell(field, value) for field, value in zip(fields, row, strict=True)]

@@ -1,0 +1,39 @@
+"""Print a statement in SQLite's SQL."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.dialects.sqlite import SQLite
+
+from tapestry.plan.relation import Statement
+
+
+class _Plain(SQLite.Generator):  # type: ignore[valid-type, misc]
+    """SQL in which all joins are plain: SQLite does not reorder CROSS JOIN."""
+
+    def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
+        text: str = super().join_sql(expression, join_op)
+        return text.replace("CROSS ", "", 1) if expression.kind == "CROSS" else text
+
+
+def sqlite_sql(statement: Statement) -> str:
+    """Return the statement's SQL; it calls the functions of ``embedded.functions``."""
+    text: str = _Plain(dialect="sqlite").generate(statement.select, copy=False)
+    if "elements(" not in text.lower():
+        return text  # nothing is copied: it is most of the work
+    select = statement.select.copy()
+    for node in list(select.find_all(exp.Anonymous)):
+        if node.name == "elements":
+            _read_elements(node)
+    return str(_Plain(dialect="sqlite").generate(select, copy=False))
+
+
+def _read_elements(node: exp.Anonymous) -> None:
+    """Read the elements of a set from ``json_each``, as SQLite has them."""
+    column = node.expressions[0].copy()
+    each = exp.Anonymous(this="json_each", expressions=[exp.func("distinct_elements", column)])
+    source = exp.Table(this=each, alias=exp.TableAlias(this=exp.to_identifier("elements")))
+    select = node.find_ancestor(exp.Select)
+    assert select is not None  # an element is a column of one
+    select.append("joins", exp.Join(this=source))
+    node.replace(exp.column("value", "elements"))

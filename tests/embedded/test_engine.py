@@ -1,0 +1,192 @@
+"""The embedded engine answers as every engine does, and leaves to the other what it cannot."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tapestry.core.errors import TapestryError
+from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.embedded import engine as embedded
+from tapestry.embedded.engine import EmbeddedEngine
+from tapestry.embedded.functions import FUNCTIONS, UnsureError
+from tapestry.embedded.local_rows import Limits, LocalRows
+from tapestry.plan.compile import compile_filter, compile_query
+from tapestry.plan.engine import require_running
+from tapestry.query.context import Context
+from tapestry.run.changes import change_windows
+from tapestry.run.execute import execute, execute_windows
+from tests.spark.test_engine import FILTERS, OF_VOTES, ROWS, snapshot_of, subscriptions
+from tests.suites.test_sqllogictest import DATA, check
+from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.generators import random_filters, thread_filters
+
+RETRACTION = {"annid": "r0", "msgid": "m0", "owner": "bob", "kind": "retraction", "value": "a0"}
+TAKEN_BACK = ROWS | {
+    ANNOTATIONS: [*ROWS[ANNOTATIONS], RETRACTION | {"ts": 3_500_000, "audience": "public"}]
+}
+INSTANTS = [1_500_000, 3_000_000, 4_000_001, 30_000_000]
+
+
+class Other:
+    """The engine for what is left, and how often it was asked, with how many seconds."""
+
+    def __init__(self, data=ROWS):
+        self._data = data
+        self.allowed = []
+        self.views = []
+
+    @contextmanager
+    def limit(self, seconds):
+        self.allowed.append(seconds)
+        yield
+
+    def fetch(self, statement):
+        self.views.extend(statement.views)
+        return SqliteEngine(self._data).fetch(statement)
+
+
+def nobody():
+    raise AssertionError("The statement was left to the other engine.")
+
+
+def engine_of(data, directory, limits=None, open_other=nobody):
+    return EmbeddedEngine(LocalRows(snapshot_of(data, directory), limits), open_other)
+
+
+@pytest.mark.parametrize(
+    ("limits", "open_other"),
+    [(None, nobody), (Limits(sent=0), lambda: Other(TAKEN_BACK))],
+    ids=["whole tables", "looked up"],
+)
+def test_it_delivers_what_the_plans_do(tmp_path, limits, open_other):
+    engine, judge = engine_of(TAKEN_BACK, tmp_path, limits, open_other), SqliteEngine(TAKEN_BACK)
+    texts = [*FILTERS, *OF_VOTES]
+    asked = subscriptions([compile_filter(text, Context("alice")) for text in texts])
+    expected = execute_windows(judge, asked, INSTANTS)
+    assert execute_windows(engine, asked, INSTANTS) == expected
+    assert {m.filter_id for run in expected for m in run} == set(range(len(texts)))
+    live = subscriptions([compile_filter(text, Context("alice"), "general") for text in OF_VOTES])
+    changes = change_windows(judge, live, INSTANTS, net=False)
+    assert change_windows(engine, live, INSTANTS, net=False) == changes
+
+
+@pytest.mark.parametrize("examples", [40, pytest.param(2_000, marks=pytest.mark.long)])
+def test_random_filters_deliver_what_the_plans_do(tmp_path_factory, examples):
+    ran = 0
+
+    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.data())
+    def same(draw):
+        nonlocal ran
+        world = draw.draw(random_filters.counting_worlds())
+        queries = [
+            world.query,
+            draw.draw(random_filters.queries()),
+            draw.draw(random_filters.queries(aggregates=True)),
+            draw.draw(thread_filters.queries()),
+        ]
+        plans = []
+        for query in queries:
+            try:
+                plan = compile_query(query, draw.draw(st.sampled_from(["fast", "general"])))
+            except TapestryError:
+                continue
+            if len(plan.query.delta_queries) <= 12:
+                plans.append(plan)
+        ran += len(plans)
+        asked = subscriptions(plans)
+        limits, other = draw.draw(st.sampled_from([None, Limits(sent=0)])), Other(world.data)
+        engine = engine_of(world.data, tmp_path_factory.mktemp("some"), limits, lambda: other)
+        judge = SqliteEngine(world.data)
+        instants = sorted({row["ts"] for rows in world.data.values() for row in rows})[::3]
+        instants.append(10**12)
+        assert execute_windows(engine, asked, instants) == execute_windows(judge, asked, instants)
+        assert limits or not other.views, "of whole tables it answers all"
+
+    same()
+    assert ran >= examples
+
+
+def test_expressions_mean_what_they_mean_in_sql(tmp_path):
+    check(engine_of(DATA, tmp_path, open_other=lambda: Other(DATA)), 100)
+
+
+def left(tmp_path, data=ROWS, text="m.subject HAS 'test'"):
+    """Run a filter, and return whether the other engine was asked."""
+    other = Other(data)
+    engine = engine_of(data, tmp_path, open_other=lambda: other)
+    asked = subscriptions([compile_filter(text, Context("alice"))])
+    expected = execute(SqliteEngine(data), asked, 10**12, lambda _: set())
+    assert execute(engine, asked, 10**12, lambda _: set()) == expected
+    return bool(other.allowed)
+
+
+def test_a_statement_over_few_rows_opens_no_other_engine(tmp_path):
+    assert not left(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("limit", "least"), [("MOST_ROWS", 11), ("MOST_ROWS", 2), ("MOST_BYTES", 100)]
+)
+def test_what_has_many_rows_is_left(tmp_path, monkeypatch, limit, least):
+    monkeypatch.setattr(embedded, limit, least)
+    assert left(tmp_path)
+
+
+def test_what_takes_long_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(embedded, "MOST_SECONDS", -1.0)
+    monkeypatch.setattr(embedded, "STEPS", 1)
+    assert left(tmp_path)
+
+
+@pytest.mark.parametrize("letter", ["\ua640", "\U00016e40"], ids=["of 2008", "of 2018"])
+def test_letters_that_another_unicode_may_see_otherwise_are_left(tmp_path, letter):
+    row = {"msgid": "m", "ts": 1, "subject": f"test {letter}", "audience": "public"}
+    assert left(tmp_path, ROWS | {MESSAGES: [row]})
+    with pytest.raises(UnsureError):
+        FUNCTIONS["text_lower"](letter)
+
+
+def test_a_number_that_is_none_is_left(tmp_path):
+    vote = {"annid": "a", "ts": 1, "msgid": "m0", "number": float("nan"), "audience": "public"}
+    text = "EXISTS (a IN annotations: a.msgid = m.msgid AND a.number > 5)"
+    other = Other()
+    engine = engine_of(ROWS | {ANNOTATIONS: [vote]}, tmp_path, open_other=lambda: other)
+    asked = subscriptions([compile_filter(text, Context("alice"))])
+    execute(engine, asked, 10**12, lambda _: set())
+    assert other.allowed
+
+
+def test_after_what_it_left_it_answers_again(tmp_path, monkeypatch):
+    engine = engine_of(ROWS, tmp_path, open_other=Other)
+    asked = subscriptions([compile_filter("m.subject HAS 'test'", Context("alice"))])
+    expected = execute(engine, asked, 10**12, lambda _: set())
+    with monkeypatch.context() as patched:
+        patched.setattr(embedded, "sqlite_sql", lambda _: "SELECT 1 FROM nowhere")
+        assert execute(engine, asked, 10**12, lambda _: set()) == expected
+    engine._other = nobody
+    assert execute(engine, asked, 10**12, lambda _: set()) == expected != []
+
+
+def test_whether_the_other_engine_runs_is_asked_of_that_one(tmp_path):
+    other = Other()
+    require_running(engine_of(ROWS, tmp_path, open_other=lambda: other))
+    (seconds,) = other.allowed
+    assert seconds <= 45
+
+
+def test_what_time_is_left_is_the_other_engines(tmp_path, monkeypatch):
+    monkeypatch.setattr(embedded, "MOST_ROWS", 0)
+    instants = iter([100.0, 104.0])
+    monkeypatch.setattr(time, "monotonic", lambda: next(instants))
+    other = Other()
+    engine = engine_of(ROWS, tmp_path, open_other=lambda: other)
+    asked = subscriptions([compile_filter("from joe", Context("alice"))])
+    with engine.limit(10.0):
+        execute(engine, asked, 10**12, lambda _: set())
+    assert other.allowed == [6.0]
