@@ -9,6 +9,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +31,7 @@ class Database:
     def __init__(self) -> None:
         self._db = sqlite3.connect(":memory:", check_same_thread=False)
         self._names: dict[object, str] = {}
+        self._numbers = count()
         add_functions(self._db)
 
     @contextmanager
@@ -40,21 +42,21 @@ class Database:
         named: list[tuple[str, str]] = []
         try:
             for view, key, rows in views:
-                self._execute(_view(view.name, self._stored(key, rows)))
                 named.append((view.name, "VIEW"))
+                self._execute(_view(view.name, self._stored(key, rows)))
             for relation in relations:
-                names = [field.name for field in relation.fields]
                 named.append((relation.name, "TABLE"))
+                names = [field.name for field in relation.fields]
                 self._store(relation.name, names, map(_cells(relation.fields), relation.rows))
             yield self._db
         finally:
             for name, kind in named:
-                self._execute(exp.Drop(tables=[sql.table(name)], kind=kind))
+                self._execute(exp.Drop(tables=[sql.table(name)], kind=kind, exists=True))
 
     def _stored(self, key: object, rows: pa.Table) -> str:
         """Return the name of the table with a view's rows."""
         if key not in self._names:
-            name = f"rows_{len(self._names)}"
+            name = f"rows_{next(self._numbers)}"
             columns = (_values(rows[column]) for column in rows.schema.names)
             self._store(name, rows.schema.names, zip(*columns, strict=True))
             self._names[key] = name

@@ -36,7 +36,7 @@ MOST_BYTES = 32 * 1024 * 1024
 MOST_SECONDS = 1.0
 """Seconds that a statement may take before it is left to the other engine."""
 
-STEPS = 10_000
+STEPS = 1_000
 """Steps of SQLite between two looks at the clock."""
 
 

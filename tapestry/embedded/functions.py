@@ -16,7 +16,10 @@ from typing import Any
 from unicodedata import ucd_3_2_0
 
 from tapestry.plan import sql
-from tapestry.plan.text_predicates import has_words
+from tapestry.plan.text_predicates import looked_for, plain_words
+
+SHORT = 4096
+"""Characters of a text up to which its words are remembered: filters ask for them again."""
 
 Test = Callable[[Any, Any], bool | None]
 """A test of a value by another one; None is unknown."""
@@ -65,7 +68,21 @@ def _matches(value: str | None, regex: str | None) -> bool | None:
 def _has(value: str | None, words: str | None) -> bool | None:
     if value is None or words is None:
         return None
-    return has_words(_sure(value), _sure(words))
+    return _looked_for(words) in _plain_words(value)
+
+
+@lru_cache(maxsize=4096)
+def _looked_for(words: str) -> str:
+    return looked_for(_sure(words))
+
+
+def _plain_words(value: str) -> str:
+    return _remembered(value) if len(value) <= SHORT else plain_words(_sure(value))
+
+
+@lru_cache(maxsize=4096)
+def _remembered(value: str) -> str:
+    return plain_words(_sure(value))
 
 
 def _in(value: str | None, values: str) -> bool | None:

@@ -240,11 +240,26 @@ def has_words(value: str, words: str) -> bool:
     >>> has_words("The lunchbreak", "the lunch*"), has_words("Herr Pöhl", "pohl")
     (True, True)
     """
-    return f" {_words(words)}{'' if words.endswith(BEGINNING) else ' '}" in f" {_words(value)} "
+    return looked_for(words) in plain_words(value)
 
 
-def _words(text: str) -> str:
-    return " ".join(_WORD.findall(fold_accents(text))).lower()
+def plain_words(text: str) -> str:
+    """Return the words of a text in lower case and without accents, a blank around each.
+
+    >>> plain_words("Herr Pöhl!")
+    ' herr pohl '
+    """
+    return f" {' '.join(_WORD.findall(fold_accents(text))).lower()} "
+
+
+def looked_for(words: str) -> str:
+    """Return what to look for in plain words to find these.
+
+    >>> looked_for("the Lunch"), looked_for("the lunch*")
+    (' the lunch ', ' the lunch')
+    """
+    plain = plain_words(words)
+    return plain[:-1] if words.endswith(BEGINNING) else plain
 
 
 def surely_like(value: str, pattern: str) -> bool | None:
