@@ -9,6 +9,7 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from itertools import count
 from typing import Any
 
@@ -43,7 +44,7 @@ class Database:
         try:
             for view, key, rows in views:
                 named.append((view.name, "VIEW"))
-                self._execute(_view(view.name, self._stored(key, rows)))
+                self._db.execute(_create_view(view.name, self._stored(key, rows)))
             for relation in relations:
                 named.append((relation.name, "TABLE"))
                 names = [field.name for field in relation.fields]
@@ -51,7 +52,7 @@ class Database:
             yield self._db
         finally:
             for name, kind in named:
-                self._execute(exp.Drop(tables=[sql.table(name)], kind=kind, exists=True))
+                self._db.execute(_drop(kind, name))
 
     def _stored(self, key: object, rows: pa.Table) -> str:
         """Return the name of the table with a view's rows."""
@@ -63,20 +64,33 @@ class Database:
         return self._names[key]
 
     def _store(self, name: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-        table = exp.Schema(
-            this=sql.table(name), expressions=[exp.to_identifier(c, quoted=True) for c in columns]
-        )
-        self._execute(exp.Create(this=table, kind="TABLE"))
-        marks = exp.Tuple(expressions=[exp.Placeholder() for _ in columns])
-        insert = exp.Insert(this=sql.table(name), expression=exp.Values(expressions=[marks]))
-        self._db.executemany(insert.sql(dialect="sqlite"), rows)
-
-    def _execute(self, node: exp.Expr) -> None:
-        self._db.execute(node.sql(dialect="sqlite"))
+        self._db.execute(_create_table(name, *columns))
+        self._db.executemany(_insert(name, len(columns)), rows)
 
 
-def _view(name: str, table: str) -> exp.Create:
-    return exp.Create(this=sql.table(name), kind="VIEW", expression=exp.select("*").from_(table))
+@lru_cache(maxsize=4096)
+def _create_view(name: str, table: str) -> str:
+    select = exp.select("*").from_(table)
+    return exp.Create(this=sql.table(name), kind="VIEW", expression=select).sql(dialect="sqlite")
+
+
+@lru_cache(maxsize=4096)
+def _create_table(name: str, *columns: str) -> str:
+    named = [exp.to_identifier(column, quoted=True) for column in columns]
+    table = exp.Schema(this=sql.table(name), expressions=named)
+    return exp.Create(this=table, kind="TABLE").sql(dialect="sqlite")
+
+
+@lru_cache(maxsize=4096)
+def _insert(name: str, columns: int) -> str:
+    marks = exp.Tuple(expressions=[exp.Placeholder() for _ in range(columns)])
+    values = exp.Values(expressions=[marks])
+    return exp.Insert(this=sql.table(name), expression=values).sql(dialect="sqlite")
+
+
+@lru_cache(maxsize=4096)
+def _drop(kind: str, name: str) -> str:
+    return exp.Drop(tables=[sql.table(name)], kind=kind, exists=True).sql(dialect="sqlite")
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:

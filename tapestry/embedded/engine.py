@@ -11,20 +11,20 @@ Law (``tests/embedded``, ``tests/spark``): where both answer, they answer the sa
 from __future__ import annotations
 
 import math
+import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import cache
 
-from sqlglot import exp
-
 from tapestry.core.log import event
+from tapestry.core.schema import COLUMNS, RETRACTED
 from tapestry.embedded.database import Database, ViewRows
 from tapestry.embedded.dialect import sqlite_sql
 from tapestry.embedded.functions import UnsureError
 from tapestry.embedded.local_rows import LocalRows
-from tapestry.plan.engine import Engine, Row
+from tapestry.plan.engine import Engine, Row, TooSlowError, too_slow
 from tapestry.plan.relation import Range, Statement
 
 MOST_ROWS = 20_000
@@ -33,8 +33,16 @@ MOST_ROWS = 20_000
 MOST_BYTES = 32 * 1024 * 1024
 """Bytes of the rows of its views."""
 
-MOST_SECONDS = 1.0
-"""Seconds that a statement may take before it is left to the other engine."""
+MOST_SECONDS = 2.0
+"""Seconds of the processor that a statement may take before it is left to the other engine."""
+
+OTHERS = {"body", RETRACTED}
+"""Columns that are read for the statements that name them: texts are long."""
+
+SHARED = frozenset(name for columns in COLUMNS.values() for name in columns) - OTHERS
+"""Columns that are read for every statement, so that those of a window share what is read."""
+
+_NAME = re.compile(r"\w+")
 
 STEPS = 1_000
 """Steps of SQLite between two looks at the clock."""
@@ -50,18 +58,18 @@ class EmbeddedEngine:
     def __init__(self, local_rows: LocalRows, open_other: Callable[[], Engine]) -> None:
         self._local_rows = local_rows
         self._other = cache(open_other)
-        self._deadline = math.inf
+        self._deadline = self._allowed = math.inf
         self._database = cache(Database)
 
     @contextmanager
     def limit(self, seconds: float) -> Iterator[None]:
         """Limit the statements of a block to so many seconds in all."""
-        before = self._deadline
-        self._deadline = time.monotonic() + seconds
+        before = self._deadline, self._allowed
+        self._deadline, self._allowed = time.monotonic() + seconds, seconds
         try:
             yield
         finally:
-            self._deadline = before
+            self._deadline, self._allowed = before
 
     def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
         return self._local_rows.covers(table, ranges, by)
@@ -72,20 +80,30 @@ class EmbeddedEngine:
         if found is not None:
             return found
         other = self._other()
-        with other.limit(max(self._deadline - time.monotonic(), 0.0)):
-            return other.fetch(statement)
+        try:
+            with other.limit(max(self._deadline - time.monotonic(), 0.0)):
+                return other.fetch(statement)
+        except TooSlowError:
+            if self._allowed == math.inf:
+                raise
+            raise too_slow(self._allowed) from None
 
     def _answer(self, statement: Statement) -> list[Row] | None:
         """Return the rows of a statement; None if they are not to be had here."""
-        views = self._views(statement)
+        text = sqlite_sql(statement)
+        views = self._views(statement, SHARED | OTHERS & set(_NAME.findall(text)))
         if views is None:
             return None
-        deadline = min(self._deadline, time.monotonic() + MOST_SECONDS)
+        end = time.thread_time() + MOST_SECONDS
+
+        def is_late() -> bool:
+            return time.thread_time() > end or time.monotonic() > self._deadline
+
         try:
             with self._database().holding(views, statement.relations) as db:
-                db.set_progress_handler(lambda: time.monotonic() > deadline, STEPS)
+                db.set_progress_handler(is_late, STEPS)
                 try:
-                    found = db.execute(sqlite_sql(statement)).fetchmany(MOST_ROWS + 1)
+                    found = db.execute(text).fetchmany(MOST_ROWS + 1)
                 finally:
                     db.set_progress_handler(None, 0)
         except (sqlite3.Error, UnsureError, OverflowError) as error:
@@ -93,9 +111,8 @@ class EmbeddedEngine:
             return None
         return found if len(found) <= MOST_ROWS else None
 
-    def _views(self, statement: Statement) -> list[ViewRows] | None:
+    def _views(self, statement: Statement, columns: Collection[str]) -> list[ViewRows] | None:
         """Return the rows of each view; None if they are many."""
-        columns = {node.name for node in statement.select.find_all(exp.Column)}
         room = MOST_ROWS - sum(len(relation.rows) for relation in statement.relations)
         size = 0
         views = []

@@ -32,6 +32,14 @@ class TooSlowError(TooMuchError):
     """A statement did not end within its time limit."""
 
 
+def too_slow(seconds: float) -> TooSlowError:
+    """Return the error of a statement that did not end within so many seconds."""
+    return TooSlowError(
+        f"It takes more than {seconds:g} seconds to run.",
+        hint="Say more narrowly what it is to find.",
+    )
+
+
 class TooManyError(TooMuchError):
     """A statement had more than ``most`` answers, about half of them up to the instant ``half``."""
 

@@ -33,7 +33,7 @@ from tapestry.plan.engine import (
     StatementFailedError,
     TooManyError,
     TooMuchError,
-    TooSlowError,
+    too_slow,
 )
 from tapestry.plan.relation import Range, Relation, Statement, View
 from tapestry.spark import client
@@ -176,7 +176,7 @@ class SparkEngine:
         deadline = min(self._deadline, time.monotonic() + self.most_seconds)
         allowed = min(self._allowed, self.most_seconds)
         if deadline <= time.monotonic():
-            raise self._too_slow(allowed)
+            raise too_slow(allowed)
         try:
             with self._running():
                 return self._query_until(
@@ -185,14 +185,7 @@ class SparkEngine:
         except GivenUpError:
             event("spark_given_up", seconds=allowed, scanned=total)
             self._on_given_up()
-            raise self._too_slow(allowed) from None
-
-    @staticmethod
-    def _too_slow(seconds: float) -> TooSlowError:
-        return TooSlowError(
-            f"It takes more than {seconds:g} seconds to run.",
-            hint="Say more narrowly what it is to find.",
-        )
+            raise too_slow(allowed) from None
 
     def _query_until(self, deadline: float, sql: str, frames: dict[str, Any]) -> pa.Table:
         session, tag = self.session, f"statement-{uuid4().hex}"

@@ -101,6 +101,16 @@ def test_the_papers_queries_are_measured_over_windows_of_any_size(data_dir):
 
 @pytest.mark.long
 @pytest.mark.spark
+@pytest.mark.parametrize("engine", [(), ("--spark",)], ids=["embedded", "Spark"])
+def test_filters_that_share_no_plan_are_measured(data_dir, engine):
+    sizes = ("--filters", "12", "--archive", "400", "--messages", "20", "--repeat", "1")
+    figures = json.loads(manage(data_dir, "bench", "signatures", *sizes, *engine, "--json"))
+    assert figures["filters"] == 12
+    assert figures["tick_seconds"] > 0
+
+
+@pytest.mark.long
+@pytest.mark.spark
 def test_many_filters_are_measured_together_and_one_by_one(data_dir):
     sizes = ("--filters", "300", "--fired", "90", "--messages", "100", "--archive", "3000")
     rounds = ("--warming", "0", "--repeat", "1", "--alone", "10")
