@@ -24,6 +24,7 @@ from tapestry.query.phrases.help.suggestions import Place, place_after
 from tapestry.query.phrases.help.vocabulary import Vocabulary
 from tapestry.query.phrases.parser import is_misspelt
 from tapestry.query.phrases.printer import quoted
+from tapestry.query.phrases.states import StateError
 from tapestry.query.search import as_words
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree.identifiers import RESERVED
@@ -112,6 +113,8 @@ def corrections(
     later: list[Correction] = []
     tried = {_letters(text)}
     candidates = _identifiers(text, error.span, vocabulary or Vocabulary())
+    if isinstance(error, StateError):
+        candidates = (Correction(0, len(text), other) for other in error.others)
     if isinstance(error, MisreadError):
         misread = _candidates(text, error.span, vocabulary or Vocabulary())
         candidates = chain(misread, candidates)
@@ -325,6 +328,8 @@ def _pairs_split(text: str, start: int) -> Iterator[Correction]:
     for pair in _PAIR.finditer(text):
         if pair.start() <= start < pair.end():
             field, value = pair[1].lower(), quoted(pair[2])
+            if field == "in" and "." not in value:
+                continue
             for name in (*_SYNONYMS.get(field, ()), field):
                 yield Correction(*pair.span(), f"{name} {value}")
 

@@ -18,6 +18,7 @@ from tapestry.query.phrases.help.bare_words import (
     words_with_phrases,
 )
 from tapestry.query.phrases.nodes import PhraseNode
+from tapestry.query.phrases.states import check_no_states
 from tapestry.query.phrases.wordings.requests import is_request
 from tapestry.query.phrases.wordings.rewording import placed_in, reworded
 from tapestry.query.phrases.words import parse_words
@@ -69,6 +70,7 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
     further.
     """
     check_text(text)
+    check_no_states(text)
     misread: dict[_Reader, MisreadError] = {}
     for reader in _readers(text):
         try:

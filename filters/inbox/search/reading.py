@@ -10,13 +10,14 @@ from filters.authoring.compilation.misreading import Misreading, misreading
 from filters.authoring.compilation.understanding import Understood, understand
 from filters.authoring.models import Filter
 from filters.authoring.vocabulary import vocabulary
-from filters.inbox.search.states import State, without_states
+from filters.inbox.search.states import without_states
 from filters.people import people
 from filters.people.models import User
 from tapestry.core.errors import TapestryError
 from tapestry.query.corrections import corrections
 from tapestry.query.phrases.help.bare_words import in_subject, other_phrases, says_words_alone
 from tapestry.query.phrases.help.names import other_names
+from tapestry.query.phrases.states import State
 from tapestry.query.search import read_search as of_text
 
 EVERYTHING = "TRUE"

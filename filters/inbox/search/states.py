@@ -13,53 +13,16 @@ from filters.inbox.models import Match, MessageState
 from filters.people.models import User
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import Span, TapestryError
+from tapestry.query.phrases.states import STATES, State, without_words_of_state
 
-_NAMES = {
-    "unread": "unread",
-    "unseen": "unread",
-    "new": "unread",
-    "read": "read",
-    "seen": "read",
-    "starred": "starred",
-    "flagged": "starred",
-    "snoozed": "snoozed",
-    "done": "done",
-    "inbox": "inbox",
-}
-_VALUES = "|".join(_NAMES)
+_VALUES = "|".join(STATES)
 _OPERATOR = re.compile(
     rf"(?<![^\s(])(?P<no>-|!|not\s+)?(?:(?:is|in|flag|label|tag):(?P<name>{_VALUES})"
     r"|isread:(?P<read>true|yes|false|no)|(?P<mutt>(?-i:~[NUFR])))(?![^\s)])",
     re.IGNORECASE,
 )
 _MUTT = {"~N": "unread", "~U": "unread", "~R": "read", "~F": "starred"}
-_MAIL = r"(?:e-?mails?|mails?|messages?|posts?|threads?|conversations?|ones?)"
-_STATE = r"(?P<{}>un-?read|unseen|starred|flagged|snoozed)"
-_IN_WORDS = tuple(
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        rf"\A(?:(?:show|find|all|my|the|any|new|me)\s+)*{_STATE.format('a')}(?:\s+and\s+{_STATE.format('b')})?"
-        r"(?:\s+by\s+me)?"
-        rf"(?=\s+(?:{_MAIL}|from|to|about|in|with|since|before|newer|older|this|today)\b|\s*\Z)",
-        rf"(?:\s+that|\s+which|\s+and|,)(?:\s+(?:are|is))?(?:\s+still)?\s+(?P<no>not\s+)?{_STATE.format('a')}\s*\Z",
-        r"(?:\s+(?:that|which))?\s+i\s+(?:have\s+)?(?P<starred>starred)\b",
-        r"(?:\s+(?:that|which))?\s+i\s+(?:have\s+not|haven['’]?t|did\s+not|didn['’]?t)\s+(?:yet\s+)?(?P<unread>read)\b",
-        r"(?:\s+(?:that|which))?\s+i\s+(?:have\s+not|haven['’]?t|did\s+not|didn['’]?t)\s+(?P<unstarred>starred|star)\b",
-        r"\s+in\s+(?:my|the)\s+(?P<inbox>inbox)\b",
-    )
-)
 _EITHER = re.compile(r"(?:\A|\s)OR(?:\s|\Z)|[|{]")
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """A state that messages shall have, or not have."""
-
-    name: str
-    is_wanted: bool = True
-
-    def __str__(self) -> str:
-        return self.name if self.is_wanted else f"not {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +52,8 @@ def without_states(text: str) -> Stated:
             message = f"“{found[0][0].strip()}” cannot be one of several here."
             raise TapestryError(message, place, "Search for it alone, or beside what must hold.")
         return Stated(_without_joining(rest), tuple(map(_of_operator, found)), is_operator=True)
-    rest, states = text, []
-    for pattern in _IN_WORDS:
-        match = pattern.search(rest)
-        if match:
-            states += _of_words(match)
-            rest = rest[: match.start()] + " " + rest[match.end() :]
-    return Stated(" ".join(rest.split()), tuple(states)) if states else Stated(text)
+    rest, states = without_words_of_state(text)
+    return Stated(rest, states)
 
 
 def _without_joining(text: str) -> str:
@@ -109,19 +67,8 @@ def _of_operator(match: re.Match[str]) -> State:
     if match["read"]:
         is_read = is_wanted == (match["read"].lower() in ("true", "yes"))
         return State("read" if is_read else "unread")
-    name = _MUTT[match["mutt"]] if match["mutt"] else _NAMES[match["name"].lower()]
+    name = _MUTT[match["mutt"]] if match["mutt"] else STATES[match["name"].lower()]
     return State(name, is_wanted)
-
-
-def _of_words(match: re.Match[str]) -> list[State]:
-    groups = match.groupdict()
-    if "unread" in groups or "unstarred" in groups:
-        return [State("unread") if "unread" in groups else State("starred", is_wanted=False)]
-    if "inbox" in groups or "starred" in groups:
-        return [State("inbox" if "inbox" in groups else "starred")]
-    names = [groups.get(name) for name in ("a", "b")]
-    is_wanted = groups.get("no") is None
-    return [State(_NAMES[name.lower().replace("-", "")], is_wanted) for name in names if name]
 
 
 # Which messages have them

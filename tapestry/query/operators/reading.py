@@ -158,7 +158,8 @@ def _parsed(text: str) -> PhraseNode:
     nodes = list(_nodes(parts, text))
     if not nodes:
         span = Span(0, len(text))
-        raise MisreadError("This says nothing of a message.", span, "Write “from:mary”.")
+        message = "A filter looks at all mail: this leaves nothing out."
+        raise MisreadError(message, span, "Write “from:mary”.")
     return joined("and", nodes)
 
 

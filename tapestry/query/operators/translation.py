@@ -22,6 +22,7 @@ from tapestry.query.phrases.build import joined, negated, person_of
 from tapestry.query.phrases.nodes import Amount, Person, Phrase, PhraseNode, Refused, Words
 from tapestry.query.phrases.printer import quoted
 from tapestry.query.phrases.slips import is_slip
+from tapestry.query.phrases.states import STATES, refusal
 from tapestry.query.phrases.wildcards import of_regex
 
 Reader = Callable[[str, str, Span], PhraseNode | None]
@@ -177,7 +178,7 @@ def _text(kind: str, value: str, span: Span, *, is_quoted: bool) -> PhraseNode:
         kind = "in_newsgroup"
     elif kind == "identified_by":
         value = value.strip("<>")
-    elif kind == "tagged" and value.lower() in _OF_STATE and value.lower() != "new":
+    elif kind == "tagged" and value.lower() in _OF_STATE and value.lower() not in _TAGS:
         return _state("is", value, span) or _unknown("is", span)
     return Phrase(kind, span, words=Words(value, span))
 
@@ -249,9 +250,11 @@ def _no_references(_: str, value: str, span: Span) -> PhraseNode:
     )
 
 
-_READ = ("read", "unread", "seen", "unseen", "new")
-_STARRED = ("starred", "flagged", "important")
-_OF_STATE = (*_READ, *_STARRED, "replied", "answered", "unanswered", "attach")
+_OF_STATE = (*STATES, "important", "replied", "answered", "unanswered", "attach")
+
+
+_TAGS = ("done", "inbox", "new", "snoozed")
+"""States that are names of tags as well."""
 
 
 def _state(name: str, value: str, span: Span) -> PhraseNode | None:
@@ -264,12 +267,9 @@ def _state(name: str, value: str, span: Span) -> PhraseNode | None:
         return Phrase("replied_to", span)
     if written == "attach":
         return Phrase("with_attachments", span)
-    if written in _READ:
-        message = "Whether a message has been read is no part of a filter."
-        return Refused(message, span, "Write “newer than one week”, or leave it out.")
-    if written in _STARRED:
-        message = "Stars are no part of a filter: they are each reader’s own."
-        return Refused(message, span, "Write “voted for by me”.")
+    if written in STATES or written == "important":
+        message, hint = refusal(STATES.get(written, "starred"))
+        return Refused(message, span, hint)
     return Phrase("tagged", span, words=Words(value, span)) if name == "is" else None
 
 

@@ -54,6 +54,9 @@ _MOST_WORDS, _SHORTEST = 12, 3
 _CLOSE = 0.75
 """Likeness of a word to one that begins a phrase, where any word may be searched for."""
 
+_OTHERS = ("flagged",)
+"""Words that are near to keywords, and no slips of them."""
+
 
 def parse(
     text: str, context: Context, depth: int = 0, tree: Callable[[str], PhraseNode] | None = None
@@ -136,7 +139,7 @@ def is_misspelt(text: str) -> bool:
 def _keyword_near(word: str) -> str | None:
     """Return the keyword that a word is but for a slip, not one that it is a form of."""
     lower = word.lower()
-    if len(lower) < _SHORTEST or is_taken(lower):
+    if len(lower) < _SHORTEST or is_taken(lower) or lower in _OTHERS:
         return None
     near = next(iter(get_close_matches(lower, PLAIN, 1, _CLOSE)), lower)
     is_form = near.startswith(lower) or (lower.startswith(near) and len(near) > _SHORTEST)

@@ -16,8 +16,7 @@ _SIGNS = (
     f"^ {_KIND}? {_KIND}? {_KIND}? {_KIND}? (mail | mails | email | emails | e-mail | e-mails "
     "| message | messages | THREAD | attachments | replies | answers | responses)",
     "^ (please)? (show | find | list | search | get | remind | filter | select | display | give "
-    "| ignore | query | look | can you | do i | from | unread | starred | unanswered "
-    "| sent)",
+    "| ignore | query | look | can you | do i | from | unanswered | sent)",
     "^ (check | look) (for | my | if | whether)",
     "^ (ignore | hide | skip | exclude | leave out | filter out)",
     "^ (what's | what is) (the status of | new with | up with | happening with)",
@@ -33,7 +32,6 @@ _SIGNS = (
     "| voted | tagged | annotated | subject)",
     "^ (has)? N (UNIT $ | REPLY)",
     "^ (after | before | since) DATE",
-    "^ (unseen | seen)",
     "flag (seen | flagged)",
     "(when | if) (receiving | no | nobody)",
     "(unread | un-read | starred | flagged | all | my) MAIL",

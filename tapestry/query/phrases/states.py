@@ -1,0 +1,177 @@
+"""Words for one's own state of a message: unread, starred, snoozed, done, in the inbox.
+
+A search may ask for it.  A filter may not: what it finds would change with each click.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+
+from tapestry.core.errors import Span, TapestryError
+from tapestry.query.phrases.parser import parse_phrase
+
+STATES = {
+    "unread": "unread",
+    "unseen": "unread",
+    "new": "unread",
+    "read": "read",
+    "seen": "read",
+    "starred": "starred",
+    "flagged": "starred",
+    "snoozed": "snoozed",
+    "done": "done",
+    "inbox": "inbox",
+}
+"""Words for states, and the state that each is for."""
+
+_MAIL = r"(?:e-?mails?|mails?|messages?|posts?|threads?|conversations?|ones?)"
+_STATE = r"(?P<{}>un-?read|unseen|starred|flagged|snoozed)"
+_OPENING = r"\A(?:(?:show|find|all|my|the|any|new|me|everything|anything)\s+)*"
+_PHRASE = rf"(?:(?:and\s+)?(?:from|to|about|in|with|since|before|newer|older|this|today)|{_MAIL})"
+_JOINT = r"(?:\s+that|\s+which|\s+and|,)(?:\s+(?:are|is))?(?:\s+still)?\s+(?P<no>not\s+)?"
+_NOT_YET = r"i\s+(?:have\s+not|haven['’]?t|did\s+not|didn['’]?t)\s+(?:yet\s+)?"
+
+
+def _compiled(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    return tuple([re.compile(pattern, re.IGNORECASE) for pattern in patterns])
+
+
+_OPENINGS = _compiled(
+    rf"{_OPENING}(?P<no>not\s+)?{_STATE.format('a')}(?:\s+and\s+{_STATE.format('b')})?"
+    rf"(?:\s+by\s+me)?(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)"
+)
+_ENDINGS = _compiled(rf"{_JOINT}{_STATE.format('a')}(?:\s+by\s+me)?\s*\Z")
+_SENTENCES = _compiled(
+    r"(?:\s+(?:that|which))?\s+i\s+(?:have\s+)?(?P<starred>starred)\b",
+    rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unread>read)\b",
+    rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unstarred>starred|star)\b",
+    r"\s+in\s+(?:my|the)\s+(?P<inbox>inbox)\b",
+    r"\Ain\s+(?:my|the)\s+(?P<inbox>inbox)\s*\Z",
+)
+_VERBS = _compiled(rf"{_JOINT}(?P<a>read|done)\s*\Z")
+"""States that are verbs as well: after a phrase alone."""
+
+_ALTERNATIVES = _compiled(rf"\s+or\s+(?P<no>not\s+)?{_STATE.format('a')}(?:\s+by\s+me)?\s*\Z")
+_ANY = re.compile(r"un-?read|unseen|starred|flagged|snoozed|inbox|\b(?:read|star|done)\b", re.I)
+_QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
+_NOTHING = re.compile(rf"\s*(?:(?:all|the|my|and)\s+)*{_MAIL}?\s*", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A state that messages shall have, or not have."""
+
+    name: str
+    is_wanted: bool = True
+
+    def __str__(self) -> str:
+        return self.name if self.is_wanted else f"not {self.name}"
+
+
+class StateError(TapestryError):
+    """A filter asks for a state; ``others`` are filters that may be meant."""
+
+    others: tuple[str, ...] = ()
+
+
+def without_words_of_state(text: str) -> tuple[str, tuple[State, ...]]:
+    """Return a text without its words for states, and these.
+
+    >>> without_words_of_state("unread mail from bob that I starred")
+    ('mail from bob', (State(name='unread', is_wanted=True), State(name='starred', is_wanted=True)))
+    """
+    rest, states = text, []
+    for pattern in (*_OPENINGS, *_ENDINGS, *_SENTENCES, *_VERBS):
+        match = pattern.search(rest)
+        if match and (pattern not in _VERBS or _is_phrase(rest[: match.start()])):
+            states += _states_of(match)
+            rest = rest[: match.start()] + " " + rest[match.end() :]
+    return (_unjoined(rest), tuple(states)) if states else (text, ())
+
+
+def check_no_states(text: str) -> None:
+    """Raise StateError if a filter asks for a state beside phrases, or for nothing else.
+
+    A state beside mere words is one of them, and so is one in quotes.
+
+    >>> check_no_states("unread counts are wrong"), check_no_states('from mary and "unread"')
+    (None, None)
+    """
+    if not _ANY.search(text):
+        return
+    bare = _QUOTED.sub(lambda quote: "“" + "_" * (len(quote[0]) - 2) + "”", text)
+    for pattern in (*_OPENINGS, *_ENDINGS, *_ALTERNATIVES, *_SENTENCES, *_VERBS):
+        match = pattern.search(bare)
+        if match is None:
+            continue
+        rest = _unjoined(text[: match.start()] + " " + text[match.end() :])
+        is_alone = _NOTHING.fullmatch(rest) is not None
+        if is_alone or (_is_phrase(rest) and not (pattern in _SENTENCES and _is_phrase(text))):
+            error = _error(text, match, "" if is_alone else rest)
+            if pattern in _ALTERNATIVES:
+                error.others = (rest, *error.others[-1:])
+            raise error
+
+
+def _is_phrase(text: str) -> bool:
+    with suppress(TapestryError):
+        parse_phrase(text)
+        return True
+    return False
+
+
+def _unjoined(text: str) -> str:
+    return re.sub(r"\A(?:and\s|,\s*)", "", " ".join(text.split()), flags=re.IGNORECASE)
+
+
+def _states_of(match: re.Match[str]) -> list[State]:
+    groups = match.groupdict()
+    if "unread" in groups or "unstarred" in groups:
+        return [State("unread") if "unread" in groups else State("starred", is_wanted=False)]
+    if "inbox" in groups or "starred" in groups:
+        return [State("inbox" if "inbox" in groups else "starred")]
+    names = [groups.get(name) for name in ("a", "b")]
+    is_wanted = groups.get("no") is None
+    return [State(STATES[name.lower().replace("-", "")], is_wanted) for name in names if name]
+
+
+# Why a filter may not ask for one
+
+_INSTEAD = {
+    **dict.fromkeys(("unread", "read", "inbox"), "newer than one week"),
+    "done": "with no reply by me",
+    "snoozed": "",
+    "starred": "voted for by me",
+}
+_ABOUT = {
+    "unread": "Whether a message has been read is",
+    "read": "Whether a message has been read is",
+    "inbox": "Whether a message is in the inbox is",
+    "done": "Whether a message is done is",
+    "snoozed": "Whether a message is snoozed is",
+    "starred": "Stars are each reader’s own, and",
+}
+
+
+def refusal(name: str) -> tuple[str, str]:
+    """Return why a filter may not ask for a state, and what to write instead, in two sentences."""
+    message = f"{_ABOUT[name]} no part of a filter: what it finds would change with each click."
+    instead = f"Write “{_INSTEAD[name]}”, or leave it out." if _INSTEAD[name] else "Leave it out."
+    return message, f"{instead} Search can find it."
+
+
+def _error(text: str, match: re.Match[str], rest: str) -> StateError:
+    groups = {name: words for name, words in match.groupdict().items() if words and name != "no"}
+    group = next(iter(groups))
+    (state, *more) = _states_of(match)
+    message, hint = refusal(state.name)
+    error = StateError(message, Span(*match.span(group)), hint)
+    others = [rest] if rest else []
+    if state.is_wanted and (instead := _INSTEAD[state.name]):
+        others.append(f"{rest} and {instead}" if rest else instead)
+    if group == "a" and not more:  # the word itself
+        others.append(f"{text[: match.start('a')]}mentioning {match['a']}{text[match.end() :]}")
+    error.others = tuple(others)
+    return error
