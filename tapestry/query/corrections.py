@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain, islice
 
 from tapestry.core.errors import Span, TapestryError
@@ -17,7 +16,7 @@ from tapestry.core.schema import COLUMNS
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.operators.reading import are_in
-from tapestry.query.phrases.dates import MONTHS, NUMBERS
+from tapestry.query.phrases.dates import NUMBERS
 from tapestry.query.phrases.help.completion import candidates_at
 from tapestry.query.phrases.help.sentences import phrases_in, words_in
 from tapestry.query.phrases.help.suggestions import Place, place_after
@@ -25,12 +24,24 @@ from tapestry.query.phrases.help.vocabulary import Vocabulary
 from tapestry.query.phrases.parser import is_misspelt
 from tapestry.query.phrases.printer import quoted
 from tapestry.query.phrases.states import StateError
+from tapestry.query.remedies import (
+    MOST,
+    NEAR,
+    SURE,
+    SYNONYMS,
+    VERBS,
+    VERY_NEAR,
+    Correction,
+    lasting_at,
+    months_at,
+    newsgroups_at,
+    pairs_split,
+)
 from tapestry.query.search import as_words
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree.identifiers import RESERVED
 from tapestry.query.tree.parsed import MisreadError
 
-MOST = 3
 LONGEST = 1500
 """A longer text is not corrected: each candidate costs a reading of all of it."""
 
@@ -39,60 +50,14 @@ _SENTENCE = 4
 
 _TRIED = 40
 _LONGEST_WORD = 60
-_NEAR, _SURE, _VERY_NEAR = 0.6, 0.75, 0.85
 _WORD = re.compile(r"[^\s(),\"“”]+")
 _IDENTIFIER = re.compile(r"[^\W\d][\w-]*")
 _TWO_WORDS = re.compile(r"[^\W\d]+\s+[^\W\d]+")
 _PLAIN = re.compile(r"[^\W_][\w.@'’+-]*")
 
-_VERBS = ("contains", "equals", "has", "includes", "is", "like", "matches")
-"""Signs that other programs want between a field and its value."""
-
-_PAIR = re.compile(
-    rf"([^\W\d]\w*)(?:\s*[:=]\s*|\s+(?:{'|'.join(_VERBS)})\s+)([^\s(),:=\"“”]+)", re.IGNORECASE
-)
-
-_DAY = re.compile(r"[0-9]{1,2}\s+([^\W\d]{3,12})")
-
-_SYNONYMS = {
-    "answer": ("reply",),
-    "answered": ("replied to",),
-    "answers": ("replies",),
-    "author": ("from",),
-    "bigger": ("larger",),
-    "body": ("mentioning",),
-    "contains": ("mentioning", "containing"),
-    "group": ("in",),
-    "label": ("tagged",),
-    "newsgroup": ("in",),
-    "recipient": ("to",),
-    "regarding": ("about",),
-    "response": ("reply",),
-    "responses": ("replies",),
-    "sender": ("from",),
-    "since": ("newer than",),
-    "subject": ("about",),
-    "tag": ("tagged",),
-    "text": ("mentioning",),
-    "title": ("about",),
-}
-"""Words that people bring with them from elsewhere, and those of phrases."""
-
 _OPENINGS = ("from", "about", "mentioning")
 _ADDRESS_OPENINGS = ("from", "to", "replies by")
 """Fields that a name alone may have been meant with."""
-
-
-@dataclass(frozen=True, slots=True)
-class Correction:
-    """``text`` in place of the characters ``[start, end)``: a filter, or an error further on."""
-
-    start: int
-    end: int
-    text: str
-
-    def applied_to(self, text: str) -> str:
-        return text[: self.start] + self.text + text[self.end :]
 
 
 def corrections(
@@ -115,6 +80,8 @@ def corrections(
     candidates = _identifiers(text, error.span, vocabulary or Vocabulary())
     if isinstance(error, StateError):
         candidates = (Correction(0, len(text), other) for other in error.others)
+    else:
+        candidates = chain(lasting_at(text, error.span), candidates)
     if isinstance(error, MisreadError):
         misread = _candidates(text, error.span, vocabulary or Vocabulary())
         candidates = chain(misread, candidates)
@@ -165,7 +132,7 @@ def _verb_before(text: str, error: TapestryError) -> Span | None:
         return None
     place = place_after(text[: error.span.start])
     before = place.before if place else None
-    if before is None or before.type != "WORD" or before.lower() not in _VERBS:
+    if before is None or before.type != "WORD" or before.lower() not in VERBS:
         return None
     return Span(before.start_pos or 0, before.end_pos or 0)
 
@@ -202,11 +169,12 @@ def _candidates(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Corre
     start, end = span.start, span.end
     place = place_after(text[:start])
     word = text[start:end].strip()
-    yield from _pairs_split(text, start)
-    yield from _months(text, start)
+    yield from newsgroups_at(text, span, vocabulary)
+    yield from pairs_split(text, start)
+    yield from months_at(text, start)
     first = _WORD.match(text)
     if first and place is None:
-        for choice in _SYNONYMS.get(first[0].lower(), ()):
+        for choice in SYNONYMS.get(first[0].lower(), ()):
             yield Correction(*first.span(), choice)
     if place is not None and start >= len(text.rstrip()):
         yield from _endings(text, place, vocabulary)
@@ -214,9 +182,9 @@ def _candidates(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Corre
         texts = _texts_at(place, vocabulary)
         yield from _two_words(text, start, texts)
         near = _nearest(word, texts)
-        if near and place.before is None and near[0] not in _nearest(word, near, _SURE):
+        if near and place.before is None and near[0] not in _nearest(word, near, SURE):
             yield from _as_value(place, text, span)
-        for choice in (*_SYNONYMS.get(word.lower(), ()), *near):
+        for choice in (*SYNONYMS.get(word.lower(), ()), *near):
             yield Correction(start, end, choice)
         yield from _quotes_closed(text, start)
         yield from _value_before(text, place, vocabulary)
@@ -230,7 +198,7 @@ def _two_words(text: str, start: int, texts: list[str]) -> Iterator[Correction]:
     written = _TWO_WORDS.match(text, start)
     if written and len(written[0]) <= _LONGEST_WORD:
         phrases = [known for known in texts if " " in known]
-        for choice in difflib.get_close_matches(written[0].lower(), phrases, 1, _VERY_NEAR):
+        for choice in difflib.get_close_matches(written[0].lower(), phrases, 1, VERY_NEAR):
             if choice != written[0].lower():
                 yield Correction(*written.span(), choice)
 
@@ -266,7 +234,7 @@ def _texts_at(place: Place, vocabulary: Vocabulary) -> list[str]:
     return list(texts)
 
 
-def _nearest(word: str, texts: list[str], cutoff: float = _NEAR) -> list[str]:
+def _nearest(word: str, texts: list[str], cutoff: float = NEAR) -> list[str]:
     """Return the texts that look like a word, if blanks and capitals do not count."""
     by_letters: dict[str, str] = {}
     for text in texts:
@@ -296,7 +264,7 @@ def _as_value(place: Place, text: str, span: Span) -> Iterator[Correction]:
     """Yield a word with the phrase in which it may be a value, or together with the one before."""
     start, end = span.start, span.end
     word, before = text[start:end], place.before
-    if not _PLAIN.fullmatch(word) or (before is not None and before.lower() in _VERBS):
+    if not _PLAIN.fullmatch(word) or (before is not None and before.lower() in VERBS):
         return
     if before is not None and before.type in ("WORD", "STRING"):
         value = before.strip('"“”')
@@ -323,26 +291,6 @@ def _quotes_closed(text: str, start: int) -> Iterator[Correction]:
         yield Correction(len(text), len(text), "”" if text[start] == "“" else '"')
 
 
-def _pairs_split(text: str, start: int) -> Iterator[Correction]:
-    """Yield ``from:jones`` and ``from is jones``, as other programs write it, as two words."""
-    for pair in _PAIR.finditer(text):
-        if pair.start() <= start < pair.end():
-            field, value = pair[1].lower(), quoted(pair[2])
-            if field == "in" and "." not in value:
-                continue
-            for name in (*_SYNONYMS.get(field, ()), field):
-                yield Correction(*pair.span(), f"{name} {value}")
-
-
-def _months(text: str, start: int) -> Iterator[Correction]:
-    """Yield a day with its month spelt right: “since 3 Marh 2025”."""
-    day = _DAY.match(text, start)
-    if day:
-        by_letters = {month.lower(): month for month in MONTHS}
-        for month in difflib.get_close_matches(day[1].lower(), by_letters, 1, _NEAR):
-            yield Correction(*day.span(1), by_letters[month])
-
-
 def _identifiers(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Correction]:
     """Yield the place with one of its words as a column, a keyword or a filter is called."""
     known = [*vocabulary.filters, *(name for _, name in vocabulary.shared)]
@@ -351,6 +299,6 @@ def _identifiers(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Corr
         known += [*sorted(columns), *COLUMNS, *sorted(RESERVED)]
     by_letters = {name.lower(): name for name in known}
     for word in islice(_IDENTIFIER.finditer(text, span.start, max(span.end, span.start)), 5):
-        near = difflib.get_close_matches(word[0].lower()[:_LONGEST_WORD], by_letters, 3, _NEAR)
+        near = difflib.get_close_matches(word[0].lower()[:_LONGEST_WORD], by_letters, 3, NEAR)
         for name in near:
             yield Correction(*word.span(), by_letters[name])

@@ -17,6 +17,7 @@ from tapestry.query.phrases.help.bare_words import (
     opens_with_words,
     words_with_phrases,
 )
+from tapestry.query.phrases.help.calendar import check_no_span
 from tapestry.query.phrases.nodes import PhraseNode
 from tapestry.query.phrases.states import check_no_states
 from tapestry.query.phrases.wordings.requests import is_request
@@ -118,6 +119,7 @@ def _as_words(text: str, context: Context, depth: int) -> Parsed:
         return phrases.parse(text, context, depth, _asked_words)
     if phrases.is_misspelt(text) or words_with_phrases(text) or _is_cut_short(text):
         raise MisreadError("This is no phrase.", Span(0, 0))
+    check_no_span(text)
     return phrases.parse(text, context, depth, parse_words)
 
 

@@ -17,6 +17,7 @@ from tapestry.query.phrases.help.calendar import dated
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase
 from tapestry.query.phrases.wordings.requests import is_request
+from tapestry.query.phrases.wordings.rewording import goes_first
 from tapestry.query.phrases.words import parse_words
 from tapestry.query.tree.parsed import MisreadError
 
@@ -62,6 +63,8 @@ def read_search(
 
 def _readings(text: str, spans: str | None) -> Iterator[str]:
     """Yield what a text may be read as, the likeliest first; ``spans`` has its spans as days."""
+    if spans is not None and goes_first(text):
+        yield text
     for asked in filter(None, (spans, text)):
         mixed = words_with_phrases(asked)
         if mixed is not None:

@@ -6,16 +6,18 @@ import pytest
 
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
-from tapestry.query.corrections import LONGEST, MOST, blame, corrections
+from tapestry.query.corrections import LONGEST, blame, corrections
 from tapestry.query.frontend import read
 from tapestry.query.phrases.help.phrasebook import phrasebook
 from tapestry.query.phrases.help.vocabulary import Vocabulary
+from tapestry.query.remedies import MOST
 from tests.support.work import SECOND, counted
 
 KNOWN = Vocabulary(
     filters=("baseball",),
     shared=(("terry", "hardware"),),
     people=(("mary@x.org", "Mary Jones"),),
+    newsgroups=("rec.sport.baseball", "comp.misc"),
 )
 TEXTS = {"baseball": "from x", "hardware": "from y"}
 
@@ -55,6 +57,10 @@ MISSPELT = {
     "from:mary and -is:unread": "from:mary",
     "tag:x AND is:unread AND NOT tag:y": "tag:x AND NOT tag:y",
     "in:inbox is:unread larger:5M": "in:inbox larger:5M",
+    "from bob in baseball and about x": "from bob in rec.sport.baseball and about x",
+    "from bob in basebal": "from bob in rec.sport.baseball",
+    "invoices last month": "mentioning invoices between 30 and 60 days old",
+    "from mary this month and about x": "from mary newer than 30 days and about x",
     "project +meeting": "project meeting",
     "SELECT m.msgid FRM messages m": "SELECT m.msgid FROM messages m",
 }

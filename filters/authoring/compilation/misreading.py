@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.query.context import Context
-from tapestry.query.corrections import Correction, blame, corrections
+from tapestry.query.corrections import blame, corrections
 from tapestry.query.phrases.help.vocabulary import Vocabulary
+from tapestry.query.remedies import Correction
 
 LONGEST_HINT = 160
 """A longer one lists every phrase; the phrasebook does that better."""

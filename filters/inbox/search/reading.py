@@ -18,6 +18,7 @@ from tapestry.query.corrections import corrections
 from tapestry.query.phrases.help.bare_words import in_subject, other_phrases, says_words_alone
 from tapestry.query.phrases.help.names import other_names
 from tapestry.query.phrases.states import State
+from tapestry.query.remedies import Correction
 from tapestry.query.search import read_search as of_text
 
 EVERYTHING = "TRUE"
@@ -120,7 +121,9 @@ def other_meanings(text: str, reading: SearchReading, user: User) -> list[str]:
     phrase, error = reading.understood.phrase, reading.error
     if error is None and not (phrase and says_words_alone(phrase)):
         return []
-    found = () if error is None else corrections(text, error, people.context(user))
+    found: tuple[Correction, ...] = ()
+    if error is not None:
+        found = corrections(text, error, people.context(user), vocabulary(user, text))
     meant = tuple([correction.applied_to(text) for correction in found]) or other_phrases(text)
     return [other for other in meant if other not in (reading.text, phrase)]
 

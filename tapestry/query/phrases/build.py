@@ -16,7 +16,7 @@ from tapestry.query.phrases import nodes
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.dates import NUMBERS, read_date
 from tapestry.query.phrases.filetypes import file_type
-from tapestry.query.phrases.spellings import EARLIER
+from tapestry.query.phrases.spellings import no_span
 
 PREFIX, OPPOSITE, SHORTHAND = "phrase_", "opposite_", "shorthand_"
 """A rule ``phrase_x`` is the phrase of kind ``x``, ``opposite_x`` what that does not find,
@@ -217,10 +217,7 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
     def earlier(self, children: list[lark.Token]) -> nodes.PhraseNode:
         """Refuse what moves with the calendar."""
         token = children[-1]
-        words = " ".join(str(token).casefold().split())
-        first, second = EARLIER[words]
-        message = f"“{words.capitalize()}” is another time whenever a filter is asked."
-        hint = f"Write “{first}” or “{second}”."
+        message, hint = no_span(str(token))
         return nodes.Refused(message, span_of(children[0], token), hint)
 
     def between_days(self, children: list[Any]) -> nodes.PhraseNode:

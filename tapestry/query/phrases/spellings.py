@@ -79,6 +79,15 @@ EARLIER = {
 
 EARLIER_PATTERN = "|".join(words.replace(" ", r"\s+") for words in EARLIER)
 
+
+def no_span(words: str) -> tuple[str, str]:
+    """Return why a filter may not say “last week”, and what to write instead, in two sentences."""
+    span = " ".join(words.casefold().split())
+    first, second = EARLIER[span]
+    message = f"“{span.capitalize()}” is another time whenever a filter is asked."
+    return message, f"Write “{first}” or “{second}”."
+
+
 # Small words that say nothing of their own
 
 _NOUN = "e-?mails?|mails?|messages?|letters?|posts?|articles?|everything|anything"

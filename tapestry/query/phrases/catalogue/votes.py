@@ -16,6 +16,8 @@ from tapestry.query.tree.parsed import MESSAGE
 _IS_VOTE = c.equal(c.column("kind", "a"), c.text("vote"))
 _ON_MESSAGE = c.equal(c.column("msgid", "a"), c.column("msgid"))
 
+_MONTH = 30 * DAY
+
 
 def _sign(op: str) -> n.Condition:
     return n.Compare(op, c.column("number", "a"), n.Literal(0, Type.INTEGER))
@@ -110,7 +112,9 @@ KINDS = (
     _top_kind("votes", "", None, 7, "those with the highest score"),
     _top_kind("votes", "today", DAY, 36, "those with the highest score, of the last day's votes"),
     _top_kind("votes", "this week", WEEK, 24, "those with the highest score, of this week's votes"),
+    _top_kind("votes", "this month", _MONTH, 80, "those with the highest score, of 30 days' votes"),
     _top_kind("replies", "", None, 25, "those answered most"),
     _top_kind("replies", "today", DAY, 38, "those answered most within the last day"),
     _top_kind("replies", "this week", WEEK, 37, "those answered most this week"),
+    _top_kind("replies", "this month", _MONTH, 81, "those answered most within 30 days"),
 )

@@ -9,11 +9,20 @@ import re
 from datetime import date, timedelta
 
 from tapestry.core.clock import to_datetime
+from tapestry.core.errors import Span, TapestryError
 from tapestry.query.context import Context
 from tapestry.query.phrases.dates import MONTHS
-from tapestry.query.phrases.spellings import EARLIER_PATTERN, END
+from tapestry.query.phrases.help.bare_words import MOST_WORDS, words_with_phrases
+from tapestry.query.phrases.spellings import EARLIER, EARLIER_PATTERN, END, no_span
 
-_SPAN = re.compile(rf"\b(?:(?:from|in|during)\s+)?({EARLIER_PATTERN}){END}", re.IGNORECASE)
+_COUNTED = "".join(rf"(?<!\b{word}\s)" for word in ("votes", "score", "replies", "answers"))
+_SPANS = EARLIER_PATTERN.replace("this\\s+month", f"{_COUNTED}this\\s+month")
+"""“The most votes this month” is a phrase, and so is “the last month”."""
+
+_SPAN = re.compile(rf"(?<!\bthe\s)\b(?:(?:from|in|during)\s+)?({_SPANS}){END}", re.IGNORECASE)
+_AFTER_WORDS = re.compile(r"\s*\S+(?:\s+\S+)?\s+\Z")
+"""A word or two: more of them before a span may be a subject, “ANSI COBOL meeting this month”."""
+
 _QUOTED = re.compile(r'("[^"]*"|“[^”]*”)')
 
 
@@ -35,6 +44,34 @@ def dated(text: str, context: Context) -> str | None:
     ]
     result = "".join(pieces)
     return None if result == text else result
+
+
+def check_no_span(text: str) -> None:
+    """Raise TapestryError if words end in a span, such as “invoices last month”.
+
+    >>> check_no_span("invoices of the last month"), check_no_span("lunch with joe last week")
+    (None, None)
+    """
+    text = text.rstrip(" ?!.")
+    for found in _SPAN.finditer(text):
+        if found.end() == len(text) and _AFTER_WORDS.fullmatch(text, 0, found.start()):
+            message, _ = no_span(found[1])
+            place = Span(0, found.end())
+            instead = words_with_phrases(lasting(text, place)[0], MOST_WORDS)
+            raise TapestryError(message, place, instead and f"Write “{instead}”.")
+
+
+def lasting(text: str, span: Span) -> list[str]:
+    """Return a text with ages in place of the span at a place; none if there is no such span.
+
+    >>> lasting("from mary last week", Span(10, 19))
+    ['from mary between one and two weeks old', 'from mary newer than two weeks']
+    """
+    found = _SPAN.search(text, span.start, span.end)
+    if found is None:
+        return []
+    ages = EARLIER[" ".join(found[1].casefold().split())]
+    return [f"{text[: found.start()]}{age}{text[found.end() :]}" for age in ages]
 
 
 def _days(span: str, today: date) -> str:

@@ -111,6 +111,7 @@ _PATTERNS = {
     "QUOTED": f"{QUOTE}[0-9]+",
     "SIZE": r"[0-9.]+",
     "SIZED": r"[0-9.]+[km]b?",
+    "SPAN": "(?:today|this week|this month)",
     "TOPIC": r"(?!e?-?mails?\s|messages?\s)[^,():]+?",
     "UNIT": r"(?:second|minute|hour|day|week|month|quarter|year)s?",
     "WORD": r"[^\s,():]+",

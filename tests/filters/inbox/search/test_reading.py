@@ -52,3 +52,17 @@ def test_a_span_of_the_calendar_is_that_of_today(alice: User, text: str) -> None
     assert found.understood is not None and found.understood.phrase is not None
     assert re.search(r"(on|in|since) (\d+ )?[A-Z][a-z]+ 20\d\d", found.understood.phrase)
     assert found.subject is not None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("text", "phrase"),
+    [
+        ("messages with the most votes this month", "among the top ten by votes this month"),
+        ("hot discussions this month", "among the top ten by replies this month"),
+        ("in the last month", "newer than one month"),
+    ],
+)
+def test_a_span_that_a_phrase_has_is_no_day(alice: User, text: str, phrase: str) -> None:
+    found = read_search(text, alice)
+    assert found.understood is not None and found.understood.phrase == phrase

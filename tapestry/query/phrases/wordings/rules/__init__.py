@@ -23,6 +23,7 @@ FIRST = (
     "SUBJECT (contains | has | with) a question mark",
     "from (people | persons | anyone | senders)? outside",
     "^ my (questions | posts)",
+    "^ (hot | lively | busy) (THREAD | MAIL) SPAN $",
 )
 """Requests that are phrases as well, but would mean something else there."""
 

@@ -59,6 +59,8 @@ RULES = (
     ("WHICH? CONTAIN (an | a | any | some)? FILES", "with attachments "),
     ("^ (email | e-mail | mail)? attachments", "with attachments "),
     ("^ large MAIL", "larger than 1 MB "),
+    ("^ (long | lengthy) MAIL", "larger than 10 KB "),
+    ("^ short MAIL", "smaller than 2 KB "),
     (
         "(bigger | larger | more | greater) than {size:SIZE} (kilobytes | kilobyte | kb | k)",
         "larger than {size} KB",

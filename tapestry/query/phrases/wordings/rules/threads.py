@@ -66,10 +66,9 @@ RULES = (
     ),
     ("top-level (submissions | MAIL | THREAD)", "starting a thread "),
     (
-        "^ (hot | lively | busy) (THREAD | MAIL) this week $",
-        "among the top ten by replies this week ",
+        "^ (hot | lively | busy) (THREAD | MAIL) {span:SPAN} $",
+        lambda found: f"among the top ten by replies {found['span']} ",
     ),
-    ("^ (hot | lively | busy) (THREAD | MAIL) today $", "among the top ten by replies today "),
     ("^ (hot | lively | busy) (THREAD | MAIL) $", "among the top ten by replies "),
     ("^ MAIL? with? the? most votes", "among the top ten by votes "),
     ("^ MAIL? with? the? most REPLY", "among the top ten by replies "),
