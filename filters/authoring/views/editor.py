@@ -33,6 +33,7 @@ from tapestry.query.context import Context
 from tapestry.query.parts import join, parts_of
 from tapestry.query.phrases.help.completion import complete, is_whole
 from tapestry.query.phrases.help.phrasebook import phrasebook
+from tapestry.query.readings import other_readings
 
 EXAMPLES = (
     "replies by Jones",
@@ -232,6 +233,7 @@ def _shown(
         pieces = [(part, parts.without(at)) for at, part in enumerate(parts.texts)] if parts else []
         return {
             "understood": result,
+            "others": other_readings(text, result.phrase, reading),
             "notation": parts and parts.notation,
             "pieces": pieces,
             "written": len(text),

@@ -18,6 +18,7 @@ from tapestry.query.corrections import corrections
 from tapestry.query.phrases.help.bare_words import in_subject, other_phrases, says_words_alone
 from tapestry.query.phrases.help.names import other_names
 from tapestry.query.phrases.states import State
+from tapestry.query.readings import other_readings
 from tapestry.query.remedies import Correction
 from tapestry.query.search import read_search as of_text
 
@@ -119,6 +120,9 @@ def other_meanings(text: str, reading: SearchReading, user: User) -> list[str]:
     if reading.understood is None:
         return []
     phrase, error = reading.understood.phrase, reading.error
+    others = other_readings(reading.typed, phrase, people.context(user))
+    if others and not reading.states:
+        return list(others)
     if error is None and not (phrase and says_words_alone(phrase)):
         return []
     found: tuple[Correction, ...] = ()

@@ -57,6 +57,15 @@ class TestUnderstanding:
         assert ">replies <b>by</b> jones</button>" in page
         assert understood(as_user(alice), "repl").count('name="corrected"') <= 3
 
+    def test_it_offers_the_other_reading_of_what_programs_read_in_two_ways(
+        self, alice: User, as_user: SignIn
+    ) -> None:
+        page = understood(as_user(alice), "project - status")
+        assert "It may also mean" in page
+        assert 'value="mentioning project and not mentioning status" formnovalidate' in page
+        assert 'data-start="0" data-end="16"' in page
+        assert "It may also mean" not in understood(as_user(alice), "from mary")
+
     def test_places_count_from_where_the_text_begins_in_its_field(
         self, alice: User, as_user: SignIn
     ) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, timedelta
+from difflib import get_close_matches
 
 from tapestry.core.clock import to_datetime
 from tapestry.core.errors import Span, TapestryError
@@ -23,6 +24,8 @@ _SPAN = re.compile(rf"(?<!\bthe\s)\b(?:(?:from|in|during)\s+)?({_SPANS}){END}", 
 _AFTER_WORDS = re.compile(r"\s*\S+(?:\s+\S+)?\s+\Z")
 """A word or two: more of them before a span may be a subject, “ANSI COBOL meeting this month”."""
 
+_NEARLY = re.compile(r"\by[a-z]{6,10}\b", re.IGNORECASE)
+_SURE = 0.85
 _QUOTED = re.compile(r'("[^"]*"|“[^”]*”)')
 
 
@@ -39,11 +42,18 @@ def dated(text: str, context: Context) -> str | None:
         return None
     today = to_datetime(context.now).astimezone(context.zone).date()
     pieces = [
-        piece if place % 2 else _SPAN.sub(lambda found: _days(found[1], today), piece)
+        piece if place % 2 else _SPAN.sub(lambda found: _days(found[1], today), _spelt(piece))
         for place, piece in enumerate(_QUOTED.split(text))
     ]
     result = "".join(pieces)
     return None if result == text else result
+
+
+def _spelt(text: str) -> str:
+    """Return a text with “yesterday” spelt right."""
+    return _NEARLY.sub(
+        lambda word: next(iter(get_close_matches(word[0], ["yesterday"], 1, _SURE)), word[0]), text
+    )
 
 
 def check_no_span(text: str) -> None:

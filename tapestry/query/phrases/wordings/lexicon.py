@@ -103,6 +103,7 @@ _PATTERNS = {
     r"[^\s,():]+",
     "OWNER": r"[^\s,()]+'s",
     "VALUE": rf"(?:{QUOTE}[0-9]+|[^\s,():]+)",
+    "DASHED": r"\w+(?:-\w+)+",
     "COMPARED": r"(?:older|newer|larger|smaller|bigger|more|less)",
     "DATE": f"(?:{DAY_PATTERN}|{PERIOD_PATTERN})",
     "N": rf"(?:[0-9]+|an?|{'|'.join(NUMBERS)})",

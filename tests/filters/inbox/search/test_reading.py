@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from filters.inbox.search.reading import read_search
+from filters.inbox.search.reading import other_meanings, read_search
 from filters.people import people
 from filters.people.models import User
 from tapestry.core.schema import COLUMNS, MESSAGES, Type
@@ -66,3 +66,11 @@ def test_a_span_of_the_calendar_is_that_of_today(alice: User, text: str) -> None
 def test_a_span_that_a_phrase_has_is_no_day(alice: User, text: str, phrase: str) -> None:
     found = read_search(text, alice)
     assert found.understood is not None and found.understood.phrase == phrase
+
+
+@pytest.mark.django_db
+def test_the_other_reading_of_what_programs_read_in_two_ways_is_offered(alice: User) -> None:
+    found = read_search("to:mary", alice)
+    assert other_meanings("to:mary", found, alice) == ["directly to mary"]
+    found = read_search("to:mary is:unread", alice)
+    assert other_meanings("to:mary is:unread", found, alice) == []

@@ -86,6 +86,10 @@ RULES = (
         "on list {words}",
     ),
     ("^ LIST (traffic | MAIL)", "on any list "),
+    (
+        "^ {words:DASHED} LIST but not {word:PLAIN} $",
+        'on list {words} and not mentioning "{word}"',
+    ),
     ("^ no MAIL (on | from) (A)? LIST unless", "not on any list or "),
     ("^ no MAIL (on | from) (A)? LIST", "not on any list "),
     ("^ no MAIL from", "not from "),
