@@ -27,6 +27,7 @@ from filters.compose.tasks import send_soon
 from filters.inbox.triage.snoozing import read_moment
 from filters.people import people
 from filters.people.requests import PersonRequest, key_of
+from filters.site.templatetags.mail import message_address
 from filters.site.work import services
 from tapestry.compose.mailto import read_mailto
 from tapestry.compose.quoting import with_own_text
@@ -214,6 +215,9 @@ def _act(request: PersonRequest) -> HttpResponse:
         return editor(request, draft, form)
     except TapestryError as error:
         return editor(request, _known(request, form), form, error)
+    if act == "close" and draft.parent:
+        messages.success(request, "What you wrote is kept as a draft.")
+        return redirect(message_address(draft.parent, draft.parent_audience))
     return redirect(draft)
 
 

@@ -37,6 +37,15 @@ def test_a_reply_begins_with_its_recipients_and_the_quote(browser: Client, lette
     assert OutgoingMessage.objects.count() == 0  # GET keeps nothing
 
 
+def test_a_reply_that_is_closed_is_a_draft(browser: Client, letter: str) -> None:
+    page = shown(browser, id=letter, way="reply")
+    form = typed(**fields(page), do="close", body="Half a thought")
+    answer = browser.post("/compose/", form)
+    assert answer.status_code == 302 and answer["Location"].startswith("/message/?id=")
+    assert OutgoingMessage.objects.get().body == "Half a thought"
+    assert 'value="close"' in page and 'value="close"' not in shown(browser)
+
+
 @pytest.mark.parametrize(
     ("way", "to", "cc"),
     [
