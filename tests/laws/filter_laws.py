@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, reject, seed, settings
 from hypothesis import strategies as st
@@ -34,8 +35,8 @@ from tests.support.generators import random_filters
 from tests.support.generators.random_filters import World
 from tests.support.generators.terms import disjoin
 
-Law = Callable[[st.DataObject, bool], None]
-"""Draws a world, with aggregates and ranks or without, and asserts."""
+Law = Callable[[st.DataObject, Any], None]
+"""Draws a world, with aggregates and ranks or without (or of a kind of filters), and asserts."""
 
 QUICK = settings(
     deadline=None,
@@ -48,7 +49,7 @@ QUICK = settings(
 def check(
     law: Law,
     examples: int,
-    aggregates: bool = False,
+    aggregates: bool | str = False,
     seeded: int | None = None,
     **options: object,
 ) -> None:

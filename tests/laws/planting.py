@@ -27,7 +27,7 @@ class Plant:
 
     law: filter_laws.Law
     plant: Callable[[pytest.MonkeyPatch], None]
-    aggregates: bool
+    aggregates: bool | str
     hidden: bool
     seed: int
 
@@ -56,7 +56,7 @@ class Plant:
 class Plants(list[Plant]):
     """The faults of one file."""
 
-    def __init__(self, aggregates: bool = False) -> None:
+    def __init__(self, aggregates: bool | str = False) -> None:
         super().__init__()
         self.aggregates = aggregates
 

@@ -1,4 +1,4 @@
-"""Wrong ways to write sequences and windows out, planted one at a time (``test_planted.py``)."""
+"""Wrong ways to write out what goes by an order, planted one at a time (``test_planted.py``)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from tapestry.query.check import checker, sequences, windows
+from tapestry.query.check import checker, sequences, window_functions, windows
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import transform
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.incremental.at_starts import at_starts
 from tests.laws import planting, sequence_laws
 
-SEQUENCES, WINDOWS = planting.Plants(), planting.Plants(aggregates=True)
+SEQUENCES, WINDOWS = planting.Plants("sequences"), planting.Plants("windows")
+FUNCTIONS = planting.Plants("functions")
 SCHEDULES = sequence_laws.every_schedule_delivers_what_a_literal_reading_does
 
 
@@ -87,7 +88,40 @@ def a_count_that_can_fall_is_tested_at_the_start_alone(patch):
     )
 
 
-@pytest.mark.parametrize("planted", [*SEQUENCES.params(), *WINDOWS.params()])
+@FUNCTIONS.caught_by(SCHEDULES)
+def peers_have_one_place(patch):
+    def wrong(self, one, other, tie="<"):
+        return self.earlier(one, other)
+
+    patch.setattr(window_functions.Partition, "before", wrong)
+
+
+@FUNCTIONS.caught_by(SCHEDULES)
+def any_row_before_is_the_one_before(patch):
+    real = window_functions.row_of_value
+    patch.setattr(window_functions, "row_of_value", lambda partition: real(partition)[:-1])
+
+
+@FUNCTIONS.caught_by(SCHEDULES)
+def a_rank_is_the_number_of_rows_before(patch):
+    patch.setattr(window_functions, "_less_one", lambda *args: args)
+
+
+@FUNCTIONS.caught_by(SCHEDULES)
+def what_has_no_value_is_not_equal_to_another(patch):
+    real = window_functions.of_rows
+    patch.setattr(checker, "of_rows", lambda *args, negated: real(*args, negated=False))
+
+
+@FUNCTIONS.caught_by(SCHEDULES)
+def a_frame_is_the_whole_partition(patch):
+    patch.setattr(window_functions.Partition, "framed", lambda self, row: [])
+
+
+ALL = [*SEQUENCES.params(), *WINDOWS.params(), *FUNCTIONS.params()]
+
+
+@pytest.mark.parametrize("planted", ALL)
 def test_a_planted_rule_is_caught(planted, monkeypatch):
     planted.plant(monkeypatch)
     with pytest.raises(AssertionError):

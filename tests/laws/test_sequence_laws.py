@@ -1,4 +1,4 @@
-"""The laws of sequences and windows on random examples, and on many more in the long campaign."""
+"""The laws of what goes by an order, on random examples, and on many more in a long campaign."""
 
 import pytest
 
@@ -8,20 +8,20 @@ from tests.laws import filter_laws, sequence_laws
 from tests.support.generators.random_filters import World
 
 by_name = pytest.mark.parametrize("law", sequence_laws.LAWS, ids=lambda law: law.__name__)
-of_both = pytest.mark.parametrize("windows", [False, True], ids=["sequences", "windows"])
+of_each = pytest.mark.parametrize("kind", ["sequences", "windows", "functions"])
 
 
-@of_both
+@of_each
 @by_name
-def test_law(law, windows):
-    filter_laws.check(law, sequence_laws.LAWS[law], windows)
+def test_law(law, kind):
+    filter_laws.check(law, sequence_laws.LAWS[law], kind)
 
 
 @pytest.mark.long
-@of_both
+@of_each
 @by_name
-def test_law_in_a_long_campaign(law, windows):
-    filter_laws.check(law, 100 * sequence_laws.LAWS[law], windows)
+def test_law_in_a_long_campaign(law, kind):
+    filter_laws.check(law, 100 * sequence_laws.LAWS[law], kind)
 
 
 # By hand: an auction house in mail, after NEXMark.  A message that answers nothing is an auction,

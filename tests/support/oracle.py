@@ -314,7 +314,8 @@ def instants(data: Data, query: n.CheckedQuery) -> list[int]:
     bindings = (node for node in walk(query.condition) if isinstance(node, n.Binding))
     table_of |= {b.var: b.table for b in bindings if b.table}
     for node in walk(query.condition):
-        if isinstance(node, n.Compare) and any(isinstance(part, n.Now) for part in walk(node)):
+        kinds = {type(part) for part in walk(node)} if isinstance(node, n.Compare) else set()
+        if n.Now in kinds and n.Over not in kinds:
             used = sorted({part.var for part in walk(node) if isinstance(part, n.Column)})
             for rows in product(*(data[table_of[var]] for var in used)):
                 found.update(_flips(node, dict(zip(used, rows, strict=True))))

@@ -19,12 +19,13 @@ from tapestry.query.check.copies import Copier
 from tapestry.query.check.definite import definite
 from tapestry.query.check.scope import Scope, is_message
 from tapestry.query.check.sequences import written_out
-from tapestry.query.check.terms import a, aggregate_type, aggregated_term, typed
+from tapestry.query.check.terms import a, aggregate_type, aggregated_term, scalar, typed
+from tapestry.query.check.window_functions import Partition, functions_in, of_number, of_rows
 from tapestry.query.check.windows import last_of_all, last_of_each
 from tapestry.query.context import Context
 from tapestry.query.limits import LETTER, MAX_BYTES, MAX_NESTING, check_count, too_deep
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.identifiers import FreshNames
+from tapestry.query.tree.identifiers import VALUES, FreshNames
 from tapestry.query.tree.parsed import MESSAGE, Branch, Parsed
 from tapestry.query.tree.walk import change_conditions, type_of
 
@@ -61,7 +62,8 @@ class _Checker:
     ``names`` are those of the variables of the whole tree, ``read`` how much text was read
     for it, ``seen`` how many conditions (the rows of a group are written once for several),
     ``others`` which filters of other people than the asker it refers to, ``trail`` the filters
-    whose inside this is, ``context`` that of the innermost.
+    whose inside this is, ``context`` that of the innermost, ``negated`` whether a NOT stands
+    around, so that what is unknown there must not be false.
     """
 
     context: Context
@@ -73,6 +75,7 @@ class _Checker:
     asker: str | None
     trail: tuple[tuple[str | None, str], ...] = ()
     depth: int = 0
+    negated: bool = False
 
     def branches(self, branches: tuple[Branch, ...], message: n.Binding) -> n.Condition:
         """Check the SELECTs of a UNION, the selected variable of each being ``message``."""
@@ -81,7 +84,9 @@ class _Checker:
     def _branch(self, branch: Branch, message: n.Binding) -> n.Condition:
         others = tuple(binding for binding in branch.bindings if binding.var != branch.var)
         bound, scope = self._bind(others, None, {branch.var: message})
+        negated, self.negated = self.negated, self.negated and not bound
         condition = self.condition(branch.condition, scope)
+        self.negated = negated
         return n.Exists(bound, condition, span=condition.span) if bound else condition
 
     def _bind(
@@ -104,7 +109,13 @@ class _Checker:
         self.seen[0] += 1
         check_count(self.seen[0], node.span)
         self.depth += 1
+        negated = self.negated
+        if isinstance(node, n.Not):
+            self.negated = not negated
+        elif not isinstance(node, n.And | n.Or | n.InFilter | n.Test):
+            self.negated = False
         checked = self._condition(node, scope)
+        self.negated = negated
         self.depth -= 1
         return checked
 
@@ -118,6 +129,8 @@ class _Checker:
                 arg = self.condition(node.arg, scope)
                 if isinstance(arg, n.Truth):
                     return n.Truth(not arg.value)
+                if isinstance(arg, n.Not) and isinstance(node.arg, n.Test):
+                    return arg.arg
                 return n.Not(arg, span=node.span)
             case n.NotTrue():
                 arg = definite(self.condition(node.arg, scope), self.names)
@@ -141,8 +154,46 @@ class _Checker:
                 return self._window(node, scope)
             case n.Truth():
                 return node
+            case _ if functions := functions_in(node):
+                return self._window_functions(node, functions, scope)
             case _:
                 return _test(node, scope)
+
+    def _window_functions(self, node: n.Test, functions: list[n.Over], scope: Scope) -> n.Condition:
+        """Write out a test of window functions; behind a NOT, the NOT of its opposite.
+
+        So it is neither true nor false where a function has no value.
+        """
+        negated, self.negated = self.negated, False
+        partitions = [self._partition(function, scope) for function in functions]
+        self.negated = negated
+        if functions[0].name not in VALUES:
+            return of_number(node, partitions, scope, negated=negated)
+        return of_rows(node, partitions, scope, _test, negated=negated)
+
+    def _partition(self, node: n.Over, scope: Scope) -> Partition:
+        """Check what a window function is of."""
+        message = scope.owner(node.per[0])
+        if not is_message(message):
+            name = node.per[0].var or node.per[0].name
+            raise TapestryError(
+                f"“{name}” is not a message, and windows are of messages.",
+                node.per[0].span,
+                "Write LAG(m.sender) OVER (PARTITION BY m.inreplyto ORDER BY m.received).",
+            )
+        row = n.Binding(self.names.take(node.var), MESSAGES, span=node.span)
+        inner = Scope({node.var: row}, hidden=scope)
+        per = tuple([inner.column(column) for column in node.per])
+        order = inner.column(node.order) if node.order else None
+        term = None
+        if node.term is not None and node.name in VALUES:
+            term = scalar(node.term, inner)
+        elif node.term is not None:
+            aggregate = n.Aggregate(node.name, node.distinct, node.term, (), n.Truth(True))
+            term = aggregated_term(aggregate, inner, {row.var})
+        condition = self.condition(node.condition, inner)
+        copier = Copier(self.names, self.seen)
+        return Partition(node, message, row, per, order, term, condition, copier)
 
     def _in_query(self, node: n.InQuery, scope: Scope) -> n.Condition:
         bindings, inner = self._bind(node.bindings, scope)

@@ -8,7 +8,7 @@ from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.limits import check_count
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import FreshNames
-from tapestry.query.tree.walk import transform, walk
+from tapestry.query.tree.walk import N, transform, walk
 
 
 def moment(binding: n.Binding) -> n.Column:
@@ -45,8 +45,8 @@ class Copier:
         return renamed_in(test, renamed | fresh)
 
 
-def renamed_in(condition: n.Condition, renamed: dict[str, str]) -> n.Condition:
-    """Return a condition whose variables have other names."""
+def renamed_in(tree: N, renamed: dict[str, str]) -> N:
+    """Return a condition or a term whose variables have other names."""
 
     def change(node: n.Node) -> n.Node:
         if isinstance(node, n.Column | n.Binding | n.InFilter) and node.var in renamed:
@@ -54,5 +54,5 @@ def renamed_in(condition: n.Condition, renamed: dict[str, str]) -> n.Condition:
         return node
 
     if all(old == new for old, new in renamed.items()):
-        return condition
-    return transform(condition, change)
+        return tree
+    return transform(tree, change)

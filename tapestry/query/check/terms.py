@@ -48,6 +48,9 @@ def typed(term: n.Term, scope: Scope) -> n.Term:
             return _arith(term.op, left, right, term.span)
         case n.Call():
             return _call(term, scope)
+        case n.Over():
+            hint = "Compare it with a value: LAG(m.sender) OVER (…) = 'joe@example.org'."
+            raise TapestryError("A window function cannot stand here.", term.span, hint)
         case _:
             return term
 

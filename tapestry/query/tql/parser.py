@@ -21,6 +21,7 @@ from tapestry.query.tql import (
     select,
     sequences,
     threads,
+    window_functions,
 )
 from tapestry.query.tql.expressions import AND, COMPARE, NOT, OR, PRODUCT, SUM, Parser
 from tapestry.query.tql.lexer import Token
@@ -221,8 +222,13 @@ class _Expressions(Parser):
 
     def _call(self, name: Token) -> n.Term | n.Aggregate | n.Condition:
         start = name.start
+        if window_functions.names_one(name):
+            return window_functions.function(self, name)
         if aggregates.names_one(name):
-            return aggregates.aggregate(self, name)
+            aggregate = aggregates.aggregate(self, name)
+            if self.token.word == "OVER" and not aggregate.bindings:
+                return window_functions.aggregate(self, aggregate)
+            return aggregate
         if name.word == "SEQ":
             return sequences.sequence(self, name)
         self.enter()

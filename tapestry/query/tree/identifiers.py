@@ -14,6 +14,11 @@ RESERVED = frozenset(_WORDS.split())
 
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
+RANKS = ("ROW_NUMBER", "RANK", "DENSE_RANK")
+SHIFTS = ("LAG", "LEAD")
+VALUES = (*SHIFTS, "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE")
+"""Window functions: those that count what comes before, and those of another row."""
+
 
 @dataclass(slots=True)
 class FreshNames:

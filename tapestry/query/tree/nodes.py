@@ -80,8 +80,42 @@ class Call(Node):
     type: Type = Type.NULL
 
 
-Term = Column | Literal | Now | Arith | Call
-TERMS = (Column, Literal, Now, Arith, Call)
+@dataclass(frozen=True, slots=True)
+class Frame(Node):
+    """The rows that a window function is of, counted from the message's own.
+
+    ``low`` and ``high`` are how far from it the first and the last are, those before it negative,
+    None without a bound: in rows, or else in values of what orders them, peers included.
+    """
+
+    rows: bool
+    low: Literal | None
+    high: Literal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Over(Node):
+    """``name(term, count) OVER (PARTITION BY per ORDER BY order frame AMONG condition)``.
+
+    A window function: sugar, gone after ``check``.  ``var`` is the message that it is of; in all
+    that stands in it, ``var`` is any message of the partition.  Ties of ``order`` go by msgid.
+    """
+
+    name: str
+    var: str
+    term: Term | None
+    count: Literal | None
+    distinct: bool
+    per: tuple[Column, ...]
+    order: Column | None
+    descending: bool
+    frame: Frame | None
+    condition: Condition
+    type: Type = Type.NULL
+
+
+Term = Column | Literal | Now | Arith | Call | Over
+TERMS = (Column, Literal, Now, Arith, Call, Over)
 
 
 # Conditions: true, false or unknown (NULL) for each binding of the variables.

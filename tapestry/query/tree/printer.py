@@ -222,6 +222,8 @@ class _Printer:
                 return f"{node.name}({', '.join([self.term(arg) for arg in node.args])})"
             case n.Arith():
                 return self._arith(node, right_of)
+            case n.Over():
+                raise TypeError(f"no checked term: {node!r}")
 
     def _arith(self, node: n.Arith, right_of: str) -> str:
         left = self.term(node.left)

@@ -211,10 +211,11 @@ def tql(lots: random.Random) -> tuple[str, set[str]]:
 
 
 def _ordered(writer: _Drawn, scope: tuple[n.Binding, ...]) -> tuple[str, set[str]]:
-    """Return a sequence or a window as it is written, perhaps beside another condition."""
+    """Return a sequence, a window or a window function as it is written, perhaps beside another."""
+    form = writer.pick("sequence", "window", "function")
     found: n.Condition = writer.sequence(scope, 0, ONCE)
-    if writer.pick(True, False, False):
-        found = writer.place(scope)
+    if form != "sequence":
+        found = writer.place(scope) if form == "window" else writer.window_function(scope)
     if writer.pick(True, False, False):
         found = n.And((writer.plain(scope[0]), found))
     return text_of(found), {f"tql:{type(node).__name__}" for node in n_walk(found)}
@@ -226,7 +227,7 @@ def n_walk(node: Any) -> Any:
         for part in node:
             yield from n_walk(part)
     elif isinstance(node, n.Node):
-        if not isinstance(node, n.Literal | n.Column | n.Binding | n.Values | n.Truth):
+        if not isinstance(node, n.Literal | n.Column | n.Binding | n.Frame | n.Values | n.Truth):
             yield node
         for name in node.__dataclass_fields__:
             if name != "span":

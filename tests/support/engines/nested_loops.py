@@ -12,6 +12,7 @@ from itertools import product
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.query.tree import nodes as n
 from tests.support.engines.sequences import comes, stands_in
+from tests.support.engines.window_functions import is_test, passes, pushed
 from tests.support.oracle import Data
 from tests.support.oracle_values import Row, cell, compare, has, like, some
 from tests.support.standing import stands
@@ -48,6 +49,12 @@ def holds(c: n.Condition, rows: dict[str, Row], visible: Data, t: int) -> bool |
     match c:
         case n.Truth(result):
             return result
+        case n.Not(n.Not() | n.And() | n.Or() as arg):
+            return holds(pushed(arg), rows, visible, t)
+        case n.Not(arg) if is_test(arg):
+            return _passes(arg, True, rows, visible, t)
+        case _ if is_test(c):
+            return _passes(c, False, rows, visible, t)
         case n.Not(arg):
             return _negated(holds(arg, rows, visible, t))
         case n.And(args):
@@ -89,6 +96,17 @@ def holds(c: n.Condition, rows: dict[str, Row], visible: Data, t: int) -> bool |
         case n.IsNull(term):
             return value(term, rows, t) is None
     raise TypeError(f"{type(c).__name__} is not a condition of a checked tree")
+
+
+def _passes(
+    test: n.Condition, negated: bool, rows: dict[str, Row], visible: Data, t: int
+) -> bool | None:
+    """Return the truth of a test of window functions, or of its NOT."""
+
+    def inner(condition: n.Condition, bound: dict[str, Row]) -> bool | None:
+        return holds(condition, bound, visible, t)
+
+    return passes(test, negated, rows, visible, inner, lambda term, row: value(term, row, t))
 
 
 def total(a: n.Aggregate, rows: dict[str, Row], visible: Data, t: int):

@@ -28,6 +28,7 @@ from tests.support.generators.rows import (
 from tests.support.generators.sequences import Sequences
 from tests.support.generators.terms import NULL, column, conjoin, disjoin, integer, number, text
 from tests.support.generators.values import one_of, whole
+from tests.support.generators.window_functions import WindowFunctions
 from tests.support.oracle import Data
 
 
@@ -41,7 +42,7 @@ class _Limits:
 
 
 @dataclass
-class _Writer(Counts, Sequences):
+class _Writer(Counts, Sequences, WindowFunctions):
     """Draws a tree; the variables in scope are passed down, their names counted here."""
 
     draw: st.DrawFn
@@ -354,9 +355,14 @@ def worlds(
 
 
 @st.composite
-def worlds_of(draw: st.DrawFn, query: n.CheckedQuery, crowded: bool = False) -> World:
+def worlds_of(
+    draw: st.DrawFn,
+    query: n.CheckedQuery,
+    crowded: bool = False,
+    drawn: st.SearchStrategy[Data] | None = None,
+) -> World:
     """Draw tables for a filter, and a schedule that meets many of its events."""
-    tables = draw(data(crowded=crowded))
+    tables = draw(data(crowded=crowded) if drawn is None else drawn)
     schedule = draw(schedules(tuple(oracle.instants(tables, query))))
     start = None
     if draw(st.booleans()):
@@ -379,13 +385,18 @@ def counting_worlds(draw: st.DrawFn) -> World:
 
 
 @st.composite
-def ordered(draw: st.DrawFn, windows: bool = False) -> n.CheckedQuery:
-    """Draw a filter with a sequence or a window in it, as it is written: not checked yet."""
+def ordered(draw: st.DrawFn, kind: str = "sequences") -> n.CheckedQuery:
+    """Draw a filter with a sequence, a window or a window function in it, as it is written.
+
+    It is not checked yet.
+    """
     writer = _Writer(draw, _Limits())
     message = (n.Binding("m", MESSAGES),)
 
     def one(scope: tuple[n.Binding, ...]) -> n.Condition:
-        return writer.place(scope) if windows else writer.sequence(scope, 1)
+        if kind == "functions":
+            return writer.window_function(scope)
+        return writer.place(scope) if kind == "windows" else writer.sequence(scope, 1)
 
     found = one(message)
     form = writer.pick("alone", "alone", "not", "and", "inside")

@@ -260,6 +260,34 @@ def crowds(draw: st.DrawFn) -> Data:
     return {MESSAGES: [{"audience": "public"} | row for row in mail], ANNOTATIONS: notes}
 
 
+@st.composite
+def partitions(draw: st.DrawFn) -> Data:
+    """Draw messages that have much in common: who wrote them, what they answer, when they came."""
+    values = {
+        "sender": one_of(*[PEOPLE[0]] * 5, PEOPLE[1], None),
+        "inreplyto": one_of("mx", "mx", "mx", "m0", None),
+        "received": one_of(None, *range(-2, 5)),
+        "date": one_of(None, 0, 3, 3),
+        "size": one_of(1, 1, 2, 3, None),
+        "list": one_of("index", "index", "index", None),
+        "subject": one_of("index", "index", "Re: Spark index", None),
+        "source": one_of("a", "a", "b", None),
+    }
+    seen = one_of(*["public"] * 5, "user:alice", "user:bob")
+    key = st.tuples(one_of(*MSGIDS), seen)
+    keys = draw(st.lists(key, unique=True, min_size=draw(one_of(6, 4, 3)), max_size=7))
+    batches = tuple(sorted({draw(whole(0, LAST)) for _ in range(3)}))
+    mail: list[Row] = []
+    for msgid, audience in keys:
+        row = {"msgid": msgid, "audience": audience, "ts": draw(one_of(*batches))}
+        mail.append(row | {name: draw(value) for name, value in values.items()})
+        if (mail[-1]["received"] or 0) > row["ts"]:
+            mail[-1]["received"] = row["ts"]
+    notes = draw(annotations(batches, tuple(msgid for msgid, _ in keys)))
+    taken_back = draw(retractions(notes, one_of(*batches)))
+    return {MESSAGES: mail, ANNOTATIONS: notes + taken_back}
+
+
 audiences = st.sampled_from(
     (
         ("public",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.printer import print_condition, print_term
 from tapestry.query.tree.walk import transform
+from tests.support.generators import window_functions
 from tests.support.generators.terms import TRUE, column, conjoin, integer, text
 
 SHAPES: tuple[str, ...] = (
@@ -94,10 +96,13 @@ class Sequences:
 
 
 def text_of(condition: n.Condition) -> str:
-    """Return a condition as it is written, its sequences and windows not written out."""
+    """Return a condition as it is written: sequences, windows, functions not written out."""
     written: list[str] = []
 
     def mark(node: n.Node) -> n.Node:
+        if isinstance(node, n.Over):
+            written.append(window_functions.written(node))
+            return n.Column("mark", f"c{len(written) - 1}", node.type)
         if not isinstance(node, n.Sequence | n.Window):
             return node
         written.append(_sequence(node) if isinstance(node, n.Sequence) else _window(node))
@@ -107,6 +112,7 @@ def text_of(condition: n.Condition) -> str:
     printed = print_condition(transform(condition, mark))
     for place, part in reversed(list(enumerate(written))):
         printed = printed.replace(f"mark.msgid = '<{place}>'", part)
+        printed = re.sub(rf"\bmark\.c{place}\b", lambda _, part=part: part, printed)
     return printed
 
 
