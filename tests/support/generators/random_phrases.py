@@ -88,6 +88,7 @@ one_phrase = st.one_of(
             *("{} old", "older than {}", "newer than {}", "with no reply for {}"),
             *("in the last {}", "unanswered for {}", "more than {} old"),
             *("answered within {}", "with no reply within {}", "breaking a silence of {}"),
+            "replies following a pause of {}",
             *("3 replies by different people within {}", "tagged later then unanswered for {}"),
         )
     ),

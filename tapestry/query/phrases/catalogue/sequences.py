@@ -94,6 +94,22 @@ def _breaks_silence(phrase: Phrase) -> n.Condition:
     return n.Sequence((_row("p"), _missing("r"), _THIS), n.And(tests))
 
 
+def _over(name: str, term: n.Term | None = None) -> n.Over:
+    """Return a window function over the answers to one message, as they came."""
+    per, order = (c.column("inreplyto"),), c.column("received")
+    return n.Over(name, MESSAGE, term, None, False, per, order, False, None, n.Truth(True))
+
+
+def _in_place(phrase: Phrase) -> n.Condition:
+    return n.Compare("=", _over("ROW_NUMBER"), c.limit(phrase.amount, "An order"))
+
+
+def _long_after(phrase: Phrase) -> n.Condition:
+    """Return that the answer before it came more than so long before."""
+    ago = n.Arith("-", c.column("received"), c.length(phrase.amount))
+    return n.Compare("<", _over("LAG", c.column("received")), ago)
+
+
 KINDS = (
     PhraseKind(
         spelling="replied to within {age:one hour}",
@@ -148,5 +164,17 @@ KINDS = (
         rank=71,
         meaning=lambda phrase, _: _last(phrase),
         others=("AMONG THE LAST number IN words",),
+    ),
+    PhraseKind(
+        spelling="replies numbered {number:three}",
+        description="that came as the third, or so, in answer to a message",
+        rank=72,
+        meaning=lambda phrase, _: _in_place(phrase),
+    ),
+    PhraseKind(
+        spelling="replies following a pause of {age:one week}",
+        description="that came so long after the answer before, to the same message",
+        rank=73,
+        meaning=lambda phrase, _: _long_after(phrase),
     ),
 )

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 from tapestry.query.phrases.wordings.rules import (
     answers,
     marks,
     openings,
+    orders,
     people,
     recipients,
     threads,
@@ -27,11 +31,12 @@ FIRST = (
 )
 """Requests that are phrases as well, but would mean something else there."""
 
-RULES = (
+RULES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     *openings.RULES,
     *threads.RULES,
     *words.RULES,
     *answers.RULES,
+    *orders.RULES,
     *recipients.RULES,
     *people.RULES,
     *marks.RULES,
