@@ -21,6 +21,9 @@ class Context:
     “since Monday” is.  Where ``now`` is None, only dates with a year are understood.
     ``zone_of(owner)`` is the zone of another person's filter, by default UTC.
 
+    ``left_out`` are the user names of people who do not count as “people who agree with me”.  It is
+    empty inside another person's filter: nobody learns whom others leave out.
+
     ``by_name``: others' filters are not read but stay references, as the asker may be shown them.
     """
 
@@ -29,6 +32,7 @@ class Context:
     resolve: Callable[[str | None, str], str] | None = None
     addresses_of: Callable[[str], tuple[str, ...]] | None = None
     name: str | None = None
+    left_out: tuple[str, ...] = ()
     by_name: bool = False
     now: int | None = None
     zone: tzinfo = UTC

@@ -152,7 +152,9 @@ def trend(node: n.Condition | Conjunction | HavingTest | TopKTest) -> Trend:
         case n.Top() | TopKTest():
             # Another message can always overtake it, and be overtaken again.
             return Trend.CHANGING
-        case n.Between() | n.Braces() | n.InFilter() | n.NotTrue() | n.Sequence() | n.Window():
+        case n.Between() | n.Braces() | n.InFilter() | n.NotTrue():
+            raise TypeError(f"no checked condition: {node!r}")
+        case n.Sequence() | n.Window() | n.Agreement():
             raise TypeError(f"no checked condition: {node!r}")
         case _:
             assert_never(node)

@@ -14,6 +14,7 @@ from datetime import UTC
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
+from tapestry.query.check.agreement import agreed, is_me
 from tapestry.query.check.comparisons import compare, in_list, refuse_now, threshold
 from tapestry.query.check.copies import Copier
 from tapestry.query.check.definite import definite
@@ -27,7 +28,7 @@ from tapestry.query.limits import LETTER, MAX_BYTES, MAX_NESTING, check_count, t
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import VALUES, FreshNames
 from tapestry.query.tree.parsed import MESSAGE, Branch, Parsed
-from tapestry.query.tree.walk import change_conditions, type_of
+from tapestry.query.tree.walk import change_conditions, type_of, walk
 
 Reader = Callable[[str, Context, int], Parsed]
 """Text, who asks, nesting already -> what it says: how a filter's text is read."""
@@ -152,6 +153,8 @@ class _Checker:
                 return self._sequence(node, scope)
             case n.Window():
                 return self._window(node, scope)
+            case n.Agreement():
+                return self._agreement(node, scope)
             case n.Truth():
                 return node
             case _ if functions := functions_in(node):
@@ -274,6 +277,23 @@ class _Checker:
             return last_of_all(node, key, own, condition, copier)
         return last_of_each(node, message, own, per, condition, copier)
 
+    def _agreement(self, node: n.Agreement, scope: Scope) -> n.Condition:
+        """Write out how often two people agree, ``me`` being the person who asks."""
+        one, other = (
+            self._me(term) if isinstance(term, n.Column) and is_me(term) else typed(term, scope)
+            for term in (node.one, node.other)
+        )
+        written = agreed(node, one, other, self.names)
+        self.seen[0] += sum(isinstance(part, n.Condition) for part in walk(written))
+        check_count(self.seen[0], node.span)
+        return written
+
+    def _me(self, term: n.Column) -> n.Literal:
+        if not self.context.owner:
+            message = "Nobody is signed in, so “me” is nobody here."
+            raise TapestryError(message, term.span, "Write a user name: 'mary'.")
+        return n.Literal(self.context.owner, Type.TEXT, span=term.span)
+
     def _in_filter(self, node: n.InFilter, scope: Scope) -> n.Condition:
         """Read another filter, and say of ``node.var`` what it says of its message."""
         message = scope.variable(node.var, node.span)
@@ -336,7 +356,7 @@ class _Checker:
         addresses = known(owner) if known and owner else ()
         zone_of = self.context.zone_of
         zone = zone_of(owner) if zone_of and owner else UTC
-        return replace(self.context, owner=owner, addresses=addresses, zone=zone)
+        return replace(self.context, owner=owner, addresses=addresses, left_out=(), zone=zone)
 
     def _shown(self, owner: str | None, name: str) -> str:
         return name if owner == self.asker else f"{owner}.{name}"

@@ -14,6 +14,7 @@ from tapestry.query.check.scope import known_column
 from tapestry.query.limits import MAX_NESTING, check_length
 from tapestry.query.tql import (
     aggregates,
+    agreement,
     exists,
     expressions,
     literals,
@@ -231,6 +232,8 @@ class _Expressions(Parser):
             return aggregate
         if name.word == "SEQ":
             return sequences.sequence(self, name)
+        if name.word == "AGREES":
+            return agreement.agreement(self, name)
         self.enter()
         self.expect("(")
         if name.word == "DATEADD":

@@ -355,10 +355,23 @@ class Window(Node):
     condition: Condition
 
 
+@dataclass(frozen=True, slots=True)
+class Agreement(Node):
+    """``AGREES(one, other) op share``: of the votes that two people gave the same messages.
+
+    ``me``, a column without a variable, is the person who asks.
+    """
+
+    one: Term
+    other: Term
+    op: str
+    share: Literal
+
+
 Test = Compare | Like | Has | IsNull | InList | Between | Braces
 """Conditions that have terms in them, and no conditions."""
 
-Sugar = InFilter | NotTrue | Sequence | Window
+Sugar = InFilter | NotTrue | Sequence | Window | Agreement
 """What ``check`` reads, copies or writes out."""
 
 Condition = Test | Exists | InQuery | Threshold | Top | And | Or | Not | Truth | Sugar

@@ -7,10 +7,12 @@ the oracle only the tests on single values (LIKE, HAS, comparison of two values)
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from fractions import Fraction
 from itertools import product
 
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.query.tree import nodes as n
+from tests.support.engines.agreement import share
 from tests.support.engines.sequences import comes, stands_in
 from tests.support.engines.window_functions import is_test, passes, pushed
 from tests.support.oracle import Data
@@ -82,6 +84,11 @@ def holds(c: n.Condition, rows: dict[str, Row], visible: Data, t: int) -> bool |
             return comes(c, rows, visible, t, lambda test, bound: holds(test, bound, visible, t))
         case n.Window():
             return stands_in(c, rows, visible, lambda test, bound: holds(test, bound, visible, t))
+        case n.Agreement():
+            people = (value(person, rows, t) for person in (c.one, c.other))
+            found = share(visible, *people)
+            limit = Fraction(repr(c.share.value))
+            return found is not None and compare(found, c.op, limit)
         case n.Compare(op, left, right):
             other = value(right, rows, t)
             return _some_element(value(left, rows, t), lambda e: compare(e, op, other))

@@ -102,6 +102,7 @@ one_phrase = st.one_of(
             "with replies by at least {} people within 2 days",
             "among the last {} in comp.sys",
             "voted for by more than {} people",
+            "liked by more than {} people like me",
             "voted against by more than {} people",
             "with a score above {}",
             "with a score below {}",

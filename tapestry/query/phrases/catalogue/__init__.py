@@ -19,6 +19,7 @@ from collections.abc import Iterable
 
 from tapestry.query.phrases.catalogue import (
     age,
+    agreement,
     days,
     files,
     people,
@@ -32,7 +33,20 @@ from tapestry.query.phrases.catalogue import (
 )
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 
-FAMILIES = (people, words, replies, sequences, age, days, threads, votes, tags, size, files)
+FAMILIES = (
+    people,
+    words,
+    replies,
+    sequences,
+    age,
+    days,
+    threads,
+    votes,
+    agreement,
+    tags,
+    size,
+    files,
+)
 
 
 def by_name(kinds: Iterable[PhraseKind]) -> dict[str, PhraseKind]:

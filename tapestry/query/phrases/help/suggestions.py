@@ -7,7 +7,7 @@ follows the words that the grammar fixes, up to the next value or the end of the
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import lark
@@ -125,10 +125,15 @@ def _walk(
         if kind:
             yield Continuation(terminals, kind, halts, within)
     if len(terminals) < _LONGEST:
-        for terminal in (*_FIXED, *(() if terminals else ("NUMBER",))):
+        for terminal in (*_fixed(accepts), *(() if terminals else ("NUMBER",))):
             if terminal in accepts:
                 fed = _fed(phrase, _sample(terminal))
                 yield from _walk(fed, within=within, terminals=(*terminals, terminal))
+
+
+def _fixed(accepts: Collection[str]) -> tuple[str, ...]:
+    """Return the words that the grammar fixes; “me” is one where nobody else can stand."""
+    return (*_FIXED, "ME") if set(accepts) == {"ME"} else _FIXED
 
 
 def _shortest(phrase: InteractiveParser) -> str | None:
@@ -137,7 +142,7 @@ def _shortest(phrase: InteractiveParser) -> str | None:
         accepts = phrase.accepts()
         if _END in accepts:
             return kind_of(phrase.copy(deepcopy_values=False).feed_eof())
-        terminal = next((name for name in (*_VALUES, *_FIXED) if name in accepts), None)
+        terminal = next((name for name in (*_VALUES, *_fixed(accepts)) if name in accepts), None)
         if terminal is None:
             return None
         phrase = _fed(phrase, _sample(terminal))

@@ -176,8 +176,9 @@ def test_no_space_is_doubled():
 def test_votes_and_tags_name_users_and_not_senders():
     for text in ("annotated by ", "tagged urgent by "):
         assert offered(text) == ["me", "terry", "mary"]
-    for text in ("voted for by ", "voted against by "):
-        assert offered(text) == ["more than ", "me", "terry", "mary"]
+    assert offered("voted against by ") == ["more than ", "me", "terry", "mary"]
+    more = ["more than ", "people who agree with me", "me", "terry", "mary"]
+    assert offered("voted for by ") == more
 
 
 def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
@@ -197,7 +198,7 @@ def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
         "with attachments ",
     )
     starts += ("with a score ", "among the top ten by ", "mentioning ", "tagged urgent th")
-    starts += ("among the l", "with replies ", "with no reply w")
+    starts += ("among the l", "with replies ", "with no reply w", "voted for by p", "liked ")
     seen = {
         offer.meaning
         for prefix in (*starts, *(word[:-1] for word in KEYWORDS))
