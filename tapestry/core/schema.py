@@ -108,7 +108,7 @@ BOUNDED: dict[str, tuple[str, ...]] = {
 
 INDEXED: dict[str, tuple[str, ...]] = {
     MESSAGES: ("msgid", "inreplyto"),
-    ANNOTATIONS: ("annid", "msgid"),
+    ANNOTATIONS: ("annid", "msgid", "owner"),
     THREADS: ("msgid", "root"),
 }
 """The columns of each table by which rows are looked up through an index."""
