@@ -32,7 +32,10 @@ from filters.site.work import services
 ME = ("username", "email", "aliases")
 """Fields of an account that say who `me` is."""
 
-WATCHED = {*ME, "is_active", *OWNER_FIELDS}
+MEANT = ("time_zone", "left_out")
+"""Fields of an account by which some filters mean something else, and others do not."""
+
+WATCHED = {*ME, *MEANT, "is_active", *OWNER_FIELDS}
 """Fields of an account by which filters are run again, compiled, or planned anew."""
 
 
@@ -67,7 +70,7 @@ def followed(
         for name in {before.username, account.username}:
             # The save may be part of a transaction: no clock.
             recompile_all_of(name, None, ahead=ahead)
-    elif "time_zone" in changed:
+    elif changed.intersection(MEANT):
         recompile_all_of(account.username, None, changed_only=True, ahead=ahead)
     if changed.intersection(OWNER_FIELDS):
         replan_all_of(account.pk)
@@ -76,7 +79,7 @@ def followed(
 def _change_of(account: User, fields: Collection[str]) -> Change:
     """Return the change of an account as it is stored, with these fields as they will be."""
     stored = User.objects.filter(pk=account.pk).first()
-    if stored is None or not _differing(stored, account, {*ME, "time_zone"}.intersection(fields)):
+    if stored is None or not _differing(stored, account, {*ME, *MEANT}.intersection(fields)):
         return Change()
     username = stored.username
     for name in fields:

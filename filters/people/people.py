@@ -126,6 +126,7 @@ def context(
         now=wall_clock(),
         zone=user.zone,
         zone_of=zone_of,
+        left_out=tuple(user.left_out),
     )
 
 

@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from filters.reading.views import annotations, attachments, letters, message, originals
+from filters.reading.views import agreement, annotations, attachments, letters, message, originals
 
 urlpatterns = [
+    path("agreement/", agreement.agreement, name="agreement"),
     path("message/", message.message, name="message"),
     path("message/original/", originals.original, name="original"),
     path("message/original/file/", originals.download, name="original-file"),

@@ -18,9 +18,6 @@ MAX_LIMIT = 10_000
 MAX_REPEATED, MAX_STEPPED = 10, 64
 """Rows that one step of a sequence may stand for, and variables of a sequence."""
 
-MIN_IN_COMMON = 3
-"""Messages on which two people voted, from which on it is said how often they agree."""
-
 MAX_INTEGER = 2**63 - 1
 MAX_DURATION = 3_652_425 * DAY
 """Ten thousand years."""

@@ -7,47 +7,51 @@ from hypothesis import Phase
 from hypothesis import strategies as st
 
 from tapestry.core.message import PUBLIC
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
+from tapestry.query.tree.printer import print_tql
 from tests.laws import change_laws, filter_laws
 from tests.laws.filter_laws import run, times
 from tests.laws.sequence_laws import Literally, written_out
 from tests.support.generators import agreements
 from tests.support.generators.random_filters import World
 from tests.support.generators.rows import schedules
+from tests.support.generators.sequences import text_of
 
 ALICE = (PUBLIC, "user:alice")
 
 
 @st.composite
 def worlds(draw):
-    """Draw a world whose filter is written out, and its judge, who reads it as it was drawn."""
+    """Draw a world whose filter is written out; its judge; and the filter as it was drawn."""
     literal, data = draw(agreements.queries()), draw(agreements.voted())
     audiences = draw(st.sampled_from((ALICE, ALICE, (PUBLIC,))))
     schedule = tuple(draw(schedules(tuple(range(7)))))
     start = draw(st.sampled_from((None, None, None, schedule[0] - 1)))
     world = World(written_out(literal), data, audiences, schedule, start)
-    return world, Literally(literal, world)
+    return world, Literally(literal, world), literal
 
 
 def every_schedule(draw, aggregates):
-    world, judge = draw.draw(worlds())
+    world, judge, _ = draw.draw(worlds())
     expected = judge.delivered(world.schedule, world.start)
     assert [times(matches) for matches in run(world)] == expected
 
 
 def the_general_rule(draw, aggregates):
-    world, judge = draw.draw(worlds())
+    world, judge, _ = draw.draw(worlds())
     expected = judge.delivered(world.schedule, world.start)
     assert [times(matches) for matches in run(world, "general")] == expected
 
 
 def live(draw, aggregates):
-    world, judge = draw.draw(worlds())
+    world, judge, _ = draw.draw(worlds())
     change_laws.follow(world, judge, net=draw.draw(st.booleans()))
 
 
 def votes_out_of_sight_change_nothing(draw, aggregates):
     """Alice sees none of Bob's private votes, nor anybody's on mail that is not hers."""
-    world, _ = draw.draw(worlds())
+    world, _, _ = draw.draw(worlds())
     world = replace(world, audiences=ALICE)
     shown, changed = filter_laws.with_hidden_rows(world, draw.draw(agreements.voted()))
     hidden = [row for row in changed["annotations"] if row["audience"] == "user:eve"]
@@ -56,11 +60,18 @@ def votes_out_of_sight_change_nothing(draw, aggregates):
     assert run(replace(world, data=changed)) == run(replace(world, data=shown))
 
 
+def a_text_means_what_it_is_written_from(draw, aggregates):
+    literal = draw.draw(agreements.queries())
+    read_ = read(text_of(literal.condition), Context())
+    assert print_tql(read_) == print_tql(written_out(literal))
+
+
 LAWS = {
     every_schedule: 60,
     the_general_rule: 20,
     live: 20,
     votes_out_of_sight_change_nothing: 15,
+    a_text_means_what_it_is_written_from: 30,
 }
 
 

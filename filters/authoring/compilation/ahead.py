@@ -249,7 +249,8 @@ def _context(filter_: Filter, snapshot: _Snapshot) -> Context:
 
 def _basis(filter_: Filter, context: Context) -> tuple[Any, ...]:
     """Return what an outcome comes from besides the answers; a stored text names no day by now."""
-    return filter_.text, context.owner, context.addresses, context.name, context.zone
+    said = (context.owner, context.addresses, context.left_out, context.zone)
+    return filter_.text, context.name, *said
 
 
 def _answer(context: Context, question: Question) -> object:

@@ -77,6 +77,7 @@ class Migration(migrations.Migration):
                 ('holidays', models.TextField(blank=True, default='', max_length=20000, validators=[filters.people.models.account.validate_holidays])),
                 ('shortcuts', models.BooleanField(default=True)),
                 ('text_senders', models.JSONField(blank=True, default=list, editable=False)),
+                ('left_out', models.JSONField(blank=True, default=list, editable=False)),
                 ('conversations', models.BooleanField(default=True)),
                 ('claimed_email', models.EmailField(blank=True, default='', editable=False, max_length=254)),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),

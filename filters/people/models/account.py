@@ -65,9 +65,10 @@ class User(AbstractUser):
     span it; there are none while either is null.  Nothing is shown or sent before the day
     ``holiday_until`` begins.  ``workdays`` are digits of the weekdays on which they work (0 is
     Monday), ``holidays`` days on which they do not, one a line.  ``shortcuts``: single keys act on
-    messages.  ``text_senders``: those whose HTML they read as text.  ``conversations``: lists have
-    a line for each conversation, not for each message.  ``claimed_email`` is the last address of
-    their account that they wrote themselves, which is to be proven (filters.people.emails).
+    messages.  ``text_senders``: those whose HTML they read as text.  ``left_out``: user names of
+    who does not count as agreeing with them.  ``conversations``: lists have a line for each
+    conversation, not for each message.  ``claimed_email`` is the last address of their account that
+    they wrote themselves, which is to be proven (filters.people.emails).
     """
 
     time_zone = models.CharField(max_length=64, default="UTC")
@@ -88,6 +89,7 @@ class User(AbstractUser):
     )
     shortcuts = models.BooleanField(default=True)
     text_senders = models.JSONField(default=list, blank=True, editable=False)
+    left_out = models.JSONField(default=list, blank=True, editable=False)
     conversations = models.BooleanField(default=True)
     claimed_email = models.EmailField(max_length=254, default="", blank=True, editable=False)
 

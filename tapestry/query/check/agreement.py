@@ -17,11 +17,11 @@ from __future__ import annotations
 from fractions import Fraction
 from math import gcd
 
+from tapestry.core.agreement import MIN_IN_COMMON
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import ANNOTATIONS, Type
 from tapestry.query.check.comparisons import compare, in_list, refuse_now
 from tapestry.query.check.terms import a
-from tapestry.query.limits import MIN_IN_COMMON
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import FreshNames
 from tapestry.query.tree.walk import columns_of, type_of

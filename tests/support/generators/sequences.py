@@ -96,16 +96,16 @@ class Sequences:
 
 
 def text_of(condition: n.Condition) -> str:
-    """Return a condition as it is written: sequences, windows, functions not written out."""
+    """Return a condition as it is written, nothing of it written out."""
     written: list[str] = []
 
     def mark(node: n.Node) -> n.Node:
         if isinstance(node, n.Over):
             written.append(window_functions.written(node))
             return n.Column("mark", f"c{len(written) - 1}", node.type)
-        if not isinstance(node, n.Sequence | n.Window):
+        if not isinstance(node, n.Sequence | n.Window | n.Agreement):
             return node
-        written.append(_sequence(node) if isinstance(node, n.Sequence) else _window(node))
+        written.append(_written(node))
         name = n.Column("mark", "msgid", Type.TEXT)
         return n.Compare("=", name, text(f"<{len(written) - 1}>"))
 
@@ -114,6 +114,17 @@ def text_of(condition: n.Condition) -> str:
         printed = printed.replace(f"mark.msgid = '<{place}>'", part)
         printed = re.sub(rf"\bmark\.c{place}\b", lambda _, part=part: part, printed)
     return printed
+
+
+def _written(node: n.Sequence | n.Window | n.Agreement) -> str:
+    match node:
+        case n.Sequence():
+            return _sequence(node)
+        case n.Window():
+            return _window(node)
+        case n.Agreement():
+            people = f"{print_term(node.one)}, {print_term(node.other)}"
+            return f"AGREES({people}) {node.op} {print_term(node.share)}"
 
 
 def _sequence(node: n.Sequence) -> str:

@@ -36,6 +36,7 @@ def profile_json(user: User) -> str:
         "holidays": user.holidays.splitlines(),
         "shortcuts": user.shortcuts,
         "read_as_text": user.text_senders,
+        "left_out": user.left_out,
         "conversations": user.conversations,
         "appraiser_rules": [
             {"points": rule.weight, "for": rule.text} for rule in user.appraiser_rules.all()

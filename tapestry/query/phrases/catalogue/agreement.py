@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from tapestry.core.agreement import SHARE
 from tapestry.core.schema import ANNOTATIONS, Type
 from tapestry.query.context import Context
 from tapestry.query.phrases.catalogue import conditions as c
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 from tapestry.query.phrases.nodes import Phrase
 from tapestry.query.tree import nodes as n
-
-SHARE = 0.7
-"""The share of votes in common above which two people agree."""
 
 
 def _by_those_who_agree(phrase: Phrase, context: Context) -> tuple[n.Condition, ...]:

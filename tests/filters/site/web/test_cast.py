@@ -71,6 +71,7 @@ STAFFS = Kind((404, 404, 404, 404), (404, 404, 404, 404))
 EXPECTED = {
     "": OWN,
     "act/<slug:act>/<str:token>/": LINK,
+    "agreement/": OWN_FORM,
     "api/v1/": EXPIRED,
     "api/v1/acts": BY_TOKEN_TO_POST,
     "api/v1/acts/<step>": Kind((405, 405, 405, 405), (405, 405, 405, 405)),
