@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tapestry.query.tree.printer import print_tql
 from tests.laws.sequence_laws import written
+from tests.laws.test_agreement_laws import worlds as agreeing
 from tests.simulation.auditor.answers import answer
 from tests.simulation.auditor.nodes import InFilter
 from tests.simulation.auditor.reader import read
@@ -65,6 +66,13 @@ def test_sequences_answer_alike_as_they_are_written(drawn):
     text = text_of(drawn.literal.condition)
     assume("{" not in text)  # the auditor knows no repetition
     agree_with(drawn.judge, text, drawn.world)
+
+
+@RANDOM
+@given(agreeing())
+def test_agreements_answer_alike_as_they_are_written(drawn):
+    world, judge, literal = drawn
+    agree_with(judge, text_of(literal.condition), world)
 
 
 @RANDOM

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tests.simulation.auditor import sequences, values
+from tests.simulation.auditor import agreement, sequences, values
 from tests.simulation.auditor.nodes import (
     MESSAGES,
+    Agreement,
     And,
     Arith,
     Binding,
@@ -148,6 +149,9 @@ class _Compiler:
                 return self.top(node)
             case Sequence():
                 return sequences.compiled(node, self.step, self.condition)
+            case Agreement(one, other_, op, share):
+                people = self.term(one), self.term(other_)
+                return agreement.compiled(people, op, share, self.tables)
             case InFilter(var, owner, name):
                 other = self.condition(self.resolve(owner, name))
                 return lambda env: other({"m": env[var]})

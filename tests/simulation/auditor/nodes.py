@@ -168,6 +168,16 @@ class Sequence(Node):
     condition: Node
 
 
+@dataclass(frozen=True, slots=True)
+class Agreement(Node):
+    """``AGREES(one, other) op share``."""
+
+    one: Node
+    other: Node
+    op: str
+    share: float
+
+
 def walk(node: object) -> Iterator[Node]:
     """Yield a node and all below it."""
     if isinstance(node, tuple):

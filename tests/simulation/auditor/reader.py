@@ -1,4 +1,4 @@
-"""A reader of canonical TQL, as the product shows every filter, and of sequences as written.
+"""A reader of canonical TQL, as the product shows filters; sequences and AGREES as written.
 
 condition := and ("OR" and)*            and  := not ("AND" not)*
 not       := "NOT" not | "(" condition ")" | test
@@ -18,6 +18,7 @@ from tests.simulation.auditor.nodes import (
     MESSAGES,
     THREADS,
     Aggregate,
+    Agreement,
     And,
     Arith,
     Binding,
@@ -174,6 +175,8 @@ class _Reader:
             return Exists(bindings, self.inside(bindings, scope))
         if self.next_is("SEQ") and self.next_is("(", ahead=1):
             return self.sequence(scope)
+        if self.next_is("AGREES") and self.next_is("(", ahead=1):
+            return self.agreement(scope)
         if self.next_is(*FUNCTIONS) and self.next_is("(", ahead=1):
             aggregate = self.aggregate(scope)
             return Threshold(aggregate, self.need(*OPS), self.value())
@@ -272,6 +275,17 @@ class _Reader:
         self.need(":")
         bindings = tuple(b for step in steps for b in step.bindings)
         return Sequence(tuple(steps), self.inside(bindings, scope))
+
+    def agreement(self, scope: Scope) -> Agreement:
+        self.need("AGREES")
+        self.need("(")
+        one = self.term(scope)
+        self.need(",")
+        other = self.term(scope)
+        self.need(")")
+        op, share = self.need(*OPS), self.value()
+        assert isinstance(share, int | float)
+        return Agreement(one, other, op, share)
 
     def step(self, scope: Scope) -> Step:
         negated = self.take("NOT")

@@ -5,6 +5,7 @@ What has become of it is read from the database, so that it is right after a cra
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from random import Random
 from typing import Any
@@ -40,6 +41,8 @@ HOWS = (
 )
 """What the owner of a filter does to it."""
 
+_AS_WRITTEN = re.compile(r"SEQ\(|AGREES\(")
+
 _FILTERS = parse_one(
     "SELECT f.id AS key, u.username AS owner, f.name, f.text, f.phrase, f.tql, f.start AS t0,"
     " f.mode = 'live' AS live, f.timeliness, f.while_unread, f.visibility, f.revision, f.active,"
@@ -53,10 +56,10 @@ _FILTERS = parse_one(
 def filter_rows(
     cast: Cast, where: str | exp.Expression = "1", *values: Any
 ) -> list[dict[str, Any]]:
-    """Return filters as the history has them: a sequence is judged as it is written."""
+    """Return filters as the history has them: sequences and AGREES are judged as written."""
     chosen = _FILTERS.where(where, dialect="sqlite").sql("sqlite")
     rows = cast.world.select(chosen, *values)
-    return [row | {"tql": row["text"]} if "SEQ(" in row["text"] else row for row in rows]
+    return [row | {"tql": row["text"]} if _AS_WRITTEN.search(row["text"]) else row for row in rows]
 
 
 def write_filter(cast: Cast, owner: str = "", acts: dict[str, Any] | None = None) -> None:

@@ -42,6 +42,14 @@ SAID = (
     f"EXISTS (a IN annotations: {_VOTE}) AND NOT EXISTS (a IN annotations: {_LATER})",
     f"COUNT(a IN annotations: {_LATER}) < 1 AND EXISTS (a IN annotations: {_VOTE})",
 )
+AGREED = (
+    f"EXISTS (a IN annotations: {_VOTE} AND a.number > 0 AND AGREES(a.owner, 'terry') > 0.7)",
+    f"COUNT(DISTINCT a.owner IN annotations: {_VOTE} AND AGREES('terry', a.owner) >= 0.5) > 0",
+    f"EXISTS (a IN annotations: {_VOTE} AND AGREES(a.owner, 'terry') < 0.7)",
+)
+AGREED_WITH_ME = ("liked by people like me", "liked by more than 0 people like me")
+"""Filters of whom people agree with, and of who agrees with their owner."""
+
 KEPT = PLAIN + AGED + SAID
 """Filters that keep, and are in the index under a word, a name, a beginning, an age.
 
@@ -237,6 +245,31 @@ def change_mind(cast: Cast) -> None:
     for number in taken_back:
         _take_back(cast, said[number])
         _run(cast, "filters.tick")
+
+
+def agree(cast: Cast) -> None:
+    """Have a stranger vote mostly as somebody does, then for other mail, and take a vote back."""
+    lots = cast.lots
+    person = lots.choice(cast.names)
+    seen = [row for row in cast.mail.rows if row["audience"] in cast.audiences_of(person)]
+    if len(seen) < 6:
+        return
+    *common, other, last = lots.sample(seen, 6)
+    said = []
+    for row in common:
+        number = lots.choice((1.0, 1.0, 1.0, -1.0))
+        said.append(_say(cast, row, VOTE | {"number": number}, "Jones"))
+        _say(cast, row, VOTE, "terry")
+        annotate(cast, person, row, {"id": row["msgid"], "kind": "vote", "number": 1})
+    _run(cast, "filters.append_annotations")
+    for texts in (AGREED, AGREED_WITH_ME):
+        _write(cast, texts, person)
+    _enroll(cast)
+    _say(cast, other, VOTE, "Jones")
+    _run(cast, "filters.tick")
+    _take_back(cast, lots.choice(said))
+    _say(cast, last, VOTE, "Jones")
+    _run(cast, "filters.tick")
 
 
 def say_to(cast: Cast, audience: str) -> None:

@@ -221,6 +221,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (2, pieces.ripen),
     (3, pieces.change_mind),
     (3, pieces.retag),
+    (2, pieces.agree),
     (3, pieces.stumble),
     (2, people.rest),
     (1, people.switch),

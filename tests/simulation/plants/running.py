@@ -14,6 +14,14 @@ PLANTS = (
         "matches",
     ),
     Plant(
+        "a share of votes counts the other way",
+        "tapestry.query.check.agreement",
+        "_weighed",
+        'op = "-" if back > 0 else "+"',
+        'op = "+" if back > 0 else "-"',
+        "matches",
+    ),
+    Plant(
         "a retraction is read from what arrived",
         "tapestry.predicate_index.probe",
         "SnapshotRows.between",
