@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db.models import OuterRef, Q, Subquery
+from django.db.models import OuterRef, Subquery
 
 from filters.authoring.models import Filter, PendingWindow
+from filters.inbox import behind
 from filters.runs.models import Heartbeat
 from filters.site.templatetags.mail import moment
-from filters.sources.models import OVERDUE, Source
 from tapestry.core.clock import BEGINNING, MINUTE, wall_clock
 
 LATE = MINUTE
@@ -48,14 +48,15 @@ class _Runs:
 def completeness(filter_: Filter) -> Completeness:
     """Return how complete the list of a filter is, of which the watermark is the one shown.
 
-    Of sources only its owner's own are named.
+    Of sources only its owner's own are named; of others, whose mail its owner sees, that some are
+    behind.
     """
     is_late = filter_.since < wall_clock() - LATE
     runs = _Runs() if filter_.enrolled and not is_late else _runs(filter_)
     until = min(filter_.since, filter_.since if runs.since is None else runs.since)
     if until <= BEGINNING:
         return Completeness(None)
-    waits_for = (*_of_runs(filter_, runs, is_late=is_late), *_of_sources(filter_.owner_id))
+    waits_for = (*_of_runs(filter_, runs, is_late=is_late), *behind.sentences(filter_.owner))
     return Completeness(until, waits_for)
 
 
@@ -89,14 +90,6 @@ def _of_runs(filter_: Filter, runs: _Runs, *, is_late: bool) -> Iterator[str]:
     elif is_late and runs.ran_at is not None:
         failed = ", and failed; it is tried again by itself" if runs.failure else ""
         yield f"It waits for {_LANES[_lane(filter_)]}, which last ended {_at(runs.ran_at)}{failed}."
-
-
-def _of_sources(owner: int) -> Iterator[str]:
-    late = Q(failures__gt=0) | Q(due_at__lt=wall_clock() - OVERDUE)
-    for source in Source.objects.filter(late, owner=owner, active=True)[:3]:
-        since = "yet" if source.pulled_at is None else f"since {_at(source.pulled_at)}"
-        why = f": {source.error}" if source.error else ", for it waits for its turn."
-        yield f"No mail of {source} has come {since}{why}"
 
 
 def _at(instant: int) -> str:

@@ -12,7 +12,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import attrgetter
@@ -72,12 +72,16 @@ def listen() -> NoReturn:
 
 @dataclass(slots=True)
 class IdleWatcher:
-    """The watch of one folder; ``account`` shows whether its source was edited since."""
+    """The watch of one folder; ``account`` shows whether its source was edited since.
+
+    All mail until ``heard_at`` was notified of, as its server has said then; 0 before that.
+    """
 
     account: tuple[object, ...]
     thread: threading.Thread | None = None
     stop: threading.Event = field(default_factory=threading.Event)
     listens: bool = False
+    heard_at: int = 0
     failures: int = 0
     not_before: float = 0.0
 
@@ -93,7 +97,7 @@ class Listener:
 
     def turn(self) -> None:
         """Have the sources pulled that were notified of mail; reconcile the watchers."""
-        notified = set()
+        notified, heard = set(), self._heard()
         while not self.notified.empty():
             notified.add(self.notified.get())
         for source_id in notified:
@@ -109,6 +113,15 @@ class Listener:
             at = wall_clock()
             Source.objects.filter(pk__in=listened).update(listened_at=at)
             Heartbeat.objects.update_or_create(pk=Heartbeat.LISTENER, defaults={"ended_at": at})
+            _note_complete(heard, at)
+
+    def _heard(self) -> dict[int, dict[str, int]]:
+        """Return up to when mail was notified of, by source and watched folder."""
+        heard: dict[int, dict[str, int]] = {}
+        for (source_id, folder), watcher in self.watchers.items():
+            if watcher.listens and watcher.heard_at:
+                heard.setdefault(source_id, {})[folder] = watcher.heard_at
+        return heard
 
     def stop(self) -> None:
         for watcher in self.watchers.values():
@@ -154,9 +167,12 @@ class Listener:
             watcher.listens, watcher.failures = True, 0
             self.notified.put(source_id)
 
+        def on_answer() -> None:
+            watcher.heard_at = wall_clock()
+
         try:
             # In this thread: the refresh of a token may take long, and no other watch waits.
-            watch_mailbox(_account_of(source), folder, on_mail, watcher.stop.is_set)
+            watch_mailbox(_account_of(source), folder, on_mail, watcher.stop.is_set, on_answer)
         except Exception as error:
             if is_unforeseen(error):
                 set_aside.add(SOURCE, f"{source_id}/{LISTENING}", error)
@@ -165,7 +181,7 @@ class Listener:
                 log.exception("Listening to source %s failed.", source_id)
             self._failed(key, watcher, error)
         finally:
-            watcher.listens = False
+            watcher.listens, watcher.heard_at = False, 0
 
     def _failed(self, key: Key, watcher: IdleWatcher, error: Exception) -> None:
         watcher.failures += 1
@@ -175,6 +191,20 @@ class Listener:
         if not isinstance(error, CannotIdleError):
             name = type(error).__name__
             event("watch_failed", source_id=key[0], error=name, retry_seconds=pause)
+
+
+def _note_complete(heard: Mapping[int, Mapping[str, int]], now: int) -> None:
+    """Store how far sources are complete of which each folder is watched and nothing waits.
+
+    What was notified of is due since then, until it has been pulled.
+    """
+    idle = Source.objects.filter(pk__in=heard, active=True, failures=0, error="", due_at__gt=now)
+    for source in idle.exclude(complete_until=None):
+        folders = heard[source.pk]
+        if all(folder in folders for folder in source.folder_patterns):
+            until = min(folders[folder] for folder in source.folder_patterns)
+            same = Source.objects.filter(pk=source.pk, folder_patterns=source.folder_patterns)
+            same.filter(due_at__gt=now, complete_until__lt=until).update(complete_until=until)
 
 
 def _account_of(source: Source) -> Account:

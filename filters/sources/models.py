@@ -28,6 +28,9 @@ class Source(models.Model):
     section 4).  The source is pulled at ``due_at``, and again after ``every`` seconds.
     ``failures`` counts since the last success; ``error`` and ``hint`` describe the last failure.
     ``listened_at`` is when a process last reported that it watches the mailbox (IDLE).
+    All that lay in its folders at ``complete_until`` is here: the start of a pull that ended, or
+    what the server said last in an IDLE (a punctuation); null before the first such pull.
+    ``appended_until`` is the ``ts`` of the last rows that came from it.
     ``may_act``: its owner allows their filters to act in it (filters.sources.acting), the next time
     at ``acts_due_at``; ``acts_failures`` counts since that last went well, ``acts_error`` says why.
     ``syncs_flags``: read, starred and tags are the same there and here (filters.sources.flag_sync).
@@ -70,6 +73,8 @@ class Source(models.Model):
     hint = models.TextField(default="", blank=True)
     pulled_at = models.BigIntegerField(null=True, blank=True)
     listened_at = models.BigIntegerField(null=True, blank=True)
+    complete_until = models.BigIntegerField(null=True, blank=True)
+    appended_until = models.BigIntegerField(null=True, blank=True)
     may_act = models.BooleanField(default=False)
     acts_due_at = models.BigIntegerField(default=0)
     acts_failures = models.IntegerField(default=0)

@@ -104,6 +104,10 @@ class _SourceIntake(SiteIntake):
     def is_forbidden(self) -> bool:
         return _is_revoked(self._source, hold=True)
 
+    def note_append(self, ts: int) -> None:
+        Source.objects.filter(pk=self._source.pk).update(appended_until=ts)
+        super().note_append(ts)
+
 
 def _is_revoked(source: Source, *, hold: bool = False) -> bool:
     """Return whether a source was paused, deleted or edited, or its owner lost the audience.
@@ -199,6 +203,10 @@ class _Work:
         now, due_at = wall_clock(), self.started  # what remains is due at once
         if self.complete and not self.remaining:
             due_at = now + self.source.every * SECOND
+            if not self.errors:
+                # Not if other folders were chosen meanwhile.
+                same = _unchanged(self.source).filter(folder_patterns=self.source.folder_patterns)
+                same.update(complete_until=self.started)
         self._end(next(iter(self.errors), None), due_at, failures=0, pulled_at=now)
 
     def fail(self, error: TapestryError) -> None:

@@ -24,6 +24,7 @@ SHOWN = 300
 """Folders or groups that are shown of those that there are."""
 
 _OUTCOME = ("error", "hint", "failures", "due_at")
+_CONTENT = ("host", "port", "user", "audience")
 
 
 def try_out(account: Account) -> None:
@@ -69,9 +70,11 @@ def write(owner: User, question: dict[str, Any]) -> Answer:
     if any(getattr(stored, name) != given.get(name) for name in ("host", "user")):
         # That was allowed for another mailbox.
         stored.may_act, stored.syncs_flags, stored.flags_state = False, False, {}
+    if any(getattr(stored, name) != given.get(name) for name in _CONTENT):
+        stored.complete_until = None
     for name in FIELDS:
         setattr(stored, name, given.get(name, ""))
-    names = [*FIELDS, *_OUTCOME, "may_act", "syncs_flags", "flags_state"]
+    names = [*FIELDS, *_OUTCOME, "may_act", "syncs_flags", "flags_state", "complete_until"]
     secret_given = _keep_secrets(stored, given)
     if secret_given:
         names += SECRETS

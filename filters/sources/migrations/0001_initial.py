@@ -41,6 +41,8 @@ class Migration(migrations.Migration):
                 ('hint', models.TextField(blank=True, default='')),
                 ('pulled_at', models.BigIntegerField(blank=True, null=True)),
                 ('listened_at', models.BigIntegerField(blank=True, null=True)),
+                ('complete_until', models.BigIntegerField(blank=True, null=True)),
+                ('appended_until', models.BigIntegerField(blank=True, null=True)),
                 ('may_act', models.BooleanField(default=False)),
                 ('acts_due_at', models.BigIntegerField(default=0)),
                 ('acts_failures', models.IntegerField(default=0)),

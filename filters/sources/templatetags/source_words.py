@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from django import template
 
+from filters.inbox.behind import complete_words
 from filters.sources.forms import EVERY, audience_in_words
 from tapestry.core.clock import MINUTE, wall_clock
 
 register = template.Library()
 
 register.filter("audience_words", audience_in_words)
+register.filter("complete_words", complete_words)
 
 RECENT = 2 * MINUTE
 

@@ -63,7 +63,7 @@ def folders(request: PersonRequest, pk: int) -> HttpResponse:
     if "show" in request.POST:
         return _choose(request, chosen, form, named, _list(request, chosen, named))
     Source.objects.filter(pk=chosen.pk).update(
-        folder_patterns=named, active=True, due_at=wall_clock(), failures=0
+        folder_patterns=named, active=True, due_at=wall_clock(), failures=0, complete_until=None
     )
     pull_soon(chosen.pk)
     messages.success(request, "Reading has begun; this page shows how far it is.")

@@ -26,12 +26,17 @@ class CannotIdleError(TapestryError):
 
 
 def watch_mailbox(
-    account: Account, folder: str, on_mail: Callable[[], None], stopped: Callable[[], bool]
+    account: Account,
+    folder: str,
+    on_mail: Callable[[], None],
+    stopped: Callable[[], bool],
+    on_answer: Callable[[], None] = lambda: None,
 ) -> None:
     """Call ``on_mail`` when the watch begins and whenever mail comes, until ``stopped()``.
 
-    A caller that pulls at each call misses nothing.  Raises CannotIdleError if there is no IDLE,
-    ConnectionLostError when the connection is lost.
+    A caller that pulls at each call misses nothing.  ``on_answer`` is called whenever the server
+    has said anything, after ``on_mail``: of all mail until then, it has told.  Raises
+    CannotIdleError if there is no IDLE, ConnectionLostError when the connection is lost.
     """
     with open_imap(account) as session, explained(account):
         client = session.client
@@ -49,14 +54,18 @@ def watch_mailbox(
                 is_first = False
             until = time.monotonic() + RENEW
             while time.monotonic() < until and not stopped():
-                if _check(account, client):
+                responses = _check(account, client)
+                if _announces_mail(responses):
                     on_mail()
+                if responses:
+                    on_answer()
             if _announces_mail(client.idle_done()[1]):
                 on_mail()
+            on_answer()
 
 
-def _check(account: Account, client: IMAPClient) -> bool:
-    """Wait for responses for a moment; return whether they announce mail."""
+def _check(account: Account, client: IMAPClient) -> Any:
+    """Wait for responses for a moment, and return them."""
     began = time.monotonic()
     responses = client.idle_check(timeout=_CHECK_SECONDS)
     if not responses and time.monotonic() - began < _CHECK_SECONDS / 2:
@@ -64,7 +73,7 @@ def _check(account: Account, client: IMAPClient) -> bool:
         raise ConnectionLostError(f"{account.where} hung up.", hint="It is called again.")
     if any(response and response[0] == b"BYE" for response in responses):
         raise ConnectionLostError(f"{account.where} said goodbye.", hint="It is called again.")
-    return _announces_mail(responses)
+    return responses
 
 
 def _announces_mail(responses: Any) -> bool:

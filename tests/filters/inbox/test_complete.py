@@ -47,7 +47,15 @@ def test_a_filter_says_up_to_when_it_is_complete_and_what_it_waits_for(
     words = " ".join(said.waits_for)
     assert "It waits for the run of filters by themselves" in words and "and failed" in words
     assert "No mail of al at mail.example.org has come yet: It refused the password." in words
-    assert "bobs" not in words and "secret" not in words
+    assert "bobs" not in words and "secret" not in words and "Other people" not in words
+    Source.objects.filter(owner=alice).update(complete_until=wall_clock() - 3 * HOUR - MINUTE)
+    Source.objects.filter(owner=bob).update(complete_until=wall_clock() - HOUR, audience="public")
+    page = as_user(alice).get("/in/f/").content.decode()
+    assert "al at mail.example.org is 3 hours behind: It refused the password." in page
+    assert "Other people’s sources, whose mail you see, are behind." in page
+    assert "bobs.example.org" not in page
+    Source.objects.update(failures=0, error="", complete_until=wall_clock(), due_at=wall_clock())
+    assert "behind" not in as_user(alice).get("/in/f/").content.decode()
     PendingWindow.objects.create(
         filter=made, tql="…", start=None, since=made.since - MINUTE, until=made.since, error="x"
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -48,7 +50,7 @@ def test_a_mailbox_that_raises_is_set_aside_and_the_others_are_watched(
     errors, pulled, is_broken = set_asides.expect(), list[int](), True
     mine, theirs = source_of(alice), source_of(bob)
 
-    def watch(account: Any, folder: str, on_mail: Callable[[], None], _stop: Any) -> None:
+    def watch(account: Any, folder: str, on_mail: Callable[[], None], *_rest: Any) -> None:
         on_mail()
         connection.close()
 
@@ -84,6 +86,42 @@ def test_many_mailboxes_of_one_person_keep_out_nobody_else(
     theirs = source_of(bob)
     watched = [source.pk for source, _ in listening._watchable()]
     assert watched == [first.pk, theirs.pk, second.pk]
+
+
+def test_a_mailbox_is_complete_up_to_what_an_idle_said_last_unless_mail_waits(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, go_on = source_of(alice), threading.Event()
+
+    def watch(
+        _account: Any, _folder: str, on_mail: Callable[[], None], _stop: Any, on_answer: Any
+    ) -> None:
+        on_mail()
+        on_answer()
+        go_on.wait(60)
+
+    def turns(*, is_pulled: bool = True) -> int | None:
+        listener = listening.Listener(lambda _source: None)
+        go_on.clear()
+        for _ in range(3):  # it begins, is notified, and reports what was said by then
+            listener._reconciled = listener._reported = float("-inf")
+            listener.turn()
+            time.sleep(0.05)
+            if is_pulled:
+                Source.objects.update(due_at=2**62)
+        go_on.set()
+        listener.stop()
+        source.refresh_from_db()
+        return source.complete_until
+
+    monkeypatch.setattr(listening, "watch_mailbox", watch)
+    assert turns() is None, "it has not been pulled to its end yet"
+    Source.objects.update(complete_until=1)
+    assert turns(is_pulled=False) == 1, "mail waits to be pulled"
+    Source.objects.update(folder_patterns=["INBOX", "One", "Two", "Three"])
+    assert turns() == 1, "a folder is not watched"
+    Source.objects.update(folder_patterns=["INBOX"])
+    assert (turns() or 0) > 1
 
 
 def test_an_error_of_a_turn_ends_neither_the_listener_nor_its_process(

@@ -22,7 +22,7 @@ from filters.sources.models import Folder, Pull, Source, SyncState
 from filters.sources.schedule import due
 from filters.sources.sync_state import StoredSyncStates
 from filters.upkeep.forgetting import forget
-from tapestry.core.clock import MINUTE, wall_clock
+from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.ingest import ingest_batch
 from tapestry.ingest import pull as pull_account
@@ -347,3 +347,30 @@ def test_everybodys_first_source_is_due_before_anybodys_second(
     for at, source in enumerate([*many, theirs]):
         Source.objects.filter(pk=source.pk).update(due_at=at)
     assert due(limit=3) == [many[0].pk, theirs.pk, many[1].pk]
+
+
+def test_a_source_is_complete_up_to_the_start_of_a_pull_that_ended(
+    news: FakeNews, alice: User, tables: Tables, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = source_at(news, alice)
+    monkeypatch.setattr(pulling, "SLICE", 0.0)
+    before = wall_clock()
+    pulling.pull(source, seconds=-1.0)
+    source.refresh_from_db()
+    begun = source.complete_until
+    pull(source)
+    first = source.complete_until
+    assert first is not None and before <= first <= wall_clock()
+    assert begun is None or begun < first
+    Source.objects.update(folder_patterns=["a.b", "no.such"])
+    pull(source)
+    assert source.complete_until == first, "a group could not be read"
+    Source.objects.update(complete_until=wall_clock() - HOUR)
+    page = as_user(alice).get("/sources/").content.decode()
+    assert "complete up to" in page and "1 hour behind" in page
+    choose = {"folders": "a.b"}
+    as_user(alice).post(f"/source/{source.pk}/places/", choose)
+    source.refresh_from_db()
+    assert source.complete_until is None, "other groups were chosen"
+    pull(source)
+    assert source.complete_until is not None and source.complete_until > first
