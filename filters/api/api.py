@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ninja import NinjaAPI
 
-from filters.api.calls import filters, messages, questions
+from filters.api.calls import arrival, filters, messages, questions
 from filters.api.problems import handle_errors
 
 api = NinjaAPI(
@@ -16,5 +16,5 @@ api = NinjaAPI(
     urls_namespace="api-1",
 )
 handle_errors(api)
-for part in (filters, questions, messages):
+for part in (filters, questions, messages, arrival):
     api.add_router("", part.router)

@@ -170,9 +170,24 @@ class AnnotationIn(Schema):
 
 
 class ChangedOut(Schema):
-    """Whether anything is otherwise now: the same opinion again is not."""
+    """Whether anything is otherwise now: the same opinion again is not.
+
+    By its ``token`` (``/arrived/{token}``) one learns when filters and deliveries have it.
+    """
 
     changed: bool
+    token: str
+
+
+class ArrivedOut(Schema):
+    """Whether what a token is of has been run through the caller's filters, listed and delivered.
+
+    ``waits_for`` says what is still to come, ``later`` what comes at a time that was chosen.
+    """
+
+    complete: bool
+    waits_for: list[str]
+    later: list[str]
 
 
 class CopyIn(Schema):

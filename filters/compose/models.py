@@ -54,8 +54,8 @@ class OutgoingMessage(models.Model):
     answered: that may have taken it.  A draft that was made of it again keeps ``raw`` and
     ``message_id``.
     ``posted_at``, ``sent_at``, ``stored_at`` and ``filed_at`` are when it was accepted by the news
-    server, by the mail server, appended to the tables, and put into the folder of what was sent:
-    the steps are in this order, and each is done once.
+    server, by the mail server, appended to the tables (an instant of these), and put into the
+    folder of what was sent: the steps are in this order, and each is done once.
     """
 
     class State(models.TextChoices):

@@ -41,9 +41,9 @@ def take_steps(row: OutgoingMessage) -> None:
             event("refused", message=row.pk)
         return
     if row.stored_at is None:
-        store(row, accepted_at)
+        stored_at = store(row, accepted_at)
         _remind(row)
-        _set(row, stored_at=wall_clock())
+        _set(row, stored_at=stored_at)
     unfiled = _file(row, accepted_at)
     if failed is not None:
         if _put_off(row, failed):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from filters.compose.models import OutgoingMessage
+from filters.runs.models import Clock
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
 from filters.site.work.queue import TICK, run_soon
@@ -28,13 +29,13 @@ LIMIT = 120.0
 """Seconds for each response of a mailbox, and for all of a connection."""
 
 
-def store(row: OutgoingMessage, accepted_at: int) -> None:
-    """Append what was sent to the messages of who sent it.
+def store(row: OutgoingMessage, accepted_at: int) -> int:
+    """Append what was sent to the messages of who sent it; return from when it is visible.
 
     Idempotent: the tables know its Message-ID.  Nothing is appended for somebody who is gone.
     """
     tables = services.tables()
-    append_messages(
+    receipt = append_messages(
         tables,
         DjangoClock(),
         [_message(row, accepted_at)],
@@ -43,6 +44,7 @@ def store(row: OutgoingMessage, accepted_at: int) -> None:
     )
     run_soon(TICK)
     compact_small_files(tables)
+    return Clock.instant() if receipt.ts is None else receipt.ts
 
 
 def _message(row: OutgoingMessage, accepted_at: int) -> Message:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from filters.compose.views import drafts, outgoing, sending, texts, write
+from filters.compose.views import arrival, drafts, outgoing, sending, texts, write
 
 urlpatterns = [
     path("compose/", write.compose, name="compose"),
@@ -21,4 +21,5 @@ urlpatterns = [
     path("sending/signature/", texts.signature, name="signature"),
     path("templates/", texts.templates, name="templates"),
     path("sending/remove/", sending.remove, name="remove-smtp"),
+    path("arrived/<str:token>/", arrival.arrived, name="arrived"),
 ]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.db.models import Count, F, Min, Q
+from django.db.models import Count, F, Max, Min, Q, QuerySet
 
 from filters.authoring.models import Filter, PendingWindow
 from filters.delivery.dispatch.scope import served
 from filters.inbox.models import Match, is_due
+from filters.people.models import User
+from filters.reading.annotations.outbox import PART
+from filters.reading.models import OutboxAnnotation
 from filters.runs.models import SetAside, SharedWindow
 from filters.runs.store import release
 from filters.site.templatetags.mail import time_words
@@ -29,26 +32,52 @@ class Remaining:
     later: tuple[str, ...]
 
 
-def remaining(instant: int) -> Remaining:
+def remaining(instant: int, person: User | None = None, said_until: int | None = None) -> Remaining:
     """Return what has not come of mail up to an instant (its ``ts``), whoever may see it.
+
+    With it are the votes, tags and notes that people gave until then, or ``said_until`` another
+    instant, though they become visible later.  With a person, it is what has not come of it to
+    their own filters and deliveries, and what they said.
 
     Filters that are paused or have stopped, what is set aside, and destinations that are turned
     off or whose address is not confirmed take nothing, and are not waited for.
     """
-    runs = tuple(_runs(instant))
-    return Remaining((*runs, *_releases(), *_under_way()), tuple(_later()))
+    scope = _Scope(person)
+    said = scope.said.filter(created__lte=instant if said_until is None else said_until)
+    up_to = said.filter(appended_at__gt=instant).aggregate(last=Max("appended_at"))["last"]
+    now = (*_unsaid(said), *_runs(scope, up_to or instant), *_releases(scope), *_under_way(scope))
+    return Remaining(now, tuple(_later(scope)))
 
 
-def _runs(instant: int) -> Iterator[str]:
+class _Scope:
+    """What is looked at: all, or what is of one person."""
+
+    def __init__(self, person: User | None) -> None:
+        of_filter = Q() if person is None else Q(filter__owner=person)
+        owned = Q() if person is None else Q(owner=person)
+        self.filters = Filter.objects.filter(owned, active=True, error="")
+        self.windows = PendingWindow.objects.filter(of_filter, error="")
+        self.matches = Match.objects.filter(of_filter, retracted_at=None, sequence=None)
+        self.destinations = served().filter(owned, latest__gt=F("cursor"))
+        self.said = OutboxAnnotation.objects.filter(owned)
+
+
+def _unsaid(said: QuerySet[OutboxAnnotation]) -> Iterator[str]:
+    """Say how much of what people said is not in the tables yet."""
+    aside = set_aside.of(SetAside.Kind.MESSAGE).waiting_for(PART)
+    if count := said.filter(appended_at=None).exclude(pk__in=aside).count():
+        yield f"{_counted(count, 'vote or note is', 'votes and notes are')} being stored."
+
+
+def _runs(scope: _Scope, instant: int) -> Iterator[str]:
     """Say which runs have not come to an instant."""
-    running = Filter.objects.filter(active=True, error="")
     window = SharedWindow.objects.filter(pk=1).values_list("since", flat=True).first()
-    if (window or 0) < instant and running.filter(enrolled=True).exists():
+    if (window or 0) < instant and scope.filters.filter(enrolled=True).exists():
         yield "The run of all filters together is not there yet."
-    if own := running.filter(enrolled=False, since__lt=instant).count():
+    if own := scope.filters.filter(enrolled=False, since__lt=instant).count():
         words = _counted(own, "filter that runs by itself is", "filters that run by themselves are")
         yield f"{words} not there yet."
-    if windows := PendingWindow.objects.filter(since__lt=instant, error="").count():
+    if windows := scope.windows.filter(since__lt=instant).count():
         words = _counted(windows, "former text of a filter is", "former texts of filters are")
         yield f"{words} not there yet."
 
@@ -57,26 +86,25 @@ def _counted(count: int, one: str, many: str) -> str:
     return f"1 {one}" if count == 1 else f"{count:,} {many}"
 
 
-def _releases() -> Iterator[str]:
+def _releases(scope: _Scope) -> Iterator[str]:
     aside = set_aside.of(SetAside.Kind.FILTER).waiting_for(release.PART)
-    waiting = Match.objects.filter(is_due(), retracted_at=None, sequence=None)
-    if count := waiting.exclude(filter__in=aside).count():
+    if count := scope.matches.filter(is_due()).exclude(filter__in=aside).count():
         yield f"{_counted(count, 'match is', 'matches are')} being listed."
 
 
-def _under_way() -> Iterator[str]:
+def _under_way(scope: _Scope) -> Iterator[str]:
     due = Q(due_at__lte=wall_clock()) | ~Q(holder="")
-    if count := served().filter(due, latest__gt=F("cursor")).count():
+    if count := scope.destinations.filter(due).count():
         yield f"{_counted(count, 'delivery is', 'deliveries are')} under way."
 
 
-def _later() -> Iterator[str]:
-    waiting = served().filter(due_at__gt=wall_clock(), holder="", latest__gt=F("cursor"))
+def _later(scope: _Scope) -> Iterator[str]:
+    waiting = scope.destinations.filter(due_at__gt=wall_clock(), holder="")
     first, count = waiting.aggregate(first=Min("due_at"), count=Count("pk")).values()
     if count:
         words = _counted(count, "delivery comes", "deliveries come")
         yield f"{words} later, the first at {time_words(first)}."
-    matches = Match.objects.filter(retracted_at=None, sequence=None).exclude(is_due())
+    matches = scope.matches.exclude(is_due())
     first, count = matches.aggregate(first=Min("shown_at"), count=Count("pk")).values()
     if count:
         words = _counted(count, "match is", "matches are")

@@ -20,7 +20,10 @@ def retraction_key(annid: str) -> str:
 
 
 class OutboxAnnotation(models.Model):
-    """A vote, tag, note, priority or retraction, kept here until it is in the annotations table."""
+    """A vote, tag, note, priority or retraction, kept here until it is in the annotations table.
+
+    From ``appended_at`` on, an instant of the tables, it is visible there.
+    """
 
     annid = models.CharField(max_length=40, unique=True)
     msgid = models.TextField()

@@ -19,8 +19,10 @@ from filters.people.requests import PersonRequest
 from filters.reading import reading
 from filters.reading.annotations import opinions
 from filters.reading.annotations.forms import AnnotationForm
+from filters.reading.annotations.outbox import newest_key
 from filters.reading.tasks import append_soon
 from filters.reading.views.originals import download
+from filters.site.work.crypto import arrival_tokens
 from tapestry.core.clock import to_instant, wall_clock
 from tapestry.core.errors import TapestryError
 
@@ -53,7 +55,8 @@ def annotate(request: PersonRequest, given: AnnotationIn) -> ChangedOut:
     copy = shown.message
     change = opinions.keep(request.user, copy.msgid, copy.audience, checked.cleaned_data)
     append_soon()
-    return ChangedOut(changed=bool(change))
+    token = arrival_tokens.of_annotation(newest_key(request.user, copy.msgid))
+    return ChangedOut(changed=bool(change), token=token)
 
 
 @router.post("/acts", auth=ACT, response=ActOut)

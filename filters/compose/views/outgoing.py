@@ -16,6 +16,7 @@ from filters.compose.tasks import send_soon
 from filters.compose.views.write import editor
 from filters.inbox.triage.snoozing import read_moment
 from filters.people.requests import PersonRequest, errors_told
+from filters.site.work.crypto import arrival_tokens
 from tapestry.core.clock import SECOND, wall_clock
 
 
@@ -85,4 +86,5 @@ def _context(row: OutgoingMessage) -> dict[str, object]:
         "is_undoable": is_undoable and not row.holder,
         "is_waiting": row.failures > 0 and left > 0,
         "audience": f"user:{row.owner.get_username()}",
+        "token": arrival_tokens.of_letter(row.pk),
     }

@@ -16,7 +16,7 @@ from django.db.models.functions import Concat
 
 from filters.people.models import User
 from filters.reading.models import OutboxAnnotation, retraction_key
-from filters.runs.models import SetAside
+from filters.runs.models import Clock, SetAside
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import set_aside
 from tapestry.core.annotations import annotation_audience
@@ -146,6 +146,12 @@ def waiting() -> QuerySet[OutboxAnnotation]:
     return OutboxAnnotation.objects.filter(appended_at=None).order_by("pk")
 
 
+def newest_key(owner: User, msgid: str) -> int:
+    """Return the key of what a person said last of a message, for its token; 0 if that is gone."""
+    mine = OutboxAnnotation.objects.filter(owner=owner, msgid=msgid).order_by("-pk")
+    return mine.values_list("pk", flat=True).first() or 0
+
+
 def is_any_due() -> bool:
     """Tell whether an annotation waits that is not set aside."""
     return waiting().exclude(pk__in=set_aside.of(MESSAGE).waiting_for(PART)).exists()
@@ -165,7 +171,9 @@ def _append(tables: Tables, rows: Sequence[OutboxAnnotation]) -> list[int]:
     forbidden = partial(_is_any_deleted, pks)
     receipt = append_annotations(tables, DjangoClock(), annotations, forbidden=forbidden)
     if not receipt.refused:
-        OutboxAnnotation.objects.filter(pk__in=pks).update(appended_at=wall_clock())
+        # Appended before, by a call that died, it was visible by the clock's instant.
+        appended_at = Clock.instant() if receipt.ts is None else receipt.ts
+        OutboxAnnotation.objects.filter(pk__in=pks).update(appended_at=appended_at)
     return [receipt.added]
 
 

@@ -11,6 +11,7 @@ from filters.authoring.models import Filter
 from filters.people.requests import PersonRequest, errors_told, form_methods, wants_fragment
 from filters.runs.models import SetAside
 from filters.site.work import set_aside
+from filters.site.work.crypto import arrival_tokens
 from filters.site.work.deleting import delete_locked
 from filters.sources import trials
 from filters.sources.acting import go_on
@@ -19,6 +20,7 @@ from filters.sources.models import Source
 from filters.sources.schedule import LISTENING, make_due
 from filters.sources.sync_state import StoredSyncStates
 from filters.sources.tasks import pull_soon, try_source
+from tapestry.core.clock import wall_clock
 
 SHOWN = 20
 """Pulls that the page of a source shows."""
@@ -48,6 +50,7 @@ def source(request: PersonRequest, pk: int) -> HttpResponse:
     }
     if wants_fragment(request):
         return render(request, "sources/_source.html", context)
+    context["token"] = arrival_tokens.of_pull(shown.pk, wall_clock())
     context["trial"] = trials.latest(request.user, f"test:{shown.pk}")
     return render(request, "sources/source.html", context)
 

@@ -8,7 +8,8 @@ import pytest
 
 from filters.people.models import User
 from filters.runs.store.release import release
-from tapestry.tables.delta.log import Tables
+from filters.site.work.crypto import arrival_tokens
+from tapestry.tables.delta.log import Tables, newest_instant
 from tests.filters.api.conftest import Caller
 from tests.support.live_filters import arrive, run
 
@@ -92,6 +93,9 @@ def test_a_message_and_what_is_said_and_done_about_it(
     assert call("POST", "annotations", id="plan@example.org", kind="vote", number=1)["changed"]
     again = call("POST", "annotations", id="plan@example.org", kind="vote", number=1)
     assert not again["changed"]
+    waits = call("GET", f"arrived/{again['token']}")
+    assert waits["waits_for"] == ["What was said of a message is being stored."]
+    assert not waits["complete"]
     call("POST", "annotations", id="plan@example.org", kind="tag", value="urgent")
     message = call("GET", "message?id=plan@example.org")
     assert set(message["voted_for"]) == {"alice", "carol"}
@@ -117,6 +121,13 @@ def test_nobody_learns_of_what_they_may_not_see(
         hidden = call("GET", f"{path}?id=secret@example.org", status=404)
         assert hidden == call("GET", f"{path}?id=nothing@example.org", status=404)
     call("POST", "annotations", status=404, id="secret@example.org", kind="vote", number=1)
+    given = {"id": "plan@example.org", "kind": "vote", "number": 1}
+    vote = program(alice)("POST", "annotations", **given)["token"]
+    refused = call("GET", f"arrived/{vote}", status=404)
+    assert refused == call("GET", "arrived/forged", status=404)
+    everything = arrival_tokens.of_mail(newest_instant(mail))
+    assert call("GET", f"arrived/{everything}") == {"complete": True, "waits_for": [], "later": []}
+    assert not program(alice)("GET", f"arrived/{everything}")["complete"]
     call("GET", "filters/mary", status=404)
     call("GET", "filters/mary/matches", status=404)
     assert call("GET", "filters") == []

@@ -12,8 +12,10 @@ from filters.people.names.known_audiences import require_known
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.management.base import TapestryCommand
 from filters.site.work import services
+from filters.site.work.crypto import arrival_tokens
 from filters.sources.intake import SiteIntake
 from tapestry.core.message import PUBLIC
+from tapestry.tables.delta.log import newest_instant
 
 EVERYBODY = (
     "Everybody will be able to read what comes in; "
@@ -67,6 +69,8 @@ class Command(TapestryCommand):
                 _ask_password if sys.stdin.isatty() else None,
             )
         self.stdout.write(_summary(report))
+        # What was known already came before, and may be on its way.
+        self.stdout.write(f"Token: {arrival_tokens.of_mail(newest_instant(services.tables()))}")
 
 
 class _AudienceIntake(SiteIntake):

@@ -1,18 +1,23 @@
-"""`manage.py wait [INSTANT]`: wait until mail has reached every delivery."""
+"""`manage.py wait [INSTANT|TOKEN]`: wait until mail has reached every delivery."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from filters.compose.arrival import remaining_of
 from filters.delivery.reached import Remaining, remaining
 from filters.site.management.base import TapestryCommand, instant
 from filters.site.work import services
-from tapestry.core.clock import format_instant
+from tapestry.core.clock import format_instant, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.tables.delta.log import newest_instant
+
+MAIL = "mail"
 
 LOOK_SECONDS = 0.5
 """How often it looks again."""
@@ -22,31 +27,47 @@ class Command(TapestryCommand):
     """Wait for the workers; say on standard error what is waited for, as it changes."""
 
     help = (
-        "Wait until all mail that is here, or that up to INSTANT, "
-        "has been run through every filter, listed, and sent."
+        "Wait until all mail and votes that are here, those up to INSTANT, or what TOKEN is of "
+        "(as ingest and the pages name it), have been run through every filter, listed, and sent."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("instant", nargs="?", type=instant, metavar="INSTANT")
+        parser.add_argument("until", nargs="?", type=_instant_or_token, metavar="INSTANT|TOKEN")
         parser.add_argument(
             "--timeout", type=float, default=600.0, metavar="SECONDS", help="the longest wait (600)"
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Wait, and print up to when all is complete; raise TapestryError after the longest."""
-        up_to = options["instant"]
-        up_to = newest_instant(services.tables()) if up_to is None else up_to
+        what, look = _waited_for(options["until"])
         end = time.monotonic() + options["timeout"]
         before = Remaining((), ())
-        while (rest := remaining(up_to)).now:
+        while (rest := look()).now:
             if rest.now != before.now:
                 self.stderr.write(" ".join(rest.now), style_func=str)
             if time.monotonic() > end:
                 raise TapestryError(
-                    f"Mail up to {format_instant(up_to)} has not come everywhere: "
-                    + " ".join(rest.now),
+                    f"{what[:1].upper()}{what[1:]} has not come everywhere: " + " ".join(rest.now),
                     hint="Is the worker there? /healthz says how each part is doing.",
                 )
             before = rest
             time.sleep(LOOK_SECONDS)
-        self.stdout.write(" ".join([f"Complete up to {format_instant(up_to)}.", *rest.later]))
+        is_mail = what.startswith(MAIL)
+        said = f"Complete{what.removeprefix(MAIL)}." if is_mail else "Complete."
+        self.stdout.write(" ".join([said, *rest.later]))
+
+
+def _instant_or_token(text: str) -> int | str:
+    """Read an ISO instant, or a token, for argparse."""
+    return instant(text) if text[:1].isdecimal() else text
+
+
+def _waited_for(given: int | str | None) -> tuple[str, Callable[[], Remaining]]:
+    """Return what is waited for, in words, and how to look what of it remains."""
+    if given is None:
+        up_to, said_until = newest_instant(services.tables()), wall_clock()
+        words = f"{MAIL} up to {format_instant(up_to)}"
+        return words, partial(remaining, up_to, said_until=said_until)
+    if isinstance(given, int):
+        return f"{MAIL} up to {format_instant(given)}", partial(remaining, given)
+    return "what the token is of", partial(remaining_of, given)

@@ -25,13 +25,16 @@ def encrypt(key: int) -> str:
     return urlsafe_b64encode(block).rstrip(b"=").decode("ascii")
 
 
-def decrypt(text: str) -> int:
-    """Return the primary key behind a text; raise ValueError if ``encrypt`` has not made it."""
+def decrypt(text: str, most: int = 1 << 63) -> int:
+    """Return the key behind a text, below ``most``; raise ValueError if it is not from ``encrypt``.
+
+    Few of all texts are of a key below that: so those that were not made here are known.
+    """
     block = urlsafe_b64decode(text.encode("ascii") + _PADDING)
     if len(block) != _BLOCK:
         raise ValueError("This is no encrypted key.")
     key = int.from_bytes(_cipher(settings.SECRET_KEY).decryptor().update(block), "big")
-    if key >= 1 << 63:
+    if key >= most:
         raise ValueError("This is no encrypted key.")
     return key
 

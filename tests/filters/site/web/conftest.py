@@ -18,6 +18,7 @@ from filters.delivery.models import Address, Destination, Feed, KeptMail
 from filters.inbox.models import AppraiserRule, Card, Match, Mute
 from filters.people.models import User
 from filters.runs.models import SetAside
+from filters.site.work.crypto import arrival_tokens
 from filters.sources.models import Source, Trial
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
@@ -68,6 +69,7 @@ def addresses(mail: Tables, alice: User) -> dict[str, str]:
         "unsubscribe.token": token(links.unsubscribe_url(hook)),
         "confirm.token": token(links.confirm_url(1, "al@example.org")),
         "bounces.token": token(post_url()),
+        "arrived.token": arrival_tokens.of_letter(1),
         "feed.token": "of-alice",
         "feed-calendar.token": "of-alice",
         "key": "forged",
