@@ -60,6 +60,7 @@ QUEUES = {
         "filters.send_notice",
         "filters.send_sample",
         "filters.send_sign_up",
+        "filters.sound_alarm",
         "filters.try_mailbox",
         "filters.try_smtp",
         "filters.try_source",
@@ -121,6 +122,7 @@ def _configuration() -> dict[str, Any]:
                 ("read_bounces", 300.0, 300),
                 ("tend_accounts", 60.0, 60),
                 ("bring_back", 60.0, 60),
+                ("sound_alarm", 60.0, 60),
             )
         },
     }

@@ -17,6 +17,9 @@ What may be set from outside:
                       webhooks and push may reach although they are not public, with commas between
     TAPESTRY_AUTHSERV   hosts of mailboxes and the authserv-ids of their Authentication-Results
                       that are trusted: imap.example.org=mx.example.org, with commas between
+    TAPESTRY_ALARM    seconds that something may stand still before the operator is told (900)
+    TAPESTRY_ALARM_MAIL   addresses that are told, with commas between; else the superusers'
+    TAPESTRY_ALARM_WEBHOOK   the address that is told by a POST of JSON
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
     TAPESTRY_TICK     seconds between two runs of what is due (5)
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
@@ -41,6 +44,7 @@ from urllib.parse import urlsplit
 
 from django.utils.functional import SimpleLazyObject
 
+from filters.site.settings.alarm import read_addresses, read_webhook
 from filters.site.settings.authserv import trusted_servers
 from filters.site.settings.database_url import database_settings
 from filters.site.settings.email_url import email_settings
@@ -239,6 +243,9 @@ PRIVATE_HOSTS = [
 AUTHSERV = trusted_servers(os.environ.get("TAPESTRY_AUTHSERV", ""))
 MOST_FILTERS = whole_number("TAPESTRY_MOST_FILTERS", 5000)
 DISK_RESERVE = whole_number("TAPESTRY_DISK_RESERVE", RESERVE)  # read by core.files.disk_space
+ALARM_SECONDS = seconds("TAPESTRY_ALARM", 900)
+ALARM_MAIL = read_addresses(os.environ.get("TAPESTRY_ALARM_MAIL", ""))
+ALARM_WEBHOOK = read_webhook(os.environ.get("TAPESTRY_ALARM_WEBHOOK", ""))
 RETENTION = read_retention(os.environ.get("TAPESTRY_RETENTION", ""))
 
 LOGGING = {

@@ -111,6 +111,30 @@ class Import(models.Model):
         return self.name
 
 
+class Alarm(models.Model):
+    """A part that has been unwell since an instant, or a source that stands still, by its name.
+
+    Of an end that the operator is still to be told of, ``ended_at`` says when that was.  ``mailed``
+    and ``posted`` are how far the operator was told of it, by mail and by the webhook.
+    """
+
+    SILENT, TOLD, ENDED = range(3)
+    """The operator knows nothing of it, that it began, that it is over."""
+
+    key = models.CharField(max_length=60, unique=True)
+    says = models.TextField()
+    since = models.BigIntegerField()
+    ended_at = models.BigIntegerField(null=True, blank=True)
+    mailed = models.SmallIntegerField(default=SILENT)
+    posted = models.SmallIntegerField(default=SILENT)
+
+    class Meta:
+        ordering = ["since", "pk"]
+
+    def __str__(self) -> str:
+        return self.says
+
+
 class SetAside(models.Model):
     """Something that waits, because what was done for it raised an error; nothing else waits.
 

@@ -52,6 +52,14 @@ def unproven_windows() -> None:
             return
 
 
+@app.task(name="filters.sound_alarm", ignore_result=True, needs_room=False)
+def sound_alarm() -> None:
+    """Tell the operator what stands still; in a lane that no run, pull or digest can hold up."""
+    from filters.runs.operator import alarm
+
+    alarm.look()
+
+
 @app.task(name="filters.compact", ignore_result=True, needs_room=False)
 def compact() -> None:
     """Merge the small files of the tables, and remove what is kept no longer.

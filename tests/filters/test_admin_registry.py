@@ -33,7 +33,15 @@ JOINED = {"date_joined_0": "2026-01-01", "date_joined_1": "00:00:00", "is_active
 """What the form of an account must have beside the choices."""
 
 ADDED = {"User", "Group"}
-KEPT = {"BounceMailbox", "Clock", "Heartbeat", "ReleaseCounter", "RetiredName", "SharedWindow"}
+KEPT = {
+    "Alarm",
+    "BounceMailbox",
+    "Clock",
+    "Heartbeat",
+    "ReleaseCounter",
+    "RetiredName",
+    "SharedWindow",
+}
 """Those of which none is deleted: they say how far all has come, or whose a name was."""
 
 

@@ -22,7 +22,7 @@ from filters.runs.models import Heartbeat, SetAside, SharedWindow
 from filters.runs.store import release
 from filters.site.work import addresses, endings, services
 from filters.sources.models import OVERDUE, Source
-from tapestry.core.clock import MINUTE, SECOND, wall_clock
+from tapestry.core.clock import HOUR, MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.damage import WHAT_TO_DO, DamagedFileError
 from tapestry.core.files.disk_space import has_room
@@ -40,6 +40,9 @@ SILENCE = 2 * MINUTE
 
 LATE = MINUTE
 """How long the shared window and the lane of own windows may be behind."""
+
+STANDING = 3 * HOUR
+"""How long a source may have failed before that is said; its server is its owner's to mend."""
 
 UNDELIVERED = 5 * MINUTE
 """How long what can be delivered may be due, while no worker is at it."""
@@ -210,7 +213,10 @@ def _sources() -> str:
         return "there are none"
     if active.filter(due_at__lt=wall_clock() - OVERDUE).exists():
         raise _UnwellError("Some sources have waited for more than half an hour.")
-    return "are pulled, but some fail" if active.filter(failures__gt=0).exists() else "are pulled"
+    failing = active.filter(failures__gt=0)
+    if failing.filter(pulled_at__lt=wall_clock() - STANDING).exists():
+        return "are pulled, but some have brought nothing for long"
+    return "are pulled, but some fail" if failing.exists() else "are pulled"
 
 
 def _deliveries() -> str:

@@ -8,7 +8,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from filters.people.requests import PersonRequest, wants_fragment
-from filters.runs.models import SetAside
+from filters.runs.models import Alarm, SetAside
 from filters.runs.operator import disk, groups, health, lanes, places, set_aside, work
 from filters.runs.operator.access import staff_only
 
@@ -29,6 +29,7 @@ def operator(request: HttpRequest) -> HttpResponse:
             {"name": PARTS.get(name) or name.replace("_", " ").capitalize(), **state}
             for name, state in health.states().items()
         ],
+        "alarms": Alarm.objects.filter(ended_at=None)[: lanes.SHOWN],
         "counts": counts,
         "lanes": lanes.lanes(counts),
         "slowest": lanes.slowest_filters(),
