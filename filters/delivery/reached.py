@@ -14,7 +14,7 @@ from filters.people.models import User
 from filters.reading.annotations.outbox import PART
 from filters.reading.models import OutboxAnnotation
 from filters.runs.models import SetAside, SharedWindow
-from filters.runs.store import release
+from filters.runs.store import expiry, release
 from filters.site.templatetags.mail import time_words
 from filters.site.work import set_aside
 from tapestry.core.clock import wall_clock
@@ -55,8 +55,11 @@ class _Scope:
     def __init__(self, person: User | None) -> None:
         of_filter = Q() if person is None else Q(filter__owner=person)
         owned = Q() if person is None else Q(owner=person)
-        self.filters = Filter.objects.filter(owned, active=True, error="")
-        self.windows = PendingWindow.objects.filter(of_filter, error="")
+        self.filters = Filter.objects.filter(owned, active=True, error="", owner__is_active=True)
+        left = expiry.has_ended("filter__") & Q(since__lt=F("filter__end"))
+        self.windows = PendingWindow.objects.filter(
+            Q(filter__active=True) | left, of_filter, error="", filter__owner__is_active=True
+        )
         self.matches = Match.objects.filter(of_filter, retracted_at=None, sequence=None)
         self.destinations = served().filter(owned, latest__gt=F("cursor"))
         self.said = OutboxAnnotation.objects.filter(owned)

@@ -18,6 +18,7 @@ from filters.people.membership.invitations import invite
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work import services
+from filters.site.work.crypto import arrival_tokens
 from filters.sources.models import Folder, Pull, Source
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.message import Message
@@ -59,6 +60,7 @@ MORE = (
     "/source/{source}/",
     "/source/{source}/edit/",
     "/source/{source}/delete/",
+    "/arrived/{token}/",
     "/delivery/{destination}/",
     "/delivery/{destination}/edit/",
     "/delivery/new/webhook/",
@@ -114,6 +116,7 @@ def things(jones, broker, settings):
     keep(b"Message-ID: <d@x>\r\nSubject: 3 new\r\n\r\nThree\r\n", "t@example.org", terry)
     return {
         "source": source.pk,
+        "token": arrival_tokens.of_pull(source.pk, now),
         "destination": destination.pk,
         "mail": KeptMail.objects.get().pk,
     }

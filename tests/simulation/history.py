@@ -65,6 +65,7 @@ seen, page: person, page (inbox, filter, shelf, search, feed, importance), name,
 seen, as_of: person, page, name, at (an instant at which that page was looked at), msgids: as it was
 seen, why: person, tql, msgid, matches: what is said of a message and a filter
 seen, waiting: outbox, unreleased, stale, queue: what is not done, counted
+seen, waits: person ("" of all), now: what `wait`, or a token of what they said, still waits for
 seen, check: report of check-data: problems
 seen, health: status, text of /healthz
 error: task or request, text: an exception that nobody caught

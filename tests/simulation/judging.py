@@ -67,6 +67,8 @@ def wrong(entry: dict[str, Any]) -> str:
             return f"logged as an error by {entry['name']}: {shortened(entry['text'])}"
         case "seen" if entry["kind"] == "page" and entry["status"] != 200:
             return f"the page {entry['page']} {entry['name']} answered {entry['status']}"
+        case "seen" if entry["kind"] == "waits" and entry["now"]:
+            return f"at rest, `wait` still waits: {' '.join(entry['now'])}"
         case "seen" if entry["kind"] == "check" and entry["problems"]:
             return f"check-data finds {'; '.join(entry['problems'])}"
     return ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from typing import Any
 from urllib.parse import parse_qsl
@@ -53,8 +54,23 @@ def observe(cast: Any, *, at_end: bool = False) -> None:
     for kind, query in _ROWS.items():
         history.add("seen", kind=kind, rows=world.select(query))
     history.add("seen", kind="clock", **world.select(_CLOCK)[0])
+    _waits(cast)
     for person in cast.names:
         _pages(cast, person, every=at_end)
+
+
+def _waits(cast: Any) -> None:
+    """Write down what `wait` waits for, and whether what people said by programs has arrived.
+
+    What was said by a person who is gone, or before a backup was made, is of nothing.
+    """
+    cast.history.add("seen", kind="waits", person="", now=cast.order("waits") or [])
+    for person, token in cast.arrivals:
+        answer = cast.call(person, "get", f"/arrived/{token}") if person in cast.names else None
+        if answer is not None and answer["status"] == 200:
+            now = json.loads(answer["text"])["waits_for"]
+            cast.history.add("seen", kind="waits", person=person, now=now)
+    cast.arrivals.clear()
 
 
 def _pages(cast: Any, person: str, *, every: bool) -> None:

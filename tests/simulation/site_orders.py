@@ -201,6 +201,16 @@ def health() -> dict[str, dict[str, object]]:
     return health.states()
 
 
+def waits() -> list[str]:
+    """Return what `manage.py wait` waits for of all mail and votes that are here."""
+    from filters.delivery.reached import remaining
+    from filters.site.work import services
+    from tapestry.core.clock import wall_clock
+    from tapestry.tables.delta.log import newest_instant
+
+    return list(remaining(newest_instant(services.tables()), said_until=wall_clock()).now)
+
+
 def forget(audience: str, before: int | None) -> dict[str, int]:
     """Forget an audience's mail."""
     from dataclasses import asdict
@@ -286,7 +296,7 @@ ORDERS = {
     for order in (
         *(person, append, annotate, task, request, destination, choose, check_data, forget),
         *(group, health, retain, leave, take_in, back_up, restore, let_publish),
-        *(may_write, token),
+        *(may_write, token, waits),
     )
 }
 """By name."""

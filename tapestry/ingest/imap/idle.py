@@ -35,8 +35,9 @@ def watch_mailbox(
     """Call ``on_mail`` when the watch begins and whenever mail comes, until ``stopped()``.
 
     A caller that pulls at each call misses nothing.  ``on_answer`` is called whenever the server
-    has said anything, after ``on_mail``: of all mail until then, it has told.  Raises
-    CannotIdleError if there is no IDLE, ConnectionLostError when the connection is lost.
+    has said anything, after ``on_mail``: of all mail until then, it has told (a punctuation
+    [Law11 §7.1]).  Raises CannotIdleError if there is no IDLE, ConnectionLostError when the
+    connection is lost.
     """
     with open_imap(account) as session, explained(account):
         client = session.client

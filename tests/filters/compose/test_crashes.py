@@ -155,7 +155,7 @@ def test_a_letter_for_later_is_sent_once_and_not_before_its_time(
         assert is_same_version(sent[0], raw) and row.message_id.encode() in sent[0], "another"
         return Transmission(accepted=tuple(pending))
 
-    with _replaced(send_mail=send, store=lambda *_: None, file=lambda *_: ""):
+    with _replaced(send_mail=send, store=lambda *_: 1, file=lambda *_: ""):
         for what, value in [("send off", 60), *doings, ("wait", 1200), ("work", -1)]:
             _do(clock, what, value)
     row = OutgoingMessage.objects.get()

@@ -29,6 +29,7 @@ class Cast:
         self.programs = random.Random(f"{world.seed} programs")
         self.tokens: dict[str, str] = {}
         self.cursors: dict[int, tuple[int, str]] = {}
+        self.arrivals: list[tuple[str, str]] = []
         self.readers = 0
         self.reminded: dict[str, list[str]] = {}
         self.mail = Mail(random.Random(f"{world.seed} mail"))

@@ -51,7 +51,10 @@ def act(
 def annotate(cast: Cast, person: str, sent: dict[str, Any]) -> Answer:
     """Have a program say what a form says of a message."""
     given = {"private": "private" in sent, "audience": sent.get("in", "")}
-    return cast.call(person, "post", "/annotations", {**sent, **given})
+    answer = cast.call(person, "post", "/annotations", {**sent, **given})
+    if answer is not None and answer["status"] == 200:
+        cast.arrivals.append((person, json.loads(answer["text"])["token"]))
+    return answer
 
 
 def read_on(cast: Cast, *, settled: bool = False) -> None:

@@ -183,6 +183,22 @@ PLANTS = (
         "what came in",
     ),
     Plant(
+        "what is appended is of an instant to come",
+        "filters.reading.annotations.outbox",
+        "_append",
+        "Clock.instant() if receipt.ts is None else receipt.ts",
+        "(receipt.ts or 0) + 10**12",
+        "error",
+    ),
+    Plant(
+        "the outbox is waited for although it was appended",
+        "filters.delivery.reached",
+        "_unsaid",
+        "said.filter(appended_at=None)",
+        "said.all()",
+        "error",
+    ),
+    Plant(
         "the outbox is appended without its newest",
         "filters.reading.annotations.outbox",
         "_append",
