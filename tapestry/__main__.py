@@ -1,4 +1,4 @@
-"""The command ``tapestry``: verbs for people, by a token; else the commands of ``manage.py``."""
+"""The command ``tapestry``: verbs asked of a site that runs; else the commands of ``manage.py``."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import sys
 def main() -> int:
     """Run what the arguments name; return the exit code.
 
-    A verb that ``manage.py`` has too, as ``ask``, is asked of the site where there is a token, and
-    in place else.
+    A verb that is a command of this machine too, as ``ask``, is asked of a site where one is named,
+    or a token; with ``--data``, or without these, it is done in place.
     """
-    verb = sys.argv[1] if len(sys.argv) > 1 else ""
-    from tapestry.client.main import TOKEN, VERBS
+    from tapestry.client.access import names_site
+    from tapestry.client.main import IN_PLACE, VERBS
     from tapestry.client.main import main as ask_site
 
-    if verb in VERBS and (os.environ.get(TOKEN) or verb not in ("ask", "matches")):
+    verb = sys.argv[1] if len(sys.argv) > 1 else ""
+    if verb in VERBS and (verb not in IN_PLACE or names_site(sys.argv[2:], os.environ)):
         return ask_site(sys.argv[1:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
     from filters.site.management.command_line import run

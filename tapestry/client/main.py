@@ -1,8 +1,6 @@
 """``tapestry VERB``: arguments in, rows out, and an exit code that says how it went.
 
-Rows are JSON, one a line, on stdout unless that is a terminal; all else is on stderr.  Exit codes:
-0, done; 2, the command line is wrong; 3, the site refuses it; 4, the token does not open it; 5, the
-site does not answer.
+Rows are JSON, one a line, on stdout unless that is a terminal; all else is on stderr.
 """
 
 from __future__ import annotations
@@ -15,21 +13,31 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tapestry.client import verbs
+from tapestry.client.access import HERE, SITE, TOKEN, TOKEN_FILE, token_of
 from tapestry.client.output import readable
 from tapestry.client.site import CallError, Site
 
-TOKEN, URL = "TAPESTRY_TOKEN", "TAPESTRY_URL"
-HERE = "http://localhost:8000"
-
 HELP = f"""\
-Asks a site that runs. {URL} names it ({HERE} unless set), and {TOKEN} is
-a token of your page “Access tokens” there."""
+Asks a site that runs, which {SITE} or --site names ({HERE} unless
+set). {TOKEN} is a token of your page “Access tokens” there; or it is in a file
+that only you may read: ~/.config/tapestry/token, or what {TOKEN_FILE} names."""
 
+EXIT_CODES = {
+    0: "done",
+    1: "it failed, and one sentence says why",
+    2: "the command line, or what it is set by, is wrong",
+    3: "the site refuses what is asked",
+    4: "the token does not open it",
+    5: "the site does not answer",
+    130: "interrupted, as by Ctrl-C",
+}
+"""What the exit codes of all commands mean; these do not change."""
 
 TAKES: dict[verbs.Verb, tuple[str, ...]] = {
     verbs.ask: ("TEXT",),
     verbs.filters: (),
     verbs.add: ("TEXT",),
+    verbs.watch: ("TEXT",),
     verbs.pause: ("NAME",),
     verbs.resume: ("NAME",),
     verbs.delete: ("NAME",),
@@ -43,7 +51,15 @@ TAKES: dict[verbs.Verb, tuple[str, ...]] = {
 }
 """The verbs, each with what must follow it."""
 
+CHANGE = (
+    verbs.add, verbs.watch, verbs.pause, verbs.resume, verbs.delete, verbs.vote, verbs.tag,
+    verbs.act,
+)  # fmt: skip
+"""The verbs that change something."""
+
 VERBS = {verb.__name__ for verb in TAKES}
+IN_PLACE = frozenset({"ask", "filters", "matches", "watch"})
+"""The verbs that are commands of this machine too."""
 
 
 def parser() -> ArgumentParser:
@@ -57,17 +73,21 @@ def parser() -> ArgumentParser:
         words = (verb.__doc__ or "").partition("\n")[0]
         of[verb] = kinds.add_parser(verb.__name__, help=words, description=words)
         of[verb].set_defaults(run=verb)
+        of[verb].add_argument("--site", metavar="URL", help=f"the site (${SITE}, or {HERE})")
         of[verb].add_argument("--json", action="store_true", help="JSON on a terminal, too")
         for name in names:
             of[verb].add_argument(name.lower(), metavar=name)
-    ask, add, matches = of[verbs.ask], of[verbs.add], of[verbs.matches]
-    ask.add_argument("--limit", type=int, metavar="N", help="at most N messages")
-    add.add_argument("--name", default="", help="its short name (made of the text)")
-    add.add_argument("--live", action="store_true", help="keep only what still matches")
-    add.add_argument("--from-now", action="store_true", help="without the mail that is there")
-    add.add_argument("--dry-run", action="store_true", help="create nothing: say what it finds")
-    matches.add_argument("--since", default="", metavar="CURSOR", help="go on after this one")
-    matches.add_argument("--follow", action="store_true", help="wait for more, until Ctrl-C")
+    for verb in CHANGE:
+        of[verb].add_argument("--dry-run", action="store_true", help="change nothing: say what is")
+    of[verbs.ask].add_argument("--limit", type=int, metavar="N", help="at most N messages")
+    for verb in (verbs.add, verbs.watch):
+        of[verb].add_argument("--name", default="", help="its short name (made of the text)")
+        of[verb].add_argument("--live", action="store_true", help="keep only what still matches")
+        of[verb].add_argument("--from-now", action="store_true", help="without what is there")
+    for verb in (verbs.matches, verbs.watch):
+        of[verb].add_argument("--since", default="", metavar="CURSOR", help="go on after this one")
+    follow = "wait for more, until Ctrl-C"
+    of[verbs.matches].add_argument("--follow", action="store_true", help=follow)
     of[verbs.vote].add_argument("vote", choices=["for", "against", "none"])
     of[verbs.tag].add_argument("--take-back", action="store_true", help="take the tag back")
     of[verbs.act].add_argument("ids", nargs="+", metavar="ID")
@@ -77,11 +97,8 @@ def parser() -> ArgumentParser:
 def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
     """Run a verb; return its exit code."""
     given = parser().parse_args(argv)
-    token = environ.get(TOKEN, "")
     try:
-        if not token:
-            raise CallError(2, f"{TOKEN} is not set.", "Make a token on your page “Access tokens”.")
-        _print(given, Site(environ.get(URL) or HERE, token))
+        _print(given, Site(given.site or environ.get(SITE) or HERE, token_of(environ)))
     except CallError as error:
         print(f"error: {error.render()}", file=sys.stderr)
         return error.code

@@ -51,6 +51,9 @@ def _part(row: Row, depth: int = 0) -> Iterator[str]:
 
 
 def _understood(row: Row) -> Iterator[str]:
+    if "received" in row:
+        yield from _message_line(row)
+        return
     if "count" not in row:
         yield from _filter_line(row)
         return
@@ -72,6 +75,8 @@ WORDS: dict[str, Callable[[Row], Iterator[str]]] = {
     "pause": _filter_line,
     "resume": _filter_line,
     "add": _understood,
+    "watch": _understood,
+    "delete": _filter_line,
     "message": _message,
     "why": _part,
 }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tapestry.client.site import Site, path_of
+from tapestry.client.site import REFUSED, CallError, Site, path_of
 
 Row = dict[str, Any]
 Verb = Callable[[Site, Namespace], Iterator[Row]]
@@ -30,6 +31,10 @@ def ask(site: Site, given: Namespace) -> Iterator[Row]:
 
 def filters(site: Site, given: Namespace) -> Iterator[Row]:
     """List your filters."""
+    yield from _all_filters(site)
+
+
+def _all_filters(site: Site) -> Iterator[Row]:
     after: str | None = ""
     while after is not None:
         page = site.get("filters", after=after, limit=100)
@@ -53,20 +58,48 @@ def add(site: Site, given: Namespace) -> Iterator[Row]:
     yield site.post("filters", content)
 
 
+def watch(site: Site, given: Namespace) -> Iterator[Row]:
+    """Keep a filter, and print what it finds, until Ctrl-C; the filter stays.
+
+    One of the same name and text, which was kept before, is gone on with.
+    """
+    if given.dry_run:
+        yield from add(site, given)
+        return
+    try:
+        (kept,) = add(site, given)
+    except CallError as error:
+        named = {filter_["name"]: filter_ for filter_ in _all_filters(site)}
+        kept = named.get(given.name, {})
+        if error.code != REFUSED or kept.get("text") != given.text:
+            raise
+    print(f"Watching {kept['name']}: {kept['phrase'] or kept['tql']}", file=sys.stderr)
+    yield from _steps(site, kept["name"], given.since, follow=True)
+
+
 def pause(site: Site, given: Namespace) -> Iterator[Row]:
     """Stop a filter for a while."""
-    yield site.patch(path_of("filters", given.name), {"active": False})
+    yield _activity(site, given, active=False)
 
 
 def resume(site: Site, given: Namespace) -> Iterator[Row]:
     """Let a filter run again, from where it stopped."""
-    yield site.patch(path_of("filters", given.name), {"active": True})
+    yield _activity(site, given, active=True)
+
+
+def _activity(site: Site, given: Namespace, *, active: bool) -> Row:
+    path, change = path_of("filters", given.name), {"active": active}
+    answer: Row = site.get(path) | change if given.dry_run else site.patch(path, change)
+    return answer
 
 
 def delete(site: Site, given: Namespace) -> Iterator[Row]:
-    """Delete a filter and its list."""
-    site.delete(path_of("filters", given.name))
-    yield from ()
+    """Delete a filter and its list; with --dry-run, show it."""
+    path = path_of("filters", given.name)
+    if given.dry_run:
+        yield site.get(path)
+    else:
+        site.delete(path)
 
 
 def matches(site: Site, given: Namespace) -> Iterator[Row]:
@@ -74,15 +107,18 @@ def matches(site: Site, given: Namespace) -> Iterator[Row]:
 
     The last row of a page has the cursor after it: begin there the next time.
     """
-    cursor = given.since
+    yield from _steps(site, given.name, given.since, given.follow)
+
+
+def _steps(site: Site, name: str, cursor: str, follow: bool) -> Iterator[Row]:
     while True:
-        page = site.get(path_of("filters", given.name, "matches"), after=cursor, limit=100)
+        page = site.get(path_of("filters", name, "matches"), after=cursor, limit=100)
         *rest, last = page["matches"] or [None]
         yield from rest
         if last is not None:
             yield {**last, "cursor": page["next"]}
         cursor = page["next"]
-        if page["is_end"] and not given.follow:
+        if page["is_end"] and not follow:
             return
         if page["is_end"]:
             time.sleep(LOOK)
@@ -101,19 +137,32 @@ def why(site: Site, given: Namespace) -> Iterator[Row]:
 def vote(site: Site, given: Namespace) -> Iterator[Row]:
     """Vote for a message, against it, or take the vote back."""
     number = {"for": 1, "against": -1, "none": 0}[given.vote]
-    yield site.post("annotations", {"id": given.id, "kind": "vote", "number": number})
+    yield _annotated(site, given, {"kind": "vote", "number": number})
 
 
 def tag(site: Site, given: Namespace) -> Iterator[Row]:
     """Tag a message, or take a tag back."""
     word = {"take_back" if given.take_back else "value": given.word}
-    yield site.post("annotations", {"id": given.id, "kind": "tag", **word})
+    yield _annotated(site, given, {"kind": "tag", **word})
+
+
+def _annotated(site: Site, given: Namespace, annotation: Row) -> Row:
+    content = {"id": given.id, **annotation}
+    if given.dry_run:
+        return site.get("message", id=given.id) and {"dry_run": True, **content}
+    answer: Row = site.post("annotations", content)
+    return answer
 
 
 def act(site: Site, given: Namespace) -> Iterator[Row]:
     """Do with messages what the lists offer: done, inbox, star, read, mute, and back."""
     content = {"action": given.action, "messages": [{"id": msgid} for msgid in given.ids]}
-    yield site.post("acts", content)
+    if not given.dry_run:
+        yield site.post("acts", content)
+        return
+    for msgid in given.ids:
+        site.get("message", id=msgid)
+    yield {"dry_run": True, **content}
 
 
 def mcp(site: Site, given: Namespace) -> Iterator[Row]:

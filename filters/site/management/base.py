@@ -14,12 +14,19 @@ from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DatabaseError
 
-from filters.site.management.command_line import WITHOUT_DATA
+from filters.people.models import User
+from filters.site.management.command_line import CONSOLE, WITHOUT_DATA, called
 from filters.site.work import data_dir_permissions
 from filters.site.work.database import make_database_ready
 from tapestry.core.clock import parse_instant
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.disk_space import DiskFullError, is_disk_full
+
+DEVELOPERS = {
+    "--version", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",
+    "--skip-checks",
+}  # fmt: skip
+"""Options of Django's that are there for work on Tapestry itself, and not in the help."""
 
 
 class TapestryCommand(BaseCommand):
@@ -33,10 +40,16 @@ class TapestryCommand(BaseCommand):
     requires_system_checks: list[str] | tuple[str, ...] = [Tags.security]
     needs_database = True
     logs_events = False
+    suppressed_base_arguments = DEVELOPERS
 
     def create_parser(self, prog_name: str, subcommand: str, **options: Any) -> CommandParser:
-        """Return the parser of the command, with the options that all have."""
+        """Return the parser of the command, with the options that all have.
+
+        What `tapestry` writes to a program is JSON, where a command has it.
+        """
         parser = super().create_parser(prog_name, subcommand, **options)
+        if prog_name == CONSOLE and not sys.stdout.isatty():
+            parser.set_defaults(json=True)
         if subcommand not in WITHOUT_DATA:
             default = os.environ.get("TAPESTRY_DATA") or "var/"
             parser.add_argument(
@@ -64,7 +77,7 @@ class TapestryCommand(BaseCommand):
             told = isinstance(error, TapestryError | OSError | DatabaseError) or is_disk_full(error)
             if "--traceback" in argv or not told:
                 raise
-            self.stderr.write(f"error: {sentence(error)}")
+            self.stderr.write(called(f"error: {sentence(error)}", argv[0]))
             sys.exit(1)
         except KeyboardInterrupt as interruption:
             self.stderr.write(f"interrupted: {interruption}".rstrip(": "))
@@ -95,6 +108,16 @@ def sentence(error: Exception) -> str:
     if isinstance(error, DatabaseError):
         return f"The database cannot be used: {error}."
     return str(error) or type(error).__name__
+
+
+def user_named(name: str) -> User:
+    """Return a person by the name of their account; TapestryError if there is none."""
+    user = User.objects.filter(username=name).first()
+    if user is None:
+        raise TapestryError(
+            f"There is no user {name!r}.", hint="Make one with `manage.py createsuperuser`."
+        )
+    return user
 
 
 def _directory(text: str) -> Path:

@@ -15,9 +15,20 @@ from pathlib import Path
 from django.core.management import ManagementUtility
 
 from tapestry import VERSION
+from tapestry.client.main import EXIT_CODES, TAKES, VERBS
 from tapestry.core.errors import TapestryError
 
 COMMANDS = Path(__file__).parent / "commands"
+
+MAKE_ACCOUNT = "createsuperuser"
+"""The command of Django's that people need."""
+
+ENDS = "`tapestry COMMAND --help` says more. Exit codes:\n\n" + "\n".join(
+    f"    {code:<4} {meaning}" for code, meaning in EXIT_CODES.items()
+)
+
+CONSOLE = "tapestry"
+"""The program by its name for people; `manage.py` is the same in a checkout."""
 
 WITHOUT_DATA = frozenset({"bench", "replay"})
 """Commands that do not work on the data directory: they have data of their own."""
@@ -98,11 +109,36 @@ class Utility(ManagementUtility):
     """Django's command line, whose help names our commands first."""
 
     def main_help_text(self, commands_only: bool = False) -> str:
-        """Return our commands, each in a line, and then what Django says."""
+        """Return our commands, each in a line; then what Django says, or what a site is asked."""
+        is_console = self.prog_name == CONSOLE
         theirs = super().main_help_text(commands_only)
         if commands_only:
-            return theirs
+            return "\n".join(sorted({*names(), *VERBS})) if is_console else theirs
         described = [line.removeprefix("`manage.py ").split("`: ", 1) for line in ours().values()]
+        if is_console:
+            described.append([MAKE_ACCOUNT, "make an account that sees the operator's page."])
         lines = [f"    {command:26} {what}" for command, what in described]
-        sections = [part for part in theirs.split("\n\n") if "[site]" not in part]
+        if is_console:
+            sections = ["Asked of a site that runs, by a token:", *_of_sites(), ENDS]
+        else:
+            sections = [part for part in theirs.split("\n\n") if "[site]" not in part]
         return "\n\n".join(["\nTapestry's commands:", "\n".join(lines), *sections])
+
+
+def _of_sites() -> list[str]:
+    described = ((verb.__name__, verb.__doc__ or "") for verb in TAKES)
+    return ["\n".join(f"    {name:26} {what.partition(chr(10))[0]}" for name, what in described)]
+
+
+def names() -> list[str]:
+    """Return the commands as they are written: ours, and the one of Django that people need."""
+    return [*(name.replace("_", "-") for name in ours()), MAKE_ACCOUNT]
+
+
+def called(words: str, program: str) -> str:
+    """Return words for the terminal that name the program as it was called.
+
+    >>> called("Start it with `manage.py up`.", "tapestry")
+    'Start it with `tapestry up`.'
+    """
+    return words.replace("manage.py ", f"{CONSOLE} ") if program == CONSOLE else words

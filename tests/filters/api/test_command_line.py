@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,13 +16,16 @@ from filters.api.models import SCOPES
 from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.client import main as client
+from tapestry.client import verbs
+from tapestry.client.access import token_of
 from tapestry.client.output import readable
+from tapestry.client.site import CallError
 from tapestry.core.processes.child_process import free_port
 from tapestry.tables.delta.log import Tables
 from tests.support.live_filters import run
 from tests.support.paths import ROOT
 
-Tapestry = Callable[..., Any]
+Tapestry = Any
 pytestmark = [pytest.mark.live, pytest.mark.usefixtures("worker")]
 
 
@@ -30,7 +33,7 @@ pytestmark = [pytest.mark.live, pytest.mark.usefixtures("worker")]
 def tapestry(alice: User, live_server: LiveServer, capsys: pytest.CaptureFixture[str]) -> Tapestry:
     """Return a function that runs a verb for alice, and returns its rows, or what it refused."""
     secret = make_token(alice, "of the tests", SCOPES, 7)[1]
-    environ = {"TAPESTRY_URL": live_server.url, "TAPESTRY_TOKEN": secret}
+    environ = {"TAPESTRY_SITE": live_server.url, "TAPESTRY_TOKEN": secret}
 
     def run_verb(*arguments: str, code: int = 0, **more: str) -> Any:
         assert client.main(arguments, environ | more) == code
@@ -40,6 +43,7 @@ def tapestry(alice: User, live_server: LiveServer, capsys: pytest.CaptureFixture
             return printed.err
         return [json.loads(line) for line in printed.out.splitlines()]
 
+    run_verb.environ = environ
     return run_verb
 
 
@@ -56,6 +60,10 @@ def test_a_person_finds_mail_and_keeps_a_filter(mail: Tables, tapestry: Tapestry
     steps = tapestry("matches", "mary")
     assert len(steps) == 3 and "cursor" not in steps[0]
     assert tapestry("matches", "mary", "--since", steps[-1]["cursor"]) == []
+    for verb in ("pause", "delete"):
+        (would,) = tapestry(verb, "mary", "--dry-run")
+        assert (would["name"], would["active"]) == ("mary", verb == "delete")
+    assert tapestry("filters")[0]["active"], "nothing was changed"
     assert tapestry("pause", "mary")[0]["active"] is False
     assert tapestry("resume", "mary")[0]["active"] is True
     assert tapestry("why", "mary", "reply@example.org")[0]["holds"] is False
@@ -65,11 +73,58 @@ def test_a_person_finds_mail_and_keeps_a_filter(mail: Tables, tapestry: Tapestry
 def test_a_person_reads_votes_tags_and_acts(mail: Tables, tapestry: Tapestry) -> None:
     plan = "plan@example.org"
     assert tapestry("message", plan)[0]["subject"] == "The plan"
+    (would,) = tapestry("vote", plan, "for", "--dry-run")
+    assert would == {"dry_run": True, "id": plan, "kind": "vote", "number": 1}
+    assert tapestry("act", "star", plan, "--dry-run")[0]["dry_run"]
+    assert "may not see it" in tapestry("act", "star", "no@x", "--dry-run", code=3)
     assert tapestry("vote", plan, "for") == [{"changed": True}]
     assert tapestry("vote", plan, "for") == [{"changed": False}]
     assert tapestry("tag", plan, "urgent") == [{"changed": True}]
     assert tapestry("tag", plan, "urgent", "--take-back") == [{"changed": True}]
     assert tapestry("act", "star", plan)[0]["count"] == 1
+
+
+def test_what_is_watched_comes_until_it_is_interrupted(
+    mail: Tables,
+    tapestry: Tapestry,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(_seconds: float) -> None:
+        raise KeyboardInterrupt
+
+    watched = ("watch", "from mary", "--name", "mary")
+    assert tapestry(*watched, "--dry-run")[0]["count"] == 3
+    monkeypatch.setattr(verbs.time, "sleep", interrupted)
+    for _ in range(2):  # the second time there is such a filter
+        assert client.main(watched, tapestry.environ) == 130
+        printed = capsys.readouterr()
+        assert printed.err == "Watching mary: from mary\n"
+        run("mary")
+        release()
+    assert len(printed.out.splitlines()) == 3
+    monkeypatch.undo()
+    assert "of that short name" in tapestry("watch", "from joe", "--name", "mary", code=3)
+
+
+def test_a_token_is_read_from_a_file_that_others_may_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "tapestry" / "token"
+    usual, named = {"XDG_CONFIG_HOME": str(tmp_path)}, {"TAPESTRY_TOKEN_FILE": str(file)}
+    for environ, words in ((usual, "is not set"), (named, "is not there")):
+        with pytest.raises(CallError, match=words) as refused:
+            token_of(environ)
+        assert refused.value.code == 2
+    file.parent.mkdir()
+    file.write_text("tapestry_x\n")
+    file.chmod(0o640)
+    with pytest.raises(CallError, match="Others may read the token"):
+        token_of(named)
+    file.chmod(0o600)
+    assert token_of(usual) == token_of(named) == "tapestry_x"
+    assert token_of(named | {"TAPESTRY_TOKEN": "tapestry_y"}) == "tapestry_y"
+    file.write_text("a\x00b")
+    with pytest.raises(CallError, match="There is no token"):
+        token_of(named)
 
 
 def test_what_fails_has_a_code_and_a_sentence(mail: Tables, tapestry: Tapestry) -> None:
@@ -78,9 +133,9 @@ def test_what_fails_has_a_code_and_a_sentence(mail: Tables, tapestry: Tapestry) 
     assert "Access tokens" in tapestry("filters", code=4, TAPESTRY_TOKEN="tapestry_forged")
     assert "TAPESTRY_TOKEN is not set" in tapestry("filters", code=2, TAPESTRY_TOKEN="")
     nowhere = f"http://127.0.0.1:{free_port()}"
-    assert "does not answer" in tapestry("filters", code=5, TAPESTRY_URL=nowhere)
-    assert "could be read on the way" in tapestry("filters", code=2, TAPESTRY_URL="http://x.org")
-    assert "no address of a site" in tapestry("filters", code=2, TAPESTRY_URL="ftp://x.org")
+    assert "does not answer" in tapestry("filters", code=5, TAPESTRY_SITE=nowhere)
+    assert "could be read on the way" in tapestry("filters", code=2, TAPESTRY_SITE="http://x.org")
+    assert "no address of a site" in tapestry("filters", code=2, TAPESTRY_SITE="ftp://x.org")
 
 
 def test_a_row_on_a_terminal_moves_no_cursor() -> None:

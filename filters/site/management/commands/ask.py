@@ -10,9 +10,8 @@ from django.core.management.base import CommandParser
 
 from filters.authoring.why.words import lines_of
 from filters.people import people
-from filters.people.models import User
 from filters.runs.store.filter_store import latest_instant
-from filters.site.management.base import TapestryCommand, instant
+from filters.site.management.base import TapestryCommand, instant, user_named
 from filters.site.work import services
 from tapestry.core.annotations import AnnotationSummary
 from tapestry.core.clock import format_instant, to_datetime
@@ -40,7 +39,7 @@ class Command(TapestryCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        user = None if options["user"] is None else _user(options["user"])
+        user = None if options["user"] is None else user_named(options["user"])
         at = latest_instant() if options["at"] is None else options["at"]
         question = Question(options["filter"], people.context(user), people.audiences(user), at)
         engine_on, tables = services.unproven_engine_on, services.tables()
@@ -66,15 +65,6 @@ class Command(TapestryCommand):
         for depth, line in lines_of(asdict(part), AnnotationSummary((), (), ())):
             met = "yes" if line.holds else "no"
             self.stdout.write(f"{met:5}{'  ' * depth}{line.words}: {line.says}")
-
-
-def _user(name: str) -> User:
-    user = User.objects.filter(username=name).first()
-    if user is None:
-        raise TapestryError(
-            f"There is no user {name!r}.", hint="Make one with `manage.py createsuperuser`."
-        )
-    return user
 
 
 def _line(card: Card) -> str:

@@ -35,7 +35,10 @@ class Command(TapestryCommand):
         parser.add_argument("--json", action="store_true", help="one JSON object a line")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        filter_, cursor = _filter(options["filter"]), options["since"]
+        self.stream(_filter(options["filter"]), options["since"], options["follow"], options)
+
+    def stream(self, filter_: Filter, cursor: int, follow: bool, options: dict[str, Any]) -> None:
+        """Print what comes after a cursor; for ever, if ``follow``."""
         if cursor < 0:
             raise TapestryError(f"{cursor} is not a cursor.", hint="Cursors count from 0.")
         while True:
@@ -46,7 +49,7 @@ class Command(TapestryCommand):
             if last is not None:
                 cursor = last
                 self.stdout.flush()
-            elif options["follow"]:
+            elif follow:
                 time.sleep(LOOK_SECONDS)
             else:
                 return

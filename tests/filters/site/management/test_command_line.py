@@ -8,8 +8,15 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from django.core.management import load_command_class
 
-from filters.site.management.command_line import WITHOUT_DATA, choose_data_directory, ours
+from filters.site.management.command_line import (
+    WITHOUT_DATA,
+    Utility,
+    called,
+    choose_data_directory,
+    ours,
+)
 from filters.site.work.addresses import LOCK, UNPROVEN, spark_remote
 from tapestry.core.files.file_lock import file_lock
 from tests.support import forked
@@ -147,3 +154,12 @@ class TestAsking:
 def test_the_version_is_that_of_the_project() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert manage("--version").stdout == f"Tapestry {project['version']}\n"
+
+
+def test_the_name_for_people_hides_what_is_for_developers() -> None:
+    shown = Utility(["tapestry", "help"]).main_help_text()
+    assert "makemigrations" not in shown and "\n    createsuperuser " in shown
+    assert "\n    ask FILTER " in shown and "\n    pause " in shown and "\n    130  interr" in shown
+    assert called("Run `manage.py up`.", "tapestry") == "Run `tapestry up`."
+    command = load_command_class("filters.site", "filters")
+    assert "--pythonpath" not in command.create_parser("tapestry", "filters").format_help()
