@@ -13,8 +13,14 @@ from django.core.management.base import CommandParser
 
 from filters.site.launch.stack import Interrupted, interruptible
 from filters.site.management.base import TapestryCommand
-from tests.bench import BENCHES
-from tests.bench.support.record import FIGURES, record, rows_of
+from tapestry.core.errors import TapestryError
+
+try:
+    from tests.bench import BENCHES
+except ModuleNotFoundError as error:
+    if error.name not in ("tests", "tests.bench"):
+        raise
+    BENCHES = {}
 
 MARK = "TAPESTRY_BENCH"
 """Set in the process that measures: its data directory is fresh and will be deleted."""
@@ -27,6 +33,11 @@ class Command(TapestryCommand):
     needs_database = MARK in os.environ
 
     def add_arguments(self, parser: CommandParser) -> None:
+        if not BENCHES:
+            raise TapestryError(
+                "What measures is in the repository of Tapestry, not in what was installed.",
+                hint="Run there: manage.py bench",
+            )
         names = parser.add_subparsers(dest="name", metavar="NAME", required=True)
         for name, bench in BENCHES.items():
             options = names.add_parser(name, help=bench.SUMMARY)
@@ -38,6 +49,8 @@ class Command(TapestryCommand):
         """Measure and print the figures."""
         if MARK not in os.environ:
             sys.exit(_measure_elsewhere())
+        from tests.bench.support.record import FIGURES, record, rows_of
+
         name, bench = options["name"], BENCHES[options["name"]]
         figures = bench.measure(options)
         if options["record"]:
