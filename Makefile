@@ -1,11 +1,11 @@
 # The door for people.  Every target installs what it needs first; a second call is instant.
-#   make demo | run | test | lint | bench | test-long | clean      (make run ARGS="--port 8001")
+#   make demo | run | test | lint | bench | test-long | dist | clean      (make run ARGS="--port 8001")
 #   make simulate SEEDS=1-100 STEPS=400                              (tests/simulation)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo run test lint bench test-long simulate clean python java servers requirements
+.PHONY: demo run test lint bench test-long simulate dist clean python java servers requirements
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -82,6 +82,21 @@ lint: $(TEST_READY)
 bench: $(SPARK_READY)
 	for name in compile ingest lookup incremental tick start; do $(BIN)/python manage.py bench $$name $(ARGS); done
 
+# A wheel of what git has, with the manual and completion: nothing is fetched, nothing else gets in.
+DIST ?= dist
+dist: $(RUN_READY)
+	@work=$$(mktemp -d); trap 'rm -rf "$$work"' EXIT; mkdir $$work/made $$work/out; \
+	git ls-files -z -- filters tapestry templates pyproject.toml README.md LICENSE \
+		| tar --create --null --files-from=- | tar --extract --directory=$$work; \
+	made() { (cd $$work; $(CURDIR)/$(BIN)/python -m tapestry "$$@"); }; \
+	made man >$$work/made/tapestry.1; \
+	made completion bash >$$work/made/tapestry; \
+	made completion zsh >$$work/made/_tapestry; \
+	made completion fish >$$work/made/tapestry.fish; \
+	export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct); \
+	$(PIP) wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir $$work/out $$work; \
+	mkdir -p $(DIST); mv $$work/out/*.whl $(DIST); ls $(DIST)/*.whl
+
 # After a change of the pins in pyproject.toml: everything they need, exactly, with its hashes.
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-emit-package pip \
 	--custom-compile-command "make requirements"
@@ -90,7 +105,7 @@ requirements: $(TEST_READY)
 	$(COMPILE) --group test --constraints requirements.txt --output-file tests/requirements.txt
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache artifacts
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache artifacts dist
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 python:

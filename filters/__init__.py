@@ -16,6 +16,7 @@ line in ``INSTALLED_APPS`` is the only list of apps.
 - ``runs``: lanes and rounds; ``store`` implements the ports of ``tapestry.core``; ``operator``
 - ``api``: the REST API, and the tokens by which programs use it
 - ``upkeep``: backup, check, forgetting, retention
+- ``sample``: the mail and the people of the demo; no app, and imported by its command alone
 - ``site``: ``settings``, ``work`` (what this process runs beside), ``web``, ``launch``, commands
 
 Above all apps stand ``people.membership``, ``inbox.search``, ``runs.rounds``, ``runs.operator``,

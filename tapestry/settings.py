@@ -4,7 +4,8 @@ Everything that is stored lies in one directory, ``$TAPESTRY_DATA`` (by default 
 of ``manage.py COMMAND --data DIR``.
 What may be set from outside:
 
-    TAPESTRY_DATA     the data directory
+    TAPESTRY_DATA     the data directory; without one, an installed Tapestry stores all in
+                      ~/.local/share/tapestry
     TAPESTRY_HOSTS    names the site answers to beside loopback, with commas between
     TAPESTRY_PROXIES  how many proxies in front of the site say the address of a client (0)
     TAPESTRY_URL      the address of the site, for links in what it sends
@@ -46,6 +47,7 @@ from django.utils.functional import SimpleLazyObject
 
 from filters.site.settings.alarm import read_addresses, read_webhook
 from filters.site.settings.authserv import trusted_servers
+from filters.site.settings.data_directory import data_directory
 from filters.site.settings.database_url import database_settings
 from filters.site.settings.email_url import email_settings
 from filters.site.settings.numbers import read_retention, seconds, whole_number
@@ -56,7 +58,7 @@ from tapestry.core.files.disk_space import RESERVE
 from tapestry.run.budgets import Budgets
 
 BASE = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("TAPESTRY_DATA") or BASE / "var").absolute()
+DATA = data_directory(os.environ)
 
 SITE_URL = (os.environ.get("TAPESTRY_URL") or "http://127.0.0.1:8000").rstrip("/")
 _IS_HTTPS = urlsplit(SITE_URL).scheme == "https"
@@ -133,7 +135,7 @@ WSGI_APPLICATION = "tapestry.wsgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE / "templates"],
+        "DIRS": [BASE / "filters" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [

@@ -1,4 +1,4 @@
-"""What bash, zsh and fish complete: commands, options, and the values that are few."""
+"""Completion for bash, zsh and fish: commands, options, and the values that are few."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def measure(options: dict[str, Any]) -> dict[str, float | int | str]:
 
     ``median`` and ``first`` are the demo's filters, known and new.
     """
-    from tests.sample.people import FILTERS
+    from filters.sample.people import FILTERS
 
     repeat = options["repeat"]
     runs = [_runs(text, repeat) for texts in FILTERS.values() for text in texts.values()]

@@ -27,8 +27,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def measure(options: dict[str, Any]) -> dict[str, float | int | str]:
     """Return what `ingest` reports of an archive, and its peak memory."""
-    from tests.sample.letter import Letter, to_mbox
-    from tests.sample.story import story
+    from filters.sample.letter import Letter, to_mbox
+    from filters.sample.story import story
     from tests.support.intake import ingest
 
     what = options["mbox"]

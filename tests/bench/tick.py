@@ -10,14 +10,14 @@ from typing import Any
 from filters.authoring.models import Filter
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock
+from filters.sample.letter import Letter
+from filters.sample.load import deliver, load
+from filters.sample.people import settle, write_filters
+from filters.sample.story import Event, Teller, story
 from filters.site.work import services
 from tapestry.core.clock import wall_clock
 from tapestry.spark import server
 from tests.bench.support.timing import timed
-from tests.sample.letter import Letter
-from tests.sample.load import deliver, load
-from tests.sample.people import settle, write_filters
-from tests.sample.story import Event, Teller, story
 
 SUMMARY = "one round: the demo's filters, new messages, an archive; on a Spark of its own"
 

@@ -16,6 +16,7 @@ from django.db import DatabaseError
 
 from filters.people.models import User
 from filters.site.management.command_line import CONSOLE, WITHOUT_DATA, called
+from filters.site.settings.data_directory import usual
 from filters.site.work import data_dir_permissions
 from filters.site.work.database import make_database_ready
 from tapestry.core.clock import parse_instant
@@ -51,7 +52,7 @@ class TapestryCommand(BaseCommand):
         if prog_name == CONSOLE and not sys.stdout.isatty():
             parser.set_defaults(json=True)
         if subcommand not in WITHOUT_DATA:
-            default = os.environ.get("TAPESTRY_DATA") or "var/"
+            default = os.environ.get("TAPESTRY_DATA") or usual(os.environ)
             parser.add_argument(
                 "--data",
                 dest="data_directory",

@@ -2,10 +2,10 @@
 
 import mailbox
 
+from filters.sample.cast import CAST, MARY
+from filters.sample.letter import Letter, to_bytes, to_mbox
 from tapestry.core.clock import parse_instant
 from tapestry.ingest.parse import parse
-from tests.sample.cast import CAST, MARY
-from tests.sample.letter import Letter, to_bytes, to_mbox
 
 INGRID = next(person for person in CAST if person.user == "ingrid")
 NOON = parse_instant("2026-01-31T12:00:00Z")

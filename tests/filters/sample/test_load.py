@@ -2,12 +2,12 @@
 
 import pytest
 
+from filters.sample.letter import Letter
+from filters.sample.load import STEP, deliver, load
+from filters.sample.story import story
 from tapestry.core.clock import parse_instant, wall_clock
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.delta.log import Tables, snapshot
-from tests.sample.letter import Letter
-from tests.sample.load import STEP, deliver, load
-from tests.sample.story import story
 from tests.support.clocks import MemoryClock
 
 END = parse_instant("2026-03-31T12:00:00Z")

@@ -9,10 +9,10 @@ import pytest
 
 from filters.delivery.models import Address, Destination, KeptMail, Subscription
 from filters.people.models import User
+from filters.sample.mail_server import running_mail_server
+from filters.sample.people import DIGESTED, order_digest, settle
 from filters.site.work.crypto.delivery_signer import delivery_signer
 from tapestry.core.delivery_header import DELIVERY_HEADER
-from tests.sample.mail_server import running_mail_server
-from tests.sample.people import DIGESTED, order_digest, settle
 
 LETTER = b"Message-ID: <d@x>\r\nSubject: 3 new\r\n\r\nHello\r\n"
 

@@ -5,11 +5,11 @@ from itertools import pairwise
 
 import pytest
 
+from filters.sample.letter import Letter
+from filters.sample.story import DAYS, Event, Teller, story
+from filters.sample.trickle import Trickle
 from tapestry.core.clock import DAY, WEEK, parse_instant
 from tapestry.core.message import PUBLIC
-from tests.sample.letter import Letter
-from tests.sample.story import DAYS, Event, Teller, story
-from tests.sample.trickle import Trickle
 
 END = parse_instant("2026-03-31T12:00:00Z")
 

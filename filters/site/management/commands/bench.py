@@ -36,7 +36,7 @@ class Command(TapestryCommand):
         if not BENCHES:
             raise TapestryError(
                 "What measures is in the repository of Tapestry, not in what was installed.",
-                hint="Run there: manage.py bench",
+                hint="Run there: make bench",
             )
         names = parser.add_subparsers(dest="name", metavar="NAME", required=True)
         for name, bench in BENCHES.items():

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from filters.runs.store.filter_store import DjangoClock
+from filters.sample.load import deliver, load
+from filters.sample.mail_server import running_mail_server
+from filters.sample.people import OPERATOR, order_digest, settle, write_filters, write_rules
+from filters.sample.story import MESSAGES, Event, story
+from filters.sample.trickle import Trickle
 from filters.site.management.commands import up
 from filters.site.work import services
 from tapestry.core.clock import wall_clock
-from tests.sample.load import deliver, load
-from tests.sample.mail_server import running_mail_server
-from tests.sample.people import OPERATOR, order_digest, settle, write_filters, write_rules
-from tests.sample.story import MESSAGES, Event, story
-from tests.sample.trickle import Trickle
 
 
 class Command(up.Command):

@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.test import Client
 
 from filters.people.models import User
-from tests.sample import people
+from filters.sample import people
 
 SignIn = Callable[[User], Client]
 

@@ -14,17 +14,17 @@ from filters.inbox.models import AppraiserRule, Match
 from filters.people.models import User
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock
+from filters.sample.letter import Letter
+from filters.sample.load import deliver
+from filters.sample.people import FILTERS, LIVE, RULES
+from filters.sample.story import Event, story
+from filters.sample.trickle import Trickle
 from filters.site.management.commands.demo import Demo
 from filters.site.work import services
 from tapestry.core.clock import WEEK, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
-from tests.sample.letter import Letter
-from tests.sample.load import deliver
-from tests.sample.people import FILTERS, LIVE, RULES
-from tests.sample.story import Event, story
-from tests.sample.trickle import Trickle
 
 pytestmark = [pytest.mark.usefixtures("engine"), pytest.mark.django_db]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from filters.sample.cast import MARY, VOTERS
+from filters.sample.letter import Letter
+from filters.sample.prose import Voice
+from filters.sample.story import Event, Teller, Thread
+from filters.sample.topics import TOPICS
 from tapestry.core.clock import DAY, SECOND
 from tapestry.core.message import PUBLIC
-from tests.sample.cast import MARY, VOTERS
-from tests.sample.letter import Letter
-from tests.sample.prose import Voice
-from tests.sample.story import Event, Teller, Thread
-from tests.sample.topics import TOPICS
 
 RECENT = 40
 PAUSE = (5.0, 10.0)

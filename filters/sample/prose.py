@@ -7,9 +7,9 @@ import textwrap
 from collections.abc import Sequence
 from random import Random
 
-from tests.sample.cast import Person
-from tests.sample.letter import Letter
-from tests.sample.topics import Topic
+from filters.sample.cast import Person
+from filters.sample.letter import Letter
+from filters.sample.topics import Topic
 
 WIDTH = 64
 

@@ -18,7 +18,7 @@ from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 from django.db import close_old_connections
 
 from filters.delivery.mail.kept import keep
-from tests.sample.cast import CAST
+from filters.sample.cast import CAST
 
 USER = "tapestry"
 """The name under which the site signs in."""

@@ -12,9 +12,9 @@ from filters.delivery.models import Address, Destination, Subscription
 from filters.inbox.appraisal.upkeep import rules_changed
 from filters.inbox.models import Appraiser, AppraiserRule
 from filters.people.models import User
+from filters.sample.cast import PEOPLE
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.errors import TapestryError
-from tests.sample.cast import PEOPLE
 
 WORDS = (
     "amber badge basil birch cedar chalk cloud clover cobalt copper coral crane delta ember fable "

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
+from filters.sample.cast import CAST, DOMAIN, PEOPLE, VOTERS, Person
+from filters.sample.letter import Letter
+from filters.sample.prose import Voice
+from filters.sample.topics import TOPICS, Topic
 from tapestry.core.clock import DAY, HOUR, MINUTE
 from tapestry.core.message import PUBLIC, Annotation
-from tests.sample.cast import CAST, DOMAIN, PEOPLE, VOTERS, Person
-from tests.sample.letter import Letter
-from tests.sample.prose import Voice
-from tests.sample.topics import TOPICS, Topic
 
 DAYS = 91
 MESSAGES = 2000

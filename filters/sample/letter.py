@@ -8,9 +8,9 @@ from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
 from email.utils import format_datetime, formataddr
 
+from filters.sample.cast import DOMAIN, Person
 from tapestry.core.clock import to_datetime
 from tapestry.core.message import PUBLIC
-from tests.sample.cast import DOMAIN, Person
 
 
 @dataclass(frozen=True, slots=True)
