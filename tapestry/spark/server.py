@@ -24,7 +24,15 @@ from tapestry.core.log import event
 from tapestry.core.processes.child_process import Child, free_port, listens, spawn, stop
 from tapestry.core.processes.listeners import is_strangers
 
-JAVA_HINT = "Install it, on Debian with: apt-get install openjdk-17-jre-headless"
+JAVA_HINTS = {
+    "apt-get": "Install it with: apt-get install openjdk-17-jre-headless",
+    "dnf": "Install it with: dnf install java-17-openjdk-headless",
+    "zypper": "Install it with: zypper install java-17-openjdk-headless",
+    "pacman": "Install it with: pacman -S jre17-openjdk-headless",
+    "apk": "Install it with: apk add openjdk17-jre-headless",
+    "brew": "Install it with: brew install openjdk@17",
+}
+"""How Java is installed, by the program that a system installs with."""
 JVM_OPTIONS = (
     "-XX:+UseSerialGC -Xshare:auto -XX:ReservedCodeCacheSize=512m -XX:+ExitOnOutOfMemoryError "
     "-Xms320m -XX:NewSize=160m "
@@ -188,16 +196,22 @@ def find_java() -> Path:
     if executable is None:
         where = f"in JAVA_HOME ({home})" if home else "on the PATH"
         raise TapestryError(
-            f"Spark needs Java 17 or newer, and there is none {where}.", hint=JAVA_HINT
+            f"Spark needs Java 17 or newer, and there is none {where}.", hint=java_hint()
         )
     java = Path(executable).resolve()
     output = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
     version = java_version(output)
     if version is None or version < 17:
         raise TapestryError(
-            f"Spark needs Java 17 or newer; {java} is {version or 'unreadable'}.", hint=JAVA_HINT
+            f"Spark needs Java 17 or newer; {java} is {version or 'unreadable'}.", hint=java_hint()
         )
     return java
+
+
+def java_hint() -> str:
+    """Return how Java is installed on this system."""
+    hints = (hint for name, hint in JAVA_HINTS.items() if shutil.which(name))
+    return next(hints, "Install it: https://adoptium.net has it for every system.")
 
 
 def java_version(output: str) -> int | None:

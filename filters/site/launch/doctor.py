@@ -23,7 +23,7 @@ from django.db import DatabaseError, connection
 from filters.runs.models import Clock
 from filters.site.launch import redis_server
 from filters.site.launch.stack import must_be_free
-from filters.site.work.addresses import LOCK
+from filters.site.work.addresses import LOCK, REMOTES
 from filters.sources.models import Source
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
@@ -38,6 +38,16 @@ PATIENCE = 10.0
 """Seconds that another machine has to answer."""
 
 MOST_HOSTS = 50
+
+SPARK_PORT = 15002
+"""Of Spark Connect, where SPARK_REMOTE names none."""
+
+STARTED = "started with the site"
+
+SET_CLOCK = "Set it right, as with `timedatectl set-ntp true`."
+
+CONFIGURED = ("DATABASE_URL", "REDIS_URL", *REMOTES.values())
+"""Variables that may name hosts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +76,7 @@ def examine(port: int) -> list[Finding]:
         "database": _database,
         "clock": _clock,
         "mail": _mail,
+        "bounces": _bounces,
         "names": _names,
     }
     return [_finding(name, check) for name, check in checks.items()]
@@ -76,7 +87,7 @@ def _finding(name: str, check: Callable[[], str]) -> Finding:
         return Finding(name, True, check())
     except TapestryError as error:
         return Finding(name, False, f"{error.message} {error.hint or ''}".strip())
-    except (OSError, DatabaseError) as error:
+    except (OSError, ValueError, DatabaseError) as error:
         return Finding(name, False, f"{error}".strip().partition("\n")[0])
 
 
@@ -86,9 +97,28 @@ def _python() -> str:
 
 def _spark() -> str:
     if importlib.util.find_spec("pyspark") is None:
-        raise TapestryError("The package pyspark is not installed.", hint="Run: make run")
-    remote = os.environ.get("SPARK_REMOTE")
-    return f"at {remote}" if remote else "started with the site"
+        raise TapestryError("The package pyspark is not installed.", hint="Install Tapestry anew.")
+    remotes = sorted({url for name in REMOTES.values() if (url := os.environ.get(name))})
+    for url in remotes:
+        where = urlsplit(url)
+        _must_answer("Spark", where.hostname or "", where.port or SPARK_PORT, "SPARK_REMOTE")
+    return f"answers at {', '.join(map(_without_token, remotes))}" if remotes else STARTED
+
+
+def _without_token(url: str) -> str:
+    return url.partition("/;")[0]
+
+
+def _must_answer(what: str, host: str, port: int, variable: str) -> None:
+    """Raise TapestryError if nothing answers where a variable says that something does."""
+    try:
+        socket.create_connection((host, port), PATIENCE).close()
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise TapestryError(
+            f"No {what} answers at {host}:{port} ({reason}).",
+            hint=f"Correct {variable}, or start it.",
+        ) from error
 
 
 def _memory() -> str:
@@ -164,31 +194,45 @@ def _clock() -> str:
         seconds = (last - wall_clock()) // SECOND
         raise TapestryError(
             f"The clock of this machine is {seconds:,} seconds behind what is stored.",
-            hint="Set it right, as with `timedatectl set-ntp true`: until then all waits.",
+            hint=f"{SET_CLOCK} Until then all waits.",
         )
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT extract(epoch FROM clock_timestamp())")
+            apart = abs(int(cursor.fetchone()[0]) - wall_clock() // SECOND)
+        if apart * SECOND > MINUTE:
+            raise TapestryError(
+                f"This machine and the database are {apart:,} seconds apart.", hint=SET_CLOCK
+            )
     return "not behind what is stored"
 
 
 def _mail() -> str:
     if not settings.EMAIL_HOST or not os.environ.get("EMAIL_URL"):
         return "EMAIL_URL is not set: digests are kept on a page"
-    server = (settings.EMAIL_HOST, settings.EMAIL_PORT)
-    try:
-        socket.create_connection(server, PATIENCE).close()
-    except OSError as error:
-        raise TapestryError(
-            f"No mail server answers at {server[0]}:{server[1]} ({error.strerror or error}).",
-            hint="Correct EMAIL_URL, or start it.",
-        ) from error
-    return f"{server[0]}:{server[1]} answers"
+    host, port = settings.EMAIL_HOST, settings.EMAIL_PORT
+    _must_answer("mail server", host, port, "EMAIL_URL")
+    return f"{host}:{port} answers"
+
+
+def _bounces() -> str:
+    if not settings.BOUNCES:
+        return "TAPESTRY_BOUNCES is not set: bounces are not read"
+    where = urlsplit(settings.BOUNCES)
+    port = where.port or (993 if where.scheme == "imaps" else 143)
+    _must_answer("mailbox server", where.hostname or "", port, "TAPESTRY_BOUNCES")
+    return f"{where.hostname}:{port} answers"
 
 
 def _names() -> str:
-    hosts = {urlsplit(settings.SITE_URL).hostname or "localhost"}
+    hosts = {urlsplit(settings.SITE_URL).hostname or "localhost", settings.EMAIL_HOST}
+    urls = [settings.BOUNCES, *(os.environ.get(name) or "" for name in CONFIGURED)]
+    hosts.update(urlsplit(url).hostname or "" for url in urls)
+    hosts.discard("")
     if _has_tables():
         used = Source.objects.filter(active=True).order_by("host").values_list("host", flat=True)
         hosts.update(used.distinct()[:MOST_HOSTS])
-    unknown = sorted(host for host in hosts if host and not _is_known(host))
+    unknown = sorted(host for host in hosts if not _is_known(host))
     if unknown:
         raise TapestryError(
             f"Nobody knows the name {', '.join(unknown)}.",

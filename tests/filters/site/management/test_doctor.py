@@ -29,6 +29,7 @@ def examined(monkeypatch: pytest.MonkeyPatch, db: None) -> Examined:
     """Return a function that examines this machine: the findings by their names."""
     monkeypatch.delenv("REDIS_URL")
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
+    monkeypatch.delenv("SPARK_UNPROVEN_REMOTE", raising=False)
     monkeypatch.setattr(doctor, "MEMORY", 1)
 
     def examine(port: int | None = None) -> dict[str, doctor.Finding]:
@@ -59,6 +60,8 @@ def test_what_is_lacking_is_named_with_what_to_do(
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setenv("EMAIL_URL", "smtp://127.0.0.1:1")
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+    settings.BOUNCES = "imaps://bounces@127.0.0.1:1/INBOX"
+    monkeypatch.setenv("SPARK_REMOTE", "sc://spark.invalid:1/;token=secret")
     Clock.objects.update_or_create(pk=1, defaults={"last": wall_clock() + HOUR})
     there = {"kind": "imap", "port": 993, "audience": "public", "active": True}
     Source.objects.create(owner=alice, host="no.invalid", **there)
@@ -66,8 +69,14 @@ def test_what_is_lacking_is_named_with_what_to_do(
         other.bind(("127.0.0.1", 0))
         other.listen()
         found = unwell(examined(other.getsockname()[1]))
-    assert set(found) == {"java", "memory", "disk", "port", "redis", "clock", "mail", "names"}
+    assert set(found) == {
+        "java", "spark", "memory", "disk", "port", "redis", "clock", "mail", "bounces", "names"
+    }  # fmt: skip
     assert "there is none in JAVA_HOME" in found["java"] and "apt-get install" in found["java"]
+    assert "No Spark answers at spark.invalid:1" in found["spark"]
+    assert "No mailbox server answers at 127.0.0.1:1" in found["bounces"]
+    assert not any("secret" in says for says in found.values())
+    assert "spark.invalid" in found["names"]
     assert "3,5" in found["clock"] and "seconds behind" in found["clock"]
     assert "no.invalid" in found["names"]
     assert all(says.endswith((".", "headless")) or "--port" in says for says in found.values())
