@@ -56,8 +56,10 @@ def zsh(commands: Sequence[Described]) -> str:
         "    case $command in",
     ]
     for command in commands:
-        specs = [shlex.quote(spec) for part in command.parts for spec in _zsh_specs(part)]
-        lines.append(f"        {command.name}) _arguments {' '.join(specs)} '*: :_files' ;;")
+        specs = [spec for part in command.options for spec in _zsh_option(part)]
+        choices = " ".join(choice for part in command.arguments for choice in part.choices)
+        specs.append(f"*: :({choices})" if choices else "*: :_files")
+        lines.append(f"        {command.name}) _arguments {shlex.join(specs)} ;;")
     lines += [
         "    esac",
         "}",
@@ -93,7 +95,7 @@ def _with_value(command: Described) -> Iterator[Part]:
     return (part for part in command.options if part.value)
 
 
-def _zsh_specs(part: Part) -> Iterator[str]:
+def _zsh_option(part: Part) -> Iterator[str]:
     choices = f"({' '.join(part.choices)})" if part.choices else "_files"
     value = f":{part.value}:{choices}" if part.value else ""
     about = part.help
@@ -101,8 +103,6 @@ def _zsh_specs(part: Part) -> Iterator[str]:
         about = about.replace(sign, f"\\{sign}")
     for flag in part.flags:
         yield f"{flag}[{about}]{value}"
-    if not part.flags and part.choices:
-        yield f"*{value}"
 
 
 def _fish_quoted(words: str) -> str:

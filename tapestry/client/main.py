@@ -78,7 +78,7 @@ def parser() -> ArgumentParser:
         for name in names:
             of[verb].add_argument(name.lower(), metavar=name)
     for verb in CHANGE:
-        of[verb].add_argument("--dry-run", action="store_true", help="change nothing: say what is")
+        of[verb].add_argument("--dry-run", action="store_true", help="change nothing, show it")
     of[verbs.ask].add_argument("--limit", type=int, metavar="N", help="at most N messages")
     for verb in (verbs.add, verbs.watch):
         of[verb].add_argument("--name", default="", help="its short name (made of the text)")

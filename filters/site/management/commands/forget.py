@@ -25,7 +25,9 @@ class Command(TapestryCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Ask, remove, and say how much it was."""
         audience = options["audience"]
-        if not options["yes"] and sys.stdin.isatty():
+        if not options["yes"]:
+            if not sys.stdin.isatty():
+                raise TapestryError("Nothing was removed: nobody can be asked.", hint="Add --yes.")
             asked = f"Remove the mail of {audience} for good? Write its name again: "
             if input(asked).strip() != audience:
                 raise TapestryError("Nothing was removed.", hint="The names are not the same.")

@@ -88,7 +88,10 @@ def test_commands_work_there(taken_in: tuple[str, Path]) -> None:
     printed, data = taken_in
     assert "1 added" in printed and (data / "db.sqlite3").exists()
     assert not data.with_name("no").exists()
-    done = manage("forget", "--audience", "public", "--yes", f"--data={data}")
+    forget = ("forget", "--audience", "public", f"--data={data}")
+    done = manage(*forget)
+    assert done.returncode == 1 and "nobody can be asked" in done.stderr
+    done = manage(*forget, "--yes")
     assert done.stdout.startswith("1 messages")
 
 
