@@ -29,6 +29,7 @@ def complaints() -> list[str]:
     project = tomllib.loads(Path("pyproject.toml").read_text())
     for name, pins in (
         ("requirements.txt", project["project"]["dependencies"]),
+        ("requirements.txt", project["build-system"]["requires"]),
         ("tests/requirements.txt", project["dependency-groups"]["test"]),
     ):
         sentences += [
