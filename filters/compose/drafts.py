@@ -172,3 +172,11 @@ def remove_file(draft: OutgoingMessage, editor: str, key: int) -> None:
         return
     current.editor, current.version, current.changed_at = editor, current.version + 1, wall_clock()
     current.save()
+
+
+def delete(draft: OutgoingMessage) -> bool:
+    """Delete a draft, or a message that was refused; return False if it is being sent, or was."""
+    if draft.state in (State.QUEUED, State.SENT):
+        return False
+    rows = OutgoingMessage.objects.filter(pk=draft.pk, state=draft.state, holder="")
+    return bool(rows.delete()[0])

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from filters.compose.servers import kind_of
-from filters.delivery.mail.addresses import is_confirmed
+from filters.delivery.mail.addresses import address_of_person, is_confirmed, send_link
 from filters.delivery.models import Address
 from filters.people import people
 from filters.people.models import User
+from filters.people.recipient_field import RecipientField
 from tapestry.compose.recipients import Recipient
 from tapestry.core.errors import TapestryError
+
+MOST_ADDRESSES = 50
+"""Addresses that a person may have."""
 
 
 def senders(owner: User) -> list[str]:
@@ -35,6 +39,19 @@ def usual_sender(owner: User, recipients: Iterable[str] = ()) -> str:
     written_to = {address.lower() for address in recipients}
     first = next(iter(known), "")
     return next((email for email in known if email.lower() in written_to), first)
+
+
+def confirm_another(owner: User, email: str) -> None:
+    """Send the link that confirms an address to write from.
+
+    Raise TapestryError if there are too many, or it cannot be sent; ValidationError for what is no
+    address.
+    """
+    RecipientField(max_length=254).clean(email)
+    known = Address.objects.filter(owner=owner)
+    if not known.filter(email__iexact=email).exists() and known.count() >= MOST_ADDRESSES:
+        raise TapestryError(f"You have {MOST_ADDRESSES} addresses, as many as may be.")
+    send_link(address_of_person(owner, email))
 
 
 def sender_of(owner: User, email: str) -> Recipient:

@@ -28,4 +28,4 @@ def write(owner: User, question: dict[str, Any]) -> Answer:
     form.try_connection()
     stored = form.store()
     said = f"{stored.name} is {'added' if key is None else 'changed'}."
-    return {"url": stored.get_absolute_url(), "said": said}
+    return {"url": stored.get_absolute_url(), "said": said, "stored": stored.pk}

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.paginator import Page, Paginator
-from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.authoring.models import Filter
 from filters.delivery.models import Feed
-from filters.inbox import counts, importance, models
+from filters.inbox import counts, folding, importance
 from filters.inbox.complete import completeness
 from filters.inbox.conversation_pages import list_page
 from filters.inbox.first_steps import first_steps
@@ -28,7 +26,6 @@ from filters.people.models import User
 from filters.people.requests import PersonRequest, local_path, wants_fragment
 from filters.runs.store import release
 from filters.runs.store.shared_window import show_position
-from tapestry.core.clock import wall_clock
 
 PAGE = 50
 
@@ -152,8 +149,7 @@ def show_now(request: PersonRequest, name: str) -> HttpResponse:
 def unfold(request: PersonRequest) -> HttpResponse:
     """Show each message that a ``filter`` found in mail of before in the inbox; 404 for no such."""
     filter_ = get_object_or_404(Filter, owner=request.user, name=request.POST.get("filter", ""))
-    folded = Filter.objects.filter(pk=filter_.pk, unfolded_at=None)
-    folded.update(unfolded_at=wall_clock(), updated=timezone.now())  # as the mark sees by it
+    folding.unfold(filter_)
     return redirect("inbox")
 
 
@@ -161,8 +157,7 @@ def unfold(request: PersonRequest) -> HttpResponse:
 def fold(request: PersonRequest) -> HttpResponse:
     """Make one line again of what a ``filter`` found in mail of before; 404 for no such filter."""
     filter_ = get_object_or_404(Filter, owner=request.user, name=request.POST.get("filter", ""))
-    with transaction.atomic():
-        models.fold(Filter.objects.select_for_update().filter(pk=filter_.pk))
+    folding.fold(filter_)
     return redirect(local_path(request.POST.get("next", ""), "inbox"))
 
 

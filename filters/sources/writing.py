@@ -90,10 +90,10 @@ def write(owner: User, question: dict[str, Any]) -> Answer:
             raise TapestryError("The source has been deleted in the meantime.")
         stored.refresh_from_db()
     if not stored.folder_patterns:
-        return {"url": reverse("source-folders", args=[stored.pk])}
+        return {"url": reverse("source-folders", args=[stored.pk]), "stored": stored.pk}
     run_soon(PULL_DUE)
     said = "That is stored, and the server lets you in."
-    return {"url": stored.get_absolute_url(), "said": said}
+    return {"url": stored.get_absolute_url(), "said": said, "stored": stored.pk}
 
 
 def _keep_secrets(stored: Source, given: dict[str, Any]) -> bool:

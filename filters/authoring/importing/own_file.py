@@ -14,6 +14,7 @@ from filters.authoring.importing.entries import Entry, UnreadableFileError, chec
 from filters.authoring.importing.options import until_text
 from filters.authoring.models import ACTS_A_DAY, Filter
 from tapestry.core.clock import format_instant
+from tapestry.servers.quoted_reply import storable
 
 HEADING = (
     "# Filters of Tapestry. Filters > Import and export reads this file again.\n"
@@ -52,6 +53,17 @@ _PLACE = re.compile(r"\(at line ([0-9]+)")
 def write_filters(filters: Iterable[Filter], zone: ZoneInfo) -> str:
     """Return the text of a file; ``zone`` is that of the owner, in which last days end."""
     return HEADING + "".join(f"\n[[filter]]\n{_lines(filter_, zone)}" for filter_ in filters)
+
+
+def read_options(document: str) -> dict[str, str] | None:
+    """Return the options of a filter in a JSON document, without others; None if it is none."""
+    try:
+        sent = json.loads(document)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(sent, dict):
+        return None
+    return {key: storable(sent[key]) for key in TEXTS if isinstance(sent.get(key), str)}
 
 
 def _lines(filter_: Filter, zone: ZoneInfo) -> str:

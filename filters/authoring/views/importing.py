@@ -5,7 +5,6 @@ The worker reads and creates; the page asks how far it is.
 
 from __future__ import annotations
 
-import json
 import re
 from uuid import UUID
 
@@ -20,13 +19,12 @@ from django_htmx.http import HttpResponseClientRedirect
 from filters.authoring.importing.entries import MOST_ENTRIES, UnreadableFileError
 from filters.authoring.importing.files import LARGEST_OWN, check_file
 from filters.authoring.importing.imports import CREATIONS, READINGS
-from filters.authoring.importing.own_file import TEXTS, write_filters
+from filters.authoring.importing.own_file import read_options, write_filters
 from filters.authoring.models import Filter
 from filters.authoring.tasks import start_creation, start_reading
 from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
 from filters.people.requests import PersonRequest, wants_fragment
 from filters.site.work.answers import Answer, Answers
-from tapestry.servers.quoted_reply import storable
 
 FORM, OFFERS = "authoring/import.html", "authoring/import_offers.html"
 
@@ -120,12 +118,8 @@ def _options(request: PersonRequest, number: str) -> dict[str, str] | None:
     """Return the options of a filter that a form sends, under the title given there."""
     if not re.fullmatch("[0-9]{1,4}", number):
         return None
-    try:
-        sent = json.loads(request.POST.get(f"entry-{number}", ""))
-    except (ValueError, RecursionError):
+    options = read_options(request.POST.get(f"entry-{number}", ""))
+    if options is None:
         return None
-    if not isinstance(sent, dict):
-        return None
-    options = {key: storable(sent[key]) for key in TEXTS if isinstance(sent.get(key), str)}
     options["title"] = request.POST.get(f"title-{number}", options.get("title", "")).strip()
     return options

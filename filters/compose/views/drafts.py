@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from filters.compose.drafts import delete as delete_draft
 from filters.compose.models import OutgoingMessage
 from filters.compose.outbox import MOST_SCHEDULED
 from filters.compose.views.outgoing import message_of
@@ -41,8 +42,7 @@ def delete(request: PersonRequest, uid: uuid.UUID) -> HttpResponse:
     if doomed.state in (State.QUEUED, State.SENT):
         return redirect(doomed)
     if request.method == "POST":
-        rows = OutgoingMessage.objects.filter(pk=doomed.pk, state=doomed.state, holder="")
-        if rows.delete()[0]:
+        if delete_draft(doomed):
             messages.success(request, "The draft is deleted.")
         return redirect("drafts")
     return render(request, "compose/delete.html", {"draft": doomed})

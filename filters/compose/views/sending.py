@@ -13,19 +13,15 @@ from django.views.decorators.http import require_POST
 from filters.compose import servers
 from filters.compose.forms import SmtpForm
 from filters.compose.models import SmtpAccount
-from filters.compose.senders import senders
+from filters.compose.senders import confirm_another, senders
 from filters.compose.tasks import try_smtp
 from filters.compose.texts import LONGEST_SIGNATURE, signatures
-from filters.delivery.mail import addresses
 from filters.delivery.models import Address
-from filters.people.recipient_field import RecipientField
 from filters.people.requests import PersonRequest, errors_told, form_methods
 from filters.sources.models import Trial
 from filters.sources.views.finding import Finding, find_server, is_asked
 from filters.sources.views.trials import tried
 from tapestry.core.errors import TapestryError
-
-MOST_ADDRESSES = 50
 
 
 @sensitive_post_parameters("secret")
@@ -59,17 +55,11 @@ def remove(request: PersonRequest) -> HttpResponse:
 def confirm_sender(request: PersonRequest) -> HttpResponse:
     """Send the link that confirms an address to write from."""
     email = request.POST.get("email", "").strip()
-    known = Address.objects.filter(owner=request.user)
-    try:
-        RecipientField(max_length=254).clean(email)
-    except ValidationError as error:
-        messages.error(request, " ".join(error.messages), extra_tags="bad")
-        return redirect("sending")
     with errors_told(request):
-        is_known = known.filter(email__iexact=email).exists()
-        if not is_known and known.count() >= MOST_ADDRESSES:
-            raise TapestryError(f"You have {MOST_ADDRESSES} addresses, as many as may be.")
-        addresses.send_link(addresses.address_of_person(request.user, email))
+        try:
+            confirm_another(request.user, email)
+        except ValidationError as error:
+            raise TapestryError(" ".join(error.messages)) from error
         messages.success(
             request, f"A link is on its way to {email}. Open it while you are signed in."
         )

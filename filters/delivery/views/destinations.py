@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.delivery import samples
+from filters.delivery import changes, samples
 from filters.delivery.forms import FORMS, where
 from filters.delivery.history import SHOWN
 from filters.delivery.mail import addresses
@@ -79,7 +79,7 @@ def turn_on(request: PersonRequest, pk: int) -> HttpResponse:
 def turn_off(request: PersonRequest, pk: int) -> HttpResponse:
     """Deliver nothing more to a destination; what is found waits until it is turned on."""
     paused = destination_of(request, pk)
-    Destination.objects.filter(pk=paused.pk).update(active=False)
+    changes.turn_off(paused)
     return redirect(paused)
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_not_required
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.cache import get_conditional_response
 from django.utils.http import http_date
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.authoring.models import Filter
 from filters.delivery import due_dates
+from filters.delivery.changes import make_feed, move_feed
 from filters.delivery.feeds import PERSON, document_of, key_of, position_of, rows_of, state_of
-from filters.delivery.models import Feed, new_feed_token
+from filters.delivery.models import Feed
 from filters.people.requests import PersonRequest, local_path
 from filters.site.work import set_aside
 from filters.site.work.crypto.opaque_keys import keyed_digest
@@ -98,19 +97,14 @@ def feeds(request: PersonRequest) -> HttpResponse:
 @require_POST
 def make(request: PersonRequest) -> HttpResponse:
     """Make the feed of a filter, or that of all filters where none is named."""
-    filter_ = None
-    with transaction.atomic():
-        if name := request.POST.get("filter"):
-            filters = Filter.objects.select_for_update(no_key=True)  # not deleted before the end
-            filter_ = get_object_or_404(filters, owner=request.user, name=name)
-        Feed.objects.get_or_create(owner=request.user, filter=filter_)
+    make_feed(request.user, request.POST.get("filter", ""))
     return _back(request)
 
 
 @require_POST
 def change(request: PersonRequest, pk: int) -> HttpResponse:
     """Give a feed another address; nothing is at the old one from now on."""
-    Feed.objects.filter(pk=_own(request, pk).pk).update(token=new_feed_token())
+    move_feed(_own(request, pk))
     return _back(request)
 
 

@@ -6,14 +6,12 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.delivery import samples
+from filters.delivery import changes, samples
 from filters.delivery.models import Destination
-from filters.delivery.tasks import send_sample
 from filters.delivery.views.destinations import destination_of
 from filters.delivery.views.framed import framed_html
 from filters.delivery.ways.table import WAYS
 from filters.people.requests import PersonRequest, errors_told
-from filters.sources import trials
 from tapestry.core.errors import TapestryError
 
 
@@ -46,14 +44,7 @@ def send_now(request: PersonRequest, pk: int) -> HttpResponse:
     """Have a worker send what the preview shows; the page of the destination shows the answer."""
     asked = _sendable(request, pk)
     with errors_told(request):
-        samples.ready(asked)
-        trials.begin(
-            request.user,
-            f"{samples.SUBJECT}:{asked.pk}",
-            {"destination": asked.pk},
-            send_sample,
-            queue=WAYS[asked.kind].queue,
-        )
+        changes.begin_sample(asked)
     return redirect(asked)
 
 

@@ -7,9 +7,9 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 
+from filters.delivery import changes
 from filters.delivery.forms import FORMS, form_of
 from filters.delivery.forms.base import DestinationForm
-from filters.delivery.mail.addresses import is_usable, was_asked
 from filters.delivery.models import Destination
 from filters.delivery.tasks import try_mailbox
 from filters.delivery.views.destinations import ask_for_confirmation, destination_of
@@ -48,12 +48,9 @@ def _write(request: PersonRequest, destination: Destination) -> HttpResponse:
         return _page(request, form, finding=finding)
     if form.is_tried:
         return _try(request, form, finding)
-    before = destination.address_id
     is_new = destination.pk is None
-    stored = form.store()
-    address = stored.address
-    changed = is_new or before != stored.address_id
-    if address is not None and changed and not is_usable(address) and not was_asked(address):
+    stored, is_to_be_confirmed = changes.store(form)
+    if is_to_be_confirmed:
         ask_for_confirmation(request, stored)
     else:
         messages.success(request, f"{stored.name} is {'added' if is_new else 'changed'}.")
@@ -62,9 +59,8 @@ def _write(request: PersonRequest, destination: Destination) -> HttpResponse:
 
 def _try(request: PersonRequest, form: DestinationForm, finding: Finding | None) -> HttpResponse:
     """Have the worker try what was given, and store it then; the page waits for it."""
-    key = form.destination.pk
-    question = {"destination": key, "data": request.POST.urlencode()}
-    following, trial = tried(request, form, f"mailbox:{key or 'new'}", question, try_mailbox)
+    subject, question = changes.question_of(form.destination, request.POST)
+    following, trial = tried(request, form, subject, question, try_mailbox)
     return following or _page(request, form, trial, finding)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.db import transaction
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from filters.inbox.appraisal.order import is_ready
 from filters.inbox.appraisal.rules import compile_rule, rules_of
-from filters.inbox.appraisal.upkeep import rules_changed, why_not
+from filters.inbox.appraisal.upkeep import why_not
+from filters.inbox.appraisers import changes
 from filters.inbox.appraisers.forms import RuleForm, WeightForm
 from filters.inbox.appraisers.preview import todays_first
 from filters.inbox.models import HEAVIEST, AppraiserRule
@@ -30,7 +30,8 @@ def rules(request: PersonRequest) -> HttpResponse:
     """Show the rules and what comes of them, or add one."""
     form = RuleForm(request.POST if request.method == "POST" else None, owner=request.user)
     if form.is_bound and form.is_valid() and form.store():
-        return _changed()
+        run_soon(APPRAISE)
+        return redirect("appraiser-rules")
     return _page(request, form)
 
 
@@ -41,23 +42,14 @@ def weigh(request: PersonRequest, pk: int) -> HttpResponse:
     form = WeightForm(request.POST)
     if not form.is_valid():
         return _page(request, RuleForm(None, owner=request.user), rule.pk, form)
-    AppraiserRule.objects.filter(pk=rule.pk).update(weight=form.cleaned_data["weight"])
-    rules_changed(request.user)
-    return _changed()
+    changes.weigh(rule, form.cleaned_data["weight"])
+    return redirect("appraiser-rules")
 
 
 @require_POST
 def move(request: PersonRequest, pk: int) -> HttpResponse:
     """Move a rule up by one place; the first becomes the last."""
-    rule = _rule_of(request, pk)
-    with transaction.atomic():
-        own = list(AppraiserRule.objects.select_for_update().filter(owner=request.user))
-        place = next((at for at, other in enumerate(own) if other.pk == rule.pk), None)
-        if place is not None:  # it was not removed meanwhile
-            own.insert(place - 1 if place else len(own), own.pop(place))
-        for at, other in enumerate(own):
-            other.place = at
-        AppraiserRule.objects.bulk_update(own, ["place"])
+    changes.move_up(_rule_of(request, pk))
     return redirect("appraiser-rules")
 
 
@@ -65,10 +57,9 @@ def move(request: PersonRequest, pk: int) -> HttpResponse:
 def remove(request: PersonRequest, pk: int) -> HttpResponse:
     """Remove a rule."""
     rule = _rule_of(request, pk)
-    rule.delete()
-    rules_changed(request.user)
+    changes.remove(rule)
     messages.success(request, f"The rule “{rule.text}” is removed.")
-    return _changed()
+    return redirect("appraiser-rules")
 
 
 def _page(
@@ -105,8 +96,3 @@ def _fault(rule: AppraiserRule) -> str:
 
 def _rule_of(request: PersonRequest, pk: int) -> AppraiserRule:
     return get_object_or_404(AppraiserRule, owner=request.user, pk=pk)
-
-
-def _changed() -> HttpResponse:
-    run_soon(APPRAISE)
-    return redirect("appraiser-rules")

@@ -61,7 +61,12 @@ def read_moment(user: User, name: str, chosen: str) -> int:
             return moment.instant
     if name and name != "chosen":
         raise TapestryError("That time has passed.", hint="Choose a later one.")
-    instant = typed_instant(chosen, zone, "Choose a day and a time.")
+    return check_moment(typed_instant(chosen, zone, "Choose a day and a time."))
+
+
+def check_moment(instant: int) -> int:
+    """Return an instant that somebody chose; raise TapestryError unless it is in the future."""
+    now = wall_clock()
     if instant <= now:
         raise TapestryError("That time has passed.", hint="Choose a later one.")
     if instant > now + FURTHEST:

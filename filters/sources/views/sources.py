@@ -13,13 +13,11 @@ from filters.runs.models import SetAside
 from filters.site.work import set_aside
 from filters.site.work.crypto import arrival_tokens
 from filters.site.work.deleting import delete_locked
-from filters.sources import trials
-from filters.sources.acting import go_on
+from filters.sources import changes, trials
 from filters.sources.forms import MOST_FOLDERS
 from filters.sources.models import Source
-from filters.sources.schedule import LISTENING, make_due
+from filters.sources.schedule import LISTENING
 from filters.sources.sync_state import StoredSyncStates
-from filters.sources.tasks import pull_soon, try_source
 from tapestry.core.clock import wall_clock
 
 SHOWN = 20
@@ -59,9 +57,8 @@ def source(request: PersonRequest, pk: int) -> HttpResponse:
 def test(request: PersonRequest, pk: int) -> HttpResponse:
     """Have the worker try the connection; the page of the source says how it went."""
     tried = source_of(request, pk)
-    question = {"do": "test", "source": tried.pk}
     with errors_told(request):
-        trials.begin(request.user, f"test:{tried.pk}", question, try_source)
+        changes.test(tried)
     return redirect(tried)
 
 
@@ -69,7 +66,7 @@ def test(request: PersonRequest, pk: int) -> HttpResponse:
 def pause(request: PersonRequest, pk: int) -> HttpResponse:
     """Stop pulling a source; once resumed it goes on from where it stopped."""
     paused = source_of(request, pk)
-    Source.objects.filter(pk=paused.pk).update(active=False)
+    changes.pause(paused)
     return redirect(paused)
 
 
@@ -77,9 +74,8 @@ def pause(request: PersonRequest, pk: int) -> HttpResponse:
 def resume(request: PersonRequest, pk: int) -> HttpResponse:
     """Pull a source again, and at once."""
     resumed = source_of(request, pk)
-    Source.objects.filter(pk=resumed.pk).update(active=bool(resumed.folder_patterns), failures=0)
-    go_on(resumed)
-    return _pull_now(resumed)
+    changes.resume(resumed)
+    return redirect(resumed)
 
 
 @require_POST
@@ -89,9 +85,7 @@ def allow_acts(request: PersonRequest, pk: int) -> HttpResponse:
     if mailbox.is_news:
         raise Http404("Filters act in mailboxes alone.")
     given = {name: request.POST.get(name) == "on" for name in ("may_act", "syncs_flags")}
-    now = {"acts_due_at": 0, "acts_failures": 0, "acts_error": "", "flags_due_at": 0}
-    Source.objects.filter(pk=mailbox.pk).update(**given, **now)
-    go_on(mailbox)
+    changes.allow_acts(mailbox, **given)
     acts = "Your filters may act in it" if given["may_act"] else "No filter acts in it"
     flags = "kept the same" if given["syncs_flags"] else "not taken over"
     messages.success(request, f"{acts}. Read, starred and tags are {flags} here and there.")
@@ -100,7 +94,9 @@ def allow_acts(request: PersonRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def pull_now(request: PersonRequest, pk: int) -> HttpResponse:
-    return _pull_now(source_of(request, pk))
+    pulled = source_of(request, pk)
+    changes.pull_now(pulled)
+    return redirect(pulled)
 
 
 @form_methods
@@ -117,9 +113,3 @@ def delete(request: PersonRequest, pk: int) -> HttpResponse:
 def source_of(request: PersonRequest, pk: int) -> Source:
     """Return a source of the person who asks; 404 for those of others."""
     return get_object_or_404(Source, owner=request.user, pk=pk)
-
-
-def _pull_now(source_to_pull: Source) -> HttpResponse:
-    make_due(source_to_pull.pk)
-    pull_soon(source_to_pull.pk)
-    return redirect(source_to_pull)

@@ -13,16 +13,14 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 
 from filters.people.requests import PersonRequest, form_methods, form_page
-from filters.sources import trials
+from filters.sources import changes, trials
 from filters.sources.forms import FoldersForm, SourceForm
 from filters.sources.models import Source, Trial
-from filters.sources.tasks import pull_soon, try_source
+from filters.sources.tasks import try_source
 from filters.sources.views.finding import Finding, find_server, is_asked
 from filters.sources.views.sources import source_of
 from filters.sources.views.trials import tried
-from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.ingest.nntp.wildmat import is_pattern
 
 
 @sensitive_post_parameters("secret", "client_secret")
@@ -40,8 +38,8 @@ def write(request: PersonRequest, pk: int | None = None) -> HttpResponse:
     form = SourceForm(data, source=stored, suggested=suggestion.initial if suggestion else {})
     if not form.is_valid():
         return _page(request, form, stored, finding=finding)
-    question = {"do": "source", "source": pk, "kind": kind, "data": request.POST.urlencode()}
-    following, trial = tried(request, form, f"source:{pk or 'new'}", question, try_source)
+    subject, question = changes.question_of(stored, request.POST)
+    following, trial = tried(request, form, subject, question, try_source)
     return following or _page(request, form, stored, trial, finding)
 
 
@@ -53,19 +51,16 @@ def folders(request: PersonRequest, pk: int) -> HttpResponse:
     if request.method != "POST":
         named = listing.answer["named"] if listing else chosen.folder_patterns
         form = FoldersForm(kind=chosen.kind, initial={"folders": "\n".join(named)})
-        return _choose(request, chosen, form, named, listing or _list(request, chosen, named))
+        return _choose(request, chosen, form, named, listing or _list(chosen, named))
     ticked = request.POST.getlist("folder")
     form = FoldersForm(request.POST, kind=chosen.kind, ticked=ticked)
     if not form.is_valid():
         sound = form.sound_ticks()
-        return _choose(request, chosen, form, sound, listing or _list(request, chosen, sound))
+        return _choose(request, chosen, form, sound, listing or _list(chosen, sound))
     named = form.cleaned_data["folders"]
     if "show" in request.POST:
-        return _choose(request, chosen, form, named, _list(request, chosen, named))
-    Source.objects.filter(pk=chosen.pk).update(
-        folder_patterns=named, active=True, due_at=wall_clock(), failures=0, complete_until=None
-    )
-    pull_soon(chosen.pk)
+        return _choose(request, chosen, form, named, _list(chosen, named))
+    changes.choose_folders(chosen, named)
     messages.success(request, "Reading has begun; this page shows how far it is.")
     return redirect(chosen)
 
@@ -97,13 +92,10 @@ def _listing(request: PersonRequest, source: Source) -> Trial | None:
     return listed if listed is not None and "offers" in listed.answer else None
 
 
-def _list(request: PersonRequest, source: Source, named: list[str]) -> Trial | TapestryError | None:
-    """Have the worker list what there is; a news server need not be asked for names alone."""
-    if source.is_news and not any(map(is_pattern, named)):
-        return None
-    question = {"do": "folders", "source": source.pk, "named": named}
+def _list(source: Source, named: list[str]) -> Trial | TapestryError | None:
+    """Have the worker list what there is; return why not if that cannot begin."""
     try:
-        return trials.begin(request.user, f"folders:{source.pk}", question, try_source)
+        return changes.list_folders(source, named)
     except TapestryError as error:
         return error
 

@@ -15,9 +15,8 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from filters.authoring.models import Filter
-from filters.delivery import feeds
+from filters.delivery import changes, feeds
 from filters.delivery.models import Feed
-from filters.delivery.views import feeds as feed_views
 from filters.inbox.models import Card, Match, Mute
 from filters.people.models import User
 from filters.runs.store.release import release
@@ -284,7 +283,7 @@ def test_a_filter_that_is_deleted_meanwhile_is_given_no_feed(
         Filter.objects.all().delete()
         return transaction.atomic()
 
-    monkeypatch.setattr(feed_views, "transaction", SimpleNamespace(atomic=atomic))
+    monkeypatch.setattr(changes, "transaction", SimpleNamespace(atomic=atomic))
     assert as_user(alice).post("/feeds/make/", {"filter": "jones"}).status_code == 404
 
 

@@ -87,10 +87,10 @@ PLANTS = (
     ),
     Plant(
         "who opens what a filter found of before opens all",
-        "filters.inbox.views",
+        "filters.inbox.folding",
         "unfold",
         "Filter.objects.filter(pk=filter_.pk, unfolded_at=None)",
-        "Filter.objects.filter(owner=request.user, unfolded_at=None)",
+        "Filter.objects.filter(owner=filter_.owner, unfolded_at=None)",
         "lists",
     ),
     Plant(
