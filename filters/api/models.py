@@ -45,5 +45,9 @@ SCOPES = {
     "read": "read your mail and your filters, and search",
     "filters": "create, change and delete your filters",
     "acts": "vote, tag, star, snooze, mark read and done",
+    "sources": "add, change and remove your sources",
+    "delivery": "add, change and remove your destinations and feeds",
+    "drafts": "write drafts and templates, and delete them",
+    "send": "send mail in your name, and choose by which server",
 }
 """What a token may open, in words for its owner."""

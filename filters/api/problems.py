@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -21,11 +22,14 @@ NOT_HERE = "There is no such thing here, or you may not see it."
 
 
 class RefusedError(Exception):
-    """What a call asks for is refused with a sentence, and a status of 4xx."""
+    """What a call asks for is refused with a sentence, and a status of 4xx.
 
-    def __init__(self, status: int, detail: str) -> None:
+    ``faults`` have a ``detail`` and a ``pointer`` each, where there are places to name.
+    """
+
+    def __init__(self, status: int, detail: str, faults: Sequence[dict[str, str]] = ()) -> None:
         super().__init__(detail)
-        self.status, self.detail = status, detail
+        self.status, self.detail, self.faults = status, detail, faults
 
 
 def refusal(error: TapestryError, status: int = 422) -> RefusedError:
@@ -44,7 +48,8 @@ def handle_errors(api: NinjaAPI) -> None:
 
     @api.exception_handler(RefusedError)
     def refused(request: HttpRequest, error: RefusedError) -> HttpResponse:
-        return problem(error.status, error.detail)
+        more = {"errors": list(error.faults)} if error.faults else {}
+        return problem(error.status, error.detail, **more)
 
     @api.exception_handler(AuthenticationError)
     def unknown(request: HttpRequest, error: AuthenticationError) -> HttpResponse:

@@ -33,6 +33,12 @@ class PreviewIn(TextIn):
     live: bool = False
 
 
+class BacktestIn(PreviewIn):
+    """A backtest looks at the last ``weeks``."""
+
+    weeks: Literal[4, 12, 52] = 12
+
+
 class UnderstoodOut(Schema):
     """How a text is understood: as a phrase, if there is one for it, and in TQL."""
 
@@ -40,23 +46,45 @@ class UnderstoodOut(Schema):
     tql: str
 
 
-class FilterIn(TextIn):
-    """A new filter; without a name it is called by its phrase."""
+class FilterOptions(Schema):
+    """Options of a filter, as on the page on which it is written; what is left out stays.
 
-    name: str = Field("", max_length=60)
-    title: str = Field("", max_length=200)
-    mode: Literal["keep", "live"] = "keep"
-    existing: bool = True
-    timeliness: str = Field("", max_length=60)
+    ``destinations``: keys of those to which it is sent, besides those that take all filters.
+    ``until``: the last day on which it collects, "" for no end.
+    """
 
-
-class FilterChange(Schema):
-    """What becomes of a filter; what is left out stays."""
-
-    text: str | None = Field(None, min_length=1, max_length=65536)
     title: str | None = Field(None, max_length=200)
     mode: Literal["keep", "live"] | None = None
     timeliness: str | None = Field(None, max_length=60)
+    while_unread: bool | None = None
+    visibility: Literal["private", "shared"] | None = None
+    until: str | None = Field(None, max_length=10)
+    destinations: list[str] | None = None
+    acts: list[str] | None = None
+    acts_a_day: int | None = None
+    acts_existing: bool | None = None
+    acts_label: str | None = None
+    acts_keyword: str | None = None
+    acts_folder: str | None = None
+
+
+class FilterIn(FilterOptions, TextIn):
+    """A new filter; without a name it is called by its phrase.
+
+    ``existing``: with existing mail, and not from now on.
+    """
+
+    name: str = Field("", max_length=60)
+    existing: bool = True
+
+
+class FilterChange(FilterOptions):
+    """What becomes of a filter; ``forget``: what another text found does not stay."""
+
+    text: str | None = Field(None, min_length=1, max_length=65536)
+    name: str | None = Field(None, max_length=60)
+    existing: bool | None = None
+    forget: bool = False
     active: bool | None = None
 
 
@@ -70,6 +98,8 @@ class FilterLine(Schema):
     tql: str
     mode: str
     timeliness: str
+    visibility: str
+    acts: list[str]
     active: bool
     error: str
 
@@ -123,6 +153,28 @@ class FoundOut(Schema):
     messages: list[MessageLine]
 
 
+class BacktestStep(MessageLine):
+    """A message that would have come into a list or left it; votes and replies up to then."""
+
+    op: Literal["insert", "delete"]
+    at: datetime
+    votes_for: int
+    votes_against: int
+    replies: int
+
+
+class BacktestOut(Schema):
+    """What a filter would have delivered: of how many messages, and how many it would let go.
+
+    ``deliveries`` are a page of it, the newest first.
+    """
+
+    count: int
+    messages: int
+    let_go: int
+    deliveries: list[BacktestStep]
+
+
 class PartOut(Schema):
     """A part of a filter about a message; ``then``: when time alone changes it."""
 
@@ -172,10 +224,12 @@ class AnnotationIn(Schema):
 class ChangedOut(Schema):
     """Whether anything is otherwise now: the same opinion again is not.
 
-    By its ``token`` (``/arrived/{token}``) one learns when filters and deliveries have it.
+    By its ``change`` it can be undone for ten minutes; by its ``token`` (``/arrived/{token}``) one
+    learns when filters and deliveries have it.
     """
 
     changed: bool
+    change: str = ""
     token: str
 
 
@@ -188,6 +242,12 @@ class ArrivedOut(Schema):
     complete: bool
     waits_for: list[str]
     later: list[str]
+
+
+class UndoneIn(Schema):
+    """The ``change`` that is to be undone."""
+
+    change: str
 
 
 class CopyIn(Schema):
@@ -222,6 +282,8 @@ def filter_line(of: Filter) -> FilterLine:
         tql=of.display_tql or of.tql,
         mode=of.mode,
         timeliness=of.timeliness,
+        visibility=of.visibility,
+        acts=of.acts.split(),
         active=of.active,
         error=of.error,
     )

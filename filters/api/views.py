@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.api.api import api
+from filters.api.api import described
 from filters.api.authentication import make_token
 from filters.api.forms import TokenForm
 from filters.api.models import AccessToken
@@ -49,7 +49,7 @@ def tokens(request: PersonRequest) -> HttpResponse:
 @require_safe
 def description(request: HttpRequest) -> HttpResponse:
     """Describe the calls of the API: its OpenAPI document."""
-    return JsonResponse(api.get_openapi_schema())
+    return JsonResponse(described())
 
 
 @require_POST

@@ -11,11 +11,13 @@ from urllib.parse import quote
 from django.core.management import call_command
 from django.test import Client
 
+from filters.api.api import described
 from filters.api.authentication import make_token
 from filters.api.models import SCOPES
 from filters.authoring import tasks
 from filters.authoring.models import Filter
 from filters.authoring.results import backtests, previews
+from filters.compose.models import OutgoingMessage
 from filters.delivery.models import Destination, KeptMail
 from filters.inbox import tasks as search_tasks
 from filters.inbox.models import Match
@@ -43,7 +45,7 @@ PASSING = re.compile(
     r'|x-csrftoken": "\w+"|seen=\w+|name="change" value="[\w:.-]+"|/act/\w+/[^/"\s]+'
     r"|/unsubscribe/[^/\s>]+|(?m:^(?:Date|X-Tapestry\S*): .*$)|={5,}\d+=="
     r"|(?:preview|search|triage/undo)/[\w-]{36}|urn:uuid:[\w-]{36}|sample-[0-9a-f]{32}(?:-\d+)?|v1,[\w/+]{43}="
-    r'|"next": "[\w-]{22}"'
+    r'|"(?:next|key)": "[\w-]{22}"|"id": "[\w-]{36}"'
     r"|\.[0-9a-f]{32}(?=@)|<dt>Topic</dt><dd>[\w-]{32}"
 )
 """Random values, signatures, keyed digests and the seconds of the real clock."""
@@ -72,7 +74,7 @@ def get_addresses(site: Site, name: str) -> dict[str, str]:
     values = {
         **{"pk": keys["webhook"], "name": "keep-plans", "kind": "webhook"},
         **{"task": str(uuid.UUID(int=7)), "step": str(uuid.UUID(int=7)), "action": "done"},
-        **{"uid": keys["draft"], "key": "forged"},
+        **{"uid": keys["draft"], "key": "forged", "owner": "alice"},
         **{f"{route}.pk": keys["source"] for route in OF_SOURCES},
         **{"trial.pk": keys["trial"], "unmute.pk": keys["mute"], "feed.token": f"of-{name}-all"},
         "feed-calendar.token": f"of-{name}-all",
@@ -195,10 +197,36 @@ def called(person: User) -> Iterator[tuple[str, str]]:
     for address in asked:
         response = client.get(f"/api/v1/{address}", headers=headers)
         yield f"{person} called: {address}", f"{response.status_code} {response.content.decode()}"
+    for address in reading_calls(person):
+        response = client.get(f"/api/v1/{address}", headers=headers)
+        yield f"{person} called: {address}", f"{response.status_code} {response.content.decode()}"
+    for msgid, audience in about:
+        given = {"answers": msgid, "audience": audience}
+        response = client.post(
+            "/api/v1/drafts", data=given, content_type="application/json", headers=headers
+        )
+        content = f"{response.status_code} {response.content.decode()}"
+        OutgoingMessage.objects.filter(owner=person, parent=msgid).delete()  # its key is random
+        yield f"{person} began to answer: {msgid} {audience}", content
     for text in (*FILTERS.values(), *MISREAD):
-        content = {"data": {"text": text}, "content_type": "application/json"}
-        response = client.post("/api/v1/understand", headers=headers, **content)
+        response = client.post(
+            "/api/v1/understand",
+            data={"text": text},
+            content_type="application/json",
+            headers=headers,
+        )
         yield f"{person} called: {text}", f"{response.status_code} {response.content.decode()}"
+
+
+def reading_calls(person: User) -> list[str]:
+    """Return every call of the API that reads: of the person's own things, by the route alone."""
+    draft = OutgoingMessage.objects.filter(owner=person).order_by("pk").first()
+    assert draft is not None
+    values = {"name": "keep-plans", "task": str(uuid.UUID(int=7)), "id": str(draft.uid)}
+    lists = [f"lists/{name}" for name in ("inbox", "starred", "snoozed", "done", "muted")]
+    paths = [path[8:] for path, calls in described()["paths"].items() if "get" in calls]
+    own = [path for path in paths if "{key}" not in path and not path.startswith("lists/")]
+    return [*lists, *(path.format(**values) for path in own)]
 
 
 def commands(person: User) -> Iterator[tuple[str, str]]:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 from django.db import IntegrityError
+from django.http import QueryDict
 from django.shortcuts import get_object_or_404
 from ninja import Field, Router, Status
 
 from filters.api.authentication import PersonalToken
+from filters.api.given import checked, decrypted, form_data
 from filters.api.problems import RefusedError, refusal
 from filters.api.schemas import (
     FilterChange,
     FilterIn,
     FilterLine,
+    FilterOptions,
     FilterOut,
     MatchesOut,
     MatchOut,
@@ -24,6 +28,8 @@ from filters.api.schemas import (
 )
 from filters.authoring import lifecycle
 from filters.authoring.compilation.understanding import understand
+from filters.authoring.forms import FilterForm
+from filters.authoring.importing.options import DEFAULTS
 from filters.authoring.models import Filter
 from filters.delivery import sequence
 from filters.inbox.complete import completeness
@@ -32,6 +38,7 @@ from filters.people.models import User
 from filters.people.requests import PersonRequest
 from filters.runs.store.shared_window import show_position
 from filters.site.work.crypto import opaque_keys
+from filters.site.work.queue import UNPROVEN_WINDOWS, run_soon
 from tapestry.core.clock import to_datetime
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import DeliveredMatch
@@ -65,21 +72,9 @@ def list_filters(request: PersonRequest, after: str = "", limit: Limit = 100) ->
 @router.post("/filters", auth=WRITE, response={201: FilterOut})
 def create_filter(request: PersonRequest, given: FilterIn) -> Status[FilterOut]:
     """Create a filter; 409 if the caller has one of that name, which was then not changed."""
-    try:
-        made = lifecycle.install(
-            request.user,
-            given.text,
-            name=given.name,
-            title=given.title,
-            existing=given.existing,
-            timeliness=given.timeliness,
-            mode=given.mode,
-        )
-    except (lifecycle.NameTakenError, IntegrityError) as error:
-        raise RefusedError(409, lifecycle.NAME_TAKEN) from error
-    except TapestryError as error:
-        raise refusal(error) from error
-    return Status(201, _shown(made))
+    data = DEFAULTS | given.dict(exclude_none=True, exclude={"existing", "destinations"})
+    data["mail"] = "existing" if given.existing else "new"
+    return Status(201, _shown(_stored(FilterForm(_sent(data, given), owner=request.user))))
 
 
 @router.get("/filters/{name}", auth=READ, response=FilterOut)
@@ -92,25 +87,25 @@ def show_filter(request: PersonRequest, name: str) -> FilterOut:
 def change_filter(request: PersonRequest, name: str, given: FilterChange) -> FilterOut:
     """Change a filter, pause it or resume it; what is left out stays."""
     filter_ = _named(request.user, name)
-    changes = given.dict(exclude_unset=True, exclude_none=True)
-    active = changes.pop("active", None)
-    Filter(**changes).clean_fields({field.name for field in Filter._meta.fields} - changes.keys())
-    try:
-        if changes:
-            lifecycle.change(filter_, changes.pop("text", filter_.text), **changes)
-        if active is True and not filter_.active:
-            lifecycle.resume(filter_)
-        elif active is False and filter_.active:
-            lifecycle.pause(filter_)
-    except TapestryError as error:
-        raise refusal(error) from error
-    return _shown(_named(request.user, name))
+    aside = {"active", "existing", "forget", "destinations"}
+    changes = given.dict(exclude_unset=True, exclude_none=True, exclude=aside)
+    if given.existing is not None:
+        changes["mail"] = "existing" if given.existing else "new"
+    if changes or given.destinations is not None:
+        known = FilterForm(None, owner=request.user, changed=filter_).initial
+        data = {**known, "found": "forget" if given.forget else "keep", **changes}
+        filter_ = _stored(FilterForm(_sent(data, given), owner=request.user, changed=filter_))
+    if given.active is True and not filter_.active:
+        lifecycle.resume(filter_)
+    elif given.active is False and filter_.active:
+        lifecycle.pause(filter_)
+    return _shown(_named(request.user, filter_.name))
 
 
 @router.delete("/filters/{name}", auth=WRITE, response={204: None})
-def delete_filter(request: PersonRequest, name: str) -> Status[None]:
-    """Delete a filter and its list."""
-    lifecycle.delete(_named(request.user, name))
+def delete_filter(request: PersonRequest, name: str, *, undo: bool = False) -> Status[None]:
+    """Delete a filter and its list; ``undo``: what it did is undone first."""
+    lifecycle.delete(_named(request.user, name), undo=undo)
     return Status(204, None)
 
 
@@ -149,6 +144,29 @@ def _step(match: DeliveredMatch) -> MatchOut:
         subject=match.subject or "",
         received=to_datetime(match.received),
     )
+
+
+def _sent(data: Mapping[str, Any], given: FilterOptions) -> QueryDict:
+    """Return what the page of a filter would send."""
+    destinations = given.destinations
+    chosen = {} if destinations is None else {"destinations": list(map(decrypted, destinations))}
+    return form_data({**data, **chosen})
+
+
+def _stored(form: FilterForm) -> Filter:
+    """Store what a form says; raise RefusedError with 409 for a name that is taken, else 422."""
+    try:
+        stored = checked(form).store()
+    except (lifecycle.NameTakenError, IntegrityError) as error:
+        raise RefusedError(409, lifecycle.NAME_TAKEN) from error
+    except RefusedError as error:
+        if error.detail == lifecycle.NAME_TAKEN:
+            raise RefusedError(409, error.detail) from error
+        raise
+    except TapestryError as error:
+        raise refusal(error) from error
+    run_soon(UNPROVEN_WINDOWS)
+    return stored
 
 
 def _named(owner: User, name: str) -> Filter:

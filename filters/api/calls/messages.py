@@ -4,27 +4,35 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
 from ninja import Router, Status
 
 from filters.api.authentication import PersonalToken
-from filters.api.problems import RefusedError, refusal
-from filters.api.schemas import ActIn, ActOut, AnnotationIn, ChangedOut, MessageOut, message_out
+from filters.api.given import checked, form_data, refusing
+from filters.api.problems import RefusedError
+from filters.api.schemas import (
+    ActIn,
+    ActOut,
+    AnnotationIn,
+    ChangedOut,
+    MessageOut,
+    UndoneIn,
+    message_out,
+)
 from filters.inbox.lists.cards import CopyKey
 from filters.inbox.triage import steps
 from filters.inbox.triage.actions import ACTIONS
-from filters.inbox.triage.snoozing import FURTHEST
+from filters.inbox.triage.snoozing import check_moment
 from filters.inbox.triage.targets import named_targets
 from filters.people.requests import PersonRequest
 from filters.reading import reading
-from filters.reading.annotations import opinions
+from filters.reading.annotations import changes, opinions
 from filters.reading.annotations.forms import AnnotationForm
 from filters.reading.annotations.outbox import newest_key
 from filters.reading.tasks import append_soon
 from filters.reading.views.originals import download
 from filters.site.work.crypto import arrival_tokens
-from tapestry.core.clock import to_instant, wall_clock
-from tapestry.core.errors import TapestryError
+from tapestry.core.clock import to_instant
 
 router = Router(tags=["messages"])
 READ, ACT = PersonalToken("read"), PersonalToken("acts")
@@ -46,17 +54,27 @@ def original(request: PersonRequest, id: str) -> HttpResponse:
 def annotate(request: PersonRequest, given: AnnotationIn) -> ChangedOut:
     """Vote for a message, tag it, write a note to it, or take that back."""
     shown = _visible(request, given.id, given.audience)
-    form = QueryDict(mutable=True)
-    form.update({name: str(value) for name, value in given.dict(exclude_none=True).items()})
-    form["private"] = given.kind if given.private else ""
-    checked = AnnotationForm(form)
-    if not checked.is_valid():
-        raise RefusedError(422, checked.refusal())
+    private = given.kind if given.private else ""
+    form = checked(AnnotationForm(form_data(given.dict() | {"private": private})))
     copy = shown.message
-    change = opinions.keep(request.user, copy.msgid, copy.audience, checked.cleaned_data)
+    change = opinions.keep(request.user, copy.msgid, copy.audience, form.cleaned_data)
     append_soon()
-    token = arrival_tokens.of_annotation(newest_key(request.user, copy.msgid))
-    return ChangedOut(changed=bool(change), token=token)
+    return ChangedOut(
+        changed=bool(change),
+        change=changes.signed(request.user, change) if change else "",
+        token=arrival_tokens.of_annotation(newest_key(request.user, copy.msgid)),
+    )
+
+
+@router.post("/annotations/undo", auth=ACT, response={204: None})
+def undo_annotation(request: PersonRequest, given: UndoneIn) -> Status[None]:
+    """Undo what a call said of a message, or took back, except what was said since."""
+    change = changes.read_change(request.user, given.change)
+    if change is None or not reading.find(request.user, change.msgid):
+        raise RefusedError(404, "This can no longer be undone.")
+    changes.undo(request.user, change)
+    append_soon()
+    return Status(204, None)
 
 
 @router.post("/acts", auth=ACT, response=ActOut)
@@ -67,14 +85,13 @@ def act(request: PersonRequest, given: ActIn) -> ActOut:
         raise RefusedError(422, f"There is no such action. There are {', '.join(ACTIONS)}.")
     until = None
     if action.name == "snooze":
-        until = None if given.until is None else to_instant(given.until)
-        if until is None or not 0 < until - wall_clock() < FURTHEST:
+        if given.until is None:
             raise RefusedError(422, "Say until when, with an instant to come: “until”.")
+        with refusing():
+            until = check_moment(to_instant(given.until))
     copies = list(dict.fromkeys(CopyKey(copy.id, copy.audience) for copy in given.messages))
-    try:
+    with refusing(409):
         targets = named_targets(request.user, action, copies)
-    except TapestryError as error:
-        raise refusal(error, 409) from error
     step = steps.act(request.user, action, targets, until)
     return ActOut(step=str(step.pk), count=step.count)
 

@@ -9,12 +9,25 @@ from django.http import Http404
 from ninja import Field, Router, Status
 
 from filters.api.authentication import PersonalToken
+from filters.api.given import refusing
 from filters.api.problems import RefusedError, refusal
-from filters.api.schemas import FoundOut, MessageLine, PartOut, PreviewIn, TaskOut, TextIn, moment
+from filters.api.schemas import (
+    BacktestIn,
+    BacktestOut,
+    BacktestStep,
+    FoundOut,
+    MessageLine,
+    PartOut,
+    PreviewIn,
+    TaskOut,
+    TextIn,
+    moment,
+)
 from filters.authoring.compilation.understanding import understand
 from filters.authoring.results import previews
+from filters.authoring.results.backtests import BACKTESTS, shown_deliveries
 from filters.authoring.results.previews import PREVIEWS
-from filters.authoring.tasks import start_preview, start_why
+from filters.authoring.tasks import start_backtest, start_preview, start_why
 from filters.authoring.why.asking import WHYS, named
 from filters.inbox.search.reading import read_search
 from filters.inbox.search.searches import SEARCHES
@@ -26,8 +39,7 @@ from filters.reading import reading
 from filters.site.work import services
 from filters.site.work.answers import Answer, Answers
 from tapestry.core.clock import to_datetime
-from tapestry.core.errors import TapestryError
-from tapestry.tables.read.messages import cards
+from tapestry.tables.read.messages import Card, cards
 
 router = Router(tags=["questions"], auth=PersonalToken("read"))
 
@@ -41,21 +53,51 @@ WAITING = {200: FoundOut, 202: TaskOut}
 def ask_preview(request: PersonRequest, given: PreviewIn) -> Status[TaskOut]:
     """Ask what a filter would have matched so far, or matches now."""
     user = request.user
-    try:
+    with refusing():
         understand(given.text, people.context(user))
-    except TapestryError as error:
-        raise refusal(error) from error
     return Status(202, TaskOut(task=start_preview(given.text, user.pk, live=given.live)))
 
 
 @router.get("/previews/{task}", response=WAITING)
 def preview(request: PersonRequest, task: UUID, page: Page = 1) -> Status[FoundOut | TaskOut]:
     """Return what a preview has found, 50 messages a page; 202 while there is no answer."""
-    answer = _answer(PREVIEWS, task, request.user)
+    answer = answer_of(PREVIEWS, task, request.user)
     if answer is None:
         return Status(202, TaskOut(task=str(task)))
     msgids = [msgid for msgid, _ in answer["rows"]]
     return Status(200, _found(request.user, answer["count"], msgids, page))
+
+
+@router.post("/backtests", response={202: TaskOut})
+def ask_backtest(request: PersonRequest, given: BacktestIn) -> Status[TaskOut]:
+    """Ask what a filter would have delivered in the last weeks, and when."""
+    user = request.user
+    with refusing():
+        understand(given.text, people.context(user))
+    task = start_backtest(given.text, user.pk, live=given.live, weeks=given.weeks)
+    return Status(202, TaskOut(task=task))
+
+
+@router.get("/backtests/{task}", response={200: BacktestOut, 202: TaskOut})
+def backtest(request: PersonRequest, task: UUID, page: Page = 1) -> Status[BacktestOut | TaskOut]:
+    """Return what a backtest has found, 50 deliveries a page; 202 while there is no answer."""
+    answer = answer_of(BACKTESTS, task, request.user)
+    if answer is None:
+        return Status(202, TaskOut(task=str(task)))
+    rows = answer["deliveries"][(page - 1) * PAGE : page * PAGE]
+    deliveries = [
+        BacktestStep(
+            **_line(shown.card).dict(),
+            op="delete" if shown.has_left else "insert",
+            at=to_datetime(shown.at),
+            votes_for=shown.votes_for,
+            votes_against=shown.votes_against,
+            replies=shown.replies,
+        )
+        for shown in shown_deliveries(request.user, rows)
+    ]
+    counts = {name: answer[name] for name in ("count", "messages", "let_go")}
+    return Status(200, BacktestOut(**counts, deliveries=deliveries))
 
 
 @router.post("/searches", response={202: TaskOut})
@@ -71,7 +113,7 @@ def ask_search(request: PersonRequest, given: TextIn) -> Status[TaskOut]:
 @router.get("/searches/{task}", response=WAITING)
 def search(request: PersonRequest, task: UUID, page: Page = 1) -> Status[FoundOut | TaskOut]:
     """Return what a search has found, 50 messages a page; 202 while there is no answer."""
-    answer = _answer(SEARCHES, task, request.user)
+    answer = answer_of(SEARCHES, task, request.user)
     if answer is None:
         return Status(202, TaskOut(task=str(task)))
     return Status(200, _found(request.user, len(answer["msgids"]), answer["msgids"], page))
@@ -90,13 +132,13 @@ def ask_why(request: PersonRequest, filter: str, id: str) -> Status[TaskOut]:
 @router.get("/whys/{task}", response={200: PartOut, 202: TaskOut})
 def why(request: PersonRequest, task: UUID) -> Status[PartOut | TaskOut]:
     """Return which parts of a filter hold about a message; 202 while there is no answer."""
-    answer = _answer(WHYS, task, request.user)
+    answer = answer_of(WHYS, task, request.user)
     if answer is None:
         return Status(202, TaskOut(task=str(task)))
     return Status(200, _part(answer["part"]))
 
 
-def _answer(answers: Answers, task: UUID, user: User) -> Answer | None:
+def answer_of(answers: Answers, task: UUID, user: User) -> Answer | None:
     """Return the answer to a task of the caller, None while there is none.
 
     Raise RefusedError where there will be none, Http404 for a task of nobody.
@@ -108,7 +150,9 @@ def _answer(answers: Answers, task: UUID, user: User) -> Answer | None:
         raise RefusedError(
             404, "There is no such task: it was asked too long ago, or another since."
         )
-    if error := previews.refusal(answer, user):
+    is_of_mail = "audiences" in answer  # else it has nothing that only some may see
+    error = previews.refusal(answer, user) if is_of_mail else answer.get("error")
+    if error:
         raise RefusedError(422, error)
     return answer
 
@@ -119,17 +163,18 @@ PAGE = 50
 def _found(user: User, count: int, msgids: list[str], page: int) -> FoundOut:
     shown = msgids[(page - 1) * PAGE : page * PAGE]
     visible = cards(services.tables(), shown, people.audiences(user))
-    lines = [
-        MessageLine(
-            id=card.msgid,
-            sender=card.sender or "",
-            sender_name=card.sender_name or "",
-            subject=card.subject or "",
-            received=to_datetime(card.received),
-        )
-        for card in (visible[msgid] for msgid in shown if msgid in visible)
-    ]
+    lines = [_line(visible[msgid]) for msgid in shown if msgid in visible]
     return FoundOut(count=count, messages=lines)
+
+
+def _line(card: Card) -> MessageLine:
+    return MessageLine(
+        id=card.msgid,
+        sender=card.sender or "",
+        sender_name=card.sender_name or "",
+        subject=card.subject or "",
+        received=to_datetime(card.received),
+    )
 
 
 def _part(part: dict[str, Any]) -> PartOut:

@@ -50,7 +50,9 @@ def program() -> Callable[..., Caller]:
 def worker(engine: None, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the tasks of questions where they are asked for."""
     monkeypatch.setenv("REDIS_URL", redis_url)
-    for task in (tasks.preview, tasks.why, search_tasks.search):
+    of_authoring = (tasks.preview, tasks.backtest, tasks.why)
+    of_importing = (tasks.read_import, tasks.create_imported)
+    for task in (*of_authoring, *of_importing, search_tasks.search):
 
         def run(arguments: Any, task_id: str, task: Any = task, **_: object) -> None:
             task.apply(arguments, task_id=task_id)

@@ -17,9 +17,10 @@ from filters.api.api import api
 from filters.api.authentication import make_token
 from filters.api.models import SCOPES
 from filters.people.models import User
+from filters.sources import trials
 from tapestry.tables.delta.log import Tables
 
-EXAMPLES = 8
+EXAMPLES = 3
 """Calls of each operation."""
 
 
@@ -34,7 +35,10 @@ def kept_open() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("worker", "kept_open")
-def test_no_call_is_answered_otherwise_than_described(mail: Tables, alice: User) -> None:
+def test_no_call_is_answered_otherwise_than_described(
+    mail: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trials, "send", lambda *_, **__: True)  # no host of theirs is looked up
     secret = make_token(alice, "of the tests", SCOPES, 7)[1]
     described = schemathesis.openapi.from_dict(api.get_openapi_schema())
     described.app = get_wsgi_application()
@@ -58,4 +62,4 @@ def test_no_call_is_answered_otherwise_than_described(mail: Tables, alice: User)
                 assert answer.json()["status"] == answer.status_code
 
         calls()
-    assert len(called) >= 15
+    assert len(called) >= 90

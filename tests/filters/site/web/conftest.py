@@ -78,6 +78,7 @@ def addresses(mail: Tables, alice: User) -> dict[str, str]:
         "step": str(uuid.UUID(int=7)),
         "action": "done",
         "uid": str(draft.uid),
+        "owner": "alice",
         "id": str(alice.pk),
         "object_id": "1",
         "content_type_id": "1",

@@ -7,12 +7,14 @@ the kind of page that it is, and what each of the cast gets follows from that.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
 from django.test import Client
 
+from filters.api.api import api
 from filters.people.models import User
 from tests.support.crawled import Crawled, answer_to
 
@@ -61,10 +63,8 @@ CONFIRMED = Kind((302, 302, 302, 302), (302, 302, 302, 302))
 """A page that wants to be sure who it is: it leads to a form for the password."""
 EXPIRED = Kind((404, 404, 404, 404), (404, 404, 404, 404))
 """A link that is not valid, or a way in that the operator has not opened."""
-BY_TOKEN = Kind((401, 401, 401, 401), (405, 405, 405, 405))
-"""A call of the API that reads: a session opens none."""
-BY_TOKEN_TO_POST = Kind((405, 405, 405, 405), (401, 401, 401, 401))
-BY_TOKEN_TOO = Kind((401, 401, 401, 401), (401, 401, 401, 401))
+UNKNOWN, NO_SUCH = (401,) * 4, (405,) * 4
+"""What a call of the API answers to a session, which opens none, and to a method it has not."""
 STAFFS = Kind((404, 404, 404, 404), (404, 404, 404, 404))
 """For all but the staff it does not exist."""
 
@@ -73,23 +73,7 @@ EXPECTED = {
     "act/<slug:act>/<str:token>/": LINK,
     "agreement/": OWN_FORM,
     "api/v1/": EXPIRED,
-    "api/v1/acts": BY_TOKEN_TO_POST,
-    "api/v1/acts/<step>": Kind((405, 405, 405, 405), (405, 405, 405, 405)),
-    "api/v1/annotations": BY_TOKEN_TO_POST,
-    "api/v1/arrived/<token>": BY_TOKEN,
-    "api/v1/filters": BY_TOKEN_TOO,
-    "api/v1/filters/<name>": BY_TOKEN,
-    "api/v1/filters/<name>/matches": BY_TOKEN,
-    "api/v1/message": BY_TOKEN,
-    "api/v1/message/original": BY_TOKEN,
     "api/v1/openapi.json": EVERYBODYS,
-    "api/v1/previews": BY_TOKEN_TO_POST,
-    "api/v1/previews/<task>": BY_TOKEN,
-    "api/v1/searches": BY_TOKEN_TO_POST,
-    "api/v1/searches/<task>": BY_TOKEN,
-    "api/v1/understand": BY_TOKEN_TO_POST,
-    "api/v1/whys": BY_TOKEN_TO_POST,
-    "api/v1/whys/<task>": BY_TOKEN,
     "arrived/<str:token>/": OWNERS,
     "as-of/": OWN,
     "bounces/<str:token>/": Kind((405, 405, 405, 405), (415, 415, 415, 415)),
@@ -250,6 +234,17 @@ EXPECTED = {
     "unfold/": NOBODYS_ACT,
     "unsubscribe/<str:token>/": LINK,
 }
+
+
+def by_token(path: str) -> Kind:
+    """Return what the cast gets of a call of the API, by its methods."""
+    methods = CALLS[path]
+    get, post = (UNKNOWN if name in methods else NO_SUCH for name in ("get", "post"))
+    return Kind(get, post)
+
+
+CALLS = api.get_openapi_schema()["paths"]
+EXPECTED |= {re.sub(r"{(\w+)}", r"<\1>", path)[1:]: by_token(path) for path in CALLS}
 
 ADMIN = "admin/"
 """The administration is Django's: it sends all who are not of the staff to its own sign-in page."""
