@@ -29,8 +29,9 @@ DESCRIPTION = """\
 What a person does on the pages, for a program: filters, what they find, messages, and where mail
 comes from and goes.
 
-Each call names the scope that its token needs.
-Lists of many rows are read behind a cursor, `after`, or by pages. What a server has to
+Each call names the scope that its token needs. A call that changes something may have the header
+Idempotency-Key: sent again with the same key within a day, it is answered as before and does
+nothing. Lists of many rows are read behind a cursor, `after`, or by pages. What a server has to
 answer is begun by a call (202), and asked about by the task or trial that it returns.
 """
 

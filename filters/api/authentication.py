@@ -75,15 +75,10 @@ class PersonalToken(HttpBearer):
 
         Raise AuthorizationError if it has not the scope, TooManyTriesError at its limit.
         """
-        now = wall_clock()
-        found = (
-            AccessToken.objects.select_related("owner")
-            .filter(digest=_digest(token), ends_at__gt=now, owner__is_active=True)
-            .first()
-        )
+        found, now = token_of(token), wall_clock()
         if found is None:
             return None
-        reserve([Count("api", CALLS, digest("api", str(found.pk)))])
+        count_call(found)
         if found.used_at is None or not 0 <= now - found.used_at < RECORDED:
             AccessToken.objects.filter(pk=found.pk).update(used_at=now)
         if self.scope not in found.scopes.split():
@@ -92,6 +87,19 @@ class PersonalToken(HttpBearer):
             )
         request.user = found.owner
         return found
+
+
+def token_of(secret: str) -> AccessToken | None:
+    """Return the token of a secret; None if there is none, or it has ended."""
+    tokens = AccessToken.objects.select_related("owner")
+    return tokens.filter(
+        digest=_digest(secret), ends_at__gt=wall_clock(), owner__is_active=True
+    ).first()
+
+
+def count_call(token: AccessToken) -> None:
+    """Count a call of a token; raise TooManyTriesError at its limit."""
+    reserve([Count("api", CALLS, digest("api", str(token.pk)))])
 
 
 def _digest(secret: str) -> str:

@@ -41,6 +41,28 @@ class AccessToken(models.Model):
         return [words for name, words in SCOPES.items() if name in self.scopes.split()]
 
 
+class KeptAnswer(models.Model):
+    """The answer to a call that had a key: the same call again is answered so, and does nothing.
+
+    ``name`` is a digest of the key, ``call`` one of the whole call.  ``content`` is encrypted: the
+    owner alone may see it.  ``status`` is null while the call is being answered.
+    """
+
+    token = models.ForeignKey(AccessToken, models.CASCADE, related_name="kept_answers")
+    name = models.CharField(max_length=64)
+    call = models.CharField(max_length=64)
+    at = models.BigIntegerField()
+    status = models.PositiveSmallIntegerField(null=True)
+    content_type = models.CharField(max_length=100, default="")
+    content = models.TextField(default="")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["token", "name"], name="kept_answer_once")]
+
+    def __str__(self) -> str:
+        return f"{self.status} at {self.at}"
+
+
 SCOPES = {
     "read": "read your mail and your filters, and search",
     "filters": "create, change and delete your filters",

@@ -43,6 +43,13 @@ def problem(status: int, detail: str, **more: Any) -> HttpResponse:
     return JsonResponse(content, status=status, content_type="application/problem+json")
 
 
+def too_often(error: TooManyTriesError) -> HttpResponse:
+    """Return the answer to a call of a token that has made too many."""
+    answer = problem(429, f"This token has been used too often. Wait {error.seconds} seconds.")
+    answer.headers["Retry-After"] = str(error.seconds)
+    return answer
+
+
 def handle_errors(api: NinjaAPI) -> None:
     """Have an API answer each error with problem details; none tells what nobody foresaw."""
 
@@ -63,9 +70,7 @@ def handle_errors(api: NinjaAPI) -> None:
 
     @api.exception_handler(TooManyTriesError)
     def too_many(request: HttpRequest, error: TooManyTriesError) -> HttpResponse:
-        answer = problem(429, f"This token has been used too often. Wait {error.seconds} seconds.")
-        answer.headers["Retry-After"] = str(error.seconds)
-        return answer
+        return too_often(error)
 
     @api.exception_handler(Http404)
     def not_there(request: HttpRequest, error: Http404) -> HttpResponse:

@@ -12,19 +12,23 @@ from django.urls import path
 
 from filters.api import views
 from filters.api.api import api
+from filters.api.idempotency import once
 
 Call = Callable[..., HttpResponse]
 
 
 def open_call(call: Call) -> Call:
-    """Return a call that asks for its token itself, and answers HEAD as GET (RFC 9110, 9.3.2)."""
+    """Return a call that asks for its token itself, and is made once for each key it has.
+
+    HEAD is answered as GET (RFC 9110, 9.3.2).
+    """
 
     @wraps(call)
     def answer(request: HttpRequest, **named: Any) -> HttpResponse:
         method = request.method
         request.method = "GET" if method == "HEAD" else method
         try:
-            return call(request, **named)
+            return once(call, request, **named)
         finally:
             request.method = method
 
