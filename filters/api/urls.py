@@ -1,4 +1,4 @@
-"""Addresses of the API, and of the page of a person's tokens."""
+"""Addresses of the API, and of the pages of tokens and connections."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ for pattern in calls:
         pattern.callback = open_call(pattern.callback)
 
 urlpatterns = [
+    path("me/connections/", views.connections, name="connections"),
     path("me/tokens/", views.tokens, name="tokens"),
     path("me/tokens/<str:key>/delete/", views.delete, name="delete-token"),
     path("api/v1/openapi.json", views.description, name="api-description"),

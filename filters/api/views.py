@@ -1,21 +1,22 @@
-"""The page of a person's tokens: made, shown once, deleted."""
+"""The pages of a person's tokens, and of all that is connected to them."""
 
 from __future__ import annotations
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.api.api import described
 from filters.api.authentication import make_token
+from filters.api.connections import connections_of
 from filters.api.forms import TokenForm
 from filters.api.models import AccessToken
 from filters.people.membership.keys import key_of
 from filters.people.membership.notices import tell
-from filters.people.requests import PersonRequest, form_methods, form_page
+from filters.people.requests import PersonRequest, form_methods, form_page, local_path
 from filters.people.second_factor.views import confirmed
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
@@ -45,6 +46,13 @@ def tokens(request: PersonRequest) -> HttpResponse:
     return form_page(request, "api/tokens.html", form, **context)
 
 
+@require_safe
+def connections(request: PersonRequest) -> HttpResponse:
+    """Show what is connected to a person, since when, and what it may; each can be ended."""
+    context = {"groups": connections_of(request.user)}
+    return render(request, "api/connections.html", context)
+
+
 @login_not_required
 @require_safe
 def description(request: HttpRequest) -> HttpResponse:
@@ -58,4 +66,4 @@ def delete(request: PersonRequest, key: str) -> HttpResponse:
     token = get_object_or_404(AccessToken, owner=request.user, pk=key_of(key))
     token.delete()
     messages.success(request, f"“{token.name}” opens nothing any more.")
-    return redirect("tokens")
+    return redirect(local_path(request.POST.get("next", ""), "tokens"))

@@ -17,7 +17,7 @@ from filters.compose.senders import confirm_another, senders
 from filters.compose.tasks import try_smtp
 from filters.compose.texts import LONGEST_SIGNATURE, signatures
 from filters.delivery.models import Address
-from filters.people.requests import PersonRequest, errors_told, form_methods
+from filters.people.requests import PersonRequest, errors_told, form_methods, local_path
 from filters.sources.models import Trial
 from filters.sources.views.finding import Finding, find_server, is_asked
 from filters.sources.views.trials import tried
@@ -48,7 +48,7 @@ def remove(request: PersonRequest) -> HttpResponse:
     """Forget a person's own mail server, its password too."""
     if SmtpAccount.objects.filter(owner=request.user).delete()[0]:
         messages.success(request, "Your mail server is removed, and its password is forgotten.")
-    return redirect("sending")
+    return redirect(local_path(request.POST.get("next", ""), "sending"))
 
 
 @require_POST

@@ -157,6 +157,7 @@ EXPECTED = {
     "manifest.webmanifest": EVERYBODYS,
     "me/": OWN_FORM,
     "me/confirm/": OWN_FORM,
+    "me/connections/": OWN,
     "me/data/": CONFIRMED,
     "me/data/<uuid:uid>/": Kind(CONFIRMED.get, OWN.post),
     "me/delete/": OWN_FORM,
