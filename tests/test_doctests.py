@@ -29,6 +29,7 @@ ROOMS_WITH_EXAMPLES = {
     "tapestry.servers",
     "tapestry.spark",
     "tapestry.tables",
+    "filters.api",
     "filters.authoring",
     "filters.compose",
     "filters.delivery",

@@ -88,6 +88,9 @@ OTHERWISE = {
     "since 3 March 2025 at 9:30 and after 1 March 2024 at 21:40:05 UTC and "
     "before 3 May 2024 at 21:00 and until 5 May 2024 at 9:00 or on 1 May 2024 at 12:00": None,
     "dated since 3 March 2025 and not dated after 3 March 2026 at 9:00": None,
+    "replies numbered three and to me": (
+        "replies numbered three and (to terry@parc.com or to terry@home.org)"
+    ),
     # Nor who agrees with whom.
     "not voted for by people who agree with me": None,
     "liked by more than two people like me": None,

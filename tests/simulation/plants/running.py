@@ -114,7 +114,7 @@ PLANTS = (
         "tapestry.plan.text_predicates",
         "surely_has",
         "return has_words(value, words)",
-        "return f' {words.lower()}' in f' {_words(value)} '",
+        "return f' {words.lower()}' in plain_words(value)",
         "matches",
     ),
     Plant(

@@ -54,10 +54,14 @@ def accepted(text, completion):
             [
                 *("replies", "replies by ", "replies to "),
                 *("replied to", "replied to by ", "replied to within "),
+                *("replies numbered ", "replies following a pause of "),
             ],
         ),
         ("RepliED ", ["to", "to by ", "to within "]),
-        ("replies", ["replies by ", "replies to "]),
+        (
+            "replies",
+            ["replies by ", "replies to ", "replies numbered ", "replies following a pause of "],
+        ),
         ("with no r", ["reply", "reply by ", "reply for ", "reply within "]),
         ("with no replies", ["replies from ", "replies by ", "replies for "]),
         (
@@ -152,7 +156,14 @@ def test_nothing_typed_yet_offers_the_usual_phrases():
 
 
 def test_after_a_whole_phrase_it_goes_on_is_joined_or_another_begins():
-    assert offered("replies ")[:6] == ["by ", "to ", "and ", "or ", "but ", "from "]
+    assert offered("replies ")[:6] == [
+        "by ",
+        "to ",
+        "numbered ",
+        "following a pause of ",
+        "and ",
+        "or ",
+    ]
     assert offered("(from joe ")[:3] == ["and ", "or ", "but "]
 
 
