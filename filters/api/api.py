@@ -7,6 +7,7 @@ from typing import Any
 from ninja import NinjaAPI
 
 from filters.api.calls import (
+    agreement,
     arrival,
     destinations,
     drafts,
@@ -46,7 +47,7 @@ api = NinjaAPI(
 handle_errors(api)
 for part in (
     *(filters, filter_acts, sharing, imports, questions, messages, triage, importance),
-    *(sources, trials, destinations, feeds, drafts, sending, arrival),
+    *(sources, trials, destinations, feeds, drafts, sending, arrival, agreement),
 ):
     api.add_router("", part.router)
 

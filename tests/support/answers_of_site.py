@@ -24,6 +24,7 @@ from filters.inbox.models import Match
 from filters.inbox.search import searches
 from filters.inbox.search.reading import read_search
 from filters.people.models import User
+from filters.site.work.crypto import arrival_tokens
 from tests.support.every_address import every_address
 from tests.support.two_worlds import FILTERS, Site
 
@@ -223,6 +224,7 @@ def reading_calls(person: User) -> list[str]:
     draft = OutgoingMessage.objects.filter(owner=person).order_by("pk").first()
     assert draft is not None
     values = {"name": "keep-plans", "task": str(uuid.UUID(int=7)), "id": str(draft.uid)}
+    values["token"] = arrival_tokens.of_letter(draft.pk)
     lists = [f"lists/{name}" for name in ("inbox", "starred", "snoozed", "done", "muted")]
     paths = [path[8:] for path, calls in described()["paths"].items() if "get" in calls]
     own = [path for path in paths if "{key}" not in path and not path.startswith("lists/")]

@@ -7,9 +7,10 @@ import re
 from copy import copy
 
 WITH_TOKEN = (
-    *("act", "bounces", "confirm", "deleted", "feeds", "forgot", "sign-up", "unsubscribe"),
+    *("act", "arrived", "bounces", "confirm", "deleted", "feeds", "forgot", "sign-up"),
+    "unsubscribe",
 )
-"""How the addresses begin whose token is all that is asked for: who reads it may do what it does.
+"""How the addresses begin that have a token: mostly, who reads it may do what it does.
 
 Written here, for most processes log and know no table of addresses.
 """

@@ -120,7 +120,7 @@ def test_no_mail_ends_its_fence(mail: Tables, alice: User, live_server: LiveServ
 
 
 def test_a_program_starts_it_and_sees_its_tools(alice: User, live_server: LiveServer) -> None:
-    environ = {"TAPESTRY_URL": live_server.url, "TAPESTRY_TOKEN": secret_of(alice, "read")}
+    environ = {"TAPESTRY_SITE": live_server.url, "TAPESTRY_TOKEN": secret_of(alice, "read")}
     command = StdioServerParameters(
         command=sys.executable, args=["-m", "tapestry", "mcp"], cwd=ROOT, env=os.environ | environ
     )

@@ -107,6 +107,7 @@ def bodies(alice: User) -> dict[str, Any]:
         "POST senders": {"address": "other@example.org"},
         "PUT signatures": {"address": "alices@example.org", "text": "Alice"},
         "PUT mail-server": no_host,
+        "PUT agreement": {"person": "nobody", "left_out": False},
     }
 
 
@@ -119,6 +120,7 @@ QUERIES = {
 
 OWNERS = {
     "GET message/original": 404,
+    "GET arrived/{token}": 404,
     "DELETE acts/{step}": 404,
     **dict.fromkeys(
         (f"GET {kind}/{{task}}" for kind in ("imports", "creations", "previews", "backtests")), 404
@@ -179,7 +181,8 @@ class Asker:
     def _path(self, label: str) -> str:
         path = label.partition(" ")[2]
         key = "hook" if path.endswith("/secret") else path.partition("/")[0]
-        names = {"task": TASK, "step": TASK, "owner": "alice", "id": self._things["draft"]}
+        names = {"task": TASK, "step": TASK, "token": TASK, "owner": "alice"}
+        names["id"] = self._things["draft"]
         names["key"] = self._things["file"] if "/files/" in path else self._things.get(key, "")
         names["name"] = {"shared": "shown", "lists": "inbox"}.get(key, "alices")
         return re.sub(r"{(\w+)}", lambda found: names[found[1]], path)

@@ -6,6 +6,7 @@ from filters.api.api import described
 from tests.filters.site.web.test_cast import EXPECTED
 
 CALLS = {
+    "agreement/": "PUT agreement",
     "compose/": "POST drafts",
     "compose/<uuid:uid>/again/": "POST drafts/{id}/again",
     "compose/<uuid:uid>/delete/": "DELETE drafts/{id}",
