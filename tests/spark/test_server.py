@@ -34,6 +34,10 @@ def test_without_java_it_says_what_to_install(tmp_path, monkeypatch):
     with pytest.raises(TapestryError) as refused:
         spark_server.start(tmp_path)
     assert refused.value.message == "Spark needs Java 17 or newer, and there is none on the PATH."
+    assert "https://adoptium.net" in refused.value.hint
+    (tmp_path / "apt-get").touch(0o700)
+    with pytest.raises(TapestryError) as refused:
+        spark_server.start(tmp_path)
     assert "apt-get install openjdk-17-jre-headless" in refused.value.hint
 
 
