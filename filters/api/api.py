@@ -57,7 +57,7 @@ def described() -> dict[str, Any]:
     schema: dict[str, Any] = api.get_openapi_schema()
     scopes = {
         api.get_openapi_operation_id(operation): [
-            getattr(each, "scope", "") for each in operation.auth_callbacks or [router.auth]
+            getattr(token, "scope", "") for token in operation.auth_callbacks or [router.auth]
         ]
         for _, router in api._routers
         for view in router.path_operations.values()

@@ -31,7 +31,7 @@ def form_data(given: Mapping[str, Any]) -> QueryDict:
     data = QueryDict(mutable=True)
     for name, value in given.items():
         if isinstance(value, list | tuple):
-            data.setlist(name, [str(each) for each in value])
+            data.setlist(name, list(map(str, value)))
         elif isinstance(value, bool):
             data.setlist(name, ["on"] * value)
         elif value is not None:

@@ -32,10 +32,12 @@ class Remaining:
     later: tuple[str, ...]
 
 
-def remaining(instant: int, person: User | None = None, said_until: int | None = None) -> Remaining:
+def remaining(
+    instant: int, person: User | None = None, votes_until: int | None = None
+) -> Remaining:
     """Return what has not come of mail up to an instant (its ``ts``), whoever may see it.
 
-    With it are the votes, tags and notes that people gave until then, or ``said_until`` another
+    With it are the votes, tags and notes that people gave until then, or ``votes_until`` another
     instant, though they become visible later.  With a person, it is what has not come of it to
     their own filters and deliveries, and what they said.
 
@@ -43,9 +45,16 @@ def remaining(instant: int, person: User | None = None, said_until: int | None =
     off or whose address is not confirmed take nothing, and are not waited for.
     """
     scope = _Scope(person)
-    said = scope.said.filter(created__lte=instant if said_until is None else said_until)
-    up_to = said.filter(appended_at__gt=instant).aggregate(last=Max("appended_at"))["last"]
-    now = (*_unsaid(said), *_runs(scope, up_to or instant), *_releases(scope), *_under_way(scope))
+    annotations = scope.annotations.filter(
+        created__lte=instant if votes_until is None else votes_until
+    )
+    up_to = annotations.filter(appended_at__gt=instant).aggregate(last=Max("appended_at"))["last"]
+    now = (
+        *_unstored(annotations),
+        *_runs(scope, up_to or instant),
+        *_releases(scope),
+        *_under_way(scope),
+    )
     return Remaining(now, tuple(_later(scope)))
 
 
@@ -62,13 +71,13 @@ class _Scope:
         )
         self.matches = Match.objects.filter(of_filter, retracted_at=None, sequence=None)
         self.destinations = served().filter(owned, latest__gt=F("cursor"))
-        self.said = OutboxAnnotation.objects.filter(owned)
+        self.annotations = OutboxAnnotation.objects.filter(owned)
 
 
-def _unsaid(said: QuerySet[OutboxAnnotation]) -> Iterator[str]:
+def _unstored(annotations: QuerySet[OutboxAnnotation]) -> Iterator[str]:
     """Say how much of what people said is not in the tables yet."""
     aside = set_aside.of(SetAside.Kind.MESSAGE).waiting_for(PART)
-    if count := said.filter(appended_at=None).exclude(pk__in=aside).count():
+    if count := annotations.filter(appended_at=None).exclude(pk__in=aside).count():
         yield f"{_counted(count, 'vote or note is', 'votes and notes are')} being stored."
 
 

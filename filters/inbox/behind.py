@@ -44,13 +44,13 @@ def sentence(source: Source) -> str:
     """Say by how much a source is behind, and why."""
     until = source.complete_until
     if until is None and source.pulled_at is None:
-        said = f"No mail of {source} has come yet"
+        words = f"No mail of {source} has come yet"
     elif until is None:
-        said = f"{source} has not been read to its end yet"
+        words = f"{source} has not been read to its end yet"
     else:
-        said = f"{source} is {_passed(until)} behind"
+        words = f"{source} is {_passed(until)} behind"
     waits = ", for it waits for its turn." if source.due_at < wall_clock() - OVERDUE else "."
-    return f"{said}: {source.error}" if source.error else f"{said}{waits}"
+    return f"{words}: {source.error}" if source.error else f"{words}{waits}"
 
 
 def complete_words(source: Source) -> str:

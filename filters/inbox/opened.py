@@ -15,7 +15,7 @@ from filters.reading import reading
 
 def filter_named(user: User, name: str | None) -> Filter | None:
     """Return a person's filter of a name, None without a name; raise Http404 if there is none."""
-    return get_object_or_404(Filter, owner=user, name=name) if name else None
+    return get_object_or_404(user.filters, name=name) if name else None
 
 
 def open_message(request: PersonRequest, audience: str | None = None) -> tuple[dict[str, Any], int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.paginator import Page, Paginator
+from django.db.models import prefetch_related_objects
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -46,6 +47,8 @@ def inbox(
     ``retracted``: the list of the messages that have left a live filter.
     ``by_importance``: the list in the order of the reader's appraiser rules, once there are scores.
     """
+    # Each part of the page asks what the reader may see.
+    prefetch_related_objects([request.user], "groups")
     filter_ = filter_named(request.user, name)
     if filter_ is not None:
         show_position([filter_])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sqlglot import exp
-from sqlglot.dialects.sqlite import SQLite
+from sqlglot.generators.sqlite import SQLiteGenerator
 
 from tapestry.plan.relation import Statement
 
 
-class _Plain(SQLite.Generator):  # type: ignore[valid-type, misc]
+class _Plain(SQLiteGenerator):
     """SQL in which all joins are plain: SQLite does not reorder CROSS JOIN."""
 
     def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:

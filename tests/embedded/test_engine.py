@@ -63,7 +63,7 @@ def engine_of(data, directory, limits=None, open_other=nobody):
     [(None, nobody), (Limits(sent=0), lambda: Other(TAKEN_BACK))],
     ids=["whole tables", "looked up"],
 )
-def test_it_delivers_what_the_plans_do(tmp_path, limits, open_other):
+def test_the_embedded_engine_delivers_what_the_plans_do(tmp_path, limits, open_other):
     engine, judge = engine_of(TAKEN_BACK, tmp_path, limits, open_other), SqliteEngine(TAKEN_BACK)
     texts = [*FILTERS, *OF_VOTES]
     asked = subscriptions([compile_filter(text, Context("alice")) for text in texts])
@@ -162,7 +162,7 @@ def test_a_number_that_is_none_is_left(tmp_path):
     assert other.allowed
 
 
-def test_after_what_it_left_it_answers_again(tmp_path, monkeypatch):
+def test_the_engine_answers_again_after_a_statement_that_it_left(tmp_path, monkeypatch):
     engine = engine_of(ROWS, tmp_path, open_other=Other)
     asked = subscriptions([compile_filter("m.subject HAS 'test'", Context("alice"))])
     expected = execute(engine, asked, 10**12, lambda _: set())

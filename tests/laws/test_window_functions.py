@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlglot import exp
 
 from tapestry.core.schema import COLUMNS, MESSAGES, Type
 from tapestry.query.tree import nodes as n
@@ -34,32 +35,43 @@ def drawn(writer) -> n.Over:
 
 def in_sql(over: n.Over) -> str:
     """Return the query of the msgids with the values of a window function."""
-    term = over.term.name if isinstance(over.term, n.Column) else "*" * (over.name == "COUNT")
-    count = f", {over.count.value}" if over.count else ""
-    per = ", ".join(column.name for column in over.per)
-    there = [f"{column.name} IS NOT NULL" for column in over.per]
-    order = ""
+    term = exp.column(over.term.name) if isinstance(over.term, n.Column) else None
+    star = exp.Star() if over.name == "COUNT" else None
+    number = exp.convert(over.count.value) if over.count else None
+    arguments = [part for part in (term or star, number) if part is not None]
+    keys = [exp.column(column.name) for column in over.per]
+    there = list(keys)
+    order = []
     if over.order:
-        there.append(f"{over.order.name} IS NOT NULL")
+        there.append(exp.column(over.order.name))
+        order.append(exp.Ordered(this=exp.column(over.order.name), desc=over.descending))
         by_peers = over.name not in ("ROW_NUMBER", *SHIFTS) and not (over.frame and over.frame.rows)
-        tie = "" if by_peers else ", msgid"
-        order = f"ORDER BY {over.order.name}{' DESC' * over.descending}{tie}"
-    frame = ""
-    if over.frame:
-        ends = (end_of(over.frame.low, "PRECEDING"), end_of(over.frame.high, "FOLLOWING"))
-        kind = "ROWS" if over.frame.rows else "RANGE"
-        frame = f"{kind} BETWEEN {' AND '.join(ends)}"
-    value = f"{over.name}({term}{count}) OVER (PARTITION BY {per} {order} {frame})"
-    return f"SELECT msgid, {value} FROM messages WHERE {' AND '.join(there)}"
+        order += [] if by_peers else [exp.Ordered(this=exp.column("msgid"))]
+    window = exp.Window(
+        this=exp.Anonymous(this=over.name, expressions=arguments),
+        partition_by=keys,
+        order=exp.Order(expressions=order) if order else None,
+        spec=frame_of(over.frame) if over.frame else None,
+    )
+    known = [exp.not_(exp.Is(this=column.copy(), expression=exp.null())) for column in there]
+    select = exp.select("msgid", exp.alias_(window, "value")).from_("messages").where(*known)
+    return select.sql(dialect="sqlite")
 
 
-def end_of(bound: n.Literal | None, unbounded: str) -> str:
+def frame_of(frame: n.Frame) -> exp.WindowSpec:
+    low, low_side = end_of(frame.low, "PRECEDING")
+    high, high_side = end_of(frame.high, "FOLLOWING")
+    kind = "ROWS" if frame.rows else "RANGE"
+    ends = {"start": low, "start_side": low_side, "end": high, "end_side": high_side}
+    return exp.WindowSpec(kind=kind, **ends)
+
+
+def end_of(bound: n.Literal | None, unbounded: str) -> tuple[str | exp.Expr, str | None]:
     if bound is None:
-        return f"UNBOUNDED {unbounded}"
+        return "UNBOUNDED", unbounded
     if not bound.value:
-        return "CURRENT ROW"
-    way = "PRECEDING" if bound.value < 0 else "FOLLOWING"
-    return f"{abs(bound.value)} {way}"
+        return "CURRENT ROW", None
+    return exp.convert(abs(bound.value)), "PRECEDING" if bound.value < 0 else "FOLLOWING"
 
 
 @QUICK
@@ -69,10 +81,13 @@ def test_a_partition_is_read_as_sqlite_reads_it(draw):
     mail = list({row["msgid"]: row for row in draw.draw(rows.partitions())[MESSAGES]}.values())
     db = sqlite3.connect(":memory:")
     names = [name for name, kind in COLUMNS[MESSAGES].items() if kind is not Type.SET]
-    quoted = ", ".join(f'"{name}"' for name in names)
-    db.execute(f"CREATE TABLE messages ({quoted})")
+    columns = [exp.to_identifier(name, quoted=True) for name in names]
+    table = exp.Schema(this=exp.to_table("messages"), expressions=columns)
+    db.execute(exp.Create(this=table, kind="TABLE").sql(dialect="sqlite"))
     values = [[cell(row, name, COLUMNS[MESSAGES][name]) for name in names] for row in mail]
-    db.executemany(f"INSERT INTO messages VALUES ({', '.join('?' * len(names))})", values)
+    marks = exp.Values(expressions=[exp.Tuple(expressions=[exp.Placeholder() for _ in names])])
+    insert = exp.Insert(this=exp.to_table("messages"), expression=marks)
+    db.executemany(insert.sql(dialect="sqlite"), values)
     visible = {MESSAGES: mail, "annotations": []}
 
     def found(row):

@@ -65,7 +65,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     return Installed(tmp_path_factory.mktemp("wheel"))
 
 
-def test_it_has_what_git_has_and_what_is_made(installed: Installed) -> None:
+def test_the_wheel_has_what_git_has_and_what_is_made(installed: Installed) -> None:
     rooms = ["git", "ls-files", "filters", "tapestry", "templates"]
     listed = subprocess.run(rooms, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in listed.split():

@@ -62,7 +62,7 @@ def follow_shared(request: PersonRequest, owner: str, name: str) -> Status[Filte
 def add_ready_made(request: PersonRequest) -> list[FilterLine]:
     """Add those filters about answers that the caller has not; return them."""
     with refusing():
-        made = [ready_made.add(request.user, each) for each in ready_made.missing(request.user)]
+        made = [ready_made.add(request.user, shelf) for shelf in ready_made.missing(request.user)]
     return [filter_line(filter_) for filter_ in made]
 
 

@@ -129,9 +129,8 @@ def test_source(request: PersonRequest, key: str) -> Status[TrialOut]:
 def ask_folders(request: PersonRequest, key: str, given: FoldersIn) -> Status[TrialOut]:
     """Have the folders of a mailbox listed, or the groups that names and patterns stand for."""
     source = own(Source, request.user, key)
-    form = checked(FoldersForm(_lines(given.folders), kind=source.kind))
     with refusing():
-        trial = changes.list_folders(source, form.cleaned_data["folders"])
+        trial = changes.list_folders(source, _folders(source, given))
     return Status(202, TrialOut(trial="", is_done=True) if trial is None else trial_out(trial))
 
 
@@ -139,8 +138,7 @@ def ask_folders(request: PersonRequest, key: str, given: FoldersIn) -> Status[Tr
 def choose_folders(request: PersonRequest, key: str, given: FoldersIn) -> SourceOut:
     """Read these folders of a mailbox, or these groups, from now on."""
     source = own(Source, request.user, key)
-    form = checked(FoldersForm(_lines(given.folders), kind=source.kind))
-    changes.choose_folders(source, form.cleaned_data["folders"])
+    changes.choose_folders(source, _folders(source, given))
     return _anew(source)
 
 
@@ -189,8 +187,10 @@ def _tried(source: Source, stored: dict[str, Any], given: SourceChange) -> Statu
     return Status(202, trial_out(trial))
 
 
-def _lines(folders: Folders) -> dict[str, str]:
-    return {"folders": "\n".join(folders)}
+def _folders(source: Source, given: FoldersIn) -> Folders:
+    data = {"folders": "\n".join(given.folders)}
+    folders: Folders = checked(FoldersForm(data, kind=source.kind)).cleaned_data["folders"]
+    return folders
 
 
 def _anew(source: Source) -> SourceOut:

@@ -249,8 +249,8 @@ def _context(filter_: Filter, snapshot: _Snapshot) -> Context:
 
 def _basis(filter_: Filter, context: Context) -> tuple[Any, ...]:
     """Return what an outcome comes from besides the answers; a stored text names no day by now."""
-    said = (context.owner, context.addresses, context.left_out, context.zone)
-    return filter_.text, context.name, *said
+    known = (context.owner, context.addresses, context.left_out, context.zone)
+    return filter_.text, context.name, *known
 
 
 def _answer(context: Context, question: Question) -> object:

@@ -57,7 +57,7 @@ class TestUnderstanding:
         assert ">replies <b>by</b> jones</button>" in page
         assert understood(as_user(alice), "repl").count('name="corrected"') <= 3
 
-    def test_it_offers_the_other_reading_of_what_programs_read_in_two_ways(
+    def test_the_editor_offers_the_other_reading_of_what_programs_read_in_two_ways(
         self, alice: User, as_user: SignIn
     ) -> None:
         page = understood(as_user(alice), "project - status")

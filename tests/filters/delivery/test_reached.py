@@ -64,7 +64,7 @@ def test_a_vote_that_waits_in_the_outbox_is_waited_for_as_mail_is(
     vote = annotate(alice, "plan@example.org", "public", "vote", number=1.0)
     token = arrival_tokens.of_annotation(vote.pk)
     said = ("1 vote or note is being stored.",)
-    assert remaining(newest_instant(mail), said_until=wall_clock()).now == said
+    assert remaining(newest_instant(mail), votes_until=wall_clock()).now == said
     assert remaining_of(token).now == ("What was said of a message is being stored.",)
     with pytest.raises(TapestryError, match="being stored"):
         call_command("wait", timeout=0.0)
@@ -72,7 +72,7 @@ def test_a_vote_that_waits_in_the_outbox_is_waited_for_as_mail_is(
     append_outbox(mail)
     vote.refresh_from_db()
     assert vote.appended_at == newest_instant(mail) > before
-    assert "run" in remaining(before, said_until=wall_clock()).now[0], "though of another instant"
+    assert "run" in remaining(before, votes_until=wall_clock()).now[0], "though of another instant"
     with pytest.raises(TapestryError, match=r"^What the token is of has not come everywhere"):
         call_command("wait", token, timeout=0.0)
     rounds.run_round()

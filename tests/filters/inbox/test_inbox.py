@@ -188,7 +188,7 @@ def test_the_number_of_statements_does_not_grow_with_the_list(
 ) -> None:
     deliver(mail, alice, "jones", "plan@example.org", "reply@example.org")
     client = as_user(alice)
-    with django_assert_max_num_queries(33):
+    with django_assert_max_num_queries(30):
         client.get(path)
 
 

@@ -9,10 +9,9 @@ from itertools import groupby
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from sqlglot import exp
-from sqlglot.dialects.sqlite import SQLite
 
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
+from tapestry.embedded.dialect import sqlite_sql
 from tests.support.oracle_values import cell, without_accents
 from tests.support.standing import retracted
 from tests.support.threads import rows_of
@@ -162,34 +161,6 @@ def _limits(view, statement):
         else f'"{lookup.column}" IN (SELECT "{lookup.other}" FROM {source})'
         for source in lookup.sources
     )
-
-
-class _Plain(SQLite.Generator):  # type: ignore[valid-type]
-    """SQL in which all joins are plain: sqlite does not reorder CROSS JOIN."""
-
-    def join_sql(self, expression, join_op=None):
-        text = super().join_sql(expression, join_op)
-        return text.replace("CROSS ", "", 1) if expression.kind == "CROSS" else text
-
-
-def sqlite_sql(statement):
-    text = _Plain(dialect="sqlite").generate(statement.select, copy=False)
-    if "elements(" not in text.lower():
-        return text  # nothing is copied: it is most of the work
-    select = statement.select.copy()
-    for node in list(select.find_all(exp.Anonymous)):
-        _read_elements(node)
-    return _Plain(dialect="sqlite").generate(select, copy=False)
-
-
-def _read_elements(node):
-    """Read the elements of a set from json_each, as sqlite has them."""
-    if node.name == "elements":
-        column = node.expressions[0].copy()
-        each = exp.Anonymous(this="json_each", expressions=[exp.func("distinct_elements", column)])
-        source = exp.Table(this=each, alias=exp.TableAlias(this=exp.to_identifier("elements")))
-        node.find_ancestor(exp.Select).append("joins", exp.Join(this=source))
-        node.replace(exp.column("value", "elements"))
 
 
 def _cell(value, kind):

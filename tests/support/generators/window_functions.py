@@ -23,6 +23,7 @@ class WindowFunctions:
     """What a writer of filters draws where rows of a partition are looked at in their order."""
 
     made: int
+    limits: Any
     pick: Callable[..., Any]
     condition: Callable[..., Any]
     plain: Callable[..., Any]
@@ -98,7 +99,7 @@ class WindowFunctions:
         return n.Frame(rows, *bounds)
 
     def _unit(self) -> int:
-        return self.limits.unit  # type: ignore[attr-defined]
+        return int(self.limits.unit)
 
     def _value(self, over: n.Over, message: n.Binding) -> n.Condition:
         assert isinstance(over.term, n.Column)

@@ -65,9 +65,9 @@ def _instant_or_token(text: str) -> int | str:
 def _waited_for(given: int | str | None) -> tuple[str, Callable[[], Remaining]]:
     """Return what is waited for, in words, and how to look what of it remains."""
     if given is None:
-        up_to, said_until = newest_instant(services.tables()), wall_clock()
+        up_to, votes_until = newest_instant(services.tables()), wall_clock()
         words = f"{MAIL} up to {format_instant(up_to)}"
-        return words, partial(remaining, up_to, said_until=said_until)
+        return words, partial(remaining, up_to, votes_until=votes_until)
     if isinstance(given, int):
         return f"{MAIL} up to {format_instant(given)}", partial(remaining, given)
     return "what the token is of", partial(remaining_of, given)

@@ -245,7 +245,7 @@ def test_queries_do_not_grow_with_the_messages(
     with django_assert_max_num_queries(30):
         do(client, "done", *msgids)
     for address in ("/", "/done/", "/starred/", "/in/jones/"):
-        with django_assert_max_num_queries(27):
+        with django_assert_max_num_queries(25):
             client.get(address)
 
 

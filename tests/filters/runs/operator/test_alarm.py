@@ -60,7 +60,9 @@ def site(data: object, db: None, settings: Any, monkeypatch: pytest.MonkeyPatch)
     return made
 
 
-def test_it_is_told_once_when_it_begins_and_once_when_it_ends(site: Site) -> None:
+def test_the_alarm_is_told_once_when_it_begins_and_once_when_it_ends(
+    site: Site,
+) -> None:
     sound_alarm()
     assert not Alarm.objects.exists()
     site.late = True
