@@ -33,7 +33,8 @@ class Backend(BaseEmailBackend):
 
     def _send(self, message: EmailMessage) -> None:
         recipients = message.recipients()
-        raw = message.message().as_bytes(linesep="\r\n")
+        letter: Any = message.message()
+        raw = letter.as_bytes(linesep="\r\n")
         answer = ask("smtp", {"do": "send", "recipients": recipients, "raw": raw})
         code, words = answer.get("code", 0), answer.get("words", "").encode()
         match answer["answer"]:

@@ -208,7 +208,7 @@ def waits() -> list[str]:
     from tapestry.core.clock import wall_clock
     from tapestry.tables.delta.log import newest_instant
 
-    return list(remaining(newest_instant(services.tables()), said_until=wall_clock()).now)
+    return list(remaining(newest_instant(services.tables()), votes_until=wall_clock()).now)
 
 
 def forget(audience: str, before: int | None) -> dict[str, int]:

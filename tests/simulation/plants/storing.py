@@ -193,9 +193,9 @@ PLANTS = (
     Plant(
         "the outbox is waited for although it was appended",
         "filters.delivery.reached",
-        "_unsaid",
-        "said.filter(appended_at=None)",
-        "said.all()",
+        "_unstored",
+        "annotations.filter(appended_at=None)",
+        "annotations.all()",
         "error",
     ),
     Plant(
