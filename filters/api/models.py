@@ -63,6 +63,29 @@ class KeptAnswer(models.Model):
         return f"{self.status} at {self.at}"
 
 
+class TokenUse(models.Model):
+    """A call that a program made with a token, and what it was ``about``: ``count`` times.
+
+    Instants are microseconds.
+    """
+
+    token = models.ForeignKey(AccessToken, models.CASCADE, related_name="uses")
+    call = models.CharField(max_length=100)
+    about = models.CharField(max_length=200)
+    count = models.PositiveIntegerField(default=1)
+    first_at = models.BigIntegerField()
+    last_at = models.BigIntegerField()
+
+    class Meta:
+        ordering = ["-last_at", "-pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["token", "call", "about"], name="token_use_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.call} {self.about}".rstrip()
+
+
 SCOPES = {
     "read": "read your mail and your filters, and search",
     "filters": "create, change and delete your filters",

@@ -105,10 +105,14 @@ class FilterLine(Schema):
 
 
 class FilterOut(FilterLine):
-    """``complete_until``: its list has all that matched until then, and waits for what is named."""
+    """``complete_until``: its list has all that matched until then, and waits for what is named.
+
+    ``next`` is the cursor after all steps of its list: give it as ``after`` for what is to come.
+    """
 
     complete_until: datetime | None
     waits_for: list[str]
+    next: str
 
 
 class MessageLine(Schema):
@@ -205,6 +209,13 @@ class MessageOut(Schema):
     voted_for: list[str]
     voted_against: list[str]
     tags: dict[str, list[str]]
+
+
+class ThreadLine(MessageLine):
+    """A message of a thread: what it replies to, and how many replies are above it."""
+
+    depth: int
+    parent: str
 
 
 class AnnotationIn(Schema):

@@ -10,15 +10,16 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 
-from filters.api import views
+from filters.api import usage, views
 from filters.api.api import api
 from filters.api.idempotency import once
+from filters.api.models import AccessToken
 
 Call = Callable[..., HttpResponse]
 
 
 def open_call(call: Call) -> Call:
-    """Return a call that asks for its token itself, and is made once for each key it has.
+    """Return a call that asks for its token itself, is made once for each key it has, and recorded.
 
     HEAD is answered as GET (RFC 9110, 9.3.2).
     """
@@ -31,6 +32,9 @@ def open_call(call: Call) -> Call:
             return once(call, request, **named)
         finally:
             request.method = method
+            token = getattr(request, "auth", None)
+            if isinstance(token, AccessToken):
+                usage.record(token, request, named)
 
     return login_not_required(answer)
 
@@ -43,6 +47,7 @@ for pattern in calls:
 urlpatterns = [
     path("me/connections/", views.connections, name="connections"),
     path("me/tokens/", views.tokens, name="tokens"),
+    path("me/tokens/<str:key>/uses/", views.uses, name="token-uses"),
     path("me/tokens/<str:key>/delete/", views.delete, name="delete-token"),
     path("api/v1/openapi.json", views.description, name="api-description"),
     path("api/v1/", (calls, "ninja", namespace)),

@@ -21,6 +21,9 @@ from filters.people.second_factor.views import confirmed
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 
+SHOWN = 200
+"""Uses of a token on its page, the latest."""
+
 
 @sensitive_variables("secret")
 @confirmed
@@ -58,6 +61,13 @@ def connections(request: PersonRequest) -> HttpResponse:
 def description(request: HttpRequest) -> HttpResponse:
     """Describe the calls of the API: its OpenAPI document."""
     return JsonResponse(described())
+
+
+@require_safe
+def uses(request: PersonRequest, key: str) -> HttpResponse:
+    """Show what a program did by a token: its calls, and about what; the last first."""
+    token = get_object_or_404(AccessToken, owner=request.user, pk=key_of(key))
+    return render(request, "api/uses.html", {"token": token, "uses": token.uses.all()[:SHOWN]})
 
 
 @require_POST

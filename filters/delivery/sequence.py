@@ -28,3 +28,12 @@ def after(
         return (), None
     owner, part = filter_.owner, stored.filter(sequence__lte=positions[-1])
     return delivered(part, people.audiences(owner), owner.zone), positions[-1]
+
+
+def last(filter_: Filter) -> int | None:
+    """Return the position of the last match of a filter that was released; None if there is none.
+
+    After it comes what is released from now on.
+    """
+    released = Match.objects.filter(filter=filter_, sequence__isnull=False)
+    return released.order_by("-sequence").values_list("sequence", flat=True).first()

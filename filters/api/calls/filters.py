@@ -120,9 +120,13 @@ def matches(request: PersonRequest, name: str, after: str = "", limit: Limit = 1
     steps, last = sequence.after(filter_, _position(after), limit)
     return MatchesOut(
         matches=[_step(step) for step in steps],
-        next=after if last is None else opaque_keys.encrypt(last),
+        next=after if last is None else _cursor(last),
         is_end=last is None,
     )
+
+
+def _cursor(position: int | None) -> str:
+    return "" if position is None else opaque_keys.encrypt(position)
 
 
 def _position(cursor: str) -> int:
@@ -180,4 +184,5 @@ def _shown(filter_: Filter) -> FilterOut:
         **filter_line(filter_).dict(),
         complete_until=moment(complete.until),
         waits_for=list(complete.waits_for),
+        next=_cursor(sequence.last(filter_)),
     )

@@ -16,6 +16,7 @@ from filters.api.schemas import (
     AnnotationIn,
     ChangedOut,
     MessageOut,
+    ThreadLine,
     UndoneIn,
     message_out,
 )
@@ -32,7 +33,7 @@ from filters.reading.annotations.outbox import newest_key
 from filters.reading.tasks import append_soon
 from filters.reading.views.originals import download
 from filters.site.work.crypto import arrival_tokens
-from tapestry.core.clock import to_instant
+from tapestry.core.clock import to_datetime, to_instant
 
 router = Router(tags=["messages"])
 READ, ACT = PersonalToken("read"), PersonalToken("acts")
@@ -42,6 +43,23 @@ READ, ACT = PersonalToken("read"), PersonalToken("acts")
 def message(request: PersonRequest, id: str, audience: str = "") -> MessageOut:
     """Return a message: its columns, its text, votes and tags.  It is not marked read."""
     return message_out(_visible(request, id, audience))
+
+
+@router.get("/thread", auth=READ, response=list[ThreadLine])
+def thread(request: PersonRequest, id: str, audience: str = "") -> list[ThreadLine]:
+    """Return the thread of a message as far as the caller may see it, each before its replies."""
+    return [
+        ThreadLine(
+            id=entry.card.msgid,
+            sender=entry.card.sender or "",
+            sender_name=entry.card.sender_name or "",
+            subject=entry.card.subject or "",
+            received=to_datetime(entry.card.received),
+            depth=entry.depth,
+            parent=entry.parent or "",
+        )
+        for entry in _visible(request, id, audience).thread
+    ]
 
 
 @router.get("/message/original", auth=READ)

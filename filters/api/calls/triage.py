@@ -100,15 +100,19 @@ def show_list(request: PersonRequest, name: List, page: Page = 1) -> list[Messag
     """Return a page of 50 messages of a list; fewer are the last."""
     begin, end = (page - 1) * PAGE, page * PAGE
     if name == "inbox":
-        total = counts.sidebar(request.user).total
-        shown = begin < total
-        cards = list(page_of(request.user, None, str(page), PAGE, total)) if shown else []
+        cards = _matches(request, None, page)
     elif name == "muted":
         cards = list(listing.cards(request.user, muted=True)[begin:end])
     else:
         states = lists.states_of(request.user, lists.SHELVES[name])
         cards = lists.cards_of(list(states[begin:end]))
     return [_line(card) for card in cards]
+
+
+@router.get("/filters/{name}/messages", auth=READ, response=list[MessageLine])
+def show_filter_list(request: PersonRequest, name: str, page: Page = 1) -> list[MessageLine]:
+    """Return a page of 50 messages of a filter's list, as it is now; fewer are the last."""
+    return [_line(card) for card in _matches(request, _named(request, name), page)]
 
 
 @router.post("/read", auth=ACT, response=ActOut)
@@ -186,6 +190,12 @@ def _reminder(row: Reminder) -> ReminderOut:
     return ReminderOut(
         id=row.msgid, audience=row.audience, every=row.every, next=moment(row.next_at)
     )
+
+
+def _matches(request: PersonRequest, filter_: Filter | None, page: int) -> list[Card]:
+    total = counts.sidebar(request.user).total_of(filter_)
+    is_there = (page - 1) * PAGE < total
+    return list(page_of(request.user, filter_, str(page), PAGE, total)) if is_there else []
 
 
 def _line(card: Card) -> MessageLine:

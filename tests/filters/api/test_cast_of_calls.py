@@ -113,6 +113,7 @@ def bodies(alice: User) -> dict[str, Any]:
 
 QUERIES = {
     "GET message": f"id={SECRET}",
+    "GET thread": f"id={SECRET}",
     "GET message/original": f"id={SECRET}",
     "POST whys": f"filter=alices&id={SECRET}",
     "DELETE reminders": f"id={SECRET}",
@@ -141,7 +142,14 @@ OTHERS = {
 """What others are answered of calls that name something which is not of alice alone."""
 
 NAMING = {
-    *("GET message", "GET message/original", "POST whys", "DELETE reminders", "POST reminders"),
+    *(
+        "GET message",
+        "GET thread",
+        "GET message/original",
+        "POST whys",
+        "DELETE reminders",
+        "POST reminders",
+    ),
     *("POST annotations", "POST annotations/undo", "POST acts", "POST read", "POST feeds"),
     "POST drafts",
 }

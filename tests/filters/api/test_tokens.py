@@ -10,13 +10,14 @@ from django.core.management import call_command
 from django.test import Client
 from limits import parse
 
-from filters.api import authentication
+from filters.api import authentication, usage
 from filters.api.authentication import make_token
 from filters.api.models import AccessToken
 from filters.people.membership.resets import set_password
 from filters.people.models import User
 from filters.people.second_factor.views import CONFIRMED_AT
 from tapestry.core.clock import wall_clock
+from tapestry.tables.delta.log import Tables
 from tests.filters.api.conftest import Caller
 
 SignIn = Callable[[User], Client]
@@ -128,3 +129,34 @@ def test_the_calls_describe_themselves(client: Client) -> None:
         for method, call in calls.items():
             assert call.get("summary") and call.get("description"), (method, path)
             assert call["security"], (method, path)
+
+
+def test_its_owner_sees_what_a_program_did(
+    mail: Tables, browser: Client, alice: User, carol: User, as_user: SignIn
+) -> None:
+    token, secret = make_token(alice, "script", ["read", "acts"], 7)
+    call = Caller(secret)
+    for _ in range(2):
+        call("GET", "message?id=plan@example.org")
+    call("POST", "filters", status=403, text="from mary")
+    call("GET", "filters/none/messages", status=404)
+    copies = [{"id": f"m{number}"} for number in range(5)]
+    call("POST", "acts", status=404, action="done", messages=copies)
+    page = browser.get(f"/me/tokens/{token.key}/uses/")
+    assert [(use.call, use.about, use.count) for use in page.context["uses"]] == [
+        ("POST acts", "done · m0 · m1 · m2 · 2 more", 1),
+        ("GET filters/{name}/messages", "none", 1),
+        ("GET message", "plan@example.org", 2),
+    ]
+    assert "2 times since" in page.content.decode()
+    assert as_user(carol).get(f"/me/tokens/{token.key}/uses/").status_code == 404
+
+
+def test_the_latest_uses_of_a_token_are_kept(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage, "KEPT", 20)
+    token, secret = make_token(alice, "script", ["read"], 7)
+    call = Caller(secret)
+    for number in range(60):
+        call("GET", f"filters/f{number}", status=404)
+    names = [use.about for use in token.uses.all()]
+    assert 20 <= len(names) <= 22 and names[0] == "f59"

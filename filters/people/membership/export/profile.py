@@ -115,6 +115,16 @@ def _security(user: User) -> dict[str, Any]:
                 "since": moment(token.created_at),
                 "ends": moment(token.ends_at),
                 "used": moment(token.used_at),
+                "calls": [
+                    {
+                        "call": use.call,
+                        "about": use.about,
+                        "count": use.count,
+                        "first": moment(use.first_at),
+                        "last": moment(use.last_at),
+                    }
+                    for use in token.uses.all()
+                ],
             }
             for token in user.access_tokens.all()
         ],

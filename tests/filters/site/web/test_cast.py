@@ -174,6 +174,7 @@ EXPECTED = {
     "me/security/sign-out/": OWN_ACT,
     "me/tokens/": CONFIRMED,
     "me/tokens/<str:key>/delete/": NOBODYS_ACT,
+    "me/tokens/<str:key>/uses/": NOBODYS,
     "message/": OWN,
     "message/actions/": OWN,
     "message/annotate/": NOBODYS_ACT,
