@@ -90,6 +90,8 @@ def parser() -> ArgumentParser:
     of[verbs.matches].add_argument("--follow", action="store_true", help=follow)
     of[verbs.vote].add_argument("vote", choices=["for", "against", "none"])
     of[verbs.tag].add_argument("--take-back", action="store_true", help="take the tag back")
+    port = "serve at http://127.0.0.1:PORT/mcp, each request with a token of its own"
+    of[verbs.mcp].add_argument("--port", type=int, help=port)
     of[verbs.act].add_argument("ids", nargs="+", metavar="ID")
     return command
 
@@ -98,7 +100,9 @@ def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
     """Run a verb; return its exit code."""
     given = parser().parse_args(argv)
     try:
-        _print(given, Site(given.site or environ.get(SITE) or HERE, token_of(environ)))
+        needs_none = given.run is verbs.mcp and given.port is not None
+        token = "" if needs_none else token_of(environ)
+        _print(given, Site(given.site or environ.get(SITE) or HERE, token))
     except CallError as error:
         print(f"error: {error.render()}", file=sys.stderr)
         return error.code

@@ -47,6 +47,7 @@ class Site:
             raise CallError(2, f"{url!r} is no address of a site.", "Begin with https://.")
         if parts.scheme == "http" and not _is_loopback(host):
             raise CallError(2, f"Your token could be read on the way to {url}.", "Use https.")
+        self.url = url
         self._base = f"{url.rstrip('/')}/api/v1/"
         self._headers = {"Authorization": f"Bearer {token}", "User-Agent": f"tapestry/{VERSION}"}
         retry = urllib3.Retry(3, backoff_factor=0.5, redirect=0, raise_on_status=False)

@@ -166,8 +166,13 @@ def act(site: Site, given: Namespace) -> Iterator[Row]:
 
 
 def mcp(site: Site, given: Namespace) -> Iterator[Row]:
-    """Serve an assistant on stdin and stdout (Model Context Protocol)."""
-    from tapestry.client.assistant import server_of  # it takes two seconds to import
+    """Serve assistants (Model Context Protocol) on stdin and stdout, or over HTTP with --port."""
+    if given.port is None:
+        from tapestry.client.assistant import server_of  # it takes two seconds to import
 
-    server_of(site).run()
+        server_of(lambda _: site).run()
+    else:
+        from tapestry.client.assistant_http import serve
+
+        serve(site.url, given.port)
     yield from ()
