@@ -37,8 +37,8 @@ LARGE = 4 * 1024 * 1024
 MOST_WORKERS = 4
 
 _WHAT = (
-    "Give an mbox, a Maildir, a directory of .eml files, imap(s)://user@host/MAILBOX "
-    "or nntp(s)://host/GROUP."
+    "Give an mbox, a Maildir, a directory of .eml files, a public-inbox, "
+    "imap(s)://user@host/MAILBOX or nntp(s)://host/GROUP."
 )
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 

@@ -1,4 +1,4 @@
-"""Mail in files: mboxes (packed or not), Maildirs, directories and single messages."""
+"""Mail in files: mboxes (packed or not), Maildirs, directories, archives in git, messages."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from tapestry.ingest.archive.mbox import (
     open_archive,
     settled_size,
 )
+from tapestry.ingest.archive.public_inbox import open_public_inbox, repositories
 from tapestry.ingest.large_message import MessageBytes, RawMessage
 from tapestry.ingest.stream import CursorOf, Item, MessageStream, Resumed
 from tapestry.tables.write.append import Cursor
@@ -68,6 +69,8 @@ def open_archive_source(what: str, audience: str, cursor_of: CursorOf) -> Messag
     path = path_of(what)
     try:
         if path.is_dir():
+            if repos := repositories(path):
+                return open_public_inbox(path, repos, audience, cursor_of)
             return _directory(path, audience, cursor_of)
         if path.exists() and not path.is_file():
             raise TapestryError(
@@ -86,7 +89,8 @@ def open_archive_source(what: str, audience: str, cursor_of: CursorOf) -> Messag
         raise TapestryError(f"{what} is empty.", hint="Give a file that holds mail.")
     raise TapestryError(
         f"{what} is neither an mbox nor a message.",
-        hint="Give an mbox (.gz, .bz2, .xz too), a Maildir, a .eml file, or a directory of these.",
+        hint="Give an mbox (.gz, .bz2, .xz too), a Maildir, a .eml file, a directory of these, "
+        "or a public-inbox.",
     )
 
 

@@ -31,8 +31,8 @@ class Command(TapestryCommand):
     """Append the mail of an archive or a mailbox, with a progress bar on a terminal."""
 
     help = (
-        "Take in an mbox (.gz too), a Maildir, a directory of .eml, imap(s)://user@host/box, "
-        "or nntp(s)://host/group."
+        "Take in an mbox (.gz too), a Maildir, a directory of .eml, a public-inbox (git), "
+        "imap(s)://user@host/box, or nntp(s)://host/group."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
