@@ -42,6 +42,7 @@ TAKES: dict[verbs.Verb, tuple[str, ...]] = {
     verbs.resume: ("NAME",),
     verbs.delete: ("NAME",),
     verbs.matches: ("NAME",),
+    verbs.save: ("NAME", "DIRECTORY"),
     verbs.message: ("ID",),
     verbs.why: ("NAME", "ID"),
     verbs.vote: ("ID",),

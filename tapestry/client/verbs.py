@@ -8,6 +8,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from tapestry.client import maildir
 from tapestry.client.site import REFUSED, CallError, Site, path_of
 
 Row = dict[str, Any]
@@ -122,6 +123,11 @@ def _steps(site: Site, name: str, cursor: str, follow: bool) -> Iterator[Row]:
             return
         if page["is_end"]:
             time.sleep(LOOK)
+
+
+def save(site: Site, given: Namespace) -> Iterator[Row]:
+    """Write what came into a filter's list to a Maildir; again, only what is new."""
+    yield from maildir.save(site, given.name, given.directory)
 
 
 def message(site: Site, given: Namespace) -> Iterator[Row]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import mailbox
 import subprocess
 import sys
+from errno import ENOSPC
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +16,16 @@ from pytest_django.live_server_helper import LiveServer
 from filters.api.authentication import make_token
 from filters.api.models import SCOPES
 from filters.people.models import User
+from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.release import release
+from tapestry.client import maildir, verbs
 from tapestry.client import main as client
-from tapestry.client import verbs
 from tapestry.client.access import token_of
 from tapestry.client.output import readable
-from tapestry.client.site import CallError
+from tapestry.client.site import CallError, Site
 from tapestry.core.processes.child_process import free_port
 from tapestry.tables.delta.log import Tables
+from tests.support.intake import ingest
 from tests.support.live_filters import run
 from tests.support.paths import ROOT
 
@@ -68,6 +72,60 @@ def test_a_person_finds_mail_and_keeps_a_filter(mail: Tables, tapestry: Tapestry
     assert tapestry("resume", "mary")[0]["active"] is True
     assert tapestry("why", "mary", "reply@example.org")[0]["holds"] is False
     assert tapestry("delete", "mary") == []
+
+
+LETTERS = """\
+From mary@example.org Thu Jan  1 00:00:00 2026
+Message-ID: <one@x>
+From: mary@example.org
+
+One.
+
+From mary@example.org Thu Jan  1 00:00:00 2026
+Message-ID: <two@x>
+From: mary@example.org
+
+Two.
+
+"""
+
+
+def test_a_filter_is_saved_as_a_maildir_each_message_once(
+    mail: Tables, tapestry: Tapestry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "box").write_text(LETTERS)
+    ingest(str(tmp_path / "box"), mail, DjangoClock())
+    place = tmp_path / "Mail" / "mary"
+    tapestry("add", "from mary", "--name", "mary")
+    run("mary")
+    release()
+    replace = maildir.replace
+
+    def fails(path: Path, *more: Any) -> None:
+        if path.name == maildir.CURSOR and any((place / "new").iterdir()):
+            raise OSError(ENOSPC, "No space left on device")
+        replace(path, *more)
+
+    site = Site(tapestry.environ["TAPESTRY_SITE"], tapestry.environ["TAPESTRY_TOKEN"])
+    with monkeypatch.context() as patch, pytest.raises(CallError, match="No space left"):
+        patch.setattr(maildir, "replace", fails)
+        list(maildir.save(site, "mary", str(place)))
+    rows = tapestry("save", "mary", str(place))
+    assert sorted((row["id"], not row["file"]) for row in rows) == [
+        ("one@x", False),
+        ("parc@example.org", True),
+        ("plan@example.org", True),
+        ("secret@example.org", True),
+        ("two@x", False),
+    ], "of what no original was kept, that is said"
+    box = mailbox.Maildir(place)
+    assert sorted(letter.get_payload() for letter in box) == ["One.\n", "Two.\n"]
+    assert tapestry("save", "mary", str(place)) == []
+    (place / ".tapestry").unlink()
+    assert "is not empty" in tapestry("save", "mary", str(place), code=2)
+    (place / ".tapestry").write_text("{}")
+    assert "another filter" in tapestry("save", "mary", str(place), code=2)
+    assert "There is no such thing" in tapestry("save", "none", str(tmp_path / "x"), code=3)
 
 
 def test_a_person_reads_votes_tags_and_acts(mail: Tables, tapestry: Tapestry) -> None:
