@@ -25,7 +25,7 @@ PREFIX = "tapestry_"
 """With which a token begins, so that those who look for secrets in code find it."""
 
 RECORDED = MINUTE
-"""How exactly the last use of a token is recorded."""
+"""How exactly it is recorded when a token was last used, and for which call."""
 
 CALLS = parse("600/minute")
 """Calls that a token may make."""

@@ -64,15 +64,14 @@ class KeptAnswer(models.Model):
 
 
 class TokenUse(models.Model):
-    """A call that a program made with a token, and what it was ``about``: ``count`` times.
+    """A call that a program made with a token, and what it was ``about``.
 
-    Instants are microseconds.
+    Instants are microseconds; ``last_at`` is exact to ``filters.api.authentication.RECORDED``.
     """
 
     token = models.ForeignKey(AccessToken, models.CASCADE, related_name="uses")
     call = models.CharField(max_length=100)
     about = models.CharField(max_length=200)
-    count = models.PositiveIntegerField(default=1)
     first_at = models.BigIntegerField()
     last_at = models.BigIntegerField()
 

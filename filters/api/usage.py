@@ -1,6 +1,6 @@
-"""What programs did by their tokens: which calls, about what, how often; never what was answered.
+"""What programs did by their tokens: which calls, about what, when; never what was answered.
 
-    call ─> GET message · plan@example.org · 3 times, last at 10:03
+    call ─> GET message · plan@example.org · first at 9:58, last at 10:03
 
 A call that the token opens is recorded, whether it was answered or refused.  What only asks whether
 an answer is there yet is none of its own.
@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from django.db import DatabaseError, transaction
-from django.db.models import F
+from django.db import DatabaseError
 from django.http import HttpRequest
 from django.http.request import RawPostDataException
 
+from filters.api.authentication import RECORDED
 from filters.api.models import AccessToken, TokenUse
 from tapestry.core.clock import wall_clock
 from tapestry.core.log import event
@@ -47,20 +47,23 @@ def record(token: AccessToken, request: HttpRequest, named: Mapping[str, Any]) -
     route = request.resolver_match.route.removeprefix("api/v1/").translate(_BRACES)
     call = f"{request.method} {route}"
     about = " · ".join(_about(request, named))[:LONGEST]
+    now = wall_clock()
+    same = TokenUse.objects.filter(token=token, call=call, about=about)
     try:
-        with transaction.atomic():
-            _count(token, call, about, wall_clock())
+        last = same.values_list("last_at", flat=True).first()
+        if last is None:
+            _add(token, call, about, now)
+        elif not 0 <= now - last < RECORDED:
+            same.update(last_at=now)
     except DatabaseError as error:
         event("token_use_not_recorded", error=type(error).__name__)  # the call was made
 
 
-def _count(token: AccessToken, call: str, about: str, now: int) -> None:
-    use, is_new = TokenUse.objects.get_or_create(
+def _add(token: AccessToken, call: str, about: str, now: int) -> None:
+    use, _ = TokenUse.objects.get_or_create(
         token=token, call=call, about=about, defaults={"first_at": now, "last_at": now}
     )
-    if not is_new:
-        TokenUse.objects.filter(pk=use.pk).update(count=F("count") + 1, last_at=now)
-    elif use.pk % (KEPT // 10) == 0:
+    if use.pk % (KEPT // 10) == 0:
         latest = TokenUse.objects.filter(token=token).values_list("last_at", flat=True)
         oldest = latest[KEPT : KEPT + 1].first()
         if oldest is not None:

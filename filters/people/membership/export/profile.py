@@ -119,7 +119,6 @@ def _security(user: User) -> dict[str, Any]:
                     {
                         "call": use.call,
                         "about": use.about,
-                        "count": use.count,
                         "first": moment(use.first_at),
                         "last": moment(use.last_at),
                     }
