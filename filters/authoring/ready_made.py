@@ -32,7 +32,7 @@ OWED = ReadyMade(
     READY_MADE[1],
     "To be answered",
     "(only to me or (directly to me and mentioning me)) and asking a question "
-    "and with no reply by me, newer than eight weeks, not from me, "
+    "and unanswered by me personally, newer than eight weeks, not from me, "
     f"not tagged settled by me, {_WITHOUT}",
     "",
 )

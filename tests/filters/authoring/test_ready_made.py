@@ -100,8 +100,10 @@ def test_to_whom_an_answer_is_owed(tables: Tables, alice: User) -> None:
     send(tables, "answered", **bob)
     send(tables, "of-mine", to=me)
     answer(tables, "answered", sender="alice@example.org")
+    away = {"sender": "alice@example.org", "questions": 0, "automatic": "reply"}
+    send(tables, "away", **away, inreplyto="alone@example.org")
     run()
-    assert listed(alice) == {"alone", "by-name"}
+    assert listed(alice) == {"alone", "by-name"}, "who is away has not answered"
     answer(tables, "alone", sender="al@example.com")
     run()
     assert listed(alice) == {"by-name"}

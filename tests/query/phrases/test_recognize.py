@@ -26,6 +26,7 @@ TERRY = Context(
 
 OTHERWISE = {
     "unanswered by others and not from programs": None,
+    "unanswered by me personally and not from programs": None,
     # Nobody is “me”: the condition has addresses and a name.
     "from me and to me and cc me": (
         "(from terry@parc.com or from terry@home.org)"

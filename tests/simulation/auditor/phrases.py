@@ -20,7 +20,7 @@ PARTS = (
     (r"with a score below", r"\) < "),
     (r"newer than", r"m\.received > now\(\) - "),
     (r"(?<!and )(?:one day|two days|1 week) old", r"m\.received < now\(\) - "),
-    (r"unanswered by others", r"\br\d*\.automatic IS NULL"),
+    (r"unanswered by (?:others|me personally)", r"\br\d*\.automatic IS NULL"),
     (r"tagged later", r"\ba\d*\.value = 'later'"),
 )
 

@@ -40,9 +40,9 @@ PLANTS = (
     Plant(
         "the reply of who is away is an answer",
         "tapestry.query.phrases.catalogue.replies",
-        "_answered_by_others",
-        'return _has_reply(by_others, n.IsNull(c.column("automatic", "r")))',
-        "return _has_reply(by_others)",
+        "_answered_in_person",
+        'n.Not(mine), n.IsNull(c.column("automatic", "r"))',
+        "n.Not(mine)",
         "phrases",
     ),
     Plant(

@@ -32,9 +32,9 @@ def _no_recent_reply(phrase: Phrase) -> n.Condition:
     return n.And((n.Not(_has_reply(recent)), old))
 
 
-def _answered_by_others(context: Context) -> n.Condition:
-    by_others = n.Not(c.sender_is("r", c.ME, context))
-    return _has_reply(by_others, n.IsNull(c.column("automatic", "r")))
+def _answered_in_person(context: Context, *, by_me: bool) -> n.Condition:
+    mine = c.sender_is("r", c.ME, context)
+    return _has_reply(mine if by_me else n.Not(mine), n.IsNull(c.column("automatic", "r")))
 
 
 _NO_REPLIES = (
@@ -112,7 +112,13 @@ KINDS = (
         spelling="unanswered by others",
         description="that nobody but you has answered, but for automatic replies",
         rank=57,
-        meaning=lambda _, context: n.Not(_answered_by_others(context)),
+        meaning=lambda _, context: n.Not(_answered_in_person(context, by_me=False)),
+    ),
+    PhraseKind(
+        spelling="unanswered by me personally",
+        description="that you have not answered, but for automatic replies of yours",
+        rank=60,
+        meaning=lambda _, context: n.Not(_answered_in_person(context, by_me=True)),
     ),
     PhraseKind(
         spelling="with no reply for {age:two weeks}",
