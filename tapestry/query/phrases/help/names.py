@@ -25,15 +25,16 @@ Known = Mapping[str, Mapping[str, str]]
 def other_names(phrases: str, vocabulary: Vocabulary) -> tuple[str, ...]:
     """Return a filter with known names in place of one that is nearly theirs.
 
-    They are those of people who wrote or got mail, newsgroups, mailing lists and tags.
+    They are those of people who wrote or got mail, newsgroups, mailing lists and tags; words that
+    are looked for may be any of them.
 
     >>> known = Vocabulary(people=(("mary@x.org", "Mary Jones"),), newsgroups=("comp.databases",))
     >>> other_names("from mray about lunch", known), other_names("from mary", known)
     (('from mary and about lunch',), ())
     >>> other_names("to mraie", replace(known, recipients=(("", "Marie"),)))
     ('to marie',)
-    >>> other_names("in comp.databsaes", known)
-    ('in comp.databases',)
+    >>> other_names("in comp.databsaes", known), other_names("mentioning mray", known)
+    (('in comp.databases',), ('mentioning mary',))
     """
     try:
         node = parse_phrase(phrases)
@@ -45,7 +46,10 @@ def other_names(phrases: str, vocabulary: Vocabulary) -> tuple[str, ...]:
 
 
 def _known(vocabulary: Vocabulary) -> Known:
+    names = (*vocabulary.newsgroups, *vocabulary.lists, *vocabulary.tags)
+    words = _compared((*_names(vocabulary.everybody), *names))
     return {
+        **dict.fromkeys(("mentioning", "about", "saying"), words),
         "person": _compared(_names(vocabulary.people)),
         "recipient": _compared(_names(vocabulary.everybody)),
         "in": _compared(name for name in vocabulary.newsgroups if "." in name),

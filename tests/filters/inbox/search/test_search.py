@@ -314,5 +314,8 @@ def test_a_name_that_nobody_has_is_spelt_as_people_are_called(
     compute(alice, "from mray about plan")
     page = page_of(as_user(alice), "from mray about plan")
     assert "Did you mean" in page and ">from mary and about plan</a>" in page
-    compute(alice, "from nobody-like-this")
-    assert "Did you mean" not in page_of(as_user(alice), "from nobody-like-this")
+    compute(alice, "mray")
+    assert ">mentioning mary</a>" in page_of(as_user(alice), "mray")
+    for strange in ("from nobody-like-this", "nobody-like-this"):
+        compute(alice, strange)
+        assert "Did you mean" not in page_of(as_user(alice), strange)
