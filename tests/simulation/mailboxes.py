@@ -67,7 +67,8 @@ class Folder:
 class Mailbox:
     """A mailbox of a person, on a server that has some of the extensions.
 
-    ``acts``: it is one in which filters act, and nothing else is put.
+    ``acts``: it is one in which filters act, and nothing else is put.  ``trash`` is the folder
+    that has this special use (RFC 6154), if there is one.
     """
 
     user: str
@@ -77,6 +78,7 @@ class Mailbox:
     prefix: str
     keywords: bool
     acts: bool = False
+    trash: str = ""
     folders: dict[str, Folder] = field(default_factory=dict)
 
 
@@ -105,7 +107,8 @@ class Mailboxes:
             names.append("NAMESPACE")
         box = Mailbox(user, owner, frozenset(names), delimiter, prefix, lots.random() < 0.8)
         self.boxes[user] = box
-        for name in ("INBOX", f"{prefix}lists"):
+        box.trash = f"{prefix}Trash" if lots.random() < 0.7 else ""
+        for name in filter(None, ("INBOX", f"{prefix}lists", box.trash)):
             box.folders[name] = Folder(self.new_validity())
         return box
 
@@ -138,8 +141,10 @@ class Mailboxes:
     def _login(self, box: Mailbox, *, lost: bool) -> dict[str, Any]:
         return {"capabilities": sorted(box.capabilities), "keywords": box.keywords}
 
-    def _list(self, box: Mailbox, *, first: str, lost: bool) -> list[tuple[str, str]]:
-        return [(box.delimiter, name) for name in box.folders if name.startswith(first)]
+    def _list(self, box: Mailbox, *, first: str, lost: bool) -> list[tuple[list[str], str, str]]:
+        uses = {box.trash: ["\\Trash"]}
+        named = [name for name in box.folders if name.startswith(first)]
+        return [(uses.get(name, []), box.delimiter, name) for name in named]
 
     def _namespace(self, box: Mailbox, *, lost: bool) -> tuple[str, str]:
         return box.prefix, box.delimiter

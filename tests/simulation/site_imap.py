@@ -81,11 +81,14 @@ class Client:
 
     def list_folders(self, _: str, pattern: str | bytes) -> list[tuple[Any, bytes, Any]]:
         if not pattern:  # what the delimiter is
-            return [((), self.request("list", first="")[0][0].encode(), "")]
+            return [((), self.request("list", first="")[0][1].encode(), "")]
         assert isinstance(pattern, bytes)
         first = str(imap_utf7.decode(pattern.removesuffix(b"*")))
         listed = self.request("list", first=first)
-        return [((), delimiter.encode(), imap_utf7.encode(name)) for delimiter, name in listed]
+        return [
+            (tuple(use.encode() for use in uses), delimiter.encode(), imap_utf7.encode(name))
+            for uses, delimiter, name in listed
+        ]
 
     def select_folder(self, name: str, readonly: bool = False) -> dict[bytes, Any]:
         found = self.request("status", name=name)

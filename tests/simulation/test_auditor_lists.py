@@ -170,6 +170,17 @@ def test_undo_leaves_what_was_changed_since():
     assert found(story) == []
 
 
+def test_a_message_in_no_list_can_be_starred():
+    story = right_story()
+    story.mail(BEGIN + 3 * DAY + 1, {"msgid": "x", "size": 2})
+    act(story, "star", "x")
+    story.settle(BEGIN + 3 * DAY + HOUR)
+    story.page("alice", "shelf", "starred", "x", "m3", "m2")
+    assert found(story) == []
+    story.entries[-1]["msgids"].remove("x")
+    assert "lacks x" in found(story)[0]
+
+
 def test_what_was_changed_since_is_not_undone_though_it_is_as_it_was():
     story = right_story()
     first = act(story, "star", "m1")

@@ -20,6 +20,7 @@ from typing import Any
 from tests.simulation import looking, observations
 from tests.simulation.auditor.two_worlds import LAW, differences
 from tests.simulation.generator import (
+    arrivals,
     beginnings,
     changes,
     desk,
@@ -38,7 +39,7 @@ from tests.simulation.tasks import Task
 from tests.simulation.world import HOUR, SECOND, World
 
 STEPS: tuple[tuple[float, Callable[[Cast], object]], ...] = (
-    (14, schedule.bring_mail),
+    (14, arrivals.bring_mail),
     (6, schedule.strangers),
     (12, doings.say),
     (4, doings.write_filter),

@@ -21,7 +21,7 @@ from tests.simulation.auditor.story import Entry, Point, Row
 LAW = "acts in mailboxes"
 
 FLAGS = {"flag": "\\Flagged", "seen": "\\Seen", "tag": "acted"}
-FOLDER = "Acted"
+FOLDERS = {"move": "Acted", "trash": "Trash"}
 GONE = "moved or deleted it"
 """Words of what could not be done as somebody has moved a message."""
 
@@ -117,8 +117,8 @@ class Acted:
                     f"{mail[1]} has{'' if flag in flags else ' not'} the flag {flag} in a mailbox"
                 )
                 yield Finding(LAW, said, point.step)
-        is_moved = folder.endswith(FOLDER)
-        if is_moved != ("move" in does) or (not is_moved and folder != home):
+        targets = tuple(target for name, target in FOLDERS.items() if name in does)
+        if not folder.endswith(targets) if targets else folder != home:
             yield Finding(
                 LAW, f"{mail[1]} lies in {folder} of the mailbox of {mail[0]}", point.step
             )

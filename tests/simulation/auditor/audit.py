@@ -21,6 +21,7 @@ from tests.simulation.auditor.lists import judge_lists
 from tests.simulation.auditor.lives import Lives
 from tests.simulation.auditor.matching import judge_matches
 from tests.simulation.auditor.opinions import Opinions
+from tests.simulation.auditor.owing import judge_owing
 from tests.simulation.auditor.past import Past
 from tests.simulation.auditor.phrases import judge_phrases
 from tests.simulation.auditor.put_off import judge_put_off
@@ -81,6 +82,7 @@ class Auditor:
         yield from judge_threads(point, self.known)
         yield from judge_matches(point, self.lives.lives, self.known, self.timelines)
         yield from judge_borrowing(point, self.lives.lives)
+        yield from judge_owing(point, self.lives.lives, self.known)
         yield from self.acts.judge(point, self.lives.lives)
         yield from judge_lists(point, self.lives.lives, self.known, self.desks)
         yield from self.folds.judge(point, self.lives.lives)

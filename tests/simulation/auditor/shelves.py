@@ -193,8 +193,10 @@ class Desks:
         step = made[0] if len(made) == 1 and done else UNSURE
         changes: list[Change] = []
         threads: dict[str, tuple[bool, Any]] = {}
+        # One that is in no list can be starred, if it is there; of several, those that are.
+        alone = entry["kind"] in ("star", "unstar") and len(entry["msgids"]) == 1
         for msgid in dict.fromkeys(entry["msgids"]):
-            certain = done and (msgid in sure or msgid in desk.states)
+            certain = done and (alone or msgid in sure or msgid in desk.states)
             if entry["kind"] in SETS:
                 before, by = desk.state(msgid), desk.changed_by.get(msgid)
                 after = desk.states[msgid] = self._state(before, entry, certain=certain)

@@ -76,7 +76,7 @@ def write(cast: Cast, person: str, text: str, mode: str, **more: Any) -> list[in
     answer = cast.request(person, "post", "/filters/new/", sent)
     rows = filter_rows(cast, "u.username = ? AND f.name = ?", person, sent["name"])
     for row in rows:
-        cast.note_filter(row, existing=sent["mail"] == "existing", features=["broad"], asked=sent)
+        cast.note_filter(row, existing=sent["mail"] == "existing", asked=sent)
     if not rows:
         status = answer and answer["status"]
         cast.history.add("refused", page="/filters/new/", text=text, status=status)

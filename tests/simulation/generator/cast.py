@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.simulation.generator.aims import Aims
 from tests.simulation.generator.mail import Mail
+from tests.simulation.generator.texts import features_of
 from tests.simulation.world import CrashedError, OrderFailedError, World
 
 PEOPLE = {"alice": "mary@x.org", "bob": "bill@y.org", "Joe": "joe@x.org"}
@@ -32,6 +33,7 @@ class Cast:
         self.arrivals: list[tuple[str, str]] = []
         self.readers = 0
         self.reminded: dict[str, list[str]] = {}
+        self.starred: dict[str, list[str]] = {}
         self.mail = Mail(random.Random(f"{world.seed} mail"))
         self.names: list[str] = []
         self.groups: dict[str, list[str]] = {}
@@ -39,6 +41,7 @@ class Cast:
         self.destinations: dict[int, str] = {}
         self.told_destinations: dict[str, dict[str, Any]] = {}
         self.browsers: dict[str, int] = {}
+        self.early = 0
         self.made = self.batches = self.backups = 0
         self.told_outbox = 0
         self.said: list[dict[str, Any]] = []
@@ -195,8 +198,7 @@ class Cast:
     def note_filter(self, row: dict[str, Any], **more: Any) -> None:
         """Write down a filter that was made."""
         self.filters[row["key"]] = {**row, **more}
-        features = self.features.get(row["text"], [])
-        self.history.add("filter", **{**row, "features": features, **more})
+        self.history.add("filter", **{**row, "features": self._features(row), **more})
 
     def note_filters(self, how: str, changed: set[int], **more: Any) -> None:
         """Write down what became of filters: of those changed, and of those that refer to them."""
@@ -228,11 +230,17 @@ class Cast:
             if key in changed or any(known[name] != row[name] for name in ("tql", "error")):
                 differs = any(known[name] != row[name] for name in meaning)
                 told = {**more, "same": not differs} if key in changed else {}
-                told.setdefault("features", self.features.get(row["text"], []))
+                told["features"] = self._features(row)
                 self.filters[key] = {**known, **row}
                 self.history.add(
                     "filter_changed", how=how if key in changed else "recompiled", **row, **told
                 )
+
+    def _features(self, row: dict[str, Any]) -> list[str]:
+        """Return what a filter says: as it was drawn, or as its text is read."""
+        if row["text"] not in self.features:
+            self.features[row["text"]] = list(features_of(row["phrase"], row["text"]))
+        return self.features[row["text"]]
 
     def note_outbox(self, origin: str) -> int:
         """Write down what people have said that was not told yet; return how much that was."""

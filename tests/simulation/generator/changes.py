@@ -34,10 +34,8 @@ def edit(cast: Cast, row: Row, how: str, **changed: str) -> None:
         **changed,
     }
     answer = cast.request(row["owner"], "post", f"/filter/{row['name']}/edit/", sent)
-    told = {"forget": sent["found"] == "forget", "features": None}
-    if how == "edit":
-        told["features"] = ["edited"]
-    cast.note_filters(how, {row["key"]}, status=answer and answer["status"], asked=sent, **told)
+    told = {"forget": sent["found"] == "forget", "status": answer and answer["status"]}
+    cast.note_filters(how, {row["key"]}, asked=sent, **told)
 
 
 def of_any_kind(cast: Cast, key: int) -> None:

@@ -87,6 +87,20 @@ def _field(cast: Cast, person: str, msgid: str) -> str:
     return f"id:{min(seen)}" if seen else "id"
 
 
+def star_unlisted(cast: Cast) -> None:
+    """Have somebody star, or unstar, a message that none of their filters has found."""
+    lots, person = cast.lots, cast.lots.choice(cast.names)
+    listed, seen = set(cast.listed(person)), cast.audiences_of(person)
+    rows = [row for row in cast.mail.rows if row["audience"] in seen]
+    others = sorted({row["msgid"] for row in rows} - listed)
+    if others:
+        action = lots.choice(("star", "star", "unstar"))
+        starred = [msgid for msgid in others if msgid in cast.starred.setdefault(person, [])]
+        msgid = lots.choice(starred if starred and action == "unstar" else others)
+        act(cast, person, action, [msgid])
+        cast.starred[person].append(msgid)
+
+
 def undo(cast: Cast, person: str, step: str) -> None:
     """Have somebody undo a step, though others have come after it."""
     cast.steps[person].remove(step)

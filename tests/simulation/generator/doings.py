@@ -71,7 +71,6 @@ def write_filter(cast: Cast, owner: str = "", acts: dict[str, Any] | None = None
     text = _text(cast, known, mode)
     if acts is not None and lots.random() < 0.7:
         text = "with no reply"  # all mail that comes, until it is answered
-        cast.features.setdefault(text, [])
     cast.made += 1
     name = f"f{cast.made}"
     sent = {
@@ -89,7 +88,8 @@ def write_filter(cast: Cast, owner: str = "", acts: dict[str, Any] | None = None
     else:
         answer = cast.request(owner, "post", "/filters/new/", sent)
     for row in filter_rows(cast, "u.username = ? AND f.name = ?", owner, name):
-        cast.features[row["text"]] = cast.features[text]  # days may have become dates
+        if text in cast.features:
+            cast.features[row["text"]] = cast.features[text]  # days may have become dates
         cast.note_filter(row, existing=sent["mail"] == "existing", asked=sent)
         return
     cast.history.add("refused", page="/filters/new/", text=text, status=answer and answer["status"])
@@ -241,9 +241,9 @@ def undo_acts(cast: Cast, there: Collection[str] = ()) -> None:
     cast.history.add("acts_undone", **told, status=answer and answer["status"])
 
 
-def change_filter(cast: Cast, hows: Sequence[str] = HOWS) -> None:
-    """Have the owners of some filters edit, pause, resume or delete them."""
-    for _ in range(cast.lots.choice((1, 2, 3))):
+def change_filter(cast: Cast, hows: Sequence[str] = HOWS, count: int = 0) -> None:
+    """Have the owners of some filters, or of so many, edit, pause, resume or delete them."""
+    for _ in range(count or cast.lots.choice((1, 2, 3))):
         _change_one(cast, cast.lots.choice(hows))
 
 

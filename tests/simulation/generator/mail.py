@@ -7,16 +7,22 @@ from dataclasses import dataclass, field
 from email.message import EmailMessage
 from email.utils import format_datetime
 from typing import Any
+from unicodedata import normalize
 
 from tapestry.core.clock import to_datetime
 from tests.simulation.world import DAY, HOUR, MINUTE
 from tests.support.generators.rows import GROUPS, PEOPLE, SUBJECTS
 
-NAMES = {"joe@x.org": "Joe", "mary@x.org": "Mary Jones", "bill@y.org": "Bill"}
+NAMES = {"joe@x.org": "Joe", "mary@x.org": "Mary Jones", "bill@y.org": "Bill Pöhl"}
 FILES = {"index.pdf": "application/pdf", "Äpfel.png": "image/png", "again.docx": "image/png"}
 """Names of attached files, each with its media type; the last is that of something else."""
 
-BODIES = ("Spark", "the index, again", "is it x?", "äpfel und birnen; spark index", "b a")
+BODIES = (
+    *("Spark", "the index, again", "is it x?", "äpfel und birnen; spark index", "b a"),
+    normalize("NFD", "Łódź again; der Äpfel"),
+)
+"""Texts of messages; the last has its accents apart from their letters, as some programs do."""
+
 DELAYS = (0, 0, 0, MINUTE, HOUR, DAY, 3 * DAY, 16 * DAY)
 
 Row = dict[str, Any]
@@ -41,6 +47,18 @@ class Mail:
         size = size or self.lots.choice((1, 1, 2, 3, 5))
         return [self._message(now, audiences, again) for _ in range(size)]
 
+    def letter(self, now: int, audiences: list[str], **said: Any) -> list[Row]:
+        """Draw a message in person, a row for each audience; ``said`` is what it says."""
+        row = self._message(now, audiences[:1], 0.0)
+        row |= {"cc": [], "cc_names": [], "to_names": [], "newsgroups": [], "list": None}
+        row |= {"inreplyto": None, "automatic": None, "sender_name": None, **said}
+        row["references"] = [row["inreplyto"]] if row["inreplyto"] else []
+        row["questions"] = row["body"].count("?")
+        row["raw"] = raw(row)
+        copies = [{**row, "audience": audience} for audience in audiences[1:]]
+        self.rows += copies
+        return [row, *copies]
+
     def _message(self, now: int, audiences: list[str], again: float) -> Row:
         lots = self.lots
         known = [row for row in self.rows[-20:] if "archived" not in row]
@@ -60,7 +78,7 @@ class Mail:
             "received": lots.choice((received, received, received, None)),
             "date": lots.choice((received - lots.choice(DELAYS), received, None)),
             "sender": sender,
-            "sender_name": lots.choice((NAMES[sender], NAMES[sender], None)),
+            "sender_name": lots.choice((NAMES[sender], normalize("NFD", NAMES[sender]), None)),
             "to": to,
             "to_names": [NAMES[address] for address in to] if named else [],
             "cc": cc,

@@ -113,7 +113,7 @@ def leave(cast: Cast) -> None:
     cast.note_filters("recompiled", set())
 
 
-_MORE = ((" and from joe", "from"), (" or tagged later", "tagged"), (" but not replies", "replies"))
+_MORE = ("", " and from joe", " or tagged later", " but not replies")
 
 
 def borrow(cast: Cast) -> None:
@@ -128,9 +128,8 @@ def borrow(cast: Cast) -> None:
     if not theirs:
         return
     row = lots.choice(theirs)
-    more, kind = lots.choice((("", "in_filter"), *_MORE))
+    more = lots.choice(_MORE)
     text = f"{lots.choice(('in', 'not in'))} {row['owner']}'s {row['name']}{more}"
-    cast.features[text] = ["borrowed", *(f"phrase:{name}" for name in sorted({"in_filter", kind}))]
     cast.made += 1
     sent = {
         "text": text,

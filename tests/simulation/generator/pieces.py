@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from tests.simulation.generator.arrivals import bring_mail
 from tests.simulation.generator.cast import Cast
 from tests.simulation.generator.changes import edit
 from tests.simulation.generator.doings import annotate, filter_rows
@@ -111,7 +112,7 @@ def _write(cast: Cast, texts: Sequence[str], owner: str = "", **more: str) -> li
     cast.request(owner, "post", "/filters/new/", sent)
     rows = filter_rows(cast, "u.username = ? AND f.name = ?", owner, sent["name"])
     for row in rows:
-        cast.note_filter(row, existing=sent["mail"] == "existing", features=["watch"])
+        cast.note_filter(row, existing=sent["mail"] == "existing")
     return rows
 
 
@@ -138,32 +139,32 @@ def rewrite(cast: Cast) -> None:
     if lots.random() >= 0.5:  # what the second has not been run over ends after the shared window
         texts = [("m.size > 0", ("filters.tick",)), (last, LANES)]
     for text, lanes in texts:
-        bring(cast)
+        bring_mail(cast)
         sent = _form(row["name"], text, live=row["live"])
         sent |= {"timeliness": row["timeliness"], "visibility": row["visibility"], "found": "keep"}
         sent["mail"] = lots.choice(("existing", "new"))
         answer = cast.request(row["owner"], "post", f"/filter/{row['name']}/edit/", sent)
         status = answer and answer["status"]
-        told = {"forget": False, "features": ["watch"], "status": status}
+        told = {"forget": False, "status": status}
         cast.note_filters("edit", {row["key"]}, **told)
         cast.world.pass_time(SECOND)
         _run(cast, *lanes)
     if len(texts) == 1 and lots.random() < 0.7:
         _enroll(cast)
-    bring(cast)
+    bring_mail(cast)
     _run(cast, "filters.tick")
 
 
 def overtake(cast: Cast) -> None:
     """Have a filter forget all, as the shared window asks what it matched when it began."""
-    bring(cast, 1)
+    bring_mail(cast, 1)
     row = cast.mail.rows[-1]
     owners = [name for name in cast.names if row["audience"] in cast.audiences_of(name)]
     if not owners:
         return
     found = _write(cast, ("tagged later",), cast.lots.choice(owners), mail="new")
     for lane in LANES:
-        bring(cast, 1)
+        bring_mail(cast, 1)
         _run(cast, "filters.tick", lane)
     _say(cast, row, LATER)
     for filter_ in found:
@@ -206,7 +207,7 @@ def flicker(cast: Cast) -> None:
 def trickle(cast: Cast) -> None:
     """Have messages come one by one, each in a window of its own: nothing else asks its filters."""
     for _ in range(4):
-        bring(cast, 1)
+        bring_mail(cast, 1)
         _run(cast, "filters.tick")
 
 
@@ -214,7 +215,7 @@ def ripen(cast: Cast) -> None:
     """Have mail come, and be of an age in a later window than that in which it came."""
     lots, world = cast.lots, cast.world
     _watch(cast, AGED)
-    bring(cast)
+    bring_mail(cast)
     _run(cast, "filters.tick")
     for _ in range(lots.choice((1, 2))):
         world.pass_time(lots.choice((HOUR, DAY - SECOND, DAY, DAY + SECOND, 3 * DAY)))
@@ -319,14 +320,8 @@ def stumble(cast: Cast) -> None:
     if said:
         _run(cast, "filters.append_annotations")
     else:
-        bring(cast)
+        bring_mail(cast)
     _run(cast, "filters.tick")
-
-
-def bring(cast: Cast, size: int = 0) -> None:
-    from tests.simulation.generator.schedule import bring_mail
-
-    bring_mail(cast, size)
 
 
 def _say(cast: Cast, row: dict[str, Any], what: dict[str, Any], owner: str = "") -> dict[str, Any]:

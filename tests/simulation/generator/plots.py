@@ -7,7 +7,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from tapestry.core.clock import to_datetime
-from tests.simulation.generator import beginnings, desk, letters, pieces
+from tests.simulation.generator import beginnings, desk, letters
+from tests.simulation.generator.arrivals import bring_mail
 from tests.simulation.generator.cast import Cast
 from tests.simulation.settling import run_task
 from tests.simulation.tasks import Task
@@ -106,6 +107,6 @@ _KINDS = (take_days_off, star_again, read_newest, change_star, set_clock_back)
 
 
 def _find(cast: Cast) -> None:
-    pieces.bring(cast)
+    bring_mail(cast)
     for lane in LANES:
         run_task(cast.world, Task(lane))

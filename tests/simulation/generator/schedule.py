@@ -19,12 +19,14 @@ from tests.simulation.generator import (
     pieces,
     plots,
     programs,
+    questions,
     reminders,
     scenes,
     trouble,
     upkeep,
 )
 from tests.simulation.generator.aims import best
+from tests.simulation.generator.arrivals import bring_mail
 from tests.simulation.generator.cast import Cast
 from tests.simulation.settling import run_task, settle
 from tests.simulation.tasks import BEATS, Task
@@ -33,24 +35,14 @@ from tests.simulation.world import DAY, HOUR, MINUTE, NO_FAULT, SECOND, World
 SETTLED = 25
 """Steps between two settled points, about."""
 
+CHANGED = 4
+"""Filters that are changed at once, where what they say has not met that."""
+
 OFTEN = 0.6
 """How likely an end is planned for a step, where the site is to be killed often."""
 
-FILTERS = 14
+FILTERS = 20
 """Filters that are written before anything else happens, beside those of set pieces."""
-
-
-def bring_mail(cast: Cast, size: int = 0, again: float = 0.08) -> None:
-    """Have mail come, as a source brings it: the same batch again until it is in."""
-    rows = cast.mail.batch(cast.world.now, cast.audiences, size, again)
-    cast.batches += 1
-    shown = [{k: v for k, v in row.items() if k not in ("raw", "copy")} for row in rows]
-    sent = [{k: v for k, v in row.items() if k != "copy"} for row in rows]
-    receipt = cast.order("append", messages=sent, cursor=("box", cast.batches))
-    told = [
-        {**s, "copy": True} if row.get("copy") else s for s, row in zip(shown, rows, strict=True)
-    ]
-    cast.history.add("submitted", table="messages", rows=told, origin="append", receipt=receipt)
 
 
 def strangers(cast: Cast) -> None:
@@ -130,7 +122,7 @@ def send_somewhere(cast: Cast) -> None:
         lambda drawn: cast.aims.lacks(drawn[1], cast.aims.of(drawn[0])),
     )
     mine = [key for key, row in cast.filters.items() if row["owner"] == person]
-    all_of_them = lots.random() < 0.5 or not mine
+    all_of_them = lots.random() < 0.7 or not mine
     filters = None if all_of_them else sorted(lots.sample(mine, min(2, len(mine))))
     beginnings.send_to(cast, person, kind, filters)
 
@@ -151,9 +143,22 @@ def change_in_flight(cast: Cast) -> None:
     scenes.change_in_flight(cast, bring_mail)
 
 
+def answer_late(cast: Cast) -> None:
+    """Have a day and more pass, and then mail come, much of which answers what was there."""
+    cast.world.pass_time(DAY + cast.lots.randint(1, HOUR))
+    bring_mail(cast, 6)
+
+
+def rest_some(cast: Cast) -> None:
+    """Have some filters pause, and go on once something was done without them."""
+    doings.change_filter(cast, ["pause"], CHANGED)
+    work(cast)
+    doings.change_filter(cast, ["resume"], CHANGED)
+
+
 def meet(cast: Cast) -> None:
     """Do what meets filters that have not met it yet: what lacks most, most often."""
-    early = cast.history.step < upkeep.EARLY
+    early = cast.history.step < cast.early
     events = [event for event in MEETINGS if not (early and event == "forget")]
     lacks = [cast.aims.lacks(event) ** 2 for event in events]
     if any(lacks):
@@ -163,9 +168,12 @@ def meet(cast: Cast) -> None:
 
 MEETINGS: dict[str, Callable[[Cast], object]] = {
     **{
-        how: partial(doings.change_filter, hows=[how])
-        for how in ("edit", "mode", "timeliness", "pause", "resume")
+        how: partial(doings.change_filter, hows=[how], count=CHANGED)
+        for how in ("edit", "mode", "timeliness")
     },
+    **dict.fromkeys(("pause", "resume"), rest_some),
+    **dict.fromkeys(("reply", "old mail", "reply before its parent"), partial(bring_mail, size=6)),
+    "late reply": answer_late,
     **dict.fromkeys(("forged copy", "other audience"), partial(bring_mail, again=0.6)),
     **dict.fromkeys(("done", "snooze", "mute"), partial(doings.triage, often=1.0)),
     "undo": doings.undo,
@@ -184,7 +192,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (12, doings.say),
     (6, doings.write_filter),
     (8, doings.change_filter),
-    (32, meet),
+    (48, meet),
     (8, doings.triage),
     (26, work),
     (14, pass_time),
@@ -195,6 +203,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (2, mute_what_waits),
     (3, change_in_flight),
     (6, desk.tidy),
+    (2, desk.star_unlisted),
     (8, changes.change_much),
     (2, importance.weigh),
     (2, mailboxes.add_source),
@@ -210,6 +219,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (2, people.borrow),
     (2, programs.read_on),
     (2, reminders.remind),
+    (3, questions.ask),
     (3, plots.plot),
     (1, doings.unfold),
     (1, doings.undo_acts),
@@ -262,6 +272,7 @@ def play(world: World, steps: int, judge: Callable[[], None], *, kills: bool = F
     With ``kills`` the site is to end at one of its writes in most steps.
     """
     cast = Cast(world)
+    cast.early = min(upkeep.EARLY, steps * 3 // 4)
     cast.arrive()
     for _ in range(FILTERS):
         doings.write_filter(cast)

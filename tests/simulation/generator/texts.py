@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
 from tapestry.core.clock import to_datetime
 from tapestry.core.schema import MESSAGES, Type
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.catalogue.kind import PhraseKind
+from tapestry.query.phrases.nodes import Joined, Negated, Phrase, PhraseNode
+from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.printer import print_tql
 from tests.simulation.world import BEGIN, DAY, HOUR, MINUTE
@@ -37,6 +42,8 @@ _NAMES = (
     "alice",
     "Joe",
     "bob",
+    "pohl",
+    "Bill Pöhl",
 )
 _WORDS: dict[str, tuple[str, ...]] = {
     "in": ("comp.sys", "comp.databases", "comp.*", "rec.food"),
@@ -48,7 +55,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "with attachments of type": ("image/*", "application/pdf", "image/png"),
     "": (
         *("index", "spark", "spark index", "again", "äpfel", "apfel", "und birnen"),
-        *("ind*", "spark ind*", "aga*", "apfel*"),
+        *("ind*", "spark ind*", "aga*", "apfel*", "lodz", "Łódź again", "łod*"),
     ),
 }
 _OPERATORS = (
@@ -73,6 +80,30 @@ _AGES = ("one day", "two days", "1 week", "36 hours", "2 weeks", "3 hours", "20 
 _JOINED = ("{} and {}", "{} or {}", "{} or {}", "{} but not {}", "{}, {}")
 
 
+@lru_cache(maxsize=1024)
+def features_of(phrase: str, text: str) -> tuple[str, ...]:
+    """Return the kinds of phrases, or the constructs, of a filter as it is stored.
+
+    >>> features_of("from joe or not tagged later", ""), features_of("", "m.size + 1 > 2")
+    (('phrase:from', 'phrase:tagged'), ('tql:Arith', 'tql:Compare'))
+    """
+    if phrase:
+        return tuple(sorted({f"phrase:{kind}" for kind in _kinds(parse_phrase(phrase))}))
+    nodes = n_walk(read(text, Context()).condition)
+    return tuple(sorted({f"tql:{type(node).__name__}" for node in nodes}))
+
+
+def _kinds(node: PhraseNode) -> Iterator[str]:
+    match node:
+        case Phrase(kind=kind):
+            yield kind
+        case Negated(part=part):
+            yield from _kinds(part)
+        case Joined(parts=parts):
+            for part in parts:
+                yield from _kinds(part)
+
+
 def phrase(
     lots: random.Random, kinds: Sequence[str], filters: list[str], now: int
 ) -> tuple[str, set[str]]:
@@ -82,7 +113,7 @@ def phrase(
     """
     if lots.random() < 0.1:
         return _search(lots)
-    drawn = [_one(lots, kinds, filters, now) for _ in range(lots.choice((1, 1, 2, 2, 3, 3)))]
+    drawn = [_one(lots, kinds, filters, now) for _ in range(lots.choice((1, 2, 2, 3, 3, 4)))]
     texts = [f"not {text}" if lots.random() < 0.15 else text for text, _ in drawn]
     joined = texts[0]
     for text in texts[1:]:

@@ -13,7 +13,10 @@ from tests.simulation.tasks import Task
 from tests.simulation.world import DAY, NO_FAULT, CrashedError, OrderFailedError
 
 EARLY = 100
-"""Steps in which nothing is forgotten: much cannot be judged any more after that."""
+"""Steps in which nothing is forgotten: much cannot be judged any more after that.
+
+In a short world these are three quarters of its steps.
+"""
 
 
 def tend(
@@ -28,7 +31,7 @@ def tend(
 def forget(cast: Cast) -> None:
     """Have mail be forgotten: by its operator, all or what is old, or by the setting."""
     lots, world = cast.lots, cast.world
-    if cast.history.step < EARLY:
+    if cast.history.step < cast.early:
         return
     audience = lots.choice(sorted({*cast.audiences} - {"public"}))
     before = None
