@@ -12,6 +12,8 @@ _BETWEEN = r"\s,()\"“”"
 END = rf"(?![^{_BETWEEN}])"
 """Nothing of a word follows."""
 
+_IN_BOOK = r"(?:in|from|of)\s+my\s+(?:address\s*book|contacts)"
+
 WORD = rf"[^{_BETWEEN}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+"
 
 UNIT = f"{UNITS}{END}"
@@ -29,6 +31,8 @@ FORMS = {
     "BARE_TOP": rf"top(?=\s+{NUMBER})",
     "ATTACHMENT": "attachment|file",
     "ATTACHMENTS": "attachments|files",
+    "CONTACTS": r"(?:(?:(?:any|every|some)(?:one|body)|people|an?\s+contact|contacts)\s+"
+    rf"{_IN_BOOK}|(?:my\s+)?(?:contacts|address\s*book))",
     "CONTAINING": "containing|contains?",
     "EVERYTHING": r"(?<![\s\S])(?:\*|(?:(?:show|find)\s+)?(?:all(?:\s+(?:my\s+)?(?:mails?|e-?mails?"
     r"|messages))?|everything))(?=\s*\Z)",
@@ -55,6 +59,8 @@ FORMS = {
     "NAMED": "named|called",
     "NEW": rf"new(?=\s+(?:threads?|senders){END})",
     "ONLY": rf"only(?=\s+to{END})",
+    "NO_CONTACT": r"(?:nobody|no(?:\s+|-)?one|(?:(?:any|some)(?:one|body)|people)\s+"
+    rf"(?:(?:who|that)\s+(?:is|are)\s+)?not)\s+{_IN_BOOK}",
     "NOBODY": rf"nobody(?=\s+(?:has\s+)?(?:replied|answered){END})",
     "REPLIES": "replies|answers|responses",
     "REPLY": "reply|answer|response",

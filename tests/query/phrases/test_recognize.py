@@ -92,6 +92,9 @@ OTHERWISE = {
     "replies numbered three and to me": (
         "replies numbered three and (to terry@parc.com or to terry@home.org)"
     ),
+    # Nor whose address book it is.
+    'from contacts or about "contacts" and not replies': None,
+    'not from contacts and not from "contacts"': None,
     # Nor who agrees with whom.
     "not voted for by people who agree with me": None,
     "liked by more than two people like me": None,

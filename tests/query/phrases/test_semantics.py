@@ -25,6 +25,11 @@ def vote(number, msgid, owner, age=0, kind="vote", value=None):
     return found | {"annid": f"{msgid} {owner} {age}", "number": number, "value": value}
 
 
+def contact(owner, address):
+    said = vote(None, f"contacts of {owner}", owner, kind="contact", value=address)
+    return said | {"annid": f"{owner} {address}", "audience": f"user:{owner}"}
+
+
 DATA = {
     "messages": [
         message("q", 3 * WEEK, sender="joe@x.org", sender_name="Joe Jones", to=("terry@parc.com",)),
@@ -47,6 +52,9 @@ DATA = {
         vote(-1, "s", "ann"),
         vote(5, "q1", "joe", kind="priority"),
         vote(None, "q2", "joe", kind="tag", value="later"),
+        contact("terry", "joe@x.org"),
+        contact("terry", "ann@jones.org"),
+        contact("joe", "mary@y.org"),
     ],
 }
 
@@ -75,6 +83,8 @@ DATA = {
         ("only to mary@y.org", "q3"),  # and not r, of which another has a copy
         ("from new senders", "q q1 q2 q3 r r1 s"),
         ("from unknown senders", "q q2 q3 r r1 s"),
+        ("from contacts", "q r"),
+        ("from nobody in my address book", "q1 q2 q3 r1 s"),
         ("in a thread with mary", "q q1 q2 q3"),
         ("in a thread with jones@x.org", "q q1 q2 q3"),
         ("in a thread with ann", "r r1"),

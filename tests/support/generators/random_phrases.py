@@ -130,7 +130,7 @@ one_phrase = st.one_of(
     st.sampled_from(
         (
             *("replies", "replied to", "unanswered", "with attachments", "starting a thread"),
-            "asked again after an answer",
+            *("asked again after an answer", "from my contacts", "from no one in my address book"),
             *("with pictures", "pdf attachments", "without docx files", "mime:image/*", "has:pdf"),
             *("today", "mails from this week", "without attachments", "no reply", "has:attachment"),
         )

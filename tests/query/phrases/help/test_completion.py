@@ -179,7 +179,7 @@ def test_a_completion_replaces_the_whole_word_at_the_cursor():
 
 def test_no_space_is_doubled():
     assert offered("fr joe", 2) == [
-        *("from", "from new senders", "from unknown senders", "from programs"),
+        *("from", "from new senders", "from unknown senders", "from programs", "from contacts"),
         "from addresses like",
     ]
 

@@ -1,0 +1,107 @@
+"""Address books: filters find what the oracle says of contacts that stand, their owner's alone."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import strategies as st
+
+from tapestry.core.contacts import CONTACT, book_of
+from tapestry.core.message import PUBLIC
+from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.query.context import Context
+from tapestry.query.frontend import read
+from tests.laws import change_laws, filter_laws
+from tests.support import oracle
+from tests.support.generators.random_filters import World
+from tests.support.generators.rows import retractions, schedules
+from tests.support.generators.values import one_of, whole
+
+ALICE = (PUBLIC, "user:alice")
+_SENDERS = ("ann@x.org", "bill@x.org", "eve@x.org")
+_FILTERS = (
+    "from contacts",
+    "from nobody in my address book",
+    "from contacts and about index",
+    "not from contacts or replies",
+    "replied to and from contacts",
+    "EXISTS (r, a IN annotations: r.inreplyto = m.msgid AND a.value = r.sender AND a.kind = "
+    "'contact' AND a.owner = 'alice')",
+    "NOT EXISTS (a IN annotations: a.value = m.sender AND a.kind = 'contact') "
+    "AND m.received < now() - 2 weeks",
+    "m.sender IN (SELECT a.value FROM annotations a WHERE a.kind = 'contact')",
+)
+"""By phrase, and joined with the rest of the language."""
+
+
+@st.composite
+def books(draw):
+    """Draw mail by few people, and who of them was in whose address book, now and then."""
+    instant = whole(0, 6)
+    mail = [
+        {"msgid": f"m{place}", "ts": draw(instant), "audience": draw(one_of(PUBLIC, "user:alice"))}
+        | {"sender": draw(one_of(*_SENDERS)), "subject": draw(one_of("index", "x"))}
+        | {"inreplyto": draw(one_of(None, "m0", "m1"))}
+        for place in range(5)
+    ]
+    contacts = []
+    for owner in ("alice", "bob"):
+        for address in _SENDERS:
+            for _ in range(draw(one_of(0, 1, 1, 2))):
+                row = {"annid": f"a{len(contacts)}", "owner": owner, "msgid": book_of(owner)}
+                row |= {"kind": draw(one_of(CONTACT, CONTACT, CONTACT, "tag")), "value": address}
+                contacts.append(row | {"ts": draw(instant), "audience": f"user:{owner}"})
+    return {MESSAGES: mail, ANNOTATIONS: contacts + draw(retractions(contacts, instant))}
+
+
+@st.composite
+def worlds(draw):
+    query = read(draw(one_of(*_FILTERS)), Context(owner="alice"))
+    schedule = tuple(draw(schedules(tuple(range(7)))))
+    start = draw(one_of(None, None, schedule[0] - 1))
+    return World(query, draw(books()), draw(one_of(ALICE, ALICE, (PUBLIC,))), schedule, start)
+
+
+def delivered(draw, strategy):
+    world = draw.draw(worlds())
+    runs = filter_laws.run(world, strategy)
+    assert [filter_laws.times(matches) for matches in runs] == filter_laws.expected(world)
+
+
+def every_schedule(draw, aggregates):
+    delivered(draw, "fast")
+
+
+def the_general_rule(draw, aggregates):
+    delivered(draw, "general")
+
+
+def live(draw, aggregates):
+    world = draw.draw(worlds())
+    judge = oracle.Oracle(world.query, world.data, world.audiences)
+    change_laws.follow(world, judge, net=draw.draw(st.booleans()))
+
+
+def the_books_of_others_change_nothing(draw, aggregates):
+    world = replace(draw.draw(worlds()), audiences=ALICE)
+    shown = [row for row in world.data[ANNOTATIONS] if row["audience"] in ALICE]
+    alone = replace(world, data=world.data | {ANNOTATIONS: shown})
+    assert filter_laws.run(world) == filter_laws.run(alone)
+
+
+LAWS = {
+    every_schedule: 120,
+    the_general_rule: 40,
+    live: 40,
+    the_books_of_others_change_nothing: 40,
+}
+
+
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_law(law):
+    filter_laws.check(law, LAWS[law])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+def test_law_in_a_long_campaign(law):
+    filter_laws.check(law, 50 * LAWS[law])
