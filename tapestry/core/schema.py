@@ -107,8 +107,8 @@ BOUNDED: dict[str, tuple[str, ...]] = {
 """
 
 INDEXED: dict[str, tuple[str, ...]] = {
-    MESSAGES: ("msgid", "inreplyto"),
-    ANNOTATIONS: ("annid", "msgid", "owner"),
+    MESSAGES: ("msgid", "inreplyto", "sender"),
+    ANNOTATIONS: ("annid", "msgid", "owner", "value"),
     THREADS: ("msgid", "root"),
 }
 """The columns of each table by which rows are looked up through an index."""

@@ -194,9 +194,16 @@ def test_a_count_passes_its_bound_by_rows_of_several_windows():
 
 
 def test_what_no_key_ties_to_new_rows_is_read_whole():
-    statement = lowered("EXISTS (r: r.sender = m.sender)")
+    statement = lowered("EXISTS (r: r.list = m.list)")
     assert ("messages", None) in views(statement).values()
     assert all(view.key_lookup is None for view in statement.views)
+
+
+def test_contacts_and_the_mail_of_contacts_are_looked_up():
+    statement = lowered("from contacts")
+    keys = {view.key_lookup.column for view in statement.views if view.key_lookup is not None}
+    assert keys == {"value", "sender"}
+    assert all(view.ranges or view.key_lookup for view in statement.views), "nothing is read whole"
 
 
 def test_a_message_that_is_asked_for_is_looked_up():

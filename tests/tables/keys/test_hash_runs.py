@@ -189,7 +189,7 @@ def test_processes_append_and_look_up_at_once(tmp_path, batches):
 
 def test_a_damaged_run_of_the_right_size_adds_no_known_message_again(tmp_path, caplog):
     tables, clock = Tables(tmp_path), MemoryClock()
-    known = [Message(f"m{n}", inreplyto=f"m{n - 1}") for n in range(970)]
+    known = [Message(f"m{n}", sender=f"s{n}", inreplyto=f"m{n - 1}") for n in range(970)]
     append_messages(tables, clock, known)
     hash_runs.extend_index(tables, "messages")
     for path in (tmp_path / "index").rglob("*.sorted"):
