@@ -9,6 +9,7 @@ from ninja import NinjaAPI
 from filters.api.calls import (
     agreement,
     arrival,
+    contacts,
     destinations,
     drafts,
     feeds,
@@ -47,7 +48,7 @@ api = NinjaAPI(
 handle_errors(api)
 for part in (
     *(filters, filter_acts, sharing, imports, questions, messages, triage, importance),
-    *(sources, trials, destinations, feeds, drafts, sending, arrival, agreement),
+    *(sources, trials, destinations, feeds, drafts, sending, arrival, agreement, contacts),
 ):
     api.add_router("", part.router)
 

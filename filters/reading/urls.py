@@ -2,10 +2,19 @@
 
 from django.urls import path
 
-from filters.reading.views import agreement, annotations, attachments, letters, message, originals
+from filters.reading.views import (
+    agreement,
+    annotations,
+    attachments,
+    contacts,
+    letters,
+    message,
+    originals,
+)
 
 urlpatterns = [
     path("agreement/", agreement.agreement, name="agreement"),
+    path("contacts/", contacts.contacts, name="contacts"),
     path("message/", message.message, name="message"),
     path("message/original/", originals.original, name="original"),
     path("message/original/file/", originals.download, name="original-file"),

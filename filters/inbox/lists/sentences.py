@@ -14,6 +14,7 @@ _SENTENCES = {
     "reply": "{who} replied",
     "parent": "in reply to {who}",
     "tag": "{who} tagged it {value}",
+    "contact": "{value} came into the address book",
     "message": "with a message by {who}",
     "votes for": "{who} voted for it",
     "votes against": "{who} voted against it",

@@ -62,14 +62,40 @@ def annotate(
     )
 
 
+def annotate_all(owner: User, about: str, kind: str, values: Iterable[str]) -> None:
+    """Keep annotations that only their owner sees, one for each value, until they are appended."""
+    audience, now = annotation_audience("", owner.get_username(), private=True), wall_clock()
+    OutboxAnnotation.objects.bulk_create(
+        [
+            OutboxAnnotation(
+                annid=str(uuid.uuid4()),
+                msgid=about,
+                owner=owner,
+                kind=kind,
+                value=value,
+                audience=audience,
+                created=now,
+            )
+            for value in values
+        ]
+    )
+
+
 def take_back(owner: User, annotations: Iterable[Annotation]) -> None:
     """Keep that a person takes back annotations of their own, each once.
 
     Whoever asks twice gets the same retraction: its key is made from that of the annotation.
     """
-    for annotation in annotations:
-        annid = retraction_key(annotation.annid)
-        _keep_once(owner, annotation, annid, kind=RETRACTION, value=annotation.annid)
+    _keep_once(
+        _said_of_own(
+            owner,
+            annotation,
+            retraction_key(annotation.annid),
+            kind=RETRACTION,
+            value=annotation.annid,
+        )
+        for annotation in annotations
+    )
 
 
 def restore(owner: User, annotation: Annotation) -> None:
@@ -78,23 +104,27 @@ def restore(owner: User, annotation: Annotation) -> None:
     Whoever asks twice gets the same annotation, as of retractions.
     """
     says = {"kind": annotation.kind, "value": annotation.value, "number": annotation.number}
-    _keep_once(owner, annotation, str(uuid.uuid5(_RESTORED, annotation.annid)), **says)
+    annid = str(uuid.uuid5(_RESTORED, annotation.annid))
+    _keep_once([_said_of_own(owner, annotation, annid, **says)])
 
 
-def _keep_once(owner: User, annotation: Annotation, annid: str, **says: Any) -> None:
-    """Keep what a person says of an annotation of their own, under a key made from its key."""
+def _said_of_own(owner: User, annotation: Annotation, annid: str, **says: Any) -> OutboxAnnotation:
+    """Return what a person says of an annotation of their own, under a key made from its key."""
     if annotation.owner != owner.get_username():
         raise ValueError("only its owner can take back or restore an annotation")
-    OutboxAnnotation.objects.get_or_create(
+    return OutboxAnnotation(
         annid=annid,
-        defaults={
-            "msgid": annotation.msgid,
-            "owner": owner,
-            "audience": annotation.audience,
-            "created": wall_clock(),
-            **says,
-        },
+        msgid=annotation.msgid,
+        owner=owner,
+        audience=annotation.audience,
+        created=wall_clock(),
+        **says,
     )
+
+
+def _keep_once(rows: Iterable[OutboxAnnotation]) -> None:
+    """Keep rows, but for those whose keys are there."""
+    OutboxAnnotation.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def said_of(tables: Tables, msgid: str, audiences: Collection[str]) -> list[Annotation]:

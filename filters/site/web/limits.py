@@ -20,7 +20,11 @@ Page = Callable[[HttpRequest], HttpResponse]
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
-UPLOADS = {"/compose/": 16 * 1024 * 1024, "/filters/import/": 9 * 1024 * 1024}
+UPLOADS = {
+    "/compose/": 16 * 1024 * 1024,
+    "/contacts/": 9 * 1024 * 1024,
+    "/filters/import/": 9 * 1024 * 1024,
+}
 """Bytes of a form with files, by its address: for who has a session.  The web server takes as many
 (filters.site.launch.web_server)."""
 

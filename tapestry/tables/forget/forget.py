@@ -19,6 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tapestry.core.contacts import book_of
 from tapestry.core.files.checksummed_file import write_checksummed
 from tapestry.core.files.durable import make_directory
 from tapestry.core.files.file_lock import FOREVER, file_lock
@@ -218,6 +219,9 @@ class _Removal:
         if self.before is None:
             return goes
         old = pc.less(rows["ts"], self.before)
+        if self.table == ANNOTATIONS:  # an address book does not age
+            of_books = pc.starts_with(rows["msgid"], book_of(""))
+            old = pc.and_not(old, pc.fill_null(of_books, False))
         if self.named:
             old = pc.or_(old, pc.is_in(rows["msgid"], text_array(self.named)))
         return pc.and_(goes, old)

@@ -108,6 +108,8 @@ def bodies(alice: User) -> dict[str, Any]:
         "PUT signatures": {"address": "alices@example.org", "text": "Alice"},
         "PUT mail-server": no_host,
         "PUT agreement": {"person": "nobody", "left_out": False},
+        "POST contacts": {"addresses": ["ann@x.org"]},
+        "POST contacts/remove": {"addresses": ["ann@x.org"]},
     }
 
 

@@ -14,6 +14,7 @@ CALLS = {
     "compose/<uuid:uid>/undo/": "POST drafts/{id}/undo",
     "compose/preview/": "GET drafts/{id}",
     "compose/save/": "PATCH drafts/{id}",
+    "contacts/": "POST contacts",
     "delivery/<int:pk>/delete/": "DELETE destinations/{key}",
     "delivery/<int:pk>/edit/": "PATCH destinations/{key}",
     "delivery/<int:pk>/link/": "POST destinations/{key}/link",

@@ -209,9 +209,9 @@ PLANTS = (
     Plant(
         "what is taken back is taken back in public",
         "filters.reading.annotations.outbox",
-        "_keep_once",
-        '"audience": annotation.audience,',
-        '"audience": "public",',
+        "_said_of_own",
+        "audience=annotation.audience,",
+        'audience="public",',
         "opinions",
     ),
     Plant(

@@ -89,6 +89,7 @@ EXPECTED = {
     "compose/preview/": OWN_ACT,
     "compose/save/": Kind(OWN_ACT.get, (422, 422, 422, 302)),
     "confirm/<str:token>/": LINK,
+    "contacts/": OWN_FORM,
     "deleted/<str:token>/": Kind((404, 404, 404, 404), EVERYBODYS.post),
     "delivery/": OWN,
     "delivery/<int:pk>/": OWNERS,

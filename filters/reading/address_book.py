@@ -1,0 +1,60 @@
+"""The address book of a person: contacts that stand, added, and taken back.
+
+Each is an annotation (tapestry.core.contacts), so filters, exports and the rest know it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from filters.people.models import User
+from filters.reading.annotations.changes import locked
+from filters.reading.annotations.outbox import annotate_all, said_of, take_back
+from filters.site.work import services
+from tapestry.core.annotations import standing
+from tapestry.core.contacts import CONTACT, book_of
+from tapestry.core.errors import TapestryError
+from tapestry.core.message import Annotation
+
+MOST = 10_000
+"""Addresses in the book of a person."""
+
+MOST_SHOWN = 500
+"""Addresses that the page shows."""
+
+_ADDRESS = re.compile(r"[^\s@]{1,200}@[^\s@]{1,255}")
+
+
+def contacts_of(user: User) -> dict[str, list[Annotation]]:
+    """Return the addresses in the book of a person, in order, each with what says so."""
+    name = user.get_username()
+    said = said_of(services.tables(), book_of(name), [f"user:{name}"])
+    found: dict[str, list[Annotation]] = {}
+    for row in sorted(standing(said), key=lambda row: row.value or ""):
+        if row.kind == CONTACT and row.owner == name and row.value:
+            found.setdefault(row.value, []).append(row)
+    return found
+
+
+def add(user: User, addresses: Iterable[str]) -> int:
+    """Keep that people are in the book of a person, each once; return how many were not yet."""
+    with locked(user):
+        known = contacts_of(user)
+        new = [address for address in dict.fromkeys(addresses) if address not in known]
+        if any(not _ADDRESS.fullmatch(address) for address in new):
+            raise TapestryError("This is no address.", hint="Write one such as ann@example.org.")
+        if len(known) + len(new) > MOST:
+            message = f"An address book has at most {MOST:,} addresses."
+            raise TapestryError(message, hint="Take some out first.")
+        annotate_all(user, book_of(user.get_username()), CONTACT, new)
+    return len(new)
+
+
+def remove(user: User, addresses: Iterable[str]) -> int:
+    """Keep that people are in the book no more; return how many were."""
+    with locked(user):
+        known = contacts_of(user)
+        gone = [address for address in dict.fromkeys(addresses) if address in known]
+        take_back(user, [row for address in gone for row in known[address]])
+    return len(gone)
