@@ -2,7 +2,7 @@
 
 Of a message each person has one vote and one priority to one audience: another takes back what
 they had.  Who takes back one thing takes back nothing else, and does so before those to whom it was
-said.  Where an answer was lost nobody can say what was kept.
+said.  Contacts are for their owner alone.  Where an answer was lost nobody can say what was kept.
 """
 
 from __future__ import annotations
@@ -69,6 +69,9 @@ class Opinions:
 
     def _of_whom(self, point: Point, rows: list[Row]) -> Iterator[Finding]:
         for row in rows:
+            if row["kind"] == "contact" and row["audience"] != f"user:{row['owner']}":
+                said = f"{row['value']} is a contact of {row['owner']} for {row['audience']}"
+                yield Finding(LAW, said, point.step)
             retracted = self.said.get(row["value"]) if row["kind"] == "retraction" else None
             if retracted is not None and retracted["audience"] != row["audience"]:
                 said = f"{row['owner']} said {retracted['annid']} to {retracted['audience']}"

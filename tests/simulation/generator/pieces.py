@@ -51,6 +51,13 @@ AGREED = (
 AGREED_WITH_ME = ("liked by people like me", "liked by more than 0 people like me")
 """Filters of whom people agree with, and of who agrees with their owner."""
 
+KNOWN = (
+    *("from contacts", "from nobody in my address book", "from contacts and replied to"),
+    "EXISTS (r, a IN annotations: r.inreplyto = m.msgid AND a.value = r.sender AND "
+    "a.kind = 'contact')",
+)
+"""Filters of whom their owner knows."""
+
 KEPT = PLAIN + AGED + SAID
 """Filters that keep, and are in the index under a word, a name, a beginning, an age.
 
@@ -271,6 +278,29 @@ def agree(cast: Cast) -> None:
     _take_back(cast, lots.choice(said))
     _say(cast, last, VOTE, "Jones")
     _run(cast, "filters.tick")
+
+
+def know(cast: Cast) -> None:
+    """Have somebody's address book get people and lose one, while filters speak of it."""
+    lots = cast.lots
+    person = lots.choice(cast.names)
+    seen = [row for row in cast.mail.rows if row["audience"] in cast.audiences_of(person)]
+    senders = sorted({row["sender"] for row in seen if "@" in (row["sender"] or "")})
+    if len(senders) < 2:
+        return
+    _write(cast, KNOWN, person)
+    _write(cast, KNOWN, person, mode="live")
+    _enroll(cast)
+    first, second = lots.sample(senders, 2)
+    for act, address in (("add", first), ("add", second), ("remove", first)):
+        cast.note_outbox("page")
+        cast.request(person, "post", "/contacts/", {"act": act, "address": address})
+        cast.note_outbox("page")
+        if lots.random() < 0.7:
+            _run(cast, "filters.append_annotations", "filters.tick")
+        if lots.random() < 0.3:
+            bring(cast)
+    _run(cast, "filters.append_annotations", "filters.tick")
 
 
 def say_to(cast: Cast, audience: str) -> None:

@@ -232,6 +232,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (3, pieces.change_mind),
     (3, pieces.retag),
     (2, pieces.agree),
+    (2, pieces.know),
     (3, pieces.stumble),
     (2, people.rest),
     (1, people.switch),

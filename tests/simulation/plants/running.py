@@ -22,6 +22,14 @@ PLANTS = (
         "matches",
     ),
     Plant(
+        "an address book is everybody's",
+        "filters.reading.annotations.outbox",
+        "annotate_all",
+        'annotation_audience("", owner.get_username(), private=True)',
+        'annotation_audience("public", owner.get_username(), private=False)',
+        "opinions",
+    ),
+    Plant(
         "a retraction is read from what arrived",
         "tapestry.predicate_index.probe",
         "SnapshotRows.between",
