@@ -21,8 +21,8 @@ TERRY = Context("terry", resolve=lambda owner, name: "replies")
 NOT_RECOGNIZED = {
     "mentioning_me",  # nor who asks,
     "in_filter",  # A condition does not say which filter it was taken from,
-    *("from_unknown_senders", "unanswered_by_others", "unanswered_by_me_personally"),
-    *("from_unknown_senders", "from_contacts", "unanswered_by_others"),
+    *("from_unknown_senders", "from_contacts"),
+    *("unanswered_by_others", "unanswered_by_me_personally"),
     *("voted_for_by_people_who_agree_with_me", "liked_by_more_than_people_like_me"),
     *("since", "after", "before", "until", "on"),  # nor in which time zone a day is meant.
     *("dated_since", "dated_after", "dated_before", "dated_until", "dated_on"),
