@@ -21,6 +21,8 @@ What may be set from outside:
     TAPESTRY_ALARM    seconds that something may stand still before the operator is told (900)
     TAPESTRY_ALARM_MAIL   addresses that are told, with commas between; else the superusers'
     TAPESTRY_ALARM_WEBHOOK   the address that is told by a POST of JSON
+    TAPESTRY_IMAP     where mail programs connect, by IMAP over TLS: 0.0.0.0:993 (nowhere)
+    TAPESTRY_IMAP_CERTIFICATE, TAPESTRY_IMAP_KEY   the files of its certificate, in PEM
     TAPESTRY_DEBUG    1 shows tracebacks in the browser: for work on Tapestry itself
     TAPESTRY_TICK     seconds between two runs of what is due (5)
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
@@ -50,6 +52,7 @@ from filters.site.settings.authserv import trusted_servers
 from filters.site.settings.data_directory import data_directory
 from filters.site.settings.database_url import database_settings
 from filters.site.settings.email_url import email_settings
+from filters.site.settings.imap import read_imap
 from filters.site.settings.numbers import read_retention, seconds, whole_number
 from filters.site.settings.proxies import number_of_proxies
 from filters.site.settings.sign_up import read_mode
@@ -94,6 +97,7 @@ INSTALLED_APPS = [
     "filters.compose",
     "filters.delivery",
     "filters.api",
+    "filters.imap",
     "filters.upkeep",
     "filters.site",
     "django.contrib.admin.apps.SimpleAdminConfig",
@@ -248,6 +252,7 @@ DISK_RESERVE = whole_number("TAPESTRY_DISK_RESERVE", RESERVE)  # read by core.fi
 ALARM_SECONDS = seconds("TAPESTRY_ALARM", 900)
 ALARM_MAIL = read_addresses(os.environ.get("TAPESTRY_ALARM_MAIL", ""))
 ALARM_WEBHOOK = read_webhook(os.environ.get("TAPESTRY_ALARM_WEBHOOK", ""))
+IMAP = read_imap(os.environ)
 RETENTION = read_retention(os.environ.get("TAPESTRY_RETENTION", ""))
 
 LOGGING = {

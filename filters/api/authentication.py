@@ -10,6 +10,7 @@ import secrets
 from collections.abc import Collection
 from hashlib import sha256
 
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from limits import parse
 from ninja.errors import AuthorizationError
@@ -75,12 +76,11 @@ class PersonalToken(HttpBearer):
 
         Raise AuthorizationError if it has not the scope, TooManyTriesError at its limit.
         """
-        found, now = token_of(token), wall_clock()
+        found = token_of(token)
         if found is None:
             return None
         count_call(found)
-        if found.used_at is None or not 0 <= now - found.used_at < RECORDED:
-            AccessToken.objects.filter(pk=found.pk).update(used_at=now)
+        note_use(found)
         if self.scope not in found.scopes.split():
             raise AuthorizationError(
                 message=f"This token may not {SCOPES[self.scope].replace('your', 'its owner’s')}."
@@ -91,15 +91,30 @@ class PersonalToken(HttpBearer):
 
 def token_of(secret: str) -> AccessToken | None:
     """Return the token of a secret; None if there is none, or it has ended."""
-    tokens = AccessToken.objects.select_related("owner")
-    return tokens.filter(
-        digest=_digest(secret), ends_at__gt=wall_clock(), owner__is_active=True
-    ).first()
+    return _standing().filter(digest=_digest(secret)).first()
+
+
+def token_with(key: int, scope: str) -> AccessToken | None:
+    """Return the token of a primary key; None if it has ended, or has not a scope."""
+    token = _standing().filter(pk=key).first()
+    return token if token is not None and scope in token.scopes.split() else None
+
+
+def note_use(token: AccessToken) -> None:
+    """Record that a token is used now."""
+    now = wall_clock()
+    if token.used_at is None or not 0 <= now - token.used_at < RECORDED:
+        AccessToken.objects.filter(pk=token.pk).update(used_at=now)
 
 
 def count_call(token: AccessToken) -> None:
     """Count a call of a token; raise TooManyTriesError at its limit."""
     reserve([Count("api", CALLS, digest("api", str(token.pk)))])
+
+
+def _standing() -> QuerySet[AccessToken]:
+    tokens = AccessToken.objects.select_related("owner")
+    return tokens.filter(ends_at__gt=wall_clock(), owner__is_active=True)
 
 
 def _digest(secret: str) -> str:

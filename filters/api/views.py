@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -44,6 +45,7 @@ def tokens(request: PersonRequest) -> HttpResponse:
         "made": made,
         "secret": secret,
         "now": wall_clock(),
+        "imap": settings.IMAP,
         "address": request.build_absolute_uri("/api/v1/"),
     }
     return form_page(request, "api/tokens.html", form, **context)

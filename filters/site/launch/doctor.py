@@ -72,6 +72,7 @@ def examine(port: int) -> list[Finding]:
         "disk": _disk,
         "data": _data,
         "port": partial(_port, port),
+        "imap": _imap,
         "redis": _redis,
         "database": _database,
         "clock": _clock,
@@ -166,6 +167,17 @@ def _port(port: int) -> str:
         return "the Tapestry of this data directory has one"
     must_be_free(port)
     return f"{port} is free"
+
+
+def _imap() -> str:
+    place = settings.IMAP
+    if place is None:
+        return "TAPESTRY_IMAP is not set: no mail program connects"
+    place.context()
+    if not _is_running():
+        family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+        socket.create_server((place.host, place.port), family=family).close()
+    return f"mail programs connect to port {place.port} of {place.host}"
 
 
 def _redis() -> str:

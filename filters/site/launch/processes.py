@@ -63,3 +63,9 @@ def background() -> Iterator[Program]:
 def web(port: int) -> Program:
     """Return the web server, on loopback."""
     return Program("The web server", "web.log", ("filters.site.launch.web_server", str(port)))
+
+
+def imap() -> Iterator[Program]:
+    """Yield the server for mail programs, if the operator has named a place for it."""
+    if settings.IMAP is not None:
+        yield Program("The IMAP server", "imap.log", ("filters.site.launch.imap_server",))

@@ -203,7 +203,7 @@ def _start(stack: Stack, port: int, prepare: Callable[[], None]) -> None:
     prepare()
     if PROVEN in stack.sparks:
         stack.sparks[PROVEN].wait()
-    for program in processes.background():
+    for program in (*processes.background(), *processes.imap()):
         stack.start_program(program)
     stack.wait()
 

@@ -1,0 +1,201 @@
+"""The content of messages: their originals, read in batches as a mail program asks for many.
+
+    FETCH 1:100 ─ the first is written ─> originals of the next BATCH, as far as the owner may see
+                                          them now ─> parsed one by one, each as it is written
+
+A message whose original was not kept, is gone, or cannot be read says so in its own place.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from asyncio import sleep
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
+from datetime import datetime
+from typing import TypeVar
+
+from pymap.bytes import WriteStream
+from pymap.flags import SessionFlags
+from pymap.interfaces.message import MessageInterface
+from pymap.message import BaseLoadedMessage
+from pymap.mime import MessageContent, MessageHeader
+from pymap.parsing.primitives import List, String
+from pymap.parsing.response.fetch import BodyStructure, EnvelopeStructure
+from pymap.parsing.specials import FetchRequirement, Flag, ObjectId
+
+from filters.imap.letters import Letter
+from filters.imap.threads import in_thread
+from filters.inbox.models import Card
+from filters.people.models import User
+from filters.site.work import services
+from filters.site.work.batching import in_batches
+from tapestry.mime.charset import decode
+from tapestry.tables.read.originals import raws_of
+from tapestry.tables.rows import ORIGINALS
+
+log = logging.getLogger(__name__)
+
+BATCH = 100
+"""Originals that are read together."""
+
+MOST_BYTES = 32 * 1024 * 1024
+"""Bytes of originals that are held for one command, but for a single one that is larger."""
+
+NOT_KEPT = b"Subject: (no original)\r\n\r\nThe original of this message is not kept here.\r\n"
+UNREADABLE = b"Subject: (unreadable)\r\n\r\nThe original of this message cannot be read.\r\n"
+
+UNREAD = (ValueError, LookupError, TypeError, AttributeError, RecursionError, AssertionError)
+"""What parsers of mail raise where a message is not what they expect."""
+
+Structure = TypeVar("Structure", EnvelopeStructure, BodyStructure)
+
+_LINE_END = re.compile(rb"\r?\n")
+
+Owner = Callable[[], User]
+"""Returns whose mailbox it is, or raises if they may no longer read it here."""
+
+draining: ContextVar[Callable[[], Awaitable[None]]] = ContextVar("draining")
+"""Waits until a program has taken most of what was written for it."""
+
+
+class Originals:
+    """The originals of the messages of one command, in their order."""
+
+    def __init__(self, owner: Owner, letters: Sequence[Letter]) -> None:
+        self._owner, self._letters = owner, letters
+        self._raws: dict[int, bytes] = {}
+
+    def content(self, place: int) -> MessageContent:
+        """Return the message at a place, parsed; each is asked for once."""
+        card = self._letters[place].card
+        if card not in self._raws:
+            self._read(self._letters[place : place + BATCH])
+        if card not in self._raws:
+            self._read(self._letters[place : place + 1])
+        raw = self._raws.pop(card, b"")
+        # NUL is in no literal (RFC 3501, 4.3), and lines end with CRLF.
+        lines = _LINE_END.sub(b"\r\n", raw.replace(b"\0", b"")) or NOT_KEPT
+        try:
+            return MessageContent.parse(lines)
+        except UNREAD as error:
+            log.warning("card=%s cannot be parsed for IMAP: %s", card, error)
+            return MessageContent.parse(UNREADABLE)
+
+    def _read(self, letters: Sequence[Letter]) -> None:
+        visible = Card.objects.visible_to(self._owner())
+        cards = {
+            (card.msgid, card.audience, card.ts): card.pk
+            for batch in in_batches(visible, [letter.card for letter in letters])
+            for card in batch
+        }
+        self._raws = {}
+        held = 0
+        for place, raw in raws_of(services.tables().data_files(ORIGINALS), cards.keys()):
+            self._raws[cards[place]] = raw
+            held += len(raw)
+            if held > MOST_BYTES:
+                return
+        for card in cards.values():
+            self._raws.setdefault(card, b"")
+
+
+class Envelope(EnvelopeStructure):
+    """An envelope that has the date and the subject as the message has them (RFC 3501, 7.4.2)."""
+
+    def __init__(self, header: MessageHeader) -> None:
+        parsed = header.parsed
+        people = (parsed.from_, parsed.sender, parsed.reply_to, parsed.to, parsed.cc, parsed.bcc)
+        super().__init__(None, None, *people, parsed.in_reply_to, parsed.message_id)
+        texts = [String.build(_text_of(header, name)) for name in (b"date", b"subject")]
+        others = self._value
+        assert isinstance(others, List)
+        self._written = bytes(List([*texts, *others.value[2:]]))
+        self.date, self.subject = parsed.date, parsed.subject  # for searches
+
+    def write(self, writer: WriteStream) -> None:
+        writer.write(self._written)
+
+    def __bytes__(self) -> bytes:
+        return self._written
+
+
+def _text_of(header: MessageHeader, name: bytes) -> str | None:
+    """Return the first header of a name in one line, not decoded; None if there is none."""
+    lines = (bytes(line) for key, line in header.folded if key.lower() == name)
+    line = next(lines, None)
+    return None if line is None else decode(_LINE_END.sub(b"", line.partition(b":")[2]).strip())
+
+
+class Content(BaseLoadedMessage):
+    """The content of a message; one header that cannot be read costs its structure alone."""
+
+    @classmethod
+    def _get_envelope_structure(cls, msg: MessageContent) -> EnvelopeStructure:
+        return Envelope(msg.header)
+
+    def get_envelope_structure(self) -> EnvelopeStructure:
+        return self._written(super().get_envelope_structure, EnvelopeStructure.empty())
+
+    def get_body_structure(self) -> BodyStructure:
+        return self._written(super().get_body_structure, BodyStructure.empty())
+
+    def _written(self, made: Callable[[], Structure], otherwise: Structure) -> Structure:
+        """Return a structure that can be written, which happens as it is sent."""
+        try:
+            structure = made()
+            bytes(structure)
+        except UNREAD as error:
+            log.warning("uid=%s has no structure for IMAP: %s", self.message.uid, error)
+            return otherwise
+        return structure
+
+
+class Message(MessageInterface):
+    """A message as one command asks for it: a letter, and its place among the originals."""
+
+    __slots__ = ("_letter", "_originals", "_place")
+
+    expunged = False
+
+    def __init__(self, letter: Letter, originals: Originals, place: int) -> None:
+        self._letter, self._originals, self._place = letter, originals, place
+
+    @property
+    def uid(self) -> int:
+        return self._letter.uid
+
+    @property
+    def internal_date(self) -> datetime:
+        return self._letter.internal_date
+
+    @property
+    def permanent_flags(self) -> frozenset[Flag]:
+        return self._letter.permanent_flags
+
+    @property
+    def email_id(self) -> ObjectId:
+        return self._letter.email_id
+
+    @property
+    def thread_id(self) -> ObjectId:
+        return self._letter.thread_id
+
+    def get_flags(self, session_flags: SessionFlags) -> frozenset[Flag]:
+        return self._letter.permanent_flags
+
+    async def load_content(self, requirement: FetchRequirement) -> Content:
+        """Return it with its content, once the program has taken most of what was written."""
+        await draining.get()()
+        if self._place % BATCH == 0:
+            await sleep(0)  # others are served meanwhile
+        if requirement.has_none(FetchRequirement.CONTENT):
+            return Content(self, requirement, None)
+        return await in_thread(self.loaded, requirement)
+
+    def loaded(self, requirement: FetchRequirement) -> Content:
+        """Return it with its content, as far as that is required, in this thread."""
+        needed = not requirement.has_none(FetchRequirement.CONTENT)
+        content = self._originals.content(self._place) if needed else None
+        return Content(self, requirement, content)

@@ -1,0 +1,141 @@
+"""The mailboxes of a person: their names, and which messages are in them, under which UIDs.
+
+list, as the pages have it ─ cards ─┬─ not in the mailbox yet ─> next UIDs ─┐
+UIDs stored ────────────────────────┴─ no longer in the list ──> deleted ───┴─> letters
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.db import transaction
+from pymap.flags import FlagOp
+from pymap.parsing.specials import Flag
+from pymap.parsing.specials.flag import Flagged, Seen
+
+from filters.authoring.models import Filter
+from filters.imap.letters import PERMANENT, Letter
+from filters.imap.models import ImapFolder, ImapUid
+from filters.inbox.models import Card, Match, MessageState
+from filters.inbox.triage import lists
+from filters.inbox.triage.actions import ACTIONS
+from filters.inbox.triage.steps import Target, act
+from filters.people.models import User
+from filters.site.work.batching import in_batches
+from tapestry.core.clock import SECOND, wall_clock
+
+DELIMITER = "/"
+
+FILTERS = f"Filters{DELIMITER}"
+"""With which the name of the mailbox of a filter begins."""
+
+SHELVES = {"INBOX": "inbox", "Starred": "starred", "Done": "done"}
+"""The names of the mailboxes that everybody has, and the lists that they show."""
+
+_ACTIONS = {(Seen, True): "read", (Seen, False): "unread"} | {
+    (Flagged, True): "star",
+    (Flagged, False): "unstar",
+}
+
+
+def names(user: User) -> list[str]:
+    """Return the names of a person's mailboxes."""
+    own = Filter.objects.filter(owner=user).order_by("name").values_list("name", flat=True)
+    return [*SHELVES, *(f"{FILTERS}{name}" for name in own)]
+
+
+def folder_named(user: User, name: str) -> ImapFolder | None:
+    """Return the mailbox of a name, which is made if need be; None if there is no such list."""
+    key: dict[str, object] = {"owner": user, "shelf": SHELVES.get(name, ""), "filter": None}
+    if not key["shelf"]:
+        slug = name.removeprefix(FILTERS) if name.startswith(FILTERS) else ""
+        key["filter"] = Filter.objects.filter(owner=user, name=slug).first()
+        if key["filter"] is None:
+            return None
+    defaults = {"uid_validity": wall_clock() // SECOND}
+    return ImapFolder.objects.get_or_create(**key, defaults=defaults)[0]
+
+
+def letters(user: User, folder: ImapFolder) -> list[Letter]:
+    """Return what is in a mailbox now, by UID; what is new in the list gets its UID here."""
+    listed = _listed(user, folder)
+    stored = _stored(folder)
+    if listed != {card for _, card, _ in stored}:
+        _allot(folder, listed)
+        stored = _stored(folder)
+    unread, starred = _unread(user, folder), _starred(user)
+    return [
+        Letter(uid, card, received, seen=card not in unread, flagged=card in starred)
+        for uid, card, received in stored
+    ]
+
+
+def store(user: User, changed: Sequence[Letter], flags: frozenset[Flag], mode: FlagOp) -> None:
+    """Set the flags of messages as the pages do: read or unread, starred or not."""
+    given = flags & PERMANENT
+    for (flag, to), action in _ACTIONS.items():
+        cards = [
+            letter.card
+            for letter in changed
+            if (flag in letter.permanent_flags) != to
+            and (flag in mode.apply(letter.permanent_flags, given)) == to
+        ]
+        targets = [
+            Target(*row)
+            for batch in in_batches(Card.objects.visible_to(user), cards)
+            for row in batch.values_list("msgid", "audience", "root")
+        ]
+        if targets:
+            act(user, ACTIONS[action], targets)
+
+
+def _listed(user: User, folder: ImapFolder) -> set[int]:
+    if folder.shelf in lists.SHELVES:
+        cards = lists.cards_in(user, folder.shelf, None)
+        return set(cards.order_by().values_list("pk", flat=True))
+    matches = Match.objects.in_list(user, folder.filter).order_by()
+    return {card for card in matches.values_list("card", flat=True) if card is not None}
+
+
+def _stored(folder: ImapFolder) -> list[tuple[int, int, int]]:
+    return list(folder.uids.order_by("uid").values_list("uid", "card_id", "received"))
+
+
+def _allot(folder: ImapFolder, listed: set[int]) -> None:
+    """Delete the UIDs of what has left the list, and allot the next to what is new in it."""
+    with transaction.atomic():
+        held = ImapFolder.objects.select_for_update().get(pk=folder.pk)
+        known = dict(held.uids.values_list("card_id", "pk"))
+        gone = [pk for card, pk in known.items() if card not in listed]
+        for rows in in_batches(ImapUid.objects.all(), gone):
+            rows.delete()
+        new = listed.difference(known)
+        received = {
+            pk: at
+            for batch in in_batches(Card.objects.all(), new)
+            for pk, at in batch.values_list("pk", "received")
+        }
+        oldest_first = sorted(received, key=lambda card: (received[card], card))
+        uids = enumerate(oldest_first, held.next_uid)
+        ImapUid.objects.bulk_create(
+            (
+                ImapUid(folder=held, uid=uid, card_id=card, received=received[card])
+                for uid, card in uids
+            ),
+            batch_size=200,
+        )
+        folder.next_uid = held.next_uid + len(received)
+        ImapFolder.objects.filter(pk=held.pk).update(next_uid=folder.next_uid)
+
+
+def _unread(user: User, folder: ImapFolder) -> set[int | None]:
+    unread = Match.objects.filter(filter__owner=user, read_at=None, retracted_at=None)
+    if folder.filter is not None:
+        unread = unread.filter(filter=folder.filter)
+    return set(unread.order_by().values_list("card", flat=True))
+
+
+def _starred(user: User) -> set[int]:
+    starred = MessageState.objects.filter(owner=user, starred_at__isnull=False)
+    cards = Card.objects.filter(msgid__in=starred.values("msgid"))
+    return set(cards.values_list("pk", flat=True))

@@ -1,0 +1,226 @@
+"""Lists as mailboxes: what a mail program finds, reads and is told of while it waits."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from imapclient import IMAPClient
+from imapclient.exceptions import IMAPClientError
+
+from filters.api.models import AccessToken
+from filters.inbox.models import Match
+from filters.inbox.triage.actions import ACTIONS
+from filters.inbox.triage.steps import Target, act
+from filters.people.models import User
+from filters.runs.store.filter_store import DjangoClock
+from tapestry.core.message import Message
+from tapestry.tables.delta.log import Tables
+from tapestry.tables.read.originals import Original
+from tapestry.tables.write.append import append_messages
+from tests.filters.imap.conftest import Program
+from tests.support.listed_mail import find, installed, letters
+
+pytestmark = pytest.mark.live
+
+RAW = b"""\
+From: Mary Jones <mary@example.org>
+To: alice@example.org
+Subject: The plan
+Date: Mon, 2 Feb 2026 10:00:00 +0000
+Message-ID: <plan@x>
+MIME-Version: 1.0
+Content-Type: multipart/mixed; boundary="b"
+
+--b
+Content-Type: text/plain; charset=utf-8
+
+Shall we meet on Tuesday?
+--b
+Content-Type: application/pdf; name="plan.pdf"
+Content-Transfer-Encoding: base64
+
+UERG
+--b--
+"""
+
+HOSTILE = [
+    b"",
+    b"\0\0\0",
+    b"Subject: =?utf-8?q?=ff=fe?=\nFrom: <<<>>>@@\nTo: ,,,;;:\nDate: never\n\n\r\r\r",
+    b'Content-Type: multipart/mixed; boundary=""\n\n--\n--\n----\n',
+    b"Content-Type: multipart/x; boundary=a\n\n"
+    + b"--a\nContent-Type: multipart/x; boundary=a\n\n" * 300,
+    b"Content-Type: message/rfc822\n\n" * 200 + b"x",
+    b"Subject: " + b"x" * 200_000 + b"\n\n" + b"y" * 200_000,
+    b"From: a@b\nSubject: a\r\nSubject: b\n" + bytes(range(256)),
+]
+
+
+def put(tables: Tables, msgid: str, raw: bytes, audience: str = "public") -> None:
+    """Append a message with its original."""
+    message = Message(msgid, sender="mary@example.org", subject=f"About {msgid}", audience=audience)
+    append_messages(tables, DjangoClock(), [message], originals=[Original(raw)])
+
+
+def test_the_mailboxes_of_a_person_are_listed(program: Program, alice: User, bob: User) -> None:
+    installed(alice, "plans")
+    installed(bob, "secrets")
+    client = program(alice)
+    listed = [name for _, _, name in client.list_folders()]
+    assert listed == ["INBOX", "Starred", "Done", "Filters", "Filters/plans"]
+    with pytest.raises(IMAPClientError, match="does not exist"):
+        client.select_folder("Filters/secrets")
+    assert client.folder_status("INBOX", "MESSAGES") == {b"MESSAGES": 0}
+
+
+def test_a_message_is_read_as_it_came(program: Program, alice: User, tables: Tables) -> None:
+    filter_ = installed(alice, "plans")
+    put(tables, "plan@x", RAW)
+    letters(tables, "no-original@x")
+    find(tables, filter_, "plan@x", "no-original@x")
+    client = program(alice)
+    selected = client.select_folder("Filters/plans")
+    assert (selected[b"EXISTS"], selected[b"UIDNEXT"]) == (2, 3)
+    assert set(selected[b"PERMANENTFLAGS"]) == {b"\\Seen", b"\\Flagged"}
+    row, empty = client.fetch(
+        [1, 2], ["ENVELOPE", "BODYSTRUCTURE", "BODY.PEEK[]", "RFC822.SIZE", "BODY.PEEK[1]"]
+    ).values()
+    raw = RAW.replace(b"\n", b"\r\n")
+    assert row[b"BODY[]"] == raw and row[b"RFC822.SIZE"] == len(raw)
+    assert row[b"BODY[1]"].strip() == b"Shall we meet on Tuesday?"
+    assert row[b"ENVELOPE"].subject == b"The plan"
+    assert row[b"ENVELOPE"].from_[0].mailbox == b"mary"
+    assert row[b"BODYSTRUCTURE"].is_multipart
+    assert b"not kept" in empty[b"BODY[]"]
+    assert client.search(["UNSEEN"]) == [1, 2] and client.search(["SUBJECT", "plan"]) == [1]
+    assert client.search(["TEXT", "tuesday"]) == [1]
+    assert client.search(["SINCE", date(2026, 1, 1)]) == [1, 2]
+    assert not client.search(["SUBJECT", "Zürich"], "UTF-8")
+
+
+def test_hostile_messages_cost_nobody_else_anything(
+    program: Program, alice: User, tables: Tables
+) -> None:
+    filter_ = installed(alice, "plans")
+    for number, raw in enumerate([*HOSTILE, RAW]):
+        put(tables, f"{number}@x", raw)
+    find(tables, filter_, *(f"{number}@x" for number in range(len(HOSTILE) + 1)))
+    client = program(alice)
+    client.select_folder("Filters/plans", readonly=True)
+    rows = client.fetch(range(1, len(HOSTILE) + 2), ["BODY.PEEK[]", "RFC822.SIZE"])
+    assert len(rows) == len(HOSTILE) + 1
+    assert all(len(row[b"BODY[]"]) == row[b"RFC822.SIZE"] for row in rows.values())
+    for uid in rows:
+        client._imap.uid("FETCH", str(uid), "(ENVELOPE BODYSTRUCTURE BODY.PEEK[1.MIME])")
+    assert client.search(["SUBJECT", "The plan"]) == [len(rows)]
+
+
+def test_what_is_new_is_told_while_a_program_waits(
+    program: Program, alice: User, tables: Tables
+) -> None:
+    filter_ = installed(alice, "plans")
+    letters(tables, "a@x", "b@x")
+    find(tables, filter_, "a@x")
+    client = program(alice)
+    client.select_folder("Filters/plans")
+    client.idle()
+    find(tables, filter_, "b@x")
+    assert (2, b"EXISTS") in client.idle_check(timeout=60)
+    Match.objects.filter(msgid="a@x").update(retracted_at=9)
+    assert (1, b"EXPUNGE") in client.idle_check(timeout=60)
+    client.idle_done()
+    assert client.search() == [2]
+    Match.objects.filter(msgid="a@x").update(retracted_at=None)
+    client.noop()
+    assert client.search() == [2, 3]  # one that comes back is a new one
+
+
+def test_flags_go_both_ways(program: Program, alice: User, tables: Tables) -> None:
+    filter_ = installed(alice, "plans")
+    letters(tables, "a@x", "b@x")
+    find(tables, filter_, "a@x", "b@x")
+    client = program(alice)
+    client.select_folder("Filters/plans")
+    client.add_flags([1], ["\\Seen", "\\Flagged", "\\Answered", "$Label1"])
+    assert client.get_flags([1]) == {1: (b"\\Flagged", b"\\Seen")}
+    assert Match.objects.get(msgid="a@x").read_at is not None
+    assert alice.message_states.get(msgid="a@x").starred_at is not None
+    act(alice, ACTIONS["unstar"], [Target("a@x", "public", "")])
+    act(alice, ACTIONS["read"], [Target("b@x", "public", "")])
+    assert client.get_flags([1, 2]) == {1: (b"\\Seen",), 2: (b"\\Seen",)}
+    client.set_flags([1], ["\\Flagged"], silent=True)
+    assert client.get_flags([1]) == {1: (b"\\Flagged",)}
+    assert Match.objects.get(msgid="a@x").read_at is None
+    client.fetch([1], ["BODY[]"])
+    assert Match.objects.get(msgid="a@x").read_at is not None
+    client.select_folder("Starred")
+    assert client.search(["FLAGGED"]) == [1]
+    act(alice, ACTIONS["done"], [Target("b@x", "public", "")])
+    assert client.folder_status("Filters/plans", "MESSAGES") == {b"MESSAGES": 1}
+    assert client.folder_status("Done", ["MESSAGES", "UNSEEN"]) == {b"MESSAGES": 1, b"UNSEEN": 0}
+
+
+def test_nothing_is_put_moved_or_deleted(program: Program, alice: User, tables: Tables) -> None:
+    filter_ = installed(alice, "plans")
+    letters(tables, "a@x")
+    find(tables, filter_, "a@x")
+    client = program(alice)
+    client.select_folder("Filters/plans")
+    for refused in (
+        lambda: client.delete_messages([1]),
+        lambda: client.copy([1], "INBOX"),
+        lambda: client.append("INBOX", b"Subject: x\r\n\r\nx"),
+        lambda: client.create_folder("Filters/new"),
+        lambda: client.delete_folder("Filters/plans"),
+        lambda: client.rename_folder("Filters/plans", "Filters/other"),
+        lambda: client.unsubscribe_folder("Filters/plans"),
+    ):
+        with pytest.raises(IMAPClientError):
+            refused()
+    client.expunge()
+    client.close_folder()
+    assert client.folder_status("Filters/plans", "MESSAGES") == {b"MESSAGES": 1}
+
+
+def test_uids_are_of_one_person_and_stay(
+    program: Program, alice: User, bob: User, tables: Tables
+) -> None:
+    letters(tables, "a@x", "b@x")
+    put(tables, "own@x", RAW, "user:alice")
+    find(tables, installed(alice, "plans"), "a@x", "b@x")
+    find(tables, installed(alice, "own"), "own@x", audience="user:alice")
+    find(tables, installed(bob, "plans"), "b@x")
+    before = uids_of(program(alice))
+    assert len(before) == 3
+    assert uids_of(program(alice)) == before
+    assert len(uids_of(program(bob))) == 1
+
+
+def uids_of(client: IMAPClient) -> list[tuple[int, int]]:
+    selected = client.select_folder("INBOX", readonly=True)
+    return [(selected[b"UIDVALIDITY"], uid) for uid in client.search()]
+
+
+def test_a_message_that_is_no_longer_ones_own_to_see_is_gone(
+    program: Program, alice: User, tables: Tables
+) -> None:
+    filter_ = installed(alice, "plans")
+    put(tables, "a@x", RAW, "group:parc")
+    find(tables, filter_, "a@x", audience="group:parc")
+    client = program(alice)
+    client.select_folder("Filters/plans")
+    alice.groups.clear()
+    assert b"Tuesday" not in client.fetch([1], ["BODY.PEEK[]"]).get(1, {}).get(b"BODY[]", b"")
+    client.noop()
+    assert client.search() == []
+
+
+def test_a_token_that_is_deleted_ends_what_it_opened(program: Program, alice: User) -> None:
+    waiting, reading = program(alice), program(alice)
+    waiting.select_folder("INBOX")
+    waiting.idle()
+    AccessToken.objects.all().delete()
+    assert any(b"BYE" in line for line in waiting.idle_check(timeout=60))
+    with pytest.raises(IMAPClientError):
+        reading.select_folder("INBOX")
