@@ -43,6 +43,9 @@ BATCH = 100
 MOST_BYTES = 32 * 1024 * 1024
 """Bytes of originals that are held for one command, but for a single one that is larger."""
 
+SHORT = 64 * 1024
+"""Bytes of a message that is parsed without a thread of its own."""
+
 NOT_KEPT = b"Subject: (no original)\r\n\r\nThe original of this message is not kept here.\r\n"
 UNREADABLE = b"Subject: (unreadable)\r\n\r\nThe original of this message cannot be read.\r\n"
 
@@ -51,6 +54,7 @@ UNREAD = (ValueError, LookupError, TypeError, AttributeError, RecursionError, As
 
 Structure = TypeVar("Structure", EnvelopeStructure, BodyStructure)
 
+_HEAD_END = re.compile(rb"\n[ \t]*\r?\n")
 _LINE_END = re.compile(rb"\r?\n")
 
 Owner = Callable[[], User]
@@ -67,14 +71,21 @@ class Originals:
         self._owner, self._letters = owner, letters
         self._raws: dict[int, bytes] = {}
 
-    def content(self, place: int) -> MessageContent:
-        """Return the message at a place, parsed; each is asked for once."""
+    def is_at_hand(self, place: int) -> bool:
+        """Tell whether a message was read already, and is soon parsed."""
+        raw = self._raws.get(self._letters[place].card)
+        return raw is not None and len(raw) < SHORT
+
+    def content(self, place: int, requirement: FetchRequirement) -> MessageContent:
+        """Return the message at a place, parsed as far as is required; it is asked for once."""
         card = self._letters[place].card
         if card not in self._raws:
             self._read(self._letters[place : place + BATCH])
         if card not in self._raws:
             self._read(self._letters[place : place + 1])
         raw = self._raws.pop(card, b"")
+        if requirement.has_none(FetchRequirement.BODY) and (head := _HEAD_END.search(raw)):
+            raw = raw[: head.end()]
         # NUL is in no literal (RFC 3501, 4.3), and lines end with CRLF.
         lines = _LINE_END.sub(b"\r\n", raw.replace(b"\0", b"")) or NOT_KEPT
         try:
@@ -192,10 +203,12 @@ class Message(MessageInterface):
             await sleep(0)  # others are served meanwhile
         if requirement.has_none(FetchRequirement.CONTENT):
             return Content(self, requirement, None)
+        if self._originals.is_at_hand(self._place):
+            return self.loaded(requirement)
         return await in_thread(self.loaded, requirement)
 
     def loaded(self, requirement: FetchRequirement) -> Content:
         """Return it with its content, as far as that is required, in this thread."""
         needed = not requirement.has_none(FetchRequirement.CONTENT)
-        content = self._originals.content(self._place) if needed else None
+        content = self._originals.content(self._place, requirement) if needed else None
         return Content(self, requirement, content)

@@ -14,7 +14,7 @@ from pymap.parsing.specials import Flag
 from pymap.parsing.specials.flag import Flagged, Seen
 
 from filters.authoring.models import Filter
-from filters.imap.letters import PERMANENT, Letter
+from filters.imap.letters import PERMANENT, KeptLetters, Letter
 from filters.imap.models import ImapFolder, ImapUid
 from filters.inbox.models import Card, Match, MessageState
 from filters.inbox.triage import lists
@@ -31,6 +31,8 @@ FILTERS = f"Filters{DELIMITER}"
 
 SHELVES = {"INBOX": "inbox", "Starred": "starred", "Done": "done"}
 """The names of the mailboxes that everybody has, and the lists that they show."""
+
+_kept = KeptLetters()
 
 _ACTIONS = {(Seen, True): "read", (Seen, False): "unread"} | {
     (Flagged, True): "star",
@@ -56,8 +58,21 @@ def folder_named(user: User, name: str) -> ImapFolder | None:
     return ImapFolder.objects.get_or_create(**key, defaults=defaults)[0]
 
 
-def letters(user: User, folder: ImapFolder) -> list[Letter]:
-    """Return what is in a mailbox now, by UID; what is new in the list gets its UID here."""
+def letters(user: User, folder: ImapFolder, mark: str) -> list[Letter]:
+    """Return what is in a mailbox now, by UID; what is new in the list gets its UID here.
+
+    ``mark`` is that of the lists before.  What is forgotten changes no mark, but takes its UID.
+    """
+    name = f"{folder.uid_validity} {mark}"
+    state = f"{name} {folder.uids.count()}"
+    known = _kept.get(folder.pk, state)
+    if known is None:
+        known = _read(user, folder)
+        _kept.put(folder.pk, f"{name} {len(known)}", known)
+    return known
+
+
+def _read(user: User, folder: ImapFolder) -> list[Letter]:
     listed = _listed(user, folder)
     stored = _stored(folder)
     if listed != {card for _, card, _ in stored}:
@@ -68,6 +83,11 @@ def letters(user: User, folder: ImapFolder) -> list[Letter]:
         Letter(uid, card, received, seen=card not in unread, flagged=card in starred)
         for uid, card, received in stored
     ]
+
+
+def forget_uids() -> None:
+    """Have programs read all mailboxes anew: UIDs given since a backup are not known in it."""
+    ImapFolder.objects.all().delete()
 
 
 def store(user: User, changed: Sequence[Letter], flags: frozenset[Flag], mode: FlagOp) -> None:

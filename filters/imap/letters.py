@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime
+from threading import Lock
 
 from pymap.flags import SessionFlags
 from pymap.interfaces.message import CachedMessage, FlagsKey
@@ -15,6 +17,9 @@ from tapestry.core.clock import to_datetime
 
 PERMANENT = frozenset({Seen, Flagged})
 """The flags that are kept; others are ignored, as PERMANENTFLAGS tells."""
+
+MOST = 300_000
+"""Letters that are kept in a process, of about 250 bytes."""
 
 _NO_ID = ObjectId(None)
 _FLAGS = {
@@ -58,6 +63,28 @@ class Letter(CachedMessage):
     def get_flags(self, session_flags: SessionFlags) -> frozenset[Flag]:
         """Return its flags: none is of a session alone."""
         return self.permanent_flags
+
+
+class KeptLetters:
+    """The letters of the mailboxes last asked for, each as of a state of it, in this process."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[int, tuple[str, list[Letter]]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, folder: int, state: str) -> list[Letter] | None:
+        """Return the letters of a mailbox in a state; None if they are not kept."""
+        with self._lock:
+            of, letters = self._kept.get(folder, ("", None))
+            return letters if of == state else None
+
+    def put(self, folder: int, state: str, letters: list[Letter]) -> None:
+        """Keep the letters of a mailbox, and forget others where there are too many."""
+        with self._lock:
+            self._kept.pop(folder, None)
+            self._kept[folder] = state, letters
+            while len(self._kept) > 1 and sum(len(kept) for _, kept in self._kept.values()) > MOST:
+                self._kept.popitem(last=False)
 
 
 def first_unseen(letters: Sequence[Letter]) -> int | None:

@@ -76,14 +76,13 @@ class Session(SessionInterface):
     async def get_mailbox(
         self, name: str, selected: SelectedMailbox | None = None
     ) -> tuple[MailboxSnapshot, SelectedMailbox | None]:
-        folder, letters = await self._run(_opened, name)
+        _, folder, letters = await self._run(_opened, name)
         return _snapshot(folder, letters), selected and await self._updated(selected)
 
     async def select_mailbox(
         self, name: str, readonly: bool = False
     ) -> tuple[MailboxSnapshot, SelectedMailbox]:
-        mark = await self._run(mark_of)
-        folder, letters = await self._run(_opened, name)
+        mark, folder, letters = await self._run(_opened, name)
         flags = PermanentFlags(PERMANENT), SessionFlags(())
         selected = SelectedMailbox(_identifier(folder), readonly, *flags, lookup=name)
         selected.add_updates(letters, [])
@@ -230,10 +229,9 @@ class Session(SessionInterface):
 
     async def _updated(self, selected: SelectedMailbox) -> SelectedMailbox:
         """Tell the program's picture of a mailbox what has changed in the list, if anything has."""
-        mark = await self._run(mark_of)
-        if mark != selected.mod_sequence:
+        if await self._run(mark_of) != selected.mod_sequence:
             try:
-                folder, letters = await self._run(_opened, selected.lookup)
+                mark, folder, letters = await self._run(_opened, selected.lookup)
             except MailboxNotFound:
                 selected.set_deleted()
                 return selected
@@ -245,11 +243,12 @@ class Session(SessionInterface):
         return selected
 
 
-def _opened(user: User, name: str) -> tuple[ImapFolder, list[Letter]]:
+def _opened(user: User, name: str) -> tuple[str, ImapFolder, list[Letter]]:
+    mark = mark_of(user)
     folder = folders.folder_named(user, name)
     if folder is None:
         raise MailboxNotFound(name)
-    return folder, folders.letters(user, folder)
+    return mark, folder, folders.letters(user, folder, mark)
 
 
 def _identifier(folder: ImapFolder) -> ObjectId:

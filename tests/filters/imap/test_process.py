@@ -50,6 +50,7 @@ Near :here:
 Patterns *
 Create Near
 Sync All
+SyncState *
 """
 
 

@@ -9,6 +9,8 @@ from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientError
 
 from filters.api.models import AccessToken
+from filters.imap.folders import forget_uids
+from filters.imap.models import ImapFolder
 from filters.inbox.models import Match
 from filters.inbox.triage.actions import ACTIONS
 from filters.inbox.triage.steps import Target, act
@@ -195,6 +197,18 @@ def test_uids_are_of_one_person_and_stay(
     assert len(before) == 3
     assert uids_of(program(alice)) == before
     assert len(uids_of(program(bob))) == 1
+
+
+def test_after_a_restore_mailboxes_are_read_anew(
+    program: Program, alice: User, tables: Tables
+) -> None:
+    letters(tables, "a@x")
+    find(tables, installed(alice, "plans"), "a@x")
+    before = uids_of(program(alice))
+    ImapFolder.objects.update(uid_validity=before[0][0] - 60)
+    forget_uids()
+    (row,) = uids_of(program(alice))
+    assert row[0] > before[0][0] - 60 and row[1] == 1
 
 
 def uids_of(client: IMAPClient) -> list[tuple[int, int]]:

@@ -26,6 +26,7 @@ class Command(TapestryCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         """Restore, and end with 1 if a check finds anything damaged."""
         from filters.compose.outbox import hold_restored
+        from filters.imap.folders import forget_uids
         from filters.runs.store.release import begin_anew
         from filters.upkeep.backup import restore
         from filters.upkeep.later import add_later, end_restore
@@ -36,6 +37,7 @@ class Command(TapestryCommand):
             add_later(services.data())
             begin_anew()
             hold_restored()
+            forget_uids()
             end_restore(services.data())
         self.stdout.write(f"Restored into {services.data()} what was stored on {backup.made}.")
         call_command("check_data", stdout=self.stdout)
