@@ -55,6 +55,12 @@ def test_appends_are_measured_in_logs_of_any_number_of_files(data_dir):
 
 
 @pytest.mark.long
+def test_a_mailbox_of_any_length_is_measured(data_dir):
+    figures = json.loads(manage(data_dir, "bench", "imap", "--messages", "300", "--json"))
+    assert figures["messages"] == 300 and figures["flags_ms"] >= 0
+
+
+@pytest.mark.long
 def test_pages_are_measured_of_any_person(data_dir):
     options = ("--deliveries", "400", "--filters", "20", "--repeat", "1", "--json")
     figures = json.loads(manage(data_dir, "bench", "web", *options))
