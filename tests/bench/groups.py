@@ -43,6 +43,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--warming", type=int, default=2, help="rounds before these, left out")
     parser.add_argument("--alone", type=int, default=90, help="filters that run one by one, too")
     parser.add_argument("--curve", action="store_true", help="also with fewer filters and mail")
+    parser.add_argument("--curve-filters", type=int, nargs="*", default=curve.FILTERS)
+    parser.add_argument("--curve-messages", type=int, nargs="*", default=curve.MESSAGES)
     parser.add_argument("--svg", metavar="FILE", help="draw the curve")
 
 
@@ -56,7 +58,10 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
     warming, repeat = options["warming"], options["repeat"]
     if messages < LEAST:
         raise TapestryError(f"A round has {LEAST} messages at least.")
-    plan = curve.plan(count, messages) if options["curve"] else [(count, messages)]
+    plan = [(count, messages)]
+    if options["curve"]:
+        sizes = options["curve_filters"], options["curve_messages"]
+        plan = curve.plan(count, messages, *sizes)
     workload = Workload(options["archive"], len(plan) * (warming + repeat))
     if workload.archive < workload.least:
         raise TapestryError(f"The archive has {workload.least} messages at least.")

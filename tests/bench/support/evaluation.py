@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from tapestry.core.clock import BEGINNING
 from tapestry.core.message import PUBLIC
+from tapestry.embedded.engine import EmbeddedEngine
+from tapestry.embedded.local_rows import LocalRows
 from tapestry.plan.compile import Compiled
 from tapestry.plan.engine import Engine, evaluate
 from tapestry.plan.lowering.lower import lower_at
 from tapestry.plan.validity import groups_while_valid
 from tapestry.run.execute import Subscription, execute, signature_groups
+from tapestry.spark.engine import SparkEngine
+from tapestry.spark.session import LOCAL, connect
+from tapestry.tables.delta.log import Snapshot
+
+_local_spark = cache(lambda: connect(LOCAL))
+
+
+def engine_on(seen: Snapshot) -> Engine:
+    """Return an engine on a snapshot; it starts a local Spark when that is needed first."""
+    return EmbeddedEngine(LocalRows(seen), lambda: SparkEngine(_local_spark(), seen))
 
 
 def match_count(engine: Engine, compiled: Compiled, since: int, until: int) -> int:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
+
+Result = TypeVar("Result")
 
 PROC = Path("/proc")
 WORKER = "filters.site.launch.worker"
@@ -47,6 +50,13 @@ def _name_of(arguments: list[str]) -> str:
 def cpu_seconds() -> float:
     """Return the processor seconds so far of the processes that run."""
     return sum(_ticks(pid) for pid in _family(os.getpid())) / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_timed(run: Callable[[], Result]) -> tuple[float, Result]:
+    """Return the processor seconds that a run takes in all processes, and its result."""
+    begin = cpu_seconds()
+    result = run()
+    return cpu_seconds() - begin, result
 
 
 def _family(pid: int) -> Iterator[int]:

@@ -95,7 +95,8 @@ class Harness:
             )
 
     def _hot(self) -> list[FilterSpec]:
-        return list(filter_specs(0, self.population.hot, self.population.hot, self.workload.weeks))
+        hot = self.population.hot
+        return list(filter_specs(0, min(hot, self.population.count), hot, self.workload.weeks))
 
     def one_by_one(self, count: int) -> tuple[float, int]:
         """Run filters one by one over the last window; return the median seconds, and how many.
