@@ -14,7 +14,7 @@ from enum import Enum
 from typing import assert_never
 
 from tapestry.query.tree import nodes as n
-from tapestry.rewrite.stages import Conjunction, HavingTest, TopKTest
+from tapestry.rewrite.stages import Conjunction, HavingTest, NormalAggregate, TopKTest
 
 
 class Trend(Enum):
@@ -144,6 +144,11 @@ def trend(node: n.Condition | Conjunction | HavingTest | TopKTest) -> Trend:
             return _exists(_and([*map(trend, node.temporal_predicates), *nested]))
         case Conjunction():
             # An aggregate inside EXISTS crosses its bound at an instant that is no column's.
+            return Trend.CHANGING
+        case n.Threshold(aggregate=n.Aggregate(last=n.Last())):
+            # A row that comes pushes another out.
+            return Trend.CHANGING
+        case HavingTest(aggregate=NormalAggregate(last=n.Last())):
             return Trend.CHANGING
         case n.Threshold(aggregate=rows, op=op):
             return _compared(rows.function, op, _exists(trend(rows.condition)))

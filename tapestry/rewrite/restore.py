@@ -114,7 +114,12 @@ def _count(
     counted = test.aggregate
     condition = rows(counted.bindings, counted.rows)
     aggregate = n.Aggregate(
-        counted.function, counted.distinct, counted.term, counted.bindings, condition
+        counted.function,
+        counted.distinct,
+        counted.term,
+        counted.bindings,
+        condition,
+        last=counted.last,
     )
     if isinstance(test, HavingTest):
         return n.Threshold(aggregate, test.op, test.constant)

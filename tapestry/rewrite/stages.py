@@ -58,13 +58,17 @@ class Conjunction:
 
 @dataclass(frozen=True, slots=True)
 class NormalAggregate:
-    """``function([DISTINCT] term)`` over the bindings that meet some conjunction of ``rows``."""
+    """``function([DISTINCT] term)`` over the bindings that meet some conjunction of ``rows``.
+
+    With ``last``, over the last of them that it lets count.
+    """
 
     function: str
     distinct: bool
     term: n.Term | None
     bindings: tuple[n.Binding, ...]
     rows: tuple[Conjunction, ...]
+    last: n.Last | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,7 +66,7 @@ def written_out(literal: n.CheckedQuery) -> n.CheckedQuery:
 @st.composite
 def written(draw: st.DrawFn, kind: str) -> Written:
     literal = draw(random_filters.ordered(kind))
-    drawn = partitions() if kind == "functions" else None
+    drawn = partitions() if kind in ("functions", "lasts") else None
     return Written(draw(random_filters.worlds_of(written_out(literal), drawn=drawn)), literal)
 
 

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from tapestry.plan import sql
+from tapestry.plan.lowering import aggregates
 from tapestry.query.check import checker, sequences, window_functions, windows
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import transform
@@ -14,7 +16,7 @@ from tapestry.rewrite.incremental.at_starts import at_starts
 from tests.laws import planting, sequence_laws
 
 SEQUENCES, WINDOWS = planting.Plants("sequences"), planting.Plants("windows")
-FUNCTIONS = planting.Plants("functions")
+FUNCTIONS, LASTS = planting.Plants("functions"), planting.Plants("lasts")
 SCHEDULES = sequence_laws.every_schedule_delivers_what_a_literal_reading_does
 
 
@@ -118,7 +120,30 @@ def a_frame_is_the_whole_partition(patch):
     patch.setattr(window_functions.Partition, "framed", lambda self, row: [])
 
 
-ALL = [*SEQUENCES.params(), *WINDOWS.params(), *FUNCTIONS.params()]
+@LASTS.caught_by(SCHEDULES)
+def the_first_are_the_last(patch):
+    real = sql.ordered
+    patch.setattr(sql, "ordered", lambda name, **options: real(name))
+
+
+@LASTS.caught_by(SCHEDULES)
+def of_one_instant_the_highest_key_is_last(patch):
+    real = sql.ordered
+    patch.setattr(sql, "ordered", lambda name, **options: real(name, descending=True))
+
+
+@LASTS.caught_by(SCHEDULES)
+def any_row_counts(patch):
+    patch.setattr(
+        aggregates.AggregateLowering,
+        "_last",
+        lambda self, base, aggregate, last, free, wanted: self.joined(
+            base, aggregate, aggregate.rows, (), free, wanted
+        ),
+    )
+
+
+ALL = [*SEQUENCES.params(), *WINDOWS.params(), *FUNCTIONS.params(), *LASTS.params()]
 
 
 @pytest.mark.parametrize("planted", ALL)

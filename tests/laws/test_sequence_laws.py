@@ -8,7 +8,7 @@ from tests.laws import filter_laws, sequence_laws
 from tests.support.generators.random_filters import World
 
 by_name = pytest.mark.parametrize("law", sequence_laws.LAWS, ids=lambda law: law.__name__)
-of_each = pytest.mark.parametrize("kind", ["sequences", "windows", "functions"])
+of_each = pytest.mark.parametrize("kind", ["sequences", "windows", "functions", "lasts"])
 
 
 @of_each
@@ -86,6 +86,22 @@ MICROSECONDS = {"HOUR": f"{HOUR / 1_000_000:f} seconds"}
             " AND m.inreplyto IS NOT NULL",
             {"b1": 160, "b4": 160, "b5": 160},
         ),
+        (
+            "AVG(x.size IN LAST 2: x.sender = m.sender AND x.inreplyto IS NOT NULL) > 4"
+            " AND m.inreplyto IS NOT NULL",
+            {"b1": 160, "b4": 160, "b5": 160},
+        ),
+        # And as it stands there: the last two auctions of a seller, each by its highest bid.
+        (
+            "m.inreplyto IS NULL AND AVG(x.size IN LAST 2: EXISTS (s: s.sender = m.sender AND"
+            " s.inreplyto IS NULL AND x.inreplyto = s.msgid) AND NOT EXISTS (h: h.inreplyto ="
+            " x.inreplyto AND h.size > x.size)) > 6",
+            {"a1": 160, "a2": 160, "a3": 300},
+        ),
+        # Two of its bids are by bob, but never two of the last three: b4, then b2 before b3.
+        ("COUNT(x IN LAST 3 AMONG x.inreplyto = m.msgid: x.sender = 'bob') = 2", {}),
+        ("COUNT(x IN LAST 4 AMONG x.inreplyto = m.msgid: x.sender = 'bob') = 2", {"a1": 30}),
+        ("MAX(x.size IN LAST 1: x.inreplyto = m.msgid) = 2", {"a1": 20}),
         # Of b2 and b3, of one instant, the one whose msgid is first.
         ("m IN LAST 1 PER m.inreplyto AND m.size > 1", {"b2": 20, "b4": 30, "b5": 160}),
         ("m IN FIRST 1 PER m.inreplyto", {"b1": 10, "b5": 160, "b6": 361}),
@@ -97,3 +113,48 @@ def test_an_auction_house(text, matched):
     runs = [filter_laws.times(matches) for matches in filter_laws.run(world)]
     assert {msgid: at for run in runs for msgid, at in run.items()} == matched
     assert runs == filter_laws.expected(world)
+
+
+def vote(annid, at, number, **more):
+    own = {"annid": annid, "ts": at, "msgid": "a1", "owner": "bob", "audience": "public"}
+    return own | {"kind": "vote", "number": number} | more
+
+
+VOTES = [
+    vote("v1", 10, 4.0),
+    vote("v2", 20, 6.0),
+    vote("v3", 30, 0.0),
+    vote("v4", 40, None, kind="retraction", value="v3"),
+    vote("v5", 50, 8.0),
+]
+
+
+@pytest.mark.parametrize(
+    ("average", "matched"),
+    [
+        ("= 4", {"a1": 10}),
+        ("= 5", {"a1": 20}),
+        ("< 4", {"a1": 30}),
+        # What is taken back makes room for the one before it: 6 and 8, not 0 and 8.
+        ("= 7", {"a1": 50}),
+        ("= 8", {}),
+    ],
+)
+def test_the_last_votes(average, matched):
+    text = "AVG(a.number IN LAST 2 annotations: a.msgid = m.msgid AND a.kind = 'vote')"
+    query = read(f"{text} {average}", Context())
+    world = World(query, {"messages": MAIL, "annotations": VOTES}, ("public",), (25, 90), None)
+    runs = [filter_laws.times(matches) for matches in filter_laws.run(world)]
+    assert {msgid: at for run in runs for msgid, at in run.items()} == matched
+    assert runs == filter_laws.expected(world)
+
+
+def test_a_late_row_has_its_place_among_the_last():
+    late = bid("b0", 40, "a1", "eve", 100) | {"received": 15}
+    query = read("MAX(x.size IN LAST 3: x.inreplyto = m.msgid) > 50", Context())
+    tables = {"messages": [*MAIL, late], "annotations": []}
+    world = World(query, tables, ("public",), (500,), None)
+    assert filter_laws.run(world) == [[]]
+    query = read("MAX(x.size IN LAST 4: x.inreplyto = m.msgid) > 50", Context())
+    world = World(query, tables, ("public",), (500,), None)
+    assert list(map(filter_laws.times, filter_laws.run(world))) == [{"a1": 40}]

@@ -81,3 +81,36 @@ def test_a_filter_of_threads_reads_back_as_it_is_printed(text):
     once = read(text, Context())
     assert read(print_tql(once), Context()).condition == once.condition
     assert read(print_sql(once), Context()).condition == once.condition
+
+
+# By hand: the parent of b comes late.  Two threads become one, and what was first is third.
+
+MAIL = [
+    {"msgid": "a", "ts": 10},
+    {"msgid": "b", "ts": 40, "inreplyto": "a"},
+    {"msgid": "c", "ts": 20, "inreplyto": "b"},
+    {"msgid": "d", "ts": 30, "inreplyto": "c"},
+    {"msgid": "x", "ts": 30},
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "matched"),
+    [
+        ("m.depth > 0", {"d": 30, "b": 40, "c": 40}),
+        ("m.depth >= 2", {"c": 40, "d": 40}),
+        ("m.depth = 1", {"d": 30, "b": 40}),
+        ("m.depth <= 0 AND m.inreplyto IS NOT NULL", {"c": 20}),
+        ("m.depth > 2", {"d": 40}),
+        ("m.root = 'a'", {"a": 10, "b": 40, "c": 40, "d": 40}),
+        ("m.root = 'b'", {"c": 20, "d": 30}),
+        ("EXISTS (r: r.root = m.root AND r.msgid = 'd')", {"c": 30, "d": 30, "a": 40, "b": 40}),
+        ("m.root <> 'b'", {"a": 10, "x": 30, "b": 40}),
+    ],
+)
+def test_depths_and_roots(text, matched):
+    query, data = read(text, Context()), {"messages": MAIL, "annotations": []}
+    world = random_filters.World(query, data, (PUBLIC,), (25, 200), None)
+    runs = [filter_laws.times(matches) for matches in filter_laws.run(world)]
+    assert {msgid: at for run in runs for msgid, at in run.items()} == matched
+    assert runs == filter_laws.expected(world)

@@ -51,10 +51,20 @@ class _Printer:
         return f"FROM {tables} WHERE {seen} AND {self.condition(condition)}"
 
     def aggregate(self, a: n.Aggregate) -> str:
-        """Print a scalar subquery.  ``v`` keeps a term of outer columns only an inner one."""
+        """Print a scalar subquery, of the last rows with their places.
+
+        ``v`` keeps a term of outer columns only an inner one.
+        """
         term = "1" if a.term is None else self.term(a.term)
         distinct = "DISTINCT " if a.distinct else ""
         rows = f"SELECT {term} AS v {self.rows(a.bindings, a.condition)}"
+        if a.last:
+            (row,) = a.bindings
+            at, key = ("received", "msgid") if row.table == "messages" else ("ts", "annid")
+            order = f"dense_rank() OVER (ORDER BY {row.var}.{at} DESC, {row.var}.{key}) AS place"
+            there = f"{self.condition(a.last.test)} AS counts {self.rows(a.bindings, a.condition)}"
+            rows = f"SELECT v FROM (SELECT {term} AS v, {order}, {there})"
+            rows += f" WHERE place <= {self.term(a.last.limit)} AND counts"
         return f"(SELECT {a.function}({distinct}v) FROM ({rows}))"
 
     def top(self, top: n.Top) -> str:

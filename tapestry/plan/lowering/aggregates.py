@@ -19,6 +19,7 @@ from tapestry.plan.lowering.columns import (
     candidate_key,
     columns_of,
     free_columns,
+    key_of,
     project,
     row_identity,
     semi_join,
@@ -29,6 +30,7 @@ from tapestry.plan.lowering.scope import Scope, column_alias, table_column
 from tapestry.plan.lowering.set_join import outer_tie
 from tapestry.plan.relation import Field, Relation
 from tapestry.plan.signature import constant_value, values_by_slot
+from tapestry.query.check.copies import moment
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import Conjunction, HavingTest, NormalAggregate
 
@@ -95,8 +97,11 @@ class AggregateLowering:
         """Return whether a group of rows passes the test, or there is none where 0 passes."""
         aggregate, constant = test.aggregate, test.constant
         wanted = slots(constant)
-        rows = self.joined(base, aggregate, aggregate.rows, (), free, wanted)
         keys = candidate_key(free)
+        if aggregate.last:
+            rows = self._last(base, aggregate, aggregate.last, free, wanted)
+        else:
+            rows = self.joined(base, aggregate, aggregate.rows, (), free, wanted)
         groups = sql.group_by(
             sql.select_from(rows, keys),
             *(sql.column(key, rows, quoted=True) for key in keys),
@@ -114,6 +119,33 @@ class AggregateLowering:
             return fails
         zero = compare(sql.literal(0), outer.term(constant))
         return sql.paren(sql.any_of(semi_join(passed, keys, outer), sql.all_of(zero, fails)))
+
+    def _last(
+        self,
+        base: str,
+        aggregate: NormalAggregate,
+        last: n.Last,
+        free: Collection[VariableColumn],
+        parameters: Collection[int],
+    ) -> str:
+        """Return the rows that an aggregate of the last counts: put in order once, and cut off."""
+        (row,) = aggregate.bindings
+        instant = (row.var, moment(row).name)
+        columns = {*free, *columns_of(last.test), instant, key_of(row)}
+        constants = {*parameters, *slots(last)}
+        rows = self.joined(base, aggregate, aggregate.rows, (), columns, constants)
+        order = (
+            sql.ordered(column_alias(*instant), descending=True),
+            sql.ordered(column_alias(*key_of(row))),
+        )
+        place = sql.window(exp.DenseRank(), candidate_key(free), *order, quoted=True)
+        placed = self.assembly.name(
+            sql.select(exp.Star(), sql.alias(place, "place"), source=sql.table(rows))
+        )
+        scope = at_c(placed)
+        within = sql.le(sql.column("place", placed), scope.term(last.limit))
+        found = sql.select(exp.Star(), source=sql.table(placed))
+        return self.assembly.name(sql.where(found, within, scope.condition(last.test)))
 
     def _passes_none(self, test: HavingTest) -> list[bool]:
         """Tell of each constant row whether an aggregate of no rows passes its test."""

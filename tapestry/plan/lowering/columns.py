@@ -103,7 +103,8 @@ def free_columns(subqueries: Collection[Subquery]) -> set[VariableColumn]:
                 read |= free_columns(subquery.nested)
             case HavingTest(aggregate=aggregate):
                 own = {binding.var for binding in aggregate.bindings}
-                read = columns_of(aggregate.term) | free_columns(aggregate.rows)
+                read = columns_of((aggregate.term, aggregate.last or ()))
+                read |= free_columns(aggregate.rows)
             case TopKTest(aggregate=aggregate):
                 own = {binding.var for binding in (subquery.binding, *aggregate.bindings)}
                 read = columns_of((subquery.message, aggregate.term))

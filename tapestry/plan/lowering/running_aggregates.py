@@ -29,9 +29,10 @@ SUMS = {"SUM": exp.Sum, "AVG": exp.Sum, "COUNT": exp.Sum, "MIN": exp.Min, "MAX":
 def can_run(aggregate: NormalAggregate) -> bool:
     """Tell whether an aggregate can be kept running, exactly.
 
-    Each of its rows must count over one interval: nothing is nested in what they meet.  What
-    must be taken out again must be a whole number, for floating-point sums do not come back
-    to where they were; and a minimum, or a value added up once, cannot be taken out.
+    Each of its rows must count over one interval: nothing is nested in what they meet, and no
+    other row pushes it out of the last.  What must be taken out again must be a whole number, for
+    floating-point sums do not come back to where they were; and a minimum, or a value added up
+    once, cannot be taken out.
     """
     if not counts_over_intervals(aggregate):
         return False
@@ -46,7 +47,7 @@ def can_run(aggregate: NormalAggregate) -> bool:
 def counts_over_intervals(aggregate: NormalAggregate) -> bool:
     """Tell whether each row of an aggregate counts over one interval."""
     rows = aggregate.rows
-    return len(rows) == 1 and not rows[0].nested and not rows[0].bindings
+    return len(rows) == 1 and not (rows[0].nested or rows[0].bindings or aggregate.last)
 
 
 def expires(aggregate: NormalAggregate) -> bool:

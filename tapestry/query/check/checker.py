@@ -21,6 +21,7 @@ from tapestry.query.check.definite import definite
 from tapestry.query.check.scope import Scope, is_message
 from tapestry.query.check.sequences import written_out
 from tapestry.query.check.terms import a, aggregate_type, aggregated_term, scalar, typed
+from tapestry.query.check.threads import place_in_thread
 from tapestry.query.check.window_functions import Partition, functions_in, of_number, of_rows
 from tapestry.query.check.windows import last_of_all, last_of_each
 from tapestry.query.context import Context
@@ -28,7 +29,7 @@ from tapestry.query.limits import LETTER, MAX_BYTES, MAX_NESTING, check_count, t
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import VALUES, FreshNames
 from tapestry.query.tree.parsed import MESSAGE, Branch, Parsed
-from tapestry.query.tree.walk import change_conditions, type_of, walk
+from tapestry.query.tree.walk import change_conditions, is_plain, type_of, walk
 
 Reader = Callable[[str, Context, int], Parsed]
 """Text, who asks, nesting already -> what it says: how a filter's text is read."""
@@ -157,6 +158,8 @@ class _Checker:
                 return self._agreement(node, scope)
             case n.Truth():
                 return node
+            case n.Compare() if placed := place_in_thread(node, scope, self.names):
+                return placed
             case _ if functions := functions_in(node):
                 return self._window_functions(node, functions, scope)
             case _:
@@ -229,7 +232,20 @@ class _Checker:
         condition = self.condition(node.condition, inner)
         distinct = node.distinct and node.function not in ("MIN", "MAX")
         kind = aggregate_type(node.function, term)
-        return n.Aggregate(node.function, distinct, term, bindings, condition, kind, span=node.span)
+        last = self._last(node.last, inner) if node.last else None
+        return n.Aggregate(
+            node.function, distinct, term, bindings, condition, kind, last, span=node.span
+        )
+
+    def _last(self, node: n.Last, scope: Scope) -> n.Last:
+        test = self.condition(node.test, scope)
+        if not is_plain(test):
+            raise TapestryError(
+                "What counts of the last can only be told by their columns.",
+                node.test.span,
+                "Put it before the colon, behind AMONG.",
+            )
+        return replace(node, test=test)
 
     def _top(self, node: n.Top, scope: Scope) -> n.Top:
         owner, message = scope.owner(node.message), scope.column(node.message)
@@ -242,6 +258,9 @@ class _Checker:
         own = n.Binding(self.names.take(node.binding.var), MESSAGES, span=node.binding.span)
         inner = Scope({node.binding.var: own}, hidden=scope)
         aggregate = self._aggregate(node.aggregate, inner)
+        if aggregate.last:
+            hint = "Leave out LAST, or count those since some time."
+            raise TapestryError("A top is by all rows.", aggregate.span, hint)
         condition = self.condition(node.condition, inner)
         return n.Top(message, node.limit, own, aggregate, condition, span=node.span)
 

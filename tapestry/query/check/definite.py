@@ -123,7 +123,10 @@ def _rows(aggregate: n.Aggregate, names: FreshNames) -> n.Condition:
     assert aggregate.term is not None
     nulls = [n.Not(null) for null in _nulls(aggregate.term)]
     condition = n.And.of([*conjuncts(aggregate.condition), *nulls])
-    rows = n.Exists(aggregate.bindings, condition)
+    rows: n.Condition = n.Exists(aggregate.bindings, condition)
+    if aggregate.last:
+        count = replace(aggregate, function="COUNT", distinct=False, type=Type.INTEGER)
+        rows = n.Threshold(count, ">", n.Literal(0, Type.INTEGER))
     fresh = {node.var: names.take(node.var) for node in walk(rows) if isinstance(node, n.Binding)}
 
     def rename(node: n.Node) -> n.Node:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES
 from tapestry.query.check.scope import variable_named
-from tapestry.query.tql import exists
+from tapestry.query.tql import exists, group_by
 from tapestry.query.tql.expressions import Parser
 from tapestry.query.tql.lexer import Token
 from tapestry.query.tree import nodes as n
@@ -42,6 +44,7 @@ def aggregate(parser: Parser, name: Token) -> n.Aggregate:
     distinct = parser.accept("DISTINCT")
     term: n.Term | None = None
     bindings: tuple[n.Binding, ...] = ()
+    last: n.Last | None = None
     start = parser.token
     if not distinct and parser.accept("*"):
         if name.word != "COUNT":
@@ -49,7 +52,12 @@ def aggregate(parser: Parser, name: Token) -> n.Aggregate:
     elif start.is_name and parser.after.word in (",", ":", "IN"):
         if distinct or name.word != "COUNT":
             raise _no_column(name, start)
-        bindings = exists.bindings(parser)
+        if parser.after.word == "IN" and parser.tokens[parser.at + 2].word == "LAST":
+            var = variable_named(parser.take().value, start.span)
+            table, last = _table(parser)
+            bindings = (n.Binding(var, table or MESSAGES, span=start.span),)
+        else:
+            bindings = exists.bindings(parser)
     else:
         term = parser.shallow(parser.term())
         if isinstance(term, n.Literal):
@@ -58,16 +66,22 @@ def aggregate(parser: Parser, name: Token) -> n.Aggregate:
                 term.span,
                 "Count rows by COUNT(r: …), or in SQL COUNT(*).",
             )
-        bindings = _bindings(parser, term)
+        bindings, last = _bindings(parser, term)
     condition: n.Condition = n.Truth(True)
     if bindings:
         parser.scopes.append({binding.var for binding in bindings})
+        among = last is not None and parser.accept("AMONG")
+        if last and not among and not parser.accept(":"):
+            hint = "Write COUNT(r IN LAST 10: r.inreplyto = m.msgid)."
+            raise parser.unexpected("“AMONG” or “:”, and a condition", hint)
         condition = parser.condition()
+        if last and among and parser.accept(":"):
+            last = replace(last, test=parser.condition())
         parser.scopes.pop()
     parser.expect(")", "“)”" if bindings else "“:” and a condition, or “)”")
     parser.depth -= 1
     span = parser.since(name.start)
-    return n.Aggregate(name.word, distinct, term, bindings, condition, span=span)
+    return n.Aggregate(name.word, distinct, term, bindings, condition, last=last, span=span)
 
 
 def _no_column(name: Token, start: Token) -> TapestryError:
@@ -80,20 +94,33 @@ def _no_column(name: Token, start: Token) -> TapestryError:
     )
 
 
-def _bindings(parser: Parser, term: n.Term) -> tuple[n.Binding, ...]:
-    """Read the variables after a term, up to the colon; none in SQL.
+def _table(parser: Parser) -> tuple[str | None, n.Last | None]:
+    """Read the rows after a variable: ``IN annotations``, ``IN LAST 10 annotations``, nothing."""
+    if not parser.accept("IN"):
+        return None, None
+    if not parser.accept("LAST"):
+        return exists.table_of(parser), None
+    last = n.Last(group_by.limit(parser, "A window", "rows"), n.Truth(True))
+    named = parser.token.is_name and parser.token.word != "AMONG"
+    return exists.table_of(parser) if named else None, last
+
+
+def _bindings(parser: Parser, term: n.Term) -> tuple[tuple[n.Binding, ...], n.Last | None]:
+    """Read the variables after a term, up to the colon, of the last up to what they are among.
+
+    None in SQL.
 
     The one variable that the term names is bound first, unless it stands among those listed:
     ``SUM(a.number IN annotations, r: …)``, ``SUM(a.number, r, a IN annotations: …)``.  A term
     of several names only variables that are listed or stand outside.
     """
     if parser.token.word == ")":
-        return ()
-    table = exists.table_of(parser) if parser.accept("IN") else None
+        return (), None
+    table, last = _table(parser)
     listed: tuple[n.Binding, ...] = ()
-    if parser.accept(","):
+    if not last and parser.accept(","):
         listed = exists.bindings(parser)
-    else:
+    elif not last:
         parser.expect(":", "“:” and a condition, or “)”")
     columns = list(columns_of(term))
     for column in columns:
@@ -104,17 +131,20 @@ def _bindings(parser: Parser, term: n.Term) -> tuple[n.Binding, ...]:
                 f"Write r.{column.name} for messages, a.{column.name} IN annotations for those.",
             )
     names = {variable_named(column.var, column.span) for column in columns}
+    if last and len(names) > 1:
+        names = {name for name in names if not parser.visible(name)}
     if len(names) == 1 and not names & {binding.var for binding in listed}:
         name = names.pop()
-        _check_own(parser, name, columns[0], table)
-        return (n.Binding(name, table or MESSAGES, span=columns[0].span), *listed)
+        own = next(column for column in columns if column.var.lower() == name)
+        _check_own(parser, name, own, table)
+        return (n.Binding(name, table or MESSAGES, span=own.span), *listed), last
     if table or not listed:
         raise TapestryError(
             "It is not clear which variables are counted over.",
             term.span,
             "List them after the value: MAX(r.size - q.size, r, q: …).",
         )
-    return listed
+    return listed, None
 
 
 def _check_own(parser: Parser, name: str, column: n.Column, table: str | None) -> None:

@@ -112,7 +112,7 @@ def _ties(parser: Parser) -> None:
     )
 
 
-def limit(parser: Parser, what: str = "A top") -> n.Literal:
+def limit(parser: Parser, what: str = "A top", rows: str = "messages") -> n.Literal:
     """Read how many are in the top, or what else has a limit."""
     start = parser.token.start
     negative = parser.accept("-")
@@ -121,7 +121,7 @@ def limit(parser: Parser, what: str = "A top") -> n.Literal:
     digits = parser.take().value.lstrip("0")
     if negative or not digits.isdigit() or len(digits) > 5 or int(digits) > MAX_LIMIT:
         raise TapestryError(
-            f"{what} has from 1 to {MAX_LIMIT:,} messages.", parser.since(start), "Write 10."
+            f"{what} has from 1 to {MAX_LIMIT:,} {rows}.", parser.since(start), "Write 10."
         )
     return n.Literal(int(digits), Type.INTEGER, span=parser.since(start))
 

@@ -204,6 +204,19 @@ class Aggregate(Node):
     bindings: tuple[Binding, ...]
     condition: Condition
     type: Type = Type.NULL
+    last: Last | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Last(Node):
+    """Those of an aggregate's rows that count: of the last ``limit``, what meets ``test``.
+
+    They are ordered by ``received`` of messages, ``ts`` of others; those of one instant by key,
+    the lowest last.  Rows of one instant and key, copies, share a place.  ``test`` is plain.
+    """
+
+    limit: Literal
+    test: Condition
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,11 +158,13 @@ class _Printer:
         return ", ".join([binding.var + _in_table(binding) for binding in bindings])
 
     def _aggregate(self, node: n.Aggregate) -> str:
-        of = self.term(node.term) if node.term else "*" if self.sql else ""
+        of = self.term(node.term) if node.term else "*" if self.sql and not node.last else ""
         of = f"DISTINCT {of}" if node.distinct else of
-        if self.sql:
+        if self.sql and not node.last:
             select = self._select(f"{node.function}({of})", node.bindings, node.condition)
             return f"({select})"
+        if node.last:
+            return self._last(node, node.last, of)
         first, *others = node.bindings
         if node.term and {column.var for column in columns_of(node.term)} == {first.var}:
             of += _in_table(first)
@@ -172,6 +174,18 @@ class _Printer:
             others_ = self._variables(node.bindings)
         variables = ", ".join(filter(None, (of, others_)))
         return f"{node.function}({variables}: {self.condition(node.condition)})"
+
+    def _last(self, node: n.Aggregate, last: n.Last, of: str) -> str:
+        (row,) = node.bindings
+        self.names.used.add(row.var)
+        table = f" {row.table}" if row.table != MESSAGES else ""
+        rows = f"{of or row.var} IN LAST {self.term(last.limit)}{table}"
+        tests = self.condition(node.condition)
+        if last.test != n.Truth(True):
+            tests = f"{tests}: {self.condition(last.test)}"
+            rows += " AMONG"
+            return f"{node.function}({rows} {tests})"
+        return f"{node.function}({rows}: {tests})"
 
     def _top(self, node: n.Top, negated: str) -> str:
         """Print a top-k; what is ranked is called as what is tested if it reads back so."""

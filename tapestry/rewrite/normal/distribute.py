@@ -194,7 +194,12 @@ def _distribute(condition: n.Condition) -> list[Conjunction]:
 def _aggregate(aggregate: n.Aggregate) -> NormalAggregate:
     rows = distinct(_distribute(aggregate.condition))
     return NormalAggregate(
-        aggregate.function, aggregate.distinct, aggregate.term, aggregate.bindings, rows
+        aggregate.function,
+        aggregate.distinct,
+        aggregate.term,
+        aggregate.bindings,
+        rows,
+        aggregate.last,
     )
 
 

@@ -13,7 +13,7 @@ from itertools import product
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.query.tree import nodes as n
 from tests.support.engines.agreement import share
-from tests.support.engines.sequences import comes, stands_in
+from tests.support.engines.sequences import comes, of_the_last, stands_in
 from tests.support.engines.window_functions import is_test, passes, pushed
 from tests.support.oracle import Data
 from tests.support.oracle_values import Row, cell, compare, has, like, some
@@ -118,11 +118,20 @@ def _passes(
 
 def total(a: n.Aggregate, rows: dict[str, Row], visible: Data, t: int):
     """Return an aggregate's value for one binding of the outer variables; None is NULL."""
-    counted = [
-        1 if a.term is None else value(a.term, bound, t)
+    meeting = [
+        bound
         for bound in _bindings(a.bindings, rows, visible)
         if holds(a.condition, bound, visible, t) is True
     ]
+    if a.last:
+        (row,) = a.bindings
+        last = of_the_last(a.last.limit.value, [bound[row.var] for bound in meeting])
+        meeting = [
+            bound
+            for bound in meeting
+            if bound[row.var] in last and holds(a.last.test, bound, visible, t) is True
+        ]
+    counted = [1 if a.term is None else value(a.term, bound, t) for bound in meeting]
     counted = [one for one in counted if one is not None]
     if a.distinct:
         counted = list(set(counted))

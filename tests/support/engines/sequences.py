@@ -89,6 +89,16 @@ def stands_in(window: n.Window, rows: dict[str, Row], visible: Data, holds: Hold
     return here if len(before) < window.limit.value else False
 
 
+def of_the_last(limit: int, rows: list[Row]) -> list[Row]:
+    """Return the last of some rows, by instant, then by key; those of one place together."""
+
+    def place(row: Row) -> tuple[int, str]:
+        return -moment(row), row["annid" if "annid" in row else "msgid"]
+
+    last = sorted({place(row) for row in rows})[:limit]
+    return [row for row in rows if place(row) in last]
+
+
 def _is_among(window: n.Window, row: Row, holds: Holds) -> bool | None:
     return holds(window.condition, {window.binding.var: row})
 

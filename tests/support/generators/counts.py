@@ -22,6 +22,7 @@ class Counts:
     bind: Callable[..., Any]
     condition: Callable[..., Any]
     correlation: Callable[..., Any]
+    plain: Callable[..., Any]
     duration: Callable[..., Any]
     time: Callable[..., Any]
 
@@ -174,6 +175,38 @@ class Counts:
         op = self.pick("=", "<>", "<", "<=", ">", ">=", ">", ">=")
         found = n.Threshold(aggregate, op, self.mark(aggregate))
         return found if self.pick(True, True, True, False) else n.Not(found)
+
+    def of_the_last(self, scope: tuple[n.Binding, ...]) -> n.Condition:
+        """Draw a test of an aggregate of the last rows of what goes with a message in scope."""
+        message = self.pick(*[binding for binding in scope if binding.table == MESSAGES])
+        (row,) = self.bind_one()
+        if row.table == ANNOTATIONS:
+            pairs = [("msgid", "msgid"), ("msgid", "msgid"), ("msgid", "inreplyto")]
+        else:
+            pairs = [("sender", "sender"), ("inreplyto", "inreplyto"), ("inreplyto", "msgid")]
+        mine, theirs = self.pick(*pairs)
+        parts: list[n.Condition] = [n.Compare("=", column(row, mine), column(message, theirs))]
+        more = self.pick("nothing", "nothing", "window", "plain", "condition")
+        if more == "window":
+            parts.append(self.window(row, *">><"))
+        elif more != "nothing":
+            inner = (*scope, row)
+            parts.append(self.plain(row) if more == "plain" else self.condition(inner, 1, 2))
+        test: n.Condition = TRUE
+        if self.pick(True, False):
+            test = self.plain(row)
+            if row.table == MESSAGES and self.pick(True, False):
+                op = self.pick("=", "<>", "<")
+                test = n.Compare(op, column(row, "size"), column(message, "size"))
+        function = self.pick("COUNT", "COUNT", "SUM", "AVG", "MAX", "MIN")
+        term, distinct = self.counted(function, (row,), (message,))
+        kind = {"COUNT": Type.INTEGER, "AVG": Type.NUMBER}.get(
+            function, Type.NULL if term is None else term.type
+        )
+        last = n.Last(integer(self.pick(1, 2, 2, 3)), test)
+        total = n.Aggregate(function, distinct, term, (row,), conjoin(parts), kind, last)
+        op = self.pick("=", "<>", "<", "<=", ">", ">=")
+        return n.Threshold(total, op, self.mark(total))
 
     def mark(self, aggregate: n.Aggregate) -> n.Literal:
         """Draw what an aggregate is compared with."""

@@ -386,7 +386,7 @@ def counting_worlds(draw: st.DrawFn) -> World:
 
 @st.composite
 def ordered(draw: st.DrawFn, kind: str = "sequences") -> n.CheckedQuery:
-    """Draw a filter with a sequence, a window or a window function in it, as it is written.
+    """Draw a filter with a sequence, a window, a window function or an aggregate of the last.
 
     It is not checked yet.
     """
@@ -396,6 +396,8 @@ def ordered(draw: st.DrawFn, kind: str = "sequences") -> n.CheckedQuery:
     def one(scope: tuple[n.Binding, ...]) -> n.Condition:
         if kind == "functions":
             return writer.window_function(scope)
+        if kind == "lasts":
+            return writer.of_the_last(scope)
         return writer.place(scope) if kind == "windows" else writer.sequence(scope, 1)
 
     found = one(message)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tapestry.core.clock import DAY, WEEK
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
@@ -38,6 +39,13 @@ def _score(*tests: n.Condition) -> n.Aggregate:
     rows = (n.Binding("a", ANNOTATIONS),)
     votes = n.And((_ON_MESSAGE, _IS_VOTE, *tests))
     return n.Aggregate("SUM", False, c.column("number", "a"), rows, votes)
+
+
+def _latest(phrase: Phrase) -> n.Condition:
+    """Return that the average of the last ten votes on the message is above a number."""
+    last = n.Last(n.Literal(10, Type.INTEGER), n.Truth(True))
+    average = replace(_score(), function="AVG", last=last)
+    return n.Threshold(average, ">", c.number(phrase.amount))
 
 
 def _top(
@@ -102,6 +110,12 @@ KINDS = (
         description="with more votes for them than against, by more than this",
         rank=26,
         meaning=lambda phrase, _: n.Threshold(_score(), ">", c.number(phrase.amount)),
+    ),
+    PhraseKind(
+        spelling="with latest votes averaging above {number:three}",
+        description="whose last ten votes have a higher average than this",
+        rank=74,
+        meaning=lambda phrase, _: _latest(phrase),
     ),
     PhraseKind(
         spelling="with a score below {number:three}",

@@ -32,6 +32,11 @@ RULES = (
     ("WHICH? I (have)? voted for", "voted for by me "),
     ("WHICH? I (have)? voted against", "voted against by me "),
     ("with (more than | over) {number:NUMBER} votes", "with a score above {number}"),
+    (
+        "(with)? (the | an)? average of (the | its)? (last | latest) (ten | 10) votes (is)? "
+        "(above | over | more than) {number:NUMBER}",
+        "with latest votes averaging above {number}",
+    ),
     ("(over | larger than | bigger than | more than) {size:SIZED}", _sized),
     ("over {size:SIZE} (kilobytes | kilobyte | kb)", "larger than {size} KB"),
     ("over {size:SIZE} (megabytes | megabyte | mb)", "larger than {size} MB"),
