@@ -69,6 +69,12 @@ def test_sequences_answer_alike_as_they_are_written(drawn):
 
 
 @RANDOM
+@given(written("lasts"))
+def test_aggregates_of_the_last_answer_alike(drawn):
+    agree(drawn.world)
+
+
+@RANDOM
 @given(agreeing())
 def test_agreements_answer_alike_as_they_are_written(drawn):
     world, judge, literal = drawn

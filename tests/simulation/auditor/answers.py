@@ -51,7 +51,7 @@ from tests.simulation.auditor.parts import (
     once,
     one_of,
 )
-from tests.simulation.auditor.ranks import Counted, ranked, segments
+from tests.simulation.auditor.ranks import Counted, of_the_last, place, ranked, segments
 from tests.simulation.auditor.spans import (
     ALL,
     COMPARE,
@@ -69,6 +69,9 @@ from tests.simulation.auditor.spans import (
     without,
 )
 from tests.simulation.auditor.tables import Row, Tables
+
+Rows = Callable[[Env], list[tuple[Env, Spans]]]
+"""Gives the rows that meet a condition, each with when it does so."""
 
 Resolve = Callable[[str, str], Node]
 """Gives the condition of another filter, by its owner ("" is the asker) and its name."""
@@ -280,10 +283,27 @@ class _Compiler:
         """Compile what gives the values to be aggregated, each with when it counts."""
         assert not has_now(node.term)
         rows = self.rows(node.bindings, node.condition)
+        if node.last:
+            rows = self.of_the_last(node, rows)
         if node.term is None:
             return lambda env: [(1, spans) for _, spans in rows(env)]
         term = self.term(node.term)
         return lambda env: [(term(inner, 0), spans) for inner, spans in rows(env)]
+
+    def of_the_last(self, node: Any, rows: Rows) -> Rows:
+        """Return what gives the rows with when they are among the last, and pass the test."""
+        (binding,), test = node.bindings, self.condition(node.test)
+
+        def found(env: Env) -> list[tuple[Env, Spans]]:
+            meeting = rows(env)
+            placed = [(place(inner[binding.var]), spans) for inner, spans in meeting]
+            last = of_the_last(placed, node.last)
+            return [
+                (inner, meet(spans, test(inner)[0]))
+                for (inner, _), spans in zip(meeting, last, strict=True)
+            ]
+
+        return found
 
     def threshold(self, node: Threshold) -> Test:
         counted, check, constant = self.aggregate(node.aggregate), COMPARE[node.op], node.constant

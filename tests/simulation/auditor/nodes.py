@@ -126,11 +126,15 @@ class InFilter(Node):
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Node):
+    """An aggregate; with a ``last``, of so many rows, of which those count that meet ``test``."""
+
     function: str
     distinct: bool
     term: Node | None
     bindings: tuple[Binding, ...]
     condition: Node
+    last: int = 0
+    test: Node = Truth(True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,8 +203,8 @@ def free(node: object) -> frozenset[str]:
             return (inside - {binding.var}) | {var}
         case Exists(bindings, condition):
             return free(condition) - {b.var for b in bindings}
-        case Aggregate(_, _, term, bindings, condition):
-            return (free(term) | free(condition)) - {b.var for b in bindings}
+        case Aggregate(_, _, term, bindings, condition, _, test):
+            return (free(term) | free(condition) | free(test)) - {b.var for b in bindings}
         case InQuery(term, value, bindings, condition):
             inside = free(value) | free(condition)
             return (inside - {b.var for b in bindings}) | free(term)

@@ -18,6 +18,8 @@ PARTS = (
     (r"voted against by", r"\ba\d*\.number < 0"),
     (r"with a score above", r"\) > "),
     (r"with a score below", r"\) < "),
+    (r"replies numbered two", r"\) = 1\b"),
+    (r"replies numbered (?:3|three)\b", r"\) = 2\b"),
     (r"newer than", r"m\.received > now\(\) - "),
     (r"(?<!and )(?:one day|two days|1 week) old", r"m\.received < now\(\) - "),
     (r"unanswered by (?:others|me personally)", r"\br\d*\.automatic IS NULL"),

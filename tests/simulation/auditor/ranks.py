@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 from tests.simulation.auditor.nodes import Aggregate
+from tests.simulation.auditor.sequences import moment
 from tests.simulation.auditor.spans import FOREVER, Spans, meet, union_all
 
 Counted = tuple[Any, Spans]
@@ -56,6 +58,28 @@ def _value(aggregate: Aggregate, rows: Counter[Any]) -> Any:
     if aggregate.function == "AVG":
         total /= len(there) if aggregate.distinct else rows.total()
     return int(total) if total.denominator == 1 else float(total)
+
+
+Place = tuple[int, str]
+"""The place of a row among others: the lowest is the last of them."""
+
+
+def place(row: dict[str, Any]) -> Place:
+    """Return the place of a row by its instant, then by its key."""
+    return -moment(row), row["annid" if "annid" in row else "msgid"]
+
+
+def of_the_last(rows: list[tuple[Place, Spans]], limit: int) -> list[Spans]:
+    """Return of each row when it is among the last so many of those that are there then."""
+    instants = sorted({at for _, spans in rows for span in spans for at in span})
+    found: list[list[tuple[int, int]]] = [[] for _ in rows]
+    for start, end in pairwise(instants):
+        there = [i for i, (_, spans) in enumerate(rows) if meet(spans, ((start, end),))]
+        last = sorted({rows[i][0] for i in there})[:limit]
+        for i in there:
+            if rows[i][0] in last:
+                found[i].append((start, end))
+    return [union_all([(span,) for span in spans]) for spans in found]
 
 
 def ranked(

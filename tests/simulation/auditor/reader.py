@@ -307,6 +307,8 @@ class _Reader:
         function = self.need(*FUNCTIONS)
         self.need("(")
         distinct = self.take("DISTINCT")
+        if self.next_is_last():
+            return self.of_the_last(function, distinct, scope)
         if not distinct and self.next_is(",", ":", "IN", ahead=1):
             bindings, term = self.bindings(), None
         else:
@@ -319,6 +321,37 @@ class _Reader:
             bindings = (*(Binding(var, table or MESSAGES) for var in sorted(unbound)), *bindings)
         self.need(":")
         return Aggregate(function, distinct, term, bindings, self.inside(bindings, scope))
+
+    def next_is_last(self) -> bool:
+        """Return whether LAST comes before the conditions of an aggregate."""
+        ahead = 0
+        while not self.next_is(":", "AMONG", "(", "end", ahead=ahead) and ahead < 12:
+            if self.next_is("LAST", ahead=ahead):
+                return True
+            ahead += 1
+        return False
+
+    def of_the_last(self, function: str, distinct: bool, scope: Scope) -> Aggregate:
+        """Read ``q IN LAST 50 AMONG …: …)``, ``a.number IN LAST 10 annotations: …)``."""
+        bare = self.next_is("IN", ahead=1)
+        var, term = (self.name(), None) if bare else ("", self.term(scope))
+        if term is not None:
+            (var,) = free(term) - scope
+        self.need("IN")
+        self.need("LAST")
+        last = self.value()
+        assert isinstance(last, int)
+        table = MESSAGES if self.next_is(":", "AMONG") else self.need(ANNOTATIONS, THREADS)
+        inner, test = scope | {var}, Truth(True)
+        if self.need(":", "AMONG") == ":":
+            condition = self.condition(inner)
+        else:
+            condition = self.condition(inner)
+            self.need(":")
+            test = self.condition(inner)
+        self.need(")")
+        rows = (Binding(var, table),)
+        return Aggregate(function, distinct, term, rows, condition, last, test)
 
     # Terms.
 

@@ -242,11 +242,14 @@ def tql(lots: random.Random) -> tuple[str, set[str]]:
 
 
 def _ordered(writer: _Drawn, scope: tuple[n.Binding, ...]) -> tuple[str, set[str]]:
-    """Return a sequence, a window or a window function as it is written, perhaps beside another."""
-    form = writer.pick("sequence", "window", "function")
-    found: n.Condition = writer.sequence(scope, 0, ONCE)
-    if form != "sequence":
-        found = writer.place(scope) if form == "window" else writer.window_function(scope)
+    """Return what goes by an order as it is written, perhaps beside another condition."""
+    draw = writer.pick(
+        lambda scope: writer.sequence(scope, 0, ONCE),
+        writer.place,
+        writer.window_function,
+        writer.of_the_last,
+    )
+    found: n.Condition = draw(scope)
     if writer.pick(True, False, False):
         found = n.And((writer.plain(scope[0]), found))
     return text_of(found), {f"tql:{type(node).__name__}" for node in n_walk(found)}

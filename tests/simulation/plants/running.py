@@ -14,6 +14,22 @@ PLANTS = (
         "matches",
     ),
     Plant(
+        "the last rows are the first",
+        "tapestry.plan.lowering.aggregates",
+        "AggregateLowering._last",
+        "descending=True",
+        "descending=False",
+        "matches",
+    ),
+    Plant(
+        "a number in a partition is one too low",
+        "tapestry.query.check.window_functions",
+        "_less_one",
+        "return op, constant(value - 1, literal.type, literal.span)",
+        "return op, constant(value, literal.type, literal.span)",
+        "phrases",
+    ),
+    Plant(
         "a share of votes counts the other way",
         "tapestry.query.check.agreement",
         "_weighed",
