@@ -19,7 +19,7 @@ from tapestry.query.check.terms import typed
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import FreshNames
 from tapestry.query.tree.threads import equal
-from tapestry.query.tree.walk import FLIPPED
+from tapestry.query.tree.walk import FLIPPED, type_of
 
 MOST_DEPTH = 16
 """Messages above another that a filter may count: each is one more row to join."""
@@ -50,7 +50,7 @@ def _is_place(term: n.Term, name: str, scope: Scope) -> TypeGuard[n.Column]:
 
 def _deep(op: str, one: n.Column, depth: n.Term, scope: Scope, names: FreshNames) -> n.Condition:
     number = depth.value if isinstance(depth, n.Literal) else None
-    if not isinstance(number, int) or depth.type is not Type.INTEGER:
+    if not isinstance(number, int) or type_of(depth) is not Type.INTEGER:
         message = "A depth is compared with a whole number."
         raise TapestryError(message, one.span, "Write m.depth > 3.")
     least = number + 1 if op in (">", "<=") else number
