@@ -116,10 +116,4 @@ KINDS = (
         rank=62,
         meaning=lambda phrase, context: _below_one_by(phrase.person, context),
     ),
-    PhraseKind(
-        spelling="deeper than {number:three} {replies}",
-        description="that more messages than this stand above in the thread",
-        rank=75,
-        meaning=lambda phrase, _: n.Compare(">", column("depth"), whole_number(phrase.amount)),
-    ),
 )
