@@ -299,7 +299,7 @@ def know(cast: Cast) -> None:
         if lots.random() < 0.7:
             _run(cast, "filters.append_annotations", "filters.tick")
         if lots.random() < 0.3:
-            bring(cast)
+            bring_mail(cast)
     _run(cast, "filters.append_annotations", "filters.tick")
 
 
