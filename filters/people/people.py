@@ -140,8 +140,9 @@ def resolver(asker: User, directory: Directory = STORED) -> Callable[[str | None
             shared = Filter.Visibility.SHARED
             texts = [(text, visibility) for text, visibility in texts if visibility == shared]
         if not texts:
+            what = "aggregate" if name.endswith("()") else "filter"
             raise TapestryError(
-                f"There is no filter {name} of {owner or asker.get_username()}’s that you may use.",
+                f"There is no {what} {name} of {owner or asker.get_username()}’s that you may use.",
                 hint="Name one of yours, or one that its owner shares.",
             )
         return texts[0][0]

@@ -105,11 +105,13 @@ class DeferredEngine:
 
 def evaluate(engine: Engine, statement: Statement) -> list[Row]:
     """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
-    relations = [
-        Relation(derived.name, derived.fields, derived.make(engine.fetch(derived.statement)))
-        for derived in statement.derived
-    ]
-    relations = [*statement.relations, *relations]
+    relations = [*statement.relations]
+    for derived in statement.derived:
+        rows = evaluate(engine, derived.statement)
+        if derived.most is not None and len(rows) > derived.most:
+            message = f"It aggregates more than {derived.most:,} rows in one run."
+            raise TooMuchError(message, hint="Say more narrowly what it is to aggregate.")
+        relations.append(Relation(derived.name, derived.fields, derived.make(rows)))
     return engine.fetch(replace(statement, relations=relations, derived=[]))
 
 

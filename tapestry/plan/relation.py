@@ -65,12 +65,16 @@ class Relation:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A relation whose rows are made from those of another statement, before it is read."""
+    """A relation whose rows are made from those of another statement, before it is read.
+
+    That may have ``most`` rows; None is any number.
+    """
 
     name: str
     fields: tuple[Field, ...]
     statement: Statement
     make: Callable[[Iterable[Sequence[Any]]], tuple[tuple[object, ...], ...]]
+    most: int | None = None
 
 
 @dataclass(slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from typing import Any
 
 from tapestry.plan import sql
@@ -21,6 +22,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
+    "/": lambda left, right: left / right if right else None,
     "lower": str.lower,
     "upper": str.upper,
     "length": len,
@@ -51,7 +53,7 @@ def holds(condition: n.Condition, row: Row, now: int) -> bool | None:
         case n.Or(args):
             return _any(holds(arg, row, now) for arg in args)
         case n.IsNull(term):
-            return _value(term, row, now) is None
+            return value_of(term, row, now) is None
         case n.Compare(op, left, right):
             test, sides = getattr(operator, sql.NAMES[op]), (left, right)
         case n.Like(term, pattern):
@@ -62,7 +64,7 @@ def holds(condition: n.Condition, row: Row, now: int) -> bool | None:
             test, sides = (lambda one, among: one in among), (term, values)
         case _:
             raise TypeError(f"not of one row: {type(condition).__name__}")
-    return _test(test, *(_value(side, row, now) for side in sides))
+    return _test(test, *(value_of(side, row, now) for side in sides))
 
 
 def _test(test: Callable[[Any, Any], bool], value: Any, constant: Any) -> bool | None:
@@ -72,7 +74,8 @@ def _test(test: Callable[[Any, Any], bool], value: Any, constant: Any) -> bool |
     return None if value is None or constant is None else test(value, constant)
 
 
-def _value(term: n.Term | n.Values, row: Row, now: int) -> Any:
+def value_of(term: n.Term | n.Values, row: Row, now: int) -> Any:
+    """Return the value of a term at the instant ``now``."""
     match term:
         case n.Column(_, name):
             return row[name]
@@ -81,12 +84,26 @@ def _value(term: n.Term | n.Values, row: Row, now: int) -> Any:
         case n.Now():
             return now
         case n.Arith(name, left, right):
-            values = [_value(left, row, now), _value(right, row, now)]
+            values = [value_of(left, row, now), value_of(right, row, now)]
+            return None if None in values else within_range(_FUNCTIONS[name](*values))
+        case n.Case(condition, value, otherwise):
+            return value_of(value if holds(condition, row, now) else otherwise, row, now)
         case n.Call(name, args):
-            values = [_value(arg, row, now) for arg in args]
+            values = [value_of(arg, row, now) for arg in args]
     if name == "coalesce":
         return next((value for value in values if value is not None), None)
     return None if None in values else _FUNCTIONS[name](*values)
+
+
+def within_range(number: Any) -> Any:
+    """Return a number, or None for one that no 64 bits hold: it is as unknown as 1 / 0.
+
+    >>> [within_range(number) for number in (2**63 - 1, 2**63, 1e308 * 10, 0.5)]
+    [9223372036854775807, None, None, 0.5]
+    """
+    if isinstance(number, float):
+        return number if isfinite(number) else None
+    return number if number is None or -(2**63) <= number < 2**63 else None
 
 
 def _any(truths: Iterable[bool | None]) -> bool | None:

@@ -14,7 +14,8 @@ class Context:
     ``name`` is the filter's own, so that a circle through it is seen while it is written.
 
     ``resolve(owner, name)`` returns the text of a filter (``owner`` None: one's own) or
-    raises TapestryError if there is none the asker may see.  ``addresses_of(owner)`` says
+    raises TapestryError if there is none the asker may see; of a name with ``()`` behind it, the
+    canonical definition of an aggregate.  ``addresses_of(owner)`` says
     who ``me`` is inside another person's filter; without it ``me`` is that person's name.
 
     ``now`` is the instant of reading and ``zone`` the owner's time zone: they say which day

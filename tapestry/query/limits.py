@@ -18,6 +18,12 @@ MAX_LIMIT = 10_000
 MAX_REPEATED, MAX_STEPPED = 10, 64
 """Rows that one step of a sequence may stand for, and variables of a sequence."""
 
+MAX_DEFINITION, MAX_VARIABLES = 4096, 8
+"""Characters of the definition of an aggregate; its parameters, and variables of its state."""
+
+MAX_FOLDED = 10_000
+"""Rows that an aggregate defined in SQL is of: the first ones."""
+
 MAX_INTEGER = 2**63 - 1
 MAX_DURATION = 3_652_425 * DAY
 """Ten thousand years."""

@@ -9,11 +9,12 @@ directions that can change its truth; ``analyze`` derives from it how a disjunct
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import assert_never
 
 from tapestry.query.tree import nodes as n
+from tapestry.query.tree.definitions import only_grows
 from tapestry.rewrite.stages import Conjunction, HavingTest, NormalAggregate, TopKTest
 
 
@@ -151,9 +152,13 @@ def trend(node: n.Condition | Conjunction | HavingTest | TopKTest) -> Trend:
         case HavingTest(aggregate=NormalAggregate(last=n.Last())):
             return Trend.CHANGING
         case n.Threshold(aggregate=rows, op=op):
-            return _compared(rows.function, op, _exists(trend(rows.condition)))
+            counting = trend(rows.condition)
+            growing = _growing(rows, counting is Trend.CONSTANT)
+            return _compared(growing, op, _exists(counting))
         case HavingTest(aggregate=aggregate, op=op):
-            return _compared(aggregate.function, op, _and(map(trend, aggregate.rows)))
+            arriving = _and(map(trend, aggregate.rows))
+            plain = all(replace(row, plain=()) == Conjunction() for row in aggregate.rows)
+            return _compared(_growing(aggregate, plain), op, arriving)
         case n.Top() | TopKTest():
             # Another message can always overtake it, and be overtaken again.
             return Trend.CHANGING
@@ -179,6 +184,17 @@ def _and(trends: Iterable[Trend]) -> Trend:
 def _exists(inside: Trend) -> Trend:
     """Return the trend of EXISTS: tables are append-only, so a row can make it true any time."""
     return Trend.RISING if inside in _GAINS else Trend.CHANGING
+
+
+def _growing(aggregate: n.Aggregate | NormalAggregate, at_arrival: bool) -> str:
+    """Return MAX for an aggregate that only rises, as one without TERMINATE; else its function.
+
+    UDAs without TERMINATE are non-blocking [Law11, Proposition 5.6], if rows count ``at_arrival``:
+    one that counts later comes between others, and all that follow it is computed anew.
+    """
+    fold = aggregate.term
+    rises = at_arrival and isinstance(fold, n.Fold) and only_grows(fold.definition)
+    return "MAX" if rises else aggregate.function
 
 
 def _compared(function: str, op: str, rows: Trend) -> Trend:

@@ -70,7 +70,8 @@ def test_phrases_are_read_and_spelled_canonically(datadriven):
 
 
 @pytest.mark.parametrize(
-    "name", ["errors", "aggregate_errors", "sequence_errors", "agreement_errors"]
+    "name",
+    ["errors", "aggregate_errors", "sequence_errors", "agreement_errors", "definition_errors"],
 )
 def test_refusals_say_what_is_wrong_where_and_what_to_write(datadriven, name):
     datadriven(FIXTURES / "query" / f"{name}.test", show_error)

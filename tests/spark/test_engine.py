@@ -61,6 +61,12 @@ FILTERS = [
     "m.subject LIKE '%a_v%t%' OR m.subject LIKE '$_ %\\\\%k' OR m.to LIKE 'b%l@%.org'",
     "m.to_names HAS 'mary o' OR m.cc_names HAS 'ann' OR m.to_names HAS 'joe mary'",
     "m.filenames HAS 'report' OR m.filenames LIKE '%.png' OR m.media_types LIKE 'image/%'",
+    "AGGREGATE (x NUMBER, age DURATION) RETURNS NUMBER STATE (s NUMBER, n INTEGER)"
+    " INITIALIZE (x, 1) ITERATE (CASE WHEN age < 1 second THEN s ELSE s * 0.1 + x END, n + 1)"
+    " TERMINATE s / n OF (a.number, a.ts - m.ts, a IN annotations: a.msgid = m.msgid) <> 0.3",
+    "AGGREGATE (k TEXT, x INTEGER) RETURNS INTEGER STATE (s INTEGER) INITIALIZE (x)"
+    " ITERATE (CASE WHEN k = '' THEN 0 ELSE 2 * s + x END)"
+    " OF (coalesce(s.sender, ''), s.size, s: m.references = s.msgid) >= 15",
 ]
 
 ROWS = {

@@ -20,6 +20,7 @@ from itertools import product
 
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.query.tree import nodes as n
+from tests.support.engines import folds
 from tests.support.oracle_values import Row, cell, compare, has, like, some
 
 Data = dict[str, list[Row]]
@@ -55,6 +56,8 @@ class _Printer:
 
         ``v`` keeps a term of outer columns only an inner one.
         """
+        if isinstance(a.term, n.Fold):
+            return self.fold(a, a.term)
         term = "1" if a.term is None else self.term(a.term)
         distinct = "DISTINCT " if a.distinct else ""
         rows = f"SELECT {term} AS v {self.rows(a.bindings, a.condition)}"
@@ -66,6 +69,18 @@ class _Printer:
             rows = f"SELECT v FROM (SELECT {term} AS v, {order}, {there})"
             rows += f" WHERE place <= {self.term(a.last.limit)} AND counts"
         return f"(SELECT {a.function}({distinct}v) FROM ({rows}))"
+
+    def fold(self, a: n.Aggregate, fold: n.Fold) -> str:
+        """Print an aggregate that is defined in SQL; its rows are ordered by ``place``."""
+        latest = f"max(-1, {', '.join(f'{b.var}.ts' for b in a.bindings)})"
+        mail = [f"{b.var}.received" for b in a.bindings if b.table == "messages"]
+        keys = [f"{b.var}.{'annid' if b.table == 'annotations' else 'msgid'}" for b in a.bindings]
+        seen = [f"{b.var}.audience" for b in a.bindings]
+        place = f"json_array({', '.join([latest, *mail, *keys, *seen])}) AS place"
+        values = [f"{self.term(arg)} AS v{i}" for i, arg in enumerate(fold.args)]
+        rows = f"SELECT {', '.join([place, *values])} {self.rows(a.bindings, a.condition)}"
+        named = ", ".join(f"v{i}" for i in range(len(values)))
+        return f"(SELECT fold({self.constant(fold.definition)}, place, {named}) FROM ({rows}))"
 
     def top(self, top: n.Top) -> str:
         """Print the msgids that are among the first; one for which no row counts is not."""
@@ -215,6 +230,7 @@ def _open(data: Data) -> sqlite3.Connection:
     def function(name: str, arity: int, call: object) -> None:
         db.create_function(name, arity, call, deterministic=True)
 
+    db.create_aggregate("fold", -1, _Folded)
     function("like_", 2, like)
     function("has", 2, has)
     function("lower_", 1, lambda text: None if text is None else text.lower())
@@ -228,6 +244,24 @@ def _open(data: Data) -> sqlite3.Connection:
         lambda elements, listed: bool(set(json.loads(elements)) & set(json.loads(listed))),
     )
     return db
+
+
+class _Folded:
+    """Collects the rows of an aggregate that is defined in SQL, and goes over them in order."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[object, tuple[object, ...]]] = []
+        self.definition = ""
+
+    def step(self, definition: str, place: str, *values: object) -> None:
+        self.definition = definition
+        if None not in values:
+            self.rows.append((json.loads(place), values))
+
+    def finalize(self) -> object:
+        if not self.rows:
+            return None
+        return folds.value(self.definition, [values for _, values in sorted(self.rows)])
 
 
 def _stored(row: Row, name: str, kind: Type) -> object:

@@ -25,6 +25,7 @@ from tapestry.plan.lowering.columns import (
     semi_join,
     slots,
 )
+from tapestry.plan.lowering.folds import folded, order_columns
 from tapestry.plan.lowering.running_aggregates import RunningAggregates
 from tapestry.plan.lowering.scope import Scope, column_alias, table_column
 from tapestry.plan.lowering.set_join import outer_tie
@@ -52,6 +53,8 @@ class AggregateLowering:
         """Return the test of an aggregate, for a relation of candidates."""
         free = free_columns((test,))
         base = self.base(outer, slots(test), free)
+        if isinstance(test.aggregate.term, n.Fold):
+            return self._folded(test, test.aggregate.term, base, free, outer)
         at_many = not self.assembly.is_of_one_instant
         if at_many and running_aggregates.can_run(test.aggregate):
             return self.running.having_test(test, base, free, outer)
@@ -146,6 +149,22 @@ class AggregateLowering:
         within = sql.le(sql.column("place", placed), scope.term(last.limit))
         found = sql.select(exp.Star(), source=sql.table(placed))
         return self.assembly.name(sql.where(found, within, scope.condition(last.test)))
+
+    def _folded(
+        self,
+        test: HavingTest,
+        term: n.Fold,
+        base: str,
+        free: Collection[VariableColumn],
+        outer: Scope,
+    ) -> exp.Expr:
+        """Return whether an aggregate that is defined in SQL passes its test."""
+        aggregate = test.aggregate
+        columns = {*free, *order_columns(aggregate.bindings)}
+        rows = self.joined(base, aggregate, aggregate.rows, (), columns, ())
+        name = folded(self.assembly, term, aggregate.bindings, rows, sorted(free))
+        passes = sql.COMPARISONS[test.op](sql.column("value", name), outer.term(test.constant))
+        return semi_join(name, candidate_key(free), outer, passes)
 
     def _passes_none(self, test: HavingTest) -> list[bool]:
         """Tell of each constant row whether an aggregate of no rows passes its test."""

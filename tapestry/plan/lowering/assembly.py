@@ -63,6 +63,25 @@ class Assembly:
         first = sql.select(*map(sql.column, OUTPUT), source=sql.subquery(ranked, "ranked"))
         return self.statement(sql.where(first, sql.eq(sql.column("place"), sql.literal(1))))
 
+    def part(self, select: exp.Query) -> Statement:
+        """Return the statement of a SELECT and of what it reads alone; it is evaluated before."""
+        read, queries = _tables(select), dict(self._ctes)
+        waiting = list(read)
+        while waiting:
+            name = waiting.pop()
+            more = _tables(queries[name]) if name in queries else set()
+            for view in self._views.values():
+                if view.name == name and view.key_lookup:
+                    more |= set(view.key_lookup.sources)
+            waiting += more - read
+            read |= more
+        part = Assembly(self.spans)
+        part._ctes = [(name, query.copy()) for name, query in self._ctes if name in read]
+        part._views = {key: view for key, view in self._views.items() if view.name in read}
+        part.relations = [relation for relation in self.relations if relation.name in read]
+        part.derived = [derived for derived in self.derived if derived.name in read]
+        return part.statement(select)
+
     def statement(self, select: exp.Query) -> Statement:
         """Return the statement of a SELECT and all that it reads."""
         ctes = [
@@ -87,6 +106,10 @@ def smallest_select() -> exp.Select:
     row = (0, "", "", 0, 0, 0, "")
     columns = zip(row, OUTPUT, strict=True)
     return sql.select(*(sql.alias(sql.literal(value), name) for value, name in columns))
+
+
+def _tables(query: exp.Query) -> set[str]:
+    return {table.name for table in query.find_all(exp.Table)}
 
 
 def _no_rows() -> exp.Select:

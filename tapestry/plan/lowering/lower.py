@@ -76,10 +76,10 @@ def _asked(
     for filter_id, *_, at in rows:
         instants[filter_id].append(at)
     assembly = Assembly({key: (min(every), max(every)) for key, every in instants.items()})
+    assembly.relations.append(Relation("asked", fields, tuple(rows)))
     for group in groups:
         lowering = DisjunctLowering(assembly, group)
         assembly.selects.append(lowering.answer_at(sql.column("at", "a"), fields))
-    assembly.relations.append(Relation("asked", fields, tuple(rows)))
     return assembly.first_matches("c")
 
 

@@ -18,6 +18,7 @@ from tapestry.query.check.agreement import agreed, is_me
 from tapestry.query.check.comparisons import compare, in_list, refuse_now, threshold
 from tapestry.query.check.copies import Copier
 from tapestry.query.check.definite import definite
+from tapestry.query.check.folds import definition_of, folded
 from tapestry.query.check.scope import Scope, is_message
 from tapestry.query.check.sequences import written_out
 from tapestry.query.check.terms import a, aggregate_type, aggregated_term, scalar, typed
@@ -228,7 +229,11 @@ class _Checker:
             )
         bindings, inner = self._bind(node.bindings, scope)
         own = {binding.var for binding in bindings}
-        term = aggregated_term(node, inner, own) if node.term else None
+        term = node.term
+        if isinstance(term, n.Fold):
+            term = folded(term, definition_of(term, self.context, self.asker), inner, own)
+        elif term:
+            term = aggregated_term(node, inner, own)
         condition = self.condition(node.condition, inner)
         distinct = node.distinct and node.function not in ("MIN", "MAX")
         kind = aggregate_type(node.function, term)
@@ -257,6 +262,12 @@ class _Checker:
             )
         own = n.Binding(self.names.take(node.binding.var), MESSAGES, span=node.binding.span)
         inner = Scope({node.binding.var: own}, hidden=scope)
+        if isinstance(node.aggregate.term, n.Fold):
+            raise TapestryError(
+                "A top cannot be by an aggregate that is defined in SQL.",
+                node.aggregate.span,
+                "Compare it with a constant.",
+            )
         aggregate = self._aggregate(node.aggregate, inner)
         if aggregate.last:
             hint = "Leave out LAST, or count those since some time."

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from tapestry.core.errors import TapestryError
 from tapestry.core.schema import Type
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import FreshNames
@@ -53,6 +54,10 @@ def _definite(node: n.Condition, names: FreshNames, *, unknown: bool) -> n.Condi
             nulls = [*_nulls(node.value), *_nulls(node.term)] if unknown else []
             test = n.And.of([*conjuncts(node.condition), n.Or.of([equal, *nulls])])
             return n.Exists(node.bindings, test, span=node.span)
+        case n.Threshold(n.Aggregate(term=n.Fold())):
+            hint = "Write NOT in TQL: NOT m IN baseball. It holds where there is a value."
+            message = "“not” cannot be said of an aggregate that may have no value."
+            raise TapestryError(message, node.span, hint)
         case n.Threshold(aggregate=aggregate) if aggregate.function != "COUNT":
             rows = _rows(aggregate, names)
             return n.Or.of([node, n.Not(rows)]) if unknown else n.And.of([node, rows])

@@ -48,6 +48,8 @@ def typed(term: n.Term, scope: Scope) -> n.Term:
             return _arith(term.op, left, right, term.span)
         case n.Call():
             return _call(term, scope)
+        case n.Fold():
+            raise TypeError("an aggregate is no value of a row")
         case n.Over():
             hint = "Compare it with a value: LAG(m.sender) OVER (…) = 'joe@example.org'."
             raise TapestryError("A window function cannot stand here.", term.span, hint)
@@ -192,7 +194,7 @@ def _arith(op: str, left: n.Term, right: n.Term, span: Span | None) -> n.Term:
         raise _no_arith(op, *kinds, span)
     if Type.NULL in kinds:
         return n.Literal(None, Type.NULL, span=span)
-    if isinstance(left, n.Literal) and isinstance(right, n.Literal):
+    if isinstance(left, n.Literal) and isinstance(right, n.Literal) and op != "/":
         assert isinstance(left.value, int | float) and isinstance(right.value, int | float)
         return constant(_COMPUTE[op](left.value, right.value), kind, span)
     if kinds == (Type.DURATION, Type.INSTANT):
@@ -202,6 +204,8 @@ def _arith(op: str, left: n.Term, right: n.Term, span: Span | None) -> n.Term:
 
 def _result(op: str, left: Type, right: Type, *terms: n.Term) -> Type | None:
     numbers = left in NUMERIC and right in NUMERIC
+    if op == "/":
+        return Type.NUMBER if numbers or left is right is Type.DURATION else None
     if numbers:
         return Type.INTEGER if left is right is Type.INTEGER else Type.NUMBER
     arithmetic = (*NUMERIC, Type.INSTANT, Type.DURATION, Type.NULL)

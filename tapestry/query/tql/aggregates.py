@@ -20,12 +20,12 @@ _WORDS = """
     MODE PERCENTILE STDDEV STDDEV_POP STDDEV_SAMP STDEV STRING_AGG TOTAL VARIANCE VAR_POP
     VAR_SAMP
 """
-_OTHERS = frozenset(_WORDS.split())
+OTHERS = frozenset(_WORDS.split())
 
 
 def names_one(name: Token) -> bool:
     """Return whether a name before a parenthesis is that of an aggregate; refuse unknown ones."""
-    if name.word in _OTHERS:
+    if name.word in OTHERS:
         raise TapestryError(
             f"{name.word} is not an aggregate of the language.",
             name.span,
@@ -66,7 +66,19 @@ def aggregate(parser: Parser, name: Token) -> n.Aggregate:
                 term.span,
                 "Count rows by COUNT(r: …), or in SQL COUNT(*).",
             )
-        bindings, last = _bindings(parser, term)
+        bindings, last = bindings_of(parser, term)
+    return inside(parser, name, distinct, term, bindings, last)
+
+
+def inside(
+    parser: Parser,
+    name: Token,
+    distinct: bool,
+    term: n.Term | None,
+    bindings: tuple[n.Binding, ...],
+    last: n.Last | None = None,
+) -> n.Aggregate:
+    """Read what follows the variables, up to the closing parenthesis."""
     condition: n.Condition = n.Truth(True)
     if bindings:
         parser.scopes.append({binding.var for binding in bindings})
@@ -105,7 +117,7 @@ def _table(parser: Parser) -> tuple[str | None, n.Last | None]:
     return exists.table_of(parser) if named else None, last
 
 
-def _bindings(parser: Parser, term: n.Term) -> tuple[tuple[n.Binding, ...], n.Last | None]:
+def bindings_of(parser: Parser, term: n.Term) -> tuple[tuple[n.Binding, ...], n.Last | None]:
     """Read the variables after a term, up to the colon, of the last up to what they are among.
 
     None in SQL.

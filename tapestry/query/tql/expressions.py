@@ -30,6 +30,9 @@ class Parser(TokenStream, ABC):
     made = most_made = 0
     """Sums and calls since the last comparison, and between any two."""
 
+    defining = False
+    """Whether this is the inside of a definition, which may divide and choose by CASE."""
+
     @abstractmethod
     def expression(self, above: int = 0) -> n.Term | n.Aggregate | n.Condition:
         """Read operators that bind closer than ``above``, and their operands."""

@@ -16,7 +16,7 @@ _TOKEN = re.compile(
       | (?P<quoted> "[^"{_MARKS}]*(?:""[^"{_MARKS}]*)*" )
       | (?P<number> (?: [0-9]+(?:\.[0-9]+)? | \.[0-9]+ ) (?:[eE][+-]?[0-9]+)? )
       | (?P<name>   [^\W\d]\w* )
-      | (?P<symbol> <> | != | <= | >= | [=<>+\-*(),.{{}}:;] )
+      | (?P<symbol> <> | != | <= | >= | [=<>+\-*/(),.{{}}:;] )
       | (?P<end>    \Z )
       | (?P<wrong>  . )
     )
@@ -32,7 +32,6 @@ _ADVICE = {
         "‘’“”", ("This is no plain quote.", "Write texts between straight single quotes: '…'.")
     ),
     "|": ("Texts cannot be joined.", "Compare the columns one by one."),
-    "/": ("Division is not part of the language.", "Multiply the other side instead."),
 }
 
 

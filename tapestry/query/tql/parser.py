@@ -11,13 +11,15 @@ import re
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import Type
 from tapestry.query.check.scope import known_column
-from tapestry.query.limits import MAX_NESTING, check_length
+from tapestry.query.limits import MAX_NESTING, check_length, check_text
 from tapestry.query.tql import (
     aggregates,
     agreement,
+    definitions,
     exists,
     expressions,
     literals,
+    own_aggregates,
     predicates,
     select,
     sequences,
@@ -27,7 +29,8 @@ from tapestry.query.tql import (
 from tapestry.query.tql.expressions import AND, COMPARE, NOT, OR, PRODUCT, SUM, Parser
 from tapestry.query.tql.lexer import Token
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.identifiers import RESERVED
+from tapestry.query.tree.definitions import Definition
+from tapestry.query.tree.identifiers import DEFINED, RESERVED
 from tapestry.query.tree.parsed import MESSAGE, Branch, Parsed, on_message, placed
 
 _POWER = {
@@ -57,6 +60,24 @@ def parse(text: str, depth: int = 0) -> Parsed:
             for branch in branches:
                 expressions.check_terms(branch.condition)
     return Parsed(branches, "tql")
+
+
+def parse_definition(text: str) -> tuple[str, Definition]:
+    """Read ``CREATE AGGREGATE name(…) …``; without CREATE, and without a name, too.
+
+    Return its name in small letters, "" without one.  Raises TapestryError with its place.
+    """
+    check_text(text)
+    with placed(text):
+        parser = _Expressions(text)
+        parser.accept("CREATE")
+        parser.expect(DEFINED, f"“CREATE {DEFINED}”")
+        name = own_aggregates.name_of(parser) if parser.token.word != "(" else ""
+        read = definitions.definition(parser)
+        parser.accept(";")
+        if parser.token.kind != "end":
+            raise parser.unexpected("the end of the definition", definitions.EXAMPLE)
+    return name, read
 
 
 def cannot_be(text: str) -> bool:
@@ -107,7 +128,7 @@ class _Expressions(Parser):
         left = self._prefix()
         while True:
             word = self.token.word
-            power = _POWER.get(word, 0)
+            power = PRODUCT if word == "/" and self.defining else _POWER.get(word, 0)
             if power <= above:
                 return left
             if power in (AND, OR):
@@ -189,7 +210,7 @@ class _Expressions(Parser):
         self.made += 1
         return n.Call("-", (inner,), span=self.since(start))
 
-    def _quoted(self) -> n.Term:
+    def _quoted(self) -> n.Term | n.Aggregate:
         token = self.take()
         if self.token.word == "." and self.after.is_name:
             return self._column(token)
@@ -208,17 +229,21 @@ class _Expressions(Parser):
         if special is not None:
             return special
         self.take()
+        if token.word == "CASE" and self.defining:
+            return definitions.case(self)
         if self.token.word == "(":
             return self._call(token)
         if self.token.word == ".":
             return self._column(token)
         return n.Column("", token.value, span=token.span)
 
-    def _column(self, variable: Token) -> n.Column:
+    def _column(self, variable: Token) -> n.Column | n.Aggregate:
         self.expect(".")
         if not self.token.is_name:
             raise self.unexpected("a column", "Name one, such as m.subject.")
         column = self.take()
+        if own_aggregates.comes(self):
+            return own_aggregates.named(self, column, variable)
         return n.Column(variable.value, column.value, span=Span(variable.start, column.end))
 
     def _call(self, name: Token) -> n.Term | n.Aggregate | n.Condition:
@@ -230,10 +255,14 @@ class _Expressions(Parser):
             if self.token.word == "OVER" and not aggregate.bindings:
                 return window_functions.aggregate(self, aggregate)
             return aggregate
+        if name.word == DEFINED:
+            return own_aggregates.written_out(self, name)
         if name.word == "SEQ":
             return sequences.sequence(self, name)
         if name.word == "AGREES":
             return agreement.agreement(self, name)
+        if own_aggregates.comes(self):
+            return own_aggregates.named(self, name)
         self.enter()
         self.expect("(")
         if name.word == "DATEADD":

@@ -91,6 +91,12 @@ class TokenStream:
         hint = hint or _HINTS.get(expected)
         if token.kind == "wrong":
             return MisreadError(token.value, token.span, token.hint)
+        if token.word == "/":
+            message, hint = (
+                "Division is not part of the language.",
+                "Multiply the other side instead.",
+            )
+            return MisreadError(message, token.span, hint)
         if token.kind == "end":
             return MisreadError(f"The filter ends where {expected} is expected.", token.span, hint)
         shown = token.value if len(token.value) <= 40 else token.value[:40] + "…"

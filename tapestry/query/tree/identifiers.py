@@ -14,6 +14,9 @@ RESERVED = frozenset(_WORDS.split())
 
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
+DEFINED = "AGGREGATE"
+"""The function of an aggregate that is defined in SQL, and the first word of its definition."""
+
 RANKS = ("ROW_NUMBER", "RANK", "DENSE_RANK")
 SHIFTS = ("LAG", "LEAD")
 VALUES = (*SHIFTS, "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE")

@@ -59,7 +59,7 @@ class Now(Node):
 
 @dataclass(frozen=True, slots=True)
 class Arith(Node):
-    """``left op right``, op one of ``+ - *``.
+    """``left op right``, op one of ``+ - *``, in the definition of an aggregate also ``/``.
 
     Numbers with numbers; INSTANT ± DURATION; INSTANT - INSTANT (a DURATION); DURATION ±
     DURATION.  ``*`` is for numbers only.
@@ -114,8 +114,31 @@ class Over(Node):
     type: Type = Type.NULL
 
 
-Term = Column | Literal | Now | Arith | Call | Over
-TERMS = (Column, Literal, Now, Arith, Call, Over)
+@dataclass(frozen=True, slots=True)
+class Case(Node):
+    """``CASE WHEN condition THEN value ELSE otherwise END``, in the definition of an aggregate."""
+
+    condition: Condition
+    value: Term
+    otherwise: Term
+    type: Type = Type.NULL
+
+
+@dataclass(frozen=True, slots=True)
+class Fold(Node):
+    """The values of a row that an aggregate defined in SQL is of; only an Aggregate's term.
+
+    ``definition`` is a canonical text (``definitions.py``), so its constants are none of the
+    filter; before ``check`` it may be a name, ``decayed`` or ``terry.decayed``.
+    """
+
+    definition: str
+    args: tuple[Term, ...]
+    type: Type = Type.NULL
+
+
+Term = Column | Literal | Now | Arith | Call | Over | Case | Fold
+TERMS = (Column, Literal, Now, Arith, Call, Over, Case, Fold)
 
 
 # Conditions: true, false or unknown (NULL) for each binding of the variables.
@@ -196,6 +219,7 @@ class Aggregate(Node):
     ``function`` is one of COUNT SUM AVG MIN MAX; a COUNT without a term counts rows.  Rows
     whose term is NULL do not count; of no rows COUNT is 0 and the others are NULL.  The type
     is INTEGER of COUNT, NUMBER of AVG, and of the others the term's; SUM and AVG are of numbers.
+    It is AGGREGATE of one that is defined in SQL: its term is a Fold.
     """
 
     function: str

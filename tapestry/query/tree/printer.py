@@ -158,6 +158,10 @@ class _Printer:
         return ", ".join([binding.var + _in_table(binding) for binding in bindings])
 
     def _aggregate(self, node: n.Aggregate) -> str:
+        if isinstance(node.term, n.Fold):
+            args = ", ".join([self.term(arg) for arg in node.term.args])
+            rows = f"{self._variables(node.bindings)}: {self.condition(node.condition)}"
+            return f"{node.term.definition} OF ({args}, {rows})"
         of = self.term(node.term) if node.term else "*" if self.sql and not node.last else ""
         of = f"DISTINCT {of}" if node.distinct else of
         if self.sql and not node.last:
@@ -236,12 +240,15 @@ class _Printer:
                 return f"{node.name}({', '.join([self.term(arg) for arg in node.args])})"
             case n.Arith():
                 return self._arith(node, right_of)
-            case n.Over():
+            case n.Case():
+                when = f"CASE WHEN {self.condition(node.condition)} THEN {self.term(node.value)}"
+                return f"{when} ELSE {self.term(node.otherwise)} END"
+            case n.Over() | n.Fold():
                 raise TypeError(f"no checked term: {node!r}")
 
     def _arith(self, node: n.Arith, right_of: str) -> str:
         left = self.term(node.left)
-        if node.op == "*" and isinstance(node.left, n.Arith) and node.left.op != "*":
+        if node.op in "*/" and isinstance(node.left, n.Arith) and node.left.op in "+-":
             left = f"({left})"
         text = f"{left} {node.op} {self.term(node.right, node.op)}"
         return f"({text})" if right_of else text

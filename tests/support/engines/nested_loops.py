@@ -12,11 +12,12 @@ from itertools import product
 
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.query.tree import nodes as n
+from tests.support.engines import folds
 from tests.support.engines.agreement import share
 from tests.support.engines.sequences import comes, of_the_last, stands_in
 from tests.support.engines.window_functions import is_test, passes, pushed
 from tests.support.oracle import Data
-from tests.support.oracle_values import Row, cell, compare, has, like, some
+from tests.support.oracle_values import Row, cell, compare, has, like, received, some
 from tests.support.standing import stands
 
 
@@ -118,6 +119,8 @@ def _passes(
 
 def total(a: n.Aggregate, rows: dict[str, Row], visible: Data, t: int):
     """Return an aggregate's value for one binding of the outer variables; None is NULL."""
+    if isinstance(a.term, n.Fold):
+        return folded(a, a.term, rows, visible, t)
     meeting = [
         bound
         for bound in _bindings(a.bindings, rows, visible)
@@ -147,6 +150,25 @@ def total(a: n.Aggregate, rows: dict[str, Row], visible: Data, t: int):
         case "AVG":
             return sum(counted) / len(counted) if counted else None
     raise TypeError(f"{a.function} is not an aggregate")
+
+
+def folded(a: n.Aggregate, fold: n.Fold, rows: dict[str, Row], visible: Data, t: int):
+    """Return what a definition makes of the rows, in the order in which they came."""
+    found = []
+    for bound in _bindings(a.bindings, rows, visible):
+        if holds(a.condition, bound, visible, t) is True:
+            own = [bound[b.var] for b in a.bindings]
+            mail = [received(row) for row in own if "annid" not in row]
+            keys = [row.get("annid", row["msgid"]) for row in own]
+            place = (max(row["ts"] for row in own), mail, keys, [seen_by(row) for row in own])
+            values = [value(arg, bound, t) for arg in fold.args]
+            if None not in values:
+                found.append((place, values))
+    return folds.value(fold.definition, [values for _, values in sorted(found)])
+
+
+def seen_by(row: Row) -> str:
+    return str(row.get("audience", "public"))
 
 
 def _leaders(top: n.Top, rows: dict[str, Row], visible: Data, t: int) -> list[str]:

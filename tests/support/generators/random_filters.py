@@ -14,6 +14,7 @@ from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES, Type
 from tapestry.query.tree import nodes as n
 from tests.support import oracle
 from tests.support.generators.counts import Counts
+from tests.support.generators.definitions import with_folds
 from tests.support.generators.rows import (
     DELAYS,
     LAST,
@@ -264,10 +265,13 @@ def queries(
     size: int = 4,
     unit: int = 1,
     in_query: bool = True,
-    aggregates: bool = False,
+    aggregates: bool | str = False,
 ) -> n.CheckedQuery:
-    """Draw a checked filter: quantifiers nested up to ``depth``, about ``size`` leaves a level."""
-    writer = _Writer(draw, _Limits(unit, in_query, aggregates))
+    """Draw a checked filter: quantifiers nested up to ``depth``, about ``size`` leaves a level.
+
+    Of the aggregates of one that has any, most are "defined" in SQL.
+    """
+    writer = _Writer(draw, _Limits(unit, in_query, bool(aggregates)))
     scope = (n.Binding("m", MESSAGES),)
     deep = draw(one_of(*range(depth, -1, -1), *range(depth, 0, -1)))
     form = "any"
@@ -277,6 +281,8 @@ def queries(
         condition = writer.condition(scope, deep, draw(whole(1, size)))
     else:
         condition = writer.counts(scope, max(deep, 1), form)
+    if aggregates == "defined":
+        condition = draw(with_folds(condition))
     return n.CheckedQuery("m", condition, "")
 
 
@@ -347,11 +353,11 @@ class World:
 
 @st.composite
 def worlds(
-    draw: st.DrawFn, depth: int = 3, in_query: bool = True, aggregates: bool = False
+    draw: st.DrawFn, depth: int = 3, in_query: bool = True, aggregates: bool | str = False
 ) -> World:
     """Draw a filter, its tables, and a schedule that meets many of its events."""
     query = draw(queries(depth, in_query=in_query, aggregates=aggregates))
-    return draw(worlds_of(query, crowded=aggregates))
+    return draw(worlds_of(query, crowded=bool(aggregates)))
 
 
 @st.composite
