@@ -189,7 +189,7 @@ def _exists(inside: Trend) -> Trend:
 def _growing(aggregate: n.Aggregate | NormalAggregate, at_arrival: bool) -> str:
     """Return MAX for an aggregate that only rises, as one without TERMINATE; else its function.
 
-    UDAs without TERMINATE are non-blocking [Law11, Proposition 5.6], if rows count ``at_arrival``:
+    UDAs without TERMINATE are non-blocking [Law11 §5], if rows count ``at_arrival``:
     one that counts later comes between others, and all that follow it is computed anew.
     """
     fold = aggregate.term

@@ -44,6 +44,9 @@ _ASKED = {"remind": "reminder", "unfold": "unfolded", "acts_undone": "acts undon
 SUGAR = ("Between", "Braces", "InFilter", "NotTrue", "Truth")
 """Nodes that no canonical text has, or that decide nothing."""
 
+NOT_DRAWN = ("Case", "Fold")
+"""Nodes of aggregates that are defined in SQL: their laws are ``tests/laws/test_fold_laws.py``."""
+
 CANNOT_MEET = {
     ("kept", "left the list"): "a filter that keeps lets nothing go",
 }
@@ -56,7 +59,7 @@ def features() -> list[str]:
     from tapestry.query.tree import nodes
 
     conditions = {kind.__name__ for kind in get_args(nodes.Condition)} - {*SUGAR}
-    terms = {kind.__name__ for kind in get_args(nodes.Term)} - {"Column", "Literal"}
+    terms = {kind.__name__ for kind in get_args(nodes.Term)} - {"Column", "Literal", *NOT_DRAWN}
     constructs = sorted({*conditions, *terms, "Aggregate"})
     return [*(f"phrase:{name}" for name in KINDS), *(f"tql:{name}" for name in constructs)]
 

@@ -1,4 +1,4 @@
-"""Definitions of aggregates in SQL: INITIALIZE, ITERATE, TERMINATE [Law11 §5].
+"""Definitions of user-defined aggregates in SQL: INITIALIZE, ITERATE, TERMINATE [Law11 §5].
 
 AGGREGATE (x NUMBER) RETURNS NUMBER STATE (s NUMBER) INITIALIZE (x) ITERATE (s * 0.9 + x)
 
