@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
+from tapestry.core.message import PUBLIC
+from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
 from tapestry.plan import folding
+from tapestry.plan.lowering import folds as folded
 from tapestry.query.tql.parser import parse_definition
+from tapestry.query.tree import nodes as n
 from tests.laws import change_laws, filter_laws
 from tests.laws.filter_laws import QUICK
 from tests.support.engines import folds
-from tests.support.generators.definitions import definitions
+from tests.support.generators.agreements import voted
+from tests.support.generators.definitions import OPS, definitions
+from tests.support.generators.random_filters import World
+from tests.support.generators.rows import schedules
+from tests.support.generators.terms import column, number
 from tests.support.generators.values import one_of
 
 LAWS = {
@@ -31,6 +39,46 @@ def test_law(law):
 @by_name
 def test_law_in_a_long_campaign(law):
     filter_laws.check(law, 100 * LAWS[law], aggregates="defined")
+
+
+@st.composite
+def votes_folded(draw) -> World:
+    """Draw a world of votes on five messages, and an aggregate of those on each."""
+    message, vote = n.Binding("m", MESSAGES), n.Binding("a", ANNOTATIONS)
+    text = parse_definition(draw(definitions(("x",))))[1].text
+    fold = n.Fold(text, (column(vote, "number"),), Type.NUMBER)
+    rows = n.Compare("=", column(vote, "msgid"), column(message, "msgid"))
+    total = n.Aggregate("AGGREGATE", False, fold, (vote,), rows, Type.NUMBER)
+    mark = number(draw(one_of(0.0, 0.5, 1.0, 1.5, -0.5)))
+    query = n.CheckedQuery("m", n.Threshold(total, draw(one_of(*OPS, ">", "<")), mark), "")
+    schedule = tuple(draw(schedules(tuple(range(7)))))
+    return World(query, draw(voted()), (PUBLIC, "user:alice"), schedule, None)
+
+
+def votes_in_their_order(draw, aggregates):
+    world = draw.draw(votes_folded())
+    expected = filter_laws.expected(world)
+    assert [filter_laws.times(matches) for matches in filter_laws.run(world)] == expected
+
+
+def test_votes_are_folded_in_their_order():
+    filter_laws.check(votes_in_their_order, 60)
+
+
+def find(seeded: int) -> None:
+    with pytest.raises(AssertionError):
+        filter_laws.check(votes_in_their_order, 300, seeded=seeded, phases=(Phase.generate,))
+
+
+def test_the_law_finds_votes_in_another_order(monkeypatch):
+    place = folded.Folds._place
+    monkeypatch.setattr(folded.Folds, "_place", lambda self, row: (-row[0], *place(self, row)))
+    find(1)
+
+
+def test_the_law_finds_a_row_too_few(monkeypatch):
+    monkeypatch.setattr(folding, "MAX_FOLDED", 2)
+    find(1)
 
 
 NUMBERS = one_of(0, 1, -1, 2, 3, 2**62, None)

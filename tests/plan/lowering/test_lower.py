@@ -284,7 +284,7 @@ def test_what_held_at_an_instant_is_asked_of_whole_tables():
 
 def test_what_held_at_some_instants_is_asked_of_the_messages_named():
     statement = lower_among(grouped(NO_REPLY), [(0, "a@x", 5), (0, "b@x", 7)])
-    asked = statement.relations[1]
+    asked = statement.relations[0]
     assert (asked.name, asked.rows) == ("asked", ((0, "a@x", 5), (0, "b@x", 7)))
     assert "asked" in {table.name for table in statement.select.find_all(exp.Table)}
 
