@@ -6,10 +6,8 @@ these are evaluated first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import cache
 from typing import Protocol
 
 from tapestry.core.errors import OwnFaultError, TapestryError
@@ -85,22 +83,6 @@ class Engine(Protocol):
 
     def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
         """Tell whether the table can hold rows whose ``by`` lies in one of the ranges."""
-
-
-class DeferredEngine:
-    """An engine that is opened when the first statement needs it."""
-
-    def __init__(self, open_engine: Callable[[], Engine]) -> None:
-        self._open = cache(open_engine)
-
-    def fetch(self, statement: Statement) -> list[Row]:
-        return self._open().fetch(statement)
-
-    def limit(self, seconds: float) -> AbstractContextManager[None]:
-        return self._open().limit(seconds)
-
-    def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
-        return self._open().covers(table, ranges, by)
 
 
 def evaluate(engine: Engine, statement: Statement) -> list[Row]:

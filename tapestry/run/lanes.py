@@ -59,7 +59,7 @@ def run_shared(resources: Resources, until: int) -> Run:
 def _run_shared_window(resources: Resources, seen: Snapshot, since: int, until: int) -> Run:
     store = resources.store
     window = SharedWindow(
-        lambda: open_engine(resources.engine_on, seen),
+        open_engine(resources.engine_on, seen),
         SnapshotRows(seen),
         InMemoryLookup(resources.index, audiences_in(seen)),
         store,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import groupby
 from operator import attrgetter, itemgetter
@@ -26,7 +26,7 @@ from tapestry.core.ports import DueFilter, FilterStore, Match
 from tapestry.core.schema import MESSAGES
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.plan.compile import Plan
-from tapestry.plan.engine import DeferredEngine, Engine, Row, TooManyError, TooSlowError
+from tapestry.plan.engine import Engine, Row, TooManyError, TooSlowError
 from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index.covering import Decision, decide
@@ -64,14 +64,13 @@ class SharedWindow:
     failed: their own windows tell whether they can be run.  ``worked_around`` are the parts of the
     index that failed, by name.
 
-    ``engine_on`` is called only if postings leave something to evaluate; each question to the
-    engine may take ``seconds``.  ``history_complete``: no row on which filters may count was ever
-    removed, so what matched at ``since`` was delivered.
+    Each question to the engine may take ``seconds``.  ``history_complete``: no row on which filters
+    may count was ever removed, so what matched at ``since`` was delivered.
     """
 
     def __init__(
         self,
-        engine_on: Callable[[], Engine],
+        engine: Engine,
         rows: SnapshotRows,
         lookup: InMemoryLookup,
         store: FilterStore,
@@ -88,8 +87,7 @@ class SharedWindow:
         self.failed: list[tuple[DueFilter, TapestryError]] = []
         self.expelled: dict[int, Exception] = {}
         self.worked_around: dict[str, Exception] = {}
-        self._engine = DeferredEngine(engine_on)
-        self._rows, self._lookup, self._store = rows, lookup, store
+        self._engine, self._rows, self._lookup, self._store = engine, rows, lookup, store
         self._since, self._until = since, until
         self._history_complete, self._seconds = history_complete, seconds
 

@@ -90,7 +90,7 @@ def delivered(worlds, rows_up_to=None):
     since = first
     for until in rest:
         rows = rows_up_to(until) if rows_up_to else all_rows
-        result = ran(lambda: engine, rows, lookup, store, since, until)
+        result = ran(engine, rows, lookup, store, since, until)
         assert not result.failed
         assert {due.filter_id for due in result.filters} == {m.filter_id for m in result.matches}
         runs.append(result.matches)
@@ -205,7 +205,7 @@ def shared_window(size):
     lookup.add(*index_entries(due, compile_filter(text, Context("terry"))))
     rows = DictRows({"messages": messages, "annotations": []})
     with counted() as work:
-        result = ran(lambda: engine, rows, lookup, store, 1, 3)
+        result = ran(engine, rows, lookup, store, 1, 3)
         matches = explained(result.matches, result.filters)
     assert {match.explanation for match in matches} == {f"about no{size}"}
     assert len(matches) == size
@@ -308,7 +308,7 @@ def test_a_slow_question_about_t0_costs_the_filters_of_its_plan_alone(monkeypatc
         return matched_at_start_of(within, subscription, pairs)
 
     monkeypatch.setattr(shared_window_module, "matched_at_start", matched_at_start)
-    result = ran(lambda: engine, DictRows(data), lookup, store, 3, 5, seconds=20)
+    result = ran(engine, DictRows(data), lookup, store, 3, 5, seconds=20)
     assert set(result.expelled) == {0}
     assert [(match.filter_id, match.msgid) for match in result.matches] == [(1, "m0"), (2, "m0")]
 
