@@ -25,6 +25,12 @@ from tapestry.plan.relation import Field, Relation, View
 ViewRows = tuple[View, object, pa.Table]
 """A view, a key that is equal for views of the same rows, and the rows."""
 
+KEYS = ("msgid", "inreplyto", "root")
+"""Columns by which rows are joined."""
+
+MANY = 200
+"""Rows of a view from which on it has indexes of them: else each NOT EXISTS would scan it."""
+
 
 class Database:
     """The database of one snapshot; raises ``sqlite3.Error`` and UnsureError."""
@@ -60,6 +66,9 @@ class Database:
             name = f"rows_{next(self._numbers)}"
             columns = (_values(rows[column]) for column in rows.schema.names)
             self._store(name, rows.schema.names, zip(*columns, strict=True))
+            for column in KEYS if rows.num_rows >= MANY else ():
+                if column in rows.schema.names:
+                    self._db.execute(_create_index(name, column))
             self._names[key] = name
         return self._names[key]
 
@@ -79,6 +88,14 @@ def _create_table(name: str, *columns: str) -> str:
     named = [exp.to_identifier(column, quoted=True) for column in columns]
     table = exp.Schema(this=sql.table(name), expressions=named)
     return exp.Create(this=table, kind="TABLE").sql(dialect="sqlite")
+
+
+@lru_cache(maxsize=4096)
+def _create_index(table: str, column: str) -> str:
+    columns = exp.IndexParameters(columns=[exp.column(column, quoted=True)])
+    name = exp.to_identifier(f"{table}_{column}")
+    index = exp.Index(this=name, table=sql.table(table), params=columns)
+    return exp.Create(this=index, kind="INDEX").sql(dialect="sqlite")
 
 
 @lru_cache(maxsize=4096)
