@@ -1,11 +1,16 @@
-"""See from time to time whether each Spark still runs statements, though nothing may be due."""
+"""See from time to time whether each Spark still runs statements, though nothing may be due.
+
+One that `up` has not started yet is started ahead where statements over a whole table need it.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-from filters.site.work import services, spark_restart
+from filters.site.work import addresses, services, spark_restart
+from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.embedded.local_rows import LocalRows
 from tapestry.plan.engine import CHECK_SECONDS, Engine, require_running
 from tapestry.tables.delta.log import Snapshot, Tables, snapshot
 
@@ -17,10 +22,14 @@ _looked: dict[str, float] = {}
 
 def check_spark(server: str, engine_on: Callable[[Snapshot], Engine], tables: Tables) -> None:
     """Run the smallest of statements if none was lately; EngineStuckError if it does not end."""
-    now = time.monotonic()
+    now, run = time.monotonic(), services.data() / "run"
     if now - _looked.get(server, -EVERY) < EVERY:
         return
-    require_running(engine_on(snapshot(tables)))
+    seen = snapshot(tables)
+    if not addresses.is_dormant(run, server):
+        require_running(engine_on(seen))
+    elif not all(map(LocalRows(seen).is_small, (MESSAGES, ANNOTATIONS))):
+        spark_restart.want(run, server)
     _looked[server] = now
 
 

@@ -79,7 +79,7 @@ class EmbeddedEngine:
         found = self._answer(statement) if statement.views else None
         if found is not None:
             return found
-        other = self._other()
+        other = self._opened()
         try:
             with other.limit(max(self._deadline - time.monotonic(), 0.0)):
                 return other.fetch(statement)
@@ -87,6 +87,13 @@ class EmbeddedEngine:
             if self._allowed == math.inf:
                 raise
             raise too_slow(self._allowed) from None
+
+    def _opened(self) -> Engine:
+        """Return the other engine; while it is opened, the time of the statements stands still."""
+        began = time.monotonic()
+        other = self._other()
+        self._deadline += time.monotonic() - began
+        return other
 
     def _answer(self, statement: Statement) -> list[Row] | None:
         """Return the rows of a statement; None if they are not to be had here."""

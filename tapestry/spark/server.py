@@ -58,6 +58,12 @@ CLASSES = Path(sys.prefix) / "spark-classes.jsa"
 ``tapestry.spark.class_archive``: with it a server starts, and answers first, in half the time.  The
 JVM makes nothing of one that was made for another Java, other packages or another place."""
 
+NAMES = ("Spark", "The second Spark")
+"""Words for the server of proven and that of unproven statements."""
+
+LOG = "spark.log"
+"""The log of a server, in its directory."""
+
 UNPROVEN_SLOTS = 4 * (os.cpu_count() or 1)
 
 CODE_CACHE = 2000
@@ -152,7 +158,7 @@ def start(
     java = find_java()
     port, token = free_port(), secrets.token_urlsafe(32)
     scratch, output, logging_file = (
-        run / name for name in ("spark-scratch", "spark.log", "log4j2.properties")
+        run / name for name in ("spark-scratch", LOG, "log4j2.properties")
     )
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
@@ -174,8 +180,8 @@ def start(
     command = [str(home / "bin" / "spark-submit"), *_arguments(port, slots, options, logging_file)]
     if unproven:
         command = ["nice", "-n", "5", *command]
-    name = "The second Spark" if unproven else "Spark"
-    return SparkServer(spawn(name, command, output, env, run), port, run, token, unproven)
+    child = spawn(NAMES[unproven], command, output, env, run)
+    return SparkServer(child, port, run, token, unproven)
 
 
 @contextmanager

@@ -201,7 +201,7 @@ def test_whether_the_other_engine_runs_is_asked_of_that_one(tmp_path):
 
 def test_what_time_is_left_is_the_other_engines(tmp_path, monkeypatch):
     monkeypatch.setattr(embedded, "MOST_ROWS", 0)
-    instants = iter([100.0, 104.0])
+    instants = iter([100.0, 104.0, 111.0, 111.0])  # it takes seven seconds to open the other
     monkeypatch.setattr(time, "monotonic", lambda: next(instants))
     other = Other()
     engine = engine_of(ROWS, tmp_path, open_other=lambda: other)

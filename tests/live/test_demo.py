@@ -12,9 +12,11 @@ import shutil
 import signal
 import stat
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -22,18 +24,23 @@ from celery import Celery
 from playwright.sync_api import Browser, Page, expect
 from pyspark.errors import PySparkException
 
+from filters.site.work import addresses
+from filters.site.work.addresses import REMOTES
 from tapestry.spark.session import connect, reconnect
 from tests.support.every_page import DESK, Watch
 from tests.support.listening_ports import LOOPBACK, arguments_of, listening_of_family
 from tests.support.other_user import is_root, run_as_other_user
 from tests.support.paths import ROOT
 from tests.support.servers.site import Site, end, start, wait_ready
-from tests.support.site_parts import wait_for_nobody
+from tests.support.site_parts import start_sparks, wait_for_nobody
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
 SPARK_PORTS, OTHERS = 6, {"web", "Redis", "mail"}
 """Three ports of each of two Sparks, and one of each of the others."""
+
+MOST_GB = 1.5
+"""Memory of all parts while no Spark is needed."""
 
 STATIC = ROOT / "filters" / "site" / "static" / "site"
 PATIENCE = 240_000
@@ -103,6 +110,27 @@ def site() -> Iterator[Site]:
     assert code == 0
 
 
+@pytest.fixture(scope="module", autouse=True)
+def at_first(site: Site) -> dict[str, Any]:
+    """What the site says of its health, and which Sparks it has started, as it is ready."""
+    with urllib.request.urlopen(f"{site.url}healthz", timeout=120) as answer:
+        parts = json.load(answer)["parts"]
+    return {"spark": parts["spark"], "started": [published(site, name) for name in REMOTES]}
+
+
+def test_no_spark_runs_before_a_statement_needs_it(site: Site, at_first: dict[str, Any]) -> None:
+    assert at_first["spark"] == {"ok": True, "says": "is not needed yet"}
+    assert at_first["started"] == [None, None]
+    said = re.search(
+        r": \d+ processes, (\d\.\d) GB of memory\.", (site.data / "up.log").read_text()
+    )
+    assert said is not None and float(said[1]) <= MOST_GB
+
+
+def published(site: Site, name: str) -> str | None:
+    return addresses.published(site.data / "run", name)
+
+
 def remote(site: Site, name: str) -> str:
     return (site.data / "run" / f"{name}.remote").read_text().strip()
 
@@ -128,6 +156,7 @@ def counted(site: Site, name: str) -> int:
 def ports(site: Site) -> dict[int, str]:
     """The ports of all parts, and whose each is; the Sparks have opened all of theirs."""
     names = {}
+    start_sparks(site.data)
     assert [counted(site, name) for name in ("spark", "spark-unproven")] == [1000, 1000]
     for pid, sockets in listening_of_family(site.process.pid).items():
         program = arguments_of(pid)

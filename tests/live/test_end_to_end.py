@@ -27,6 +27,7 @@ from tests.support.site_parts import (
     eventually,
     kill,
     parts_of,
+    start_sparks,
     wait_for_nobody,
 )
 
@@ -384,7 +385,8 @@ def test_a_site_starts_once_per_directory_and_says_what_it_takes(site, tmp_path)
     ready, processes = (site.data / "up.log").read_text().splitlines()[:2]
     assert ready.startswith("Nobody can sign in yet.")
     assert processes.startswith(f"Tapestry is ready at {site.url}")
-    assert re.search(r": (\d+) processes, (\d\.\d) GB of memory\.$", processes)
+    assert re.search(r": (\d+) processes, (\d\.\d) GB of memory\.", processes)
+    assert processes.endswith("Spark, which is not needed yet, will take at least 0.3 GB more.")
     assert len(WORKERS) <= MOST_WORKERS
     code, refused = start(tmp_path, "--data", str(site.data)).ended()
     assert code == 1
@@ -395,6 +397,7 @@ def test_killed_parts_start_again_and_each_message_is_forwarded_once(site, smtp)
     site.manage("shell", "-v", "0", "-c", FORWARDED)
     joes_letter(site, 1)
     eventually(lambda: forwarded(smtp) == {"<1@x>": 1})
+    start_sparks(site.data)
     before = all_parts_of(site.data)
     workers = [numbers for kind, numbers in before.items() if kind.startswith("worker of ")]
     assert sum(map(len, workers)) == len(WORKERS)

@@ -16,6 +16,7 @@ import pytest
 from tests.support.listening_ports import listening
 from tests.support.paths import ROOT
 from tests.support.servers.site import Site, end, start, wait_ready
+from tests.support.site_parts import start_sparks
 from tests.support.spark_stranger import is_response, stop_executor
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(1800)]
@@ -85,6 +86,7 @@ def test_a_spark_without_an_executor_is_replaced_and_nothing_is_lost(site: Site)
     site.manage("shell", "-v", "0", "-c", INSTALL)
     mail(site, 1)
     wait_for(site, lambda: matched(site) == ["1@x"])
+    start_sparks(site.data)
     remote, pid = published(site, "spark.remote"), int(published(site, "spark.pid"))
     ports = sorted(port for _, port in listening(pid))
     assert any(is_response(stop_executor(port, 20)) for port in ports)

@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from email import message_from_bytes
 from pathlib import Path
 
+from filters.site.work import spark_restart
+from filters.site.work.addresses import REMOTES
 from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 from tests.support.servers.inn import Inn
 from tests.support.servers.site import end, manage, start, wait_ready
@@ -158,6 +160,8 @@ class World:
                 300,
                 log.read_text,
             )
+            for name in REMOTES:  # as a statement does that needs it
+                spark_restart.want(self.data / "run", name)
         for _ in range(self.chance.randint(1, most)):
             self.send(self.chance.randint(1, 3))
             time.sleep(self.chance.choice([0.0, 0.3, 1.0, 4.0]) * self.chance.random())

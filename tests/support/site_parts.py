@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from filters.site.settings.workers import read_workers
+from filters.site.work import spark_restart
+from filters.site.work.addresses import REMOTES, published
 
 WORKERS = read_workers("")
 PARTS = {"web", "redis", "beat", "spark", *(f"worker of {lanes[0]}" for lanes in WORKERS)}
@@ -77,6 +79,13 @@ def parts_of(data: Path) -> dict[str, set[int]]:
 def all_parts_of(data: Path) -> dict[str, set[int]]:
     """Return them once all run: one that has just ended is started again after a pause."""
     return eventually(lambda: parts if (parts := parts_of(data)).keys() == PARTS else None)
+
+
+def start_sparks(data: Path) -> None:
+    """Have a site start both Sparks, as the first statement that needs one does."""
+    for name in REMOTES:
+        spark_restart.want(data / "run", name)
+    eventually(lambda: all(published(data / "run", name) for name in REMOTES))
 
 
 def kill(parts: dict[str, set[int]], kinds: Iterable[str]) -> None:

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_safe
 from filters.delivery.dispatch import claims
 from filters.runs.models import Heartbeat, SetAside, SharedWindow
 from filters.runs.store import release
-from filters.site.work import addresses, endings, services
+from filters.site.work import addresses, endings, services, spark_restart
 from filters.sources.models import OVERDUE, Source
 from tapestry.core.clock import HOUR, MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
@@ -138,11 +138,18 @@ def _redis() -> str:
 
 
 def _spark() -> str:
-    remote = services.spark_remote()
-    if remote is None:
+    run, server, remote = services.data() / "run", addresses.PROVEN, services.spark_remote()
+    if addresses.is_dormant(run, server):
+        if not spark_restart.wanted(run, server).exists():
+            return "is not needed yet"
+    elif remote is None:
         raise _UnwellError("Nobody has said where Spark is: set SPARK_REMOTE.")
-    run = services.data() / "run"
-    require_listening(remote, addresses.owner(run, addresses.PROVEN), SOON)
+    try:
+        require_listening(remote or "", addresses.owner(run, server), SOON)
+    except TapestryError:
+        if spark_restart.is_new(run, server, services.START):
+            return "is being started"
+        raise
     return "answers"
 
 

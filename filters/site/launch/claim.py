@@ -16,7 +16,7 @@ from tapestry.core.files.file_lock import file_lock
 ADDRESSES = (
     "redis.url",
     endings.NAME,
-    *(f"{s}.{what}" for s in REMOTES for what in ("remote", "pid", "again")),
+    *(f"{s}.{what}" for s in REMOTES for what in ("remote", "pid", "wanted", "again")),
 )
 
 

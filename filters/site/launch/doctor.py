@@ -42,7 +42,7 @@ MOST_HOSTS = 50
 SPARK_PORT = 15002
 """Of Spark Connect, where SPARK_REMOTE names none."""
 
-STARTED = "started with the site"
+STARTED = "started by the site, once it is needed"
 
 SET_CLOCK = "Set it right, as with `timedatectl set-ntp true`."
 

@@ -19,30 +19,45 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Part:
-    """A part, its process, how it is started again, and how it does.
+    """A part, its process, how it is started, and how it does.
 
-    ``again`` raises TapestryError or OSError.  ``asked`` is a file by which others ask for another
-    process although this one runs.
+    ``start`` raises TapestryError or OSError.  Without a process it is started once there is a file
+    ``wanted``.  ``asked`` is one by which others ask for another process although this one runs.
     """
 
-    child: Child
-    again: Callable[[], Child]
+    name: str
+    log: Path
+    start: Callable[[], Child]
+    child: Child | None = None
+    wanted: Path | None = None
     asked: Path | None = None
     state: State = field(default_factory=lambda: State(time.monotonic()))
 
+    @property
+    def alive(self) -> bool:
+        """Return whether its process runs."""
+        return self.child is not None and self.child.alive
+
+    def is_first_wanted(self) -> bool:
+        """Return whether it has not been started, and now is to be."""
+        is_new = self.child is None and self.state.due is None
+        return is_new and self.wanted is not None and self.wanted.exists()
+
     def runs(self) -> bool:
-        """Return whether it runs, and nobody asks for another."""
-        return self.child.alive and not (self.asked is not None and self.asked.exists())
+        """Return whether it runs, or need not yet, and nobody asks for another."""
+        return self.child is None or (
+            self.child.alive and not (self.asked is not None and self.asked.exists())
+        )
 
     def start_again(self) -> None:
         """Start it, its process of before having been stopped; if that fails, it has ended."""
         if self.asked is not None:
             self.asked.unlink(missing_ok=True)
         try:
-            self.child = self.again()
+            self.child = self.start()
         except (TapestryError, OSError) as error:
             self.state = after_end(self.state, time.monotonic())
-            log.warning("%s cannot be started: %s", self.child.name, error)
+            log.warning("%s cannot be started: %s", self.name, error)
 
 
 @dataclass
@@ -72,8 +87,8 @@ class Parts:
         now, at = time.monotonic(), wall_clock()
         return [
             Ending(
-                part.child.name,
-                part.child.log.name,
+                part.name,
+                part.log.name,
                 part.state.ended,
                 at - int((now - part.state.since) * SECOND),
                 part.state.due is not None,
@@ -84,22 +99,30 @@ class Parts:
 
     def stop(self) -> None:
         """End every part: those that need others before these."""
-        stop([part.child for part in self.others[::-1]])
-        stop([part.child for part in self.behind[::-1]], grace=3.0)
+        _stop(self.others[::-1])
+        _stop(self.behind[::-1], grace=3.0)
 
 
 def _tend(parts: Sequence[Part], needed: State | None = None) -> None:
     steps: dict[Step, list[Part]] = {step: [] for step in Step}
     for part in parts:
         before = part.state
-        step, part.state = decide(before, part.runs(), time.monotonic(), needed)
-        if (part.state.ended, part.state.since) != (before.ended, before.since):
-            log.warning("%s. It is started again.", _ending(part))
+        if part.is_first_wanted():
+            log.warning("%s is needed for the first time. It is started.", part.name)
+            step, part.state = Step.START, State(time.monotonic())
+        else:
+            step, part.state = decide(before, part.runs(), time.monotonic(), needed)
+        if part.child and (part.state.ended, part.state.since) != (before.ended, before.since):
+            log.warning("%s. It is started again.", _ending(part.child))
         steps[step].append(part)
-    stop([part.child for part in (*steps[Step.STOP], *steps[Step.START])])
+    _stop([*steps[Step.STOP], *steps[Step.START]])
     for part in steps[Step.START]:
         part.start_again()
 
 
-def _ending(part: Part) -> str:
-    return f"{part.child.name} is replaced" if part.child.alive else part.child.describe_exit()
+def _ending(child: Child) -> str:
+    return f"{child.name} is replaced" if child.alive else child.describe_exit()
+
+
+def _stop(parts: Sequence[Part], grace: float = 4.0) -> None:
+    stop([part.child for part in parts if part.child is not None], grace)

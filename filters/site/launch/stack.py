@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import signal
 import socket
 import time
@@ -25,7 +24,7 @@ from filters.site.launch import processes, redis_server
 from filters.site.launch.claim import claimed, publish
 from filters.site.launch.parts import Part, Parts
 from filters.site.work import endings, services, spark_restart
-from filters.site.work.addresses import PROVEN, REMOTES, UNPROVEN
+from filters.site.work.addresses import PROVEN, REMOTES, UNPROVEN, spark_remote
 from filters.site.work.database import make_database_ready
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.disk_space import has_room
@@ -71,22 +70,29 @@ class Stack:
         second = self.sparks.get(UNPROVEN)
         for part in self.parts:
             is_second = second is not None and part.child is second.child
-            if not part.child.alive and not is_second:
+            if part.child is not None and not part.child.alive and not is_second:
                 raise TapestryError(
                     f"{part.child.describe_exit()}.", hint="Everything has been stopped."
                 )
 
     def wait(self, timeout: float = READY_SECONDS) -> None:
-        """Wait until /healthz answers 200; TapestryError if a part ends or it takes too long."""
+        """Wait until /healthz answers 200; TapestryError if a part ends or it takes too long.
+
+        A Spark that is needed at once is started, and waited for.
+        """
         deadline = time.monotonic() + timeout
         while (complaint := unhealthy(self.url)) is not None:
             self.check()
+            self.parts.tend()
             if time.monotonic() > deadline:
                 raise TapestryError(
                     f"Tapestry is not ready after {timeout:.0f} seconds: {complaint}.",
                     hint="The logs of its parts lie in the data directory, under run/.",
                 )
             time.sleep(0.4)
+        self.parts.tend()
+        if PROVEN in self.sparks:
+            self.sparks[PROVEN].wait()
 
     def watch(self, turn: Callable[[], None]) -> None:
         """Stay for ever; start again what has ended, and call ``turn``, about twice a second.
@@ -120,7 +126,7 @@ class Stack:
         redis = redis_server.start(self.run)
         self.redis_url = redis.url
         if redis.child is not None:
-            self.parts.redis = Part(redis.child, self._start_redis_again)
+            self.parts.redis = Part("Redis", redis.child.log, self._start_redis_again, redis.child)
             self.parts.behind.append(self.parts.redis)
         return redis
 
@@ -140,24 +146,22 @@ class Stack:
         self.redis_url = redis.url
         return child
 
-    def start_spark(self, name: str) -> str:
-        """Start one of the two Sparks, and return its remote; do not wait for it."""
-        scratch = self.run / name
+    def add_spark(self, name: str) -> None:
+        """Add one of the two Sparks, which is started when a statement first needs it."""
+        scratch, is_second = self.run / name, name == UNPROVEN
         scratch.mkdir(exist_ok=True)
-        spark = self._keep(name, server.start(scratch, unproven=name == UNPROVEN))
 
-        def again() -> Child:
-            return self._keep(name, self.sparks[name].restart()).child
+        def start() -> Child:
+            before = self.sparks.get(name)
+            spark = before.restart() if before else server.start(scratch, unproven=is_second)
+            self.sparks[name] = spark
+            publish(self.run, f"{name}.pid", str(spark.child.process.pid))
+            publish(self.run, f"{name}.remote", spark.remote)
+            return spark.child
 
-        part = Part(spark.child, again, asked=spark_restart.again(self.run, name))
-        self.parts.behind.insert(0, part)
-        return spark.remote
-
-    def _keep(self, name: str, spark: server.SparkServer) -> server.SparkServer:
-        self.sparks[name] = spark
-        publish(self.run, f"{name}.pid", str(spark.child.process.pid))
-        publish(self.run, f"{name}.remote", spark.remote)
-        return spark
+        wanted, again = (of(self.run, name) for of in (spark_restart.wanted, spark_restart.again))
+        title, log_of = server.NAMES[is_second], scratch / server.LOG
+        self.parts.behind.insert(0, Part(title, log_of, start, wanted=wanted, asked=again))
 
     def start_program(self, program: processes.Program) -> None:
         """Start a part that is Python."""
@@ -166,15 +170,16 @@ class Stack:
             env = processes.environment(self.data, self.redis_url, self.url)
             return program.start(self.run, env, again)
 
-        self.parts.others.append(Part(start(again=False), start))
+        child = start(again=False)
+        self.parts.others.append(Part(child.name, child.log, start, child))
 
 
 @contextmanager
 def running(data: Path, port: int, prepare: Callable[[], None]) -> Iterator[Stack]:
     """Start everything on ``data`` and yield it once it serves; stop it all at the end.
 
-    The database is upgraded and ``prepare`` is called while Spark starts; nothing is due before
-    both are done.  Raises TapestryError for everything that a person can put right.
+    The database is upgraded and ``prepare`` is called before anything is due.  Raises TapestryError
+    for everything that a person can put right.
     """
     must_be_free(port)
     with claimed(data) as run, interruptible():
@@ -187,22 +192,20 @@ def running(data: Path, port: int, prepare: Callable[[], None]) -> Iterator[Stac
 
 
 def _start(stack: Stack, port: int, prepare: Callable[[], None]) -> None:
-    remotes = {name: os.environ.get(variable) for name, variable in REMOTES.items()}
-    if not remotes[PROVEN]:
-        remotes[PROVEN] = stack.start_spark(PROVEN)
+    remotes = {name: spark_remote(stack.run, name) for name in REMOTES}
+    if not all(remotes.values()):
+        server.find_java()
+    for name, remote in remotes.items():
+        if remote:
+            publish(stack.run, f"{name}.remote", remote)
+        else:
+            stack.add_spark(name)
     redis = stack.start_redis()
     make_database_ready()
     redis.wait()
     publish(stack.run, "redis.url", redis.url)
-    if not remotes[UNPROVEN]:
-        started = PROVEN in stack.sparks
-        remotes[UNPROVEN] = stack.start_spark(UNPROVEN) if started else remotes[PROVEN]
-    for name, remote in remotes.items():
-        publish(stack.run, f"{name}.remote", str(remote))
     stack.start_program(processes.web(port))
     prepare()
-    if PROVEN in stack.sparks:
-        stack.sparks[PROVEN].wait()
     for program in (*processes.background(), *processes.imap()):
         stack.start_program(program)
     stack.wait()

@@ -25,8 +25,13 @@ def spark_remote(run: Path, server: str = PROVEN) -> str | None:
 
     The second Spark is the first where only that one is set.
     """
-    remote = os.environ.get(REMOTES[server]) or published(run, server)
-    return remote or (spark_remote(run) if server != PROVEN else None)
+    environ = os.environ.get
+    return environ(REMOTES[server]) or published(run, server) or environ(REMOTES[PROVEN])
+
+
+def is_dormant(run: Path, server: str) -> bool:
+    """Return whether an `up` runs here that starts a Spark once it is needed, and has not yet."""
+    return is_held(run / LOCK) and spark_remote(run, server) is None
 
 
 def published(run: Path, server: str) -> str | None:

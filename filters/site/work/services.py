@@ -20,6 +20,7 @@ from django.conf import settings
 
 from filters.site.work import addresses, spark_restart
 from filters.site.work.addresses import PROVEN, UNPROVEN
+from tapestry.core.errors import TapestryError
 from tapestry.core.files.file_lock import shared_lock
 
 if TYPE_CHECKING:
@@ -31,7 +32,10 @@ PATIENCE = {PROVEN: math.inf, UNPROVEN: 60.0}
 """Seconds after which a Spark that is busy for nobody is restarted although it serves others."""
 
 START = 90.0
-"""Seconds that the second Spark of ``manage.py up`` may take to start: a statement waits for it."""
+"""Seconds that a Spark of ``manage.py up`` may take to start: a statement waits for it."""
+
+HANGING = 300.0
+"""Seconds after which one that has not come up is started again: its start hangs."""
 
 DEFAULT_REDIS = "redis://127.0.0.1:6379/0"
 
@@ -52,23 +56,21 @@ def redis_url() -> str:
 
 
 def spark_remote(server: str = PROVEN) -> str | None:
-    """Return where a Spark serves, or None if that is not set and no `up` runs here."""
+    """Return where a Spark serves; None if that is not set and no `up` has started one here."""
     return addresses.spark_remote(data() / "run", server)
 
 
 def engine_on(snapshot: Snapshot) -> Engine:
-    """Return an engine over a snapshot of the tables: the running Spark, else a local one.
+    """Return an engine over a snapshot of the tables; Spark is opened by what needs it.
 
-    Raises TapestryError if a Spark that should run does not answer.
+    It is that of ``manage.py up``, which starts it then, else a local one.  A statement waits for
+    its start; TapestryError if it does not answer then.
     """
     return _engine(snapshot, PROVEN, lambda: True)
 
 
 def unproven_engine_on(snapshot: Snapshot, is_wanted: Callable[[], bool] = lambda: True) -> Engine:
-    """Return an engine on the second Spark, for what has not shown yet what it costs.
-
-    Wait for that Spark if it is being started; raise TapestryError if it does not answer then.
-    """
+    """Return an engine on the second Spark, for what has not shown yet what it costs."""
     return _engine(snapshot, UNPROVEN, is_wanted)
 
 
@@ -89,10 +91,15 @@ def _spark(
     from tapestry.spark.session import reconnect
 
     run = data() / "run"
-    is_ours = addresses.owner(run, server) is not None
+    is_ours = addresses.is_dormant(run, server) or addresses.owner(run, server) is not None
     connect_now = partial(_connect, run, server)
+    try:
+        session = reconnect(connect_now, START if is_ours else 0.0)
+    except Exception:
+        spark_restart.ask(run, server, HANGING)
+        raise
     return SparkEngine(
-        reconnect(connect_now, START if is_ours and server == UNPROVEN else 0.0),
+        session,
         snapshot,
         local_rows=local_rows,
         reopen=lambda: reconnect(connect_now),
@@ -108,4 +115,9 @@ def _connect(run: Path, server: str) -> Any:
     """Return a session with a Spark where it is now: one that was started again is elsewhere."""
     from tapestry.spark.session import LOCAL, connect
 
+    if addresses.is_dormant(run, server):
+        spark_restart.want(run, server)
+        raise TapestryError(
+            "Spark has not started.", hint="What `manage.py up` prints, and Spark's log, say why."
+        )
     return connect(spark_remote(server) or LOCAL, addresses.owner(run, server))

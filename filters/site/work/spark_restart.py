@@ -1,7 +1,8 @@
-"""End a statement that Spark goes on with although it was given up: restart that Spark.
+"""Have ``manage.py up`` start a Spark when a statement first needs it, and start it again.
 
 Spark does not stop a task inside a loop of its plan.  A server that is busy although no statement
-is under way works for nobody, and ``manage.py up`` starts it again.
+is under way works for nobody.  To restart it ends a statement that it goes on with although that
+was given up.
 """
 
 from __future__ import annotations
@@ -27,6 +28,25 @@ TURN = 0.4
 def running(run: Path, server: str) -> Path:
     """Return the file whose lock is shared by all statements under way on a server."""
     return run / f"{server}.running"
+
+
+def wanted(run: Path, server: str) -> Path:
+    """Return the file that has ``manage.py up`` start a server.  It stays: one is started."""
+    return run / f"{server}.wanted"
+
+
+def want(run: Path, server: str) -> None:
+    """Have a server started, if that has not been asked for yet."""
+    if not wanted(run, server).exists():
+        wanted(run, server).touch()
+
+
+def is_new(run: Path, server: str, seconds: float) -> bool:
+    """Return whether a server was first asked for in the last seconds: it may not answer yet."""
+    try:
+        return time.time() - wanted(run, server).stat().st_mtime < seconds
+    except FileNotFoundError:
+        return False
 
 
 def again(run: Path, server: str) -> Path:

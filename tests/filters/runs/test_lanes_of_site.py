@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,10 +17,12 @@ from filters.runs import canary, rounds, tasks
 from filters.runs.models import Heartbeat, SharedWindow
 from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.runs.store.shared_window import stored_window
-from filters.site.work import services
+from filters.site.work import addresses, services, spark_restart
 from tapestry.core.clock import HOUR, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.file_lock import file_lock
 from tapestry.core.message import PUBLIC, Message
+from tapestry.embedded.local_rows import Limits, LocalRows
 from tapestry.plan.engine import EngineStuckError, TooSlowError
 from tapestry.run.unproven import Turns
 from tapestry.tables.delta.log import Tables
@@ -155,6 +158,21 @@ def test_a_spark_that_runs_nothing_is_noticed_though_nothing_is_due(
         rounds.run_own_lane()
     assert Heartbeat.objects.get(pk=Heartbeat.OWN).error == EngineStuckError().message
     rounds.run_shared_lane()  # it does not need Spark for nothing
+
+
+def test_a_spark_that_is_not_needed_yet_is_started_ahead_only_for_large_tables(
+    mail: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPARK_REMOTE")
+    run = services.data() / "run"
+    asked: list[str] = []
+    with file_lock(run / addresses.LOCK):
+        for sent in (5_000, 1):
+            assert not spark_restart.wanted(run, addresses.PROVEN).exists()
+            monkeypatch.setattr(canary, "_looked", {})
+            monkeypatch.setattr(canary, "LocalRows", partial(LocalRows, limits=Limits(sent=sent)))
+            canary.check_spark(addresses.PROVEN, lambda _: asked.append("it"), mail)
+    assert spark_restart.wanted(run, addresses.PROVEN).exists() and asked == []
 
 
 def test_a_person_may_have_so_many_filters_and_no_more(

@@ -17,6 +17,8 @@ from filters.site.management.base import TapestryCommand
 
 NOBODY = "Nobody can sign in yet. Make an account with: manage.py createsuperuser"
 
+SPARK = " Spark, which is not needed yet, will take at least 0.3 GB more."
+
 
 class Command(TapestryCommand):
     """Start web, worker, beat, Redis and Spark; Ctrl-C stops them."""
@@ -44,7 +46,8 @@ class Command(TapestryCommand):
         try:
             with running(data, port, prepare) as stack:
                 self.greet(stack.url)
-                self.stdout.write(f"Tapestry is ready at {stack.url}: {footprint()}.")
+                more = SPARK if any(part.child is None for part in stack.parts) else ""
+                self.stdout.write(f"Tapestry is ready at {stack.url}: {footprint()}.{more}")
                 self.stdout.flush()
                 stack.watch(turn)
         except Interrupted:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import sys
@@ -20,11 +21,12 @@ from filters.runs.models import Heartbeat, SharedWindow
 from filters.runs.operator import health
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.launch.claim import claimed, publish
-from filters.site.work import endings
+from filters.site.work import addresses, endings, spark_restart
 from filters.sources.listening import Listener
 from filters.sources.models import Source
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.files.damage import DamagedFileError
+from tapestry.core.files.file_lock import file_lock
 from tapestry.core.message import Message
 from tapestry.plan.engine import EngineStuckError
 from tapestry.tables.delta.log import Tables
@@ -98,6 +100,21 @@ def test_strangers_learn_neither_how_much_mail_there_is_nor_where_the_parts_are(
     assert parts(client)[1] == found
     assert found["tables"]["says"] == "can be read"
     assert "127.0.0.1" not in str(found) and "127.0.0.1" in caplog.text
+
+
+def test_a_spark_that_nothing_has_needed_is_well(
+    client: Client, all_parts: None, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPARK_REMOTE")
+    assert parts(client)[1]["spark"]["ok"] is False, "nobody starts it"
+    with file_lock(data / "run" / addresses.LOCK):
+        assert parts(client)[1]["spark"] == {"ok": True, "says": "is not needed yet"}
+        spark_restart.want(data / "run", addresses.PROVEN)
+        status, found = parts(client)
+        assert (status, found["spark"]["says"]) == (200, "is being started")
+        os.utime(spark_restart.wanted(data / "run", addresses.PROVEN), (0, 0))
+        status, found = parts(client)
+        assert (status, found["spark"]["ok"]) == (503, False)
 
 
 AGO = 3 * MINUTE

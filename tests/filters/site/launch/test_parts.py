@@ -14,7 +14,7 @@ import pytest
 
 from filters.site.launch import parts as parts_module
 from filters.site.launch.parts import Part, Parts
-from filters.site.work import endings
+from filters.site.work import endings, spark_restart
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.file_lock import file_lock
 from tapestry.core.processes.child_process import Child, spawn
@@ -44,7 +44,8 @@ def make(tmp_path: Path) -> Iterator[Callable[[str], tuple[Part, Started]]]:
 
     def part(name: str) -> tuple[Part, Started]:
         started = Started(tmp_path, name)
-        made.others.append(Part(started(), started, asked=tmp_path / f"{name}.again"))
+        log, again = tmp_path / f"{name}.log", tmp_path / f"{name}.again"
+        made.others.append(Part(name, log, started, started(), asked=again))
         return made.others[-1], started
 
     yield part
@@ -55,7 +56,13 @@ Make = Callable[[str], tuple[Part, Started]]
 
 
 def kill(part: Part) -> None:
+    assert part.child is not None
     os.kill(part.child.process.pid, signal.SIGKILL)
+    part.child.process.wait()
+
+
+def wait(part: Part) -> None:
+    assert part.child is not None
     part.child.process.wait()
 
 
@@ -64,7 +71,7 @@ def test_one_that_is_killed_is_started_again_and_the_others_go_on(make: Make) ->
     parts, before = Parts(others=[one, other]), other.child
     kill(one)
     parts.tend()
-    assert one.child.alive and other.child is before and before.alive
+    assert one.alive and other.alive and other.child is before
     assert parts.endings() == []
 
 
@@ -78,9 +85,9 @@ def test_one_that_dies_again_and_again_is_told_and_ends_no_other(
     kill(one)
     for _ in range(3):
         parts.tend()
-        one.child.process.wait()
+        wait(one)
     assert started.count == 2, "the second pause has not passed"
-    assert other.child.alive
+    assert other.alive
     (told,) = parts.endings()
     assert (told.name, told.log, told.times, told.is_down) == ("one", "one.log", 2, True)
     assert "ended by signal 9" in caplog.text and "is: It cannot be." in caplog.text
@@ -94,17 +101,17 @@ def test_one_that_cannot_be_started_is_told_and_tried_again(
     def refuse() -> Child:
         raise TapestryError("Spark needs Java 17 or newer.")
 
-    one.again = refuse
+    one.start = refuse
     parts = Parts(behind=[one])
     kill(one)
     parts.tend()
     assert "one cannot be started: Spark needs Java 17 or newer." in caplog.text
     assert [each.times for each in parts.endings()] == [2]
-    one.again = started
+    one.start = started
     assert one.state.due is not None
     one.state = replace(one.state, due=0.0)
     parts.tend()
-    assert one.child.alive
+    assert one.alive
 
 
 def test_one_that_others_ask_to_replace_is(make: Make) -> None:
@@ -113,8 +120,61 @@ def test_one_that_others_ask_to_replace_is(make: Make) -> None:
     assert one.asked is not None
     one.asked.touch()
     Parts(behind=[one]).tend()
-    assert one.child.alive and not before.alive and not one.asked.exists()
+    assert before is not None and not before.alive
+    assert one.alive and not one.asked.exists()
     assert started.count == 2
+
+
+@pytest.fixture
+def dormant(tmp_path: Path) -> Iterator[tuple[Part, Started]]:
+    """A part that is started once it is wanted."""
+    started = Started(tmp_path, "spark")
+    part = Part("Spark", tmp_path / "spark.log", started, wanted=tmp_path / "spark.wanted")
+    yield part, started
+    Parts(behind=[part]).stop()
+
+
+def test_a_part_that_is_not_needed_is_well_and_two_that_want_it_start_one(
+    dormant: tuple[Part, Started], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    part, started = dormant
+    parts = Parts(behind=[part])
+    parts.tend()
+    assert not part.alive and parts.endings() == [] and started.count == 0
+    for _ in range(2):
+        spark_restart.want(tmp_path, "spark")
+        parts.tend()
+    assert part.alive and started.count == 1 and parts.endings() == []
+    assert caplog.messages == ["Spark is needed for the first time. It is started."]
+    kill(part)
+    parts.tend()
+    assert part.alive and started.count == 2 and parts.endings() == []
+
+
+def test_a_part_whose_first_start_fails_is_told_and_tried_again_after_pauses(
+    dormant: tuple[Part, Started], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts_module, "time", SimpleNamespace(monotonic=lambda: 1000.0))
+    part, started = dormant
+    tries = []
+
+    def refuse() -> Child:
+        tries.append(1)
+        raise OSError("No space left on device")
+
+    part.start = refuse
+    parts = Parts(behind=[part])
+    spark_restart.want(tmp_path, "spark")
+    for _ in range(5):
+        parts.tend()
+    assert len(tries) == 2, "the second pause has not passed"
+    assert [(told.name, told.log, told.is_down) for told in parts.endings()] == [
+        ("Spark", "spark.log", True)
+    ]
+    part.start = started
+    part.state = replace(part.state, due=0.0)
+    parts.tend()
+    assert part.alive
 
 
 def test_after_redis_all_that_use_it_are_started_again_and_no_spark_is(make: Make) -> None:
@@ -124,7 +184,7 @@ def test_after_redis_all_that_use_it_are_started_again_and_no_spark_is(make: Mak
     kill(redis)
     parts.tend()
     assert (spark.child is before[0], worker.child is before[1]) == (True, False)
-    assert redis.child.alive and worker.child.alive and not before[1].alive
+    assert redis.alive and worker.alive and before[1] is not None and not before[1].alive
 
 
 def test_while_redis_is_down_nothing_uses_it(make: Make) -> None:
@@ -133,13 +193,13 @@ def test_while_redis_is_down_nothing_uses_it(make: Make) -> None:
     started.program = FAIL
     kill(redis)
     parts.tend()
-    redis.child.process.wait()
+    wait(redis)
     parts.tend()
-    assert not worker.child.alive
+    assert not worker.alive
     started.program = SLEEP
     redis.state = replace(redis.state, due=0.0)
     parts.tend()
-    assert redis.child.alive and worker.child.alive
+    assert redis.alive and worker.alive
 
 
 def test_what_has_ended_is_read_only_while_an_up_runs(tmp_path: Path) -> None:
