@@ -131,7 +131,10 @@ class AggregateLowering:
         free: Collection[VariableColumn],
         parameters: Collection[int],
     ) -> str:
-        """Return the rows that an aggregate of the last counts: put in order once, and cut off."""
+        """Return the rows that an aggregate over a physical window counts [Law11 §8].
+
+        They are put in order once, and cut off.
+        """
         (row,) = aggregate.bindings
         instant = (row.var, moment(row).name)
         columns = {*free, *columns_of(last.test), instant, key_of(row)}

@@ -233,7 +233,7 @@ class Aggregate(Node):
 
 @dataclass(frozen=True, slots=True)
 class Last(Node):
-    """Those of an aggregate's rows that count: of the last ``limit``, what meets ``test``.
+    """Rows of an aggregate that count: of the last ``limit``, what meets ``test``.
 
     They are ordered by ``received`` of messages, ``ts`` of others; those of one instant by key,
     the lowest last.  Rows of one instant and key, copies, share a place.  ``test`` is plain.

@@ -22,7 +22,10 @@ from tests.support.datadriven import parse
 from tests.support.generators import random_filters
 from tests.support.paths import FIXTURES
 
-TERRY = Context("terry", ("terry@parc.com",), lambda owner, name: "replies")
+DEFINITION = "AGGREGATE (x NUMBER) RETURNS NUMBER STATE (s NUMBER) INITIALIZE (x) ITERATE (s + x)"
+TERRY = Context(
+    "terry", ("terry@parc.com",), lambda _, name: DEFINITION if "(" in name else "replies"
+)
 
 UNEQUAL = {
     "EXISTS (r: now() - m.ts > now() - r.ts)": "the filter itself compares by inequality",
