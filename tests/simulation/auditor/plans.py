@@ -80,6 +80,8 @@ class Plans:
                 continue
             person = self.known.people.get(entry["owner"], {})
             was_released = same and known is not None and known["sequence"] is not None
+            if was_released and known["retracted_at"] != row["retracted_at"]:
+                was_released = False  # that it left is released by itself, and waits
             if self.is_back and not was_released:
                 continue
             was_held = known is not None and known["shown_at"] == HELD

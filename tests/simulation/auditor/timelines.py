@@ -6,12 +6,9 @@ from tests.simulation.auditor.answers import answer
 from tests.simulation.auditor.nodes import (
     ANNOTATIONS,
     MESSAGES,
+    Agreement,
     Binding,
-    Exists,
-    InQuery,
     Node,
-    Threshold,
-    Top,
     walk,
 )
 from tests.simulation.auditor.reader import read
@@ -83,8 +80,7 @@ class Timelines:
 
 
 def _subqueries(condition: Node) -> bool:
-    inner = (Exists, InQuery, Threshold, Top)
-    return any(isinstance(node, inner) for node in walk(condition))
+    return any(isinstance(node, Agreement | Binding) for node in walk(condition))
 
 
 def _concerns(condition: Node, before: Signature, now: Signature) -> bool:
