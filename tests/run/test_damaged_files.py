@@ -8,6 +8,8 @@ import pytest
 
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.message import Message
+from tapestry.embedded.engine import EmbeddedEngine
+from tapestry.embedded.local_rows import LocalRows
 from tapestry.predicate_index import files as stored_files
 from tapestry.predicate_index import store as index_store
 from tapestry.run.resources import Resources
@@ -17,7 +19,6 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.read import file_facts, find
 from tapestry.tables.write.append import append_messages
 from tests.support.clocks import MemoryClock
-from tests.support.engines.sqlite_engine import SqliteEngine, engine_of
 from tests.support.memory_store import MemoryStore
 
 
@@ -35,7 +36,13 @@ def mail(tmp_path):
 
 def run(mail, store):
     tables, clock = mail
-    return tick(Resources(engine_of(SqliteEngine), tables, store), clock)
+    return tick(
+        Resources(lambda seen: EmbeddedEngine(LocalRows(seen), nobody), tables, store), clock
+    )
+
+
+def nobody():
+    raise AssertionError("The statement was left to the other engine.")
 
 
 def forget_what_is_known():

@@ -14,10 +14,11 @@ DAY = 86_400_000_000
 
 
 def canonical():
-    """Every condition that a fixture shows as canonical TQL."""
+    """Every condition that a fixture shows as canonical TQL, but for what worlds do not draw."""
     for name in ("tql", "sql", "aggregates"):
         for case in parse((FIXTURES / "query" / f"{name}.test").read_text())[0]:
-            if case.command == "tql" or case.command == "sql":
+            is_drawn = "AGGREGATE (" not in case.expected
+            if case.command in ("tql", "sql") and is_drawn:
                 yield case.expected
 
 

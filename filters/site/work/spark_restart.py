@@ -38,7 +38,7 @@ def wanted(run: Path, server: str) -> Path:
 def want(run: Path, server: str) -> None:
     """Have a server started, if that has not been asked for yet."""
     if not wanted(run, server).exists():
-        wanted(run, server).touch()
+        wanted(run, server).touch(0o600)
 
 
 def is_new(run: Path, server: str, seconds: float) -> bool:

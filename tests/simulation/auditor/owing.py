@@ -77,6 +77,7 @@ def _judge(
         alone = {*row["to"]} <= mine and not row["cc"]
         return row["sender"] not in mine and bool(mine & {*row["to"]}) and (alone or not surely)
 
+    listed = {msgid for msgid, _ in there}  # by one of its copies
     for row in seen:
         if row["msgid"] in settled:
             continue
@@ -85,5 +86,5 @@ def _judge(
         if is_there and not (asks(row) and is_theirs(row, surely=False)):
             yield Finding(LAW, f"{said} has {short(row)}, of which nobody waits", point.step)
         waits = asks(row) and is_theirs(row, surely=True)
-        if waits and not is_there and life.entry["t0"] is None:
+        if waits and row["msgid"] not in listed and life.entry["t0"] is None:
             yield Finding(LAW, f"{said} lacks {short(row)}", point.step)

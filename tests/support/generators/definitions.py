@@ -52,7 +52,7 @@ class _Definition:
             return self.pick("0", "1", "2") if whole else self.pick("0", "1", "0.5", "2", "1e200")
         if shape == "name" or not depth:
             name = self.pick(*usable)
-            return "age / 2 seconds" if name == "age" else name
+            return "(age / 2 seconds)" if name == "age" else name
         left, right = (self.value(names, kind, depth - 1) for _ in range(2))
         if shape == "arith":
             op = self.pick("+", "-", "*") if whole else self.pick("+", "-", "*", "/")
