@@ -36,7 +36,7 @@ def all_is_found_once(directory: Path, batches: int, seed: int) -> None:
 
 
 def test_all_is_found_once_while_the_clock_steps(tmp_path: Path) -> None:
-    all_is_found_once(tmp_path, 6, seed=1)
+    all_is_found_once(tmp_path, 12, seed=1)
 
 
 @pytest.mark.long

@@ -84,6 +84,7 @@ _READ = ("audience", "sender", "to", "to_names", "cc", "cc_names", "inreplyto")
 def back_up(cast: Cast) -> None:
     """Have a backup be made; where the site ends meanwhile, the older one is still there."""
     target = _backup(cast, cast.backups + 1)
+    cast.note_outbox("page")  # what filters have tagged: after a restore it is not asked for
     shutil.rmtree(target, ignore_errors=True)
     try:
         cast.world.order("back_up", target=str(target))
