@@ -57,6 +57,7 @@ class Acts:
 
     ``held``: by person, message and act, the instants since which filters hold a message so.
     ``never``: what a person undid or changed: the filter does not do it again.
+    ``acting``: the filters that act, each with its owner.
     """
 
     def __init__(self, desks: Desks) -> None:
@@ -65,6 +66,7 @@ class Acts:
         self.held: dict[tuple[str, str, str], dict[int, int]] = {}
         self.never: set[tuple[int, str, str]] = set()
         self.of_step: dict[str, list[str]] = {}
+        self.acting: dict[int, str] = {}
 
     def judge(self, point: Point, lives: dict[int, Life]) -> Iterator[Finding]:
         """Judge what was done up to a point, and take it in; desks have followed it."""
@@ -74,6 +76,11 @@ class Acts:
             return
         now = {(row["filter"], row["msgid"]): row for row in seen}
         undone = set(self._undone(point))
+        for key in disturbed.filters & self.acting.keys() - lives.keys():
+            # What a filter has done since the last point, before it was deleted, nobody knows.
+            others = [msgid for _, msgid in now if (key, msgid) not in self.rows]
+            self.desks.of(self.acting[key]).doubt(others)
+        self.acting = {key: of.entry["owner"] for key, of in lives.items() if of.entry.get("acts")}
         for (owner, msgid), moves in self._moves(now, lives, undone).items():
             filters = {row["filter"] for row in moves.came} | moves.left
             desk = self.desks.of(owner)
