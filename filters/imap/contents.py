@@ -102,11 +102,11 @@ class Originals:
             for card in batch
         }
         self._raws = {}
-        held = 0
+        size = 0
         for place, raw in raws_of(services.tables().data_files(ORIGINALS), cards.keys()):
             self._raws[cards[place]] = raw
-            held += len(raw)
-            if held > MOST_BYTES:
+            size += len(raw)
+            if size > MOST_BYTES:
                 return
         for card in cards.values():
             self._raws.setdefault(card, b"")

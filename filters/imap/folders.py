@@ -124,8 +124,8 @@ def _stored(folder: ImapFolder) -> list[tuple[int, int, int]]:
 def _allot(folder: ImapFolder, listed: set[int]) -> None:
     """Delete the UIDs of what has left the list, and allot the next to what is new in it."""
     with transaction.atomic():
-        held = ImapFolder.objects.select_for_update().get(pk=folder.pk)
-        known = dict(held.uids.values_list("card_id", "pk"))
+        locked = ImapFolder.objects.select_for_update().get(pk=folder.pk)
+        known = dict(locked.uids.values_list("card_id", "pk"))
         gone = [pk for card, pk in known.items() if card not in listed]
         for rows in in_batches(ImapUid.objects.all(), gone):
             rows.delete()
@@ -136,16 +136,16 @@ def _allot(folder: ImapFolder, listed: set[int]) -> None:
             for pk, at in batch.values_list("pk", "received")
         }
         oldest_first = sorted(received, key=lambda card: (received[card], card))
-        uids = enumerate(oldest_first, held.next_uid)
+        uids = enumerate(oldest_first, locked.next_uid)
         ImapUid.objects.bulk_create(
             (
-                ImapUid(folder=held, uid=uid, card_id=card, received=received[card])
+                ImapUid(folder=locked, uid=uid, card_id=card, received=received[card])
                 for uid, card in uids
             ),
             batch_size=200,
         )
-        folder.next_uid = held.next_uid + len(received)
-        ImapFolder.objects.filter(pk=held.pk).update(next_uid=folder.next_uid)
+        folder.next_uid = locked.next_uid + len(received)
+        ImapFolder.objects.filter(pk=locked.pk).update(next_uid=folder.next_uid)
 
 
 def _unread(user: User, folder: ImapFolder) -> set[int | None]:

@@ -110,7 +110,7 @@ class Login(LoginInterface):
 
 def _reader(name: str, secret: str, address: str) -> tuple[int, str]:
     """Return the key of a token, and its owner's name."""
-    told = {"account": name[:LONGEST], "address": address}
+    client = {"account": name[:LONGEST], "address": address}
     counted = counted_as(address)
     counts = [
         Count(
@@ -123,16 +123,16 @@ def _reader(name: str, secret: str, address: str) -> tuple[int, str]:
     try:
         give_back = reserve(counts)
     except TooManyTriesError as refusal:
-        event("imap_sign_in_refused", **told, reason=refusal.reason)
+        event("imap_sign_in_refused", **client, reason=refusal.reason)
         raise LimitError(
             f"Too many wrong tries. Try again in {refusal.seconds} seconds."
         ) from refusal
     token = token_of(secret)
     if token is None or _folded(name) != _folded(token.owner.get_username()):
-        event("imap_sign_in_failed", **told, reason="wrong name or token")
+        event("imap_sign_in_failed", **client, reason="wrong name or token")
         raise InvalidAuth("Wrong name or token. Make a token on your page Access tokens.")
     if SCOPE not in token.scopes.split():
-        event("imap_sign_in_failed", **told, reason="a token of other scopes")
+        event("imap_sign_in_failed", **client, reason="a token of other scopes")
         raise InvalidAuth("This token does not open IMAP. Make one that does.")
     give_back()
     note_use(token)

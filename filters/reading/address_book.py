@@ -29,9 +29,9 @@ _ADDRESS = re.compile(r"[^\s@]{1,200}@[^\s@]{1,255}")
 def contacts_of(user: User) -> dict[str, list[Annotation]]:
     """Return the addresses in the book of a person, in order, each with what says so."""
     name = user.get_username()
-    said = said_of(services.tables(), book_of(name), [f"user:{name}"])
+    annotations = said_of(services.tables(), book_of(name), [f"user:{name}"])
     found: dict[str, list[Annotation]] = {}
-    for row in sorted(standing(said), key=lambda row: row.value or ""):
+    for row in sorted(standing(annotations), key=lambda row: row.value or ""):
         if row.kind == CONTACT and row.owner == name and row.value:
             found.setdefault(row.value, []).append(row)
     return found

@@ -8,13 +8,13 @@ A message is named by its id: one that was written before a crash is not written
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from tapestry.client.site import REFUSED, CallError, Site, path_of
+from tapestry.core.files.durable import whole_file
 
 CURSOR = ".tapestry"
 """The file of a Maildir that says whose list it has, and how far."""
@@ -74,7 +74,8 @@ def _begun(place: Path, whose: dict[str, str]) -> str:
 
 
 def _keep(place: Path, whose: dict[str, str], cursor: str) -> None:
-    replace(place / CURSOR, json.dumps(whose | {"cursor": cursor}).encode())
+    with whole_file(place / CURSOR) as file:
+        file.write(json.dumps(whose | {"cursor": cursor}).encode())
 
 
 def _written(site: Site, place: Path, written: set[str], step: dict[str, Any]) -> dict[str, Any]:
@@ -88,16 +89,8 @@ def _written(site: Site, place: Path, written: set[str], step: dict[str, Any]) -
         if error.code != REFUSED:
             raise
         return row | {"file": "", "error": error.message}
-    replace(place / "new" / file, original, place / "tmp" / file)
+    with whole_file(place / "tmp" / file) as letter:
+        letter.write(original)
+    (place / "tmp" / file).replace(place / "new" / file)
     written.add(file)
     return row
-
-
-def replace(path: Path, content: bytes, beside: Path | None = None) -> None:
-    """Write a file in one step, so that nobody reads half of it."""
-    half = beside or path.with_name(f"{path.name}.new")
-    with half.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    half.replace(path)

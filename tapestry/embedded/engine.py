@@ -14,8 +14,7 @@ import math
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from functools import cache
 
 from tapestry.core.log import event
@@ -24,7 +23,7 @@ from tapestry.embedded.database import Database, ViewRows
 from tapestry.embedded.dialect import sqlite_sql
 from tapestry.embedded.functions import UnsureError
 from tapestry.embedded.local_rows import LocalRows
-from tapestry.plan.engine import Engine, Row, TooSlowError, too_slow
+from tapestry.plan.engine import Engine, Row, TimeLimited, TooSlowError, too_slow
 from tapestry.plan.relation import Range, Statement
 
 MOST_ROWS = 20_000
@@ -48,7 +47,7 @@ STEPS = 1_000
 """Steps of SQLite between two looks at the clock."""
 
 
-class EmbeddedEngine:
+class EmbeddedEngine(TimeLimited):
     """Answers what it can from the rows of a snapshot, and leaves all else to another engine.
 
     ``open_other`` opens that one.  A statement without views is always its own: it asks whether the
@@ -58,18 +57,7 @@ class EmbeddedEngine:
     def __init__(self, local_rows: LocalRows, open_other: Callable[[], Engine]) -> None:
         self._local_rows = local_rows
         self._other = cache(open_other)
-        self._deadline = self._allowed = math.inf
         self._database = cache(Database)
-
-    @contextmanager
-    def limit(self, seconds: float) -> Iterator[None]:
-        """Limit the statements of a block to so many seconds in all."""
-        before = self._deadline, self._allowed
-        self._deadline, self._allowed = time.monotonic() + seconds, seconds
-        try:
-            yield
-        finally:
-            self._deadline, self._allowed = before
 
     def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
         return self._local_rows.covers(table, ranges, by)

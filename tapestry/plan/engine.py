@@ -6,7 +6,10 @@ these are evaluated first.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+import math
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Protocol
 
@@ -83,6 +86,22 @@ class Engine(Protocol):
 
     def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
         """Tell whether the table can hold rows whose ``by`` lies in one of the ranges."""
+
+
+class TimeLimited:
+    """Limits the statements of an engine in time; there is no limit at first."""
+
+    _deadline = _allowed = math.inf
+
+    @contextmanager
+    def limit(self, seconds: float) -> Iterator[None]:
+        """Limit the statements of a block to so many seconds in all."""
+        before = self._deadline, self._allowed
+        self._deadline, self._allowed = time.monotonic() + seconds, seconds
+        try:
+            yield
+        finally:
+            self._deadline, self._allowed = before
 
 
 def evaluate(engine: Engine, statement: Statement) -> list[Row]:

@@ -7,11 +7,10 @@ server was restarted: a statement only reads.
 
 from __future__ import annotations
 
-import math
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -31,6 +30,7 @@ from tapestry.plan.engine import (
     PlanFailedError,
     Row,
     StatementFailedError,
+    TimeLimited,
     TooManyError,
     TooMuchError,
     too_slow,
@@ -61,7 +61,7 @@ STOPPING = 10.0
 """Seconds that a server may take to stop."""
 
 
-class SparkEngine:
+class SparkEngine(TimeLimited):
     """Runs statements over one snapshot of the tables; raises TooMuchError beyond its limits.
 
     ``local_rows`` are those that another engine reads of the snapshot, too.
@@ -91,19 +91,7 @@ class SparkEngine:
         self._running = running
         self._is_wanted = is_wanted
         self._on_given_up = on_given_up
-        self._deadline = math.inf
-        self._allowed = math.inf
         self._sent: dict[object, Any] = {}
-
-    @contextmanager
-    def limit(self, seconds: float) -> Iterator[None]:
-        """Limit the statements of a block to so many seconds in all."""
-        before = self._deadline, self._allowed
-        self._deadline, self._allowed = time.monotonic() + seconds, seconds
-        try:
-            yield
-        finally:
-            self._deadline, self._allowed = before
 
     def fetch(self, statement: Statement) -> list[Row]:
         """Return the rows of a statement; if Spark goes down over it, run it once more.

@@ -113,7 +113,8 @@ def _run(
         )
     window = ends[-2], ends[-1]
     alone = [
-        cpu_timed(partial(run, [one], *window))[0] for one in subscriptions[: options["alone"]]
+        cpu_timed(partial(run, [subscription], *window))[0]
+        for subscription in subscriptions[: options["alone"]]
     ]
     median = median_ms(together)
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, Literal
@@ -151,17 +151,13 @@ def list_deliveries(request: PersonRequest, key: str) -> list[DeliveryOut]:
 @router.post("/destinations/{key}/on", auth=WRITE, response=DestinationOut)
 def turn_on_destination(request: PersonRequest, key: str) -> DestinationOut:
     """Deliver to a destination again, beginning at once with what waits."""
-    destination = own(Destination, request.user, key)
-    subscriptions.turn_on(destination)
-    return _anew(destination)
+    return _after(subscriptions.turn_on, request, key)
 
 
 @router.post("/destinations/{key}/off", auth=WRITE, response=DestinationOut)
 def turn_off_destination(request: PersonRequest, key: str) -> DestinationOut:
     """Deliver nothing more to a destination; what is found waits until it is turned on."""
-    destination = own(Destination, request.user, key)
-    changes.turn_off(destination)
-    return _anew(destination)
+    return _after(changes.turn_off, request, key)
 
 
 @router.post("/destinations/{key}/link", auth=WRITE, response=DestinationOut)
@@ -226,6 +222,15 @@ def _keys(owner: User, names: Sequence[str]) -> list[int]:
     if missing:
         raise RefusedError(422, f"You have no filter “{missing[0][:60]}”.")
     return list(known.values())
+
+
+def _after(
+    act: Callable[[Destination], object], request: PersonRequest, key: str
+) -> DestinationOut:
+    """Do something with a destination; return how it is then."""
+    destination = own(Destination, request.user, key)
+    act(destination)
+    return _anew(destination)
 
 
 def _anew(destination: Destination) -> DestinationOut:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Literal
 
@@ -145,25 +146,19 @@ def choose_folders(request: PersonRequest, key: str, given: FoldersIn) -> Source
 @router.post("/sources/{key}/pause", auth=WRITE, response=SourceOut)
 def pause_source(request: PersonRequest, key: str) -> SourceOut:
     """Stop pulling a source; once resumed it goes on from where it stopped."""
-    source = own(Source, request.user, key)
-    changes.pause(source)
-    return _anew(source)
+    return _after(changes.pause, request, key)
 
 
 @router.post("/sources/{key}/resume", auth=WRITE, response=SourceOut)
 def resume_source(request: PersonRequest, key: str) -> SourceOut:
     """Pull a source again, and at once."""
-    source = own(Source, request.user, key)
-    changes.resume(source)
-    return _anew(source)
+    return _after(changes.resume, request, key)
 
 
 @router.post("/sources/{key}/pull", auth=WRITE, response=SourceOut)
 def pull_source(request: PersonRequest, key: str) -> SourceOut:
     """Pull a source at once."""
-    source = own(Source, request.user, key)
-    changes.pull_now(source)
-    return _anew(source)
+    return _after(changes.pull_now, request, key)
 
 
 @router.put("/sources/{key}/acts", auth=WRITE, response=SourceOut)
@@ -191,6 +186,13 @@ def _folders(source: Source, given: FoldersIn) -> Folders:
     data = {"folders": "\n".join(given.folders)}
     folders: Folders = checked(FoldersForm(data, kind=source.kind)).cleaned_data["folders"]
     return folders
+
+
+def _after(act: Callable[[Source], object], request: PersonRequest, key: str) -> SourceOut:
+    """Do something with a source; return how it is then."""
+    source = own(Source, request.user, key)
+    act(source)
+    return _anew(source)
 
 
 def _anew(source: Source) -> SourceOut:

@@ -40,5 +40,5 @@ def of_a_site() -> list[Described]:
 
 
 def _verbs(command: ArgumentParser) -> dict[str, ArgumentParser]:
-    (kinds,) = (each for each in command._actions if isinstance(each, _SubParsersAction))
+    (kinds,) = (action for action in command._actions if isinstance(action, _SubParsersAction))
     return kinds.choices

@@ -6,9 +6,10 @@ import json
 import mailbox
 import subprocess
 import sys
+from contextlib import AbstractContextManager
 from errno import ENOSPC
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from pytest_django.live_server_helper import LiveServer
@@ -99,16 +100,16 @@ def test_a_filter_is_saved_as_a_maildir_each_message_once(
     tapestry("add", "from mary", "--name", "mary")
     run("mary")
     release()
-    replace = maildir.replace
+    whole_file = maildir.whole_file
 
-    def fails(path: Path, *more: Any) -> None:
+    def fails(path: Path) -> AbstractContextManager[IO[bytes]]:
         if path.name == maildir.CURSOR and any((place / "new").iterdir()):
             raise OSError(ENOSPC, "No space left on device")
-        replace(path, *more)
+        return whole_file(path)
 
     site = Site(tapestry.environ["TAPESTRY_SITE"], tapestry.environ["TAPESTRY_TOKEN"])
     with monkeypatch.context() as patch, pytest.raises(CallError, match="No space left"):
-        patch.setattr(maildir, "replace", fails)
+        patch.setattr(maildir, "whole_file", fails)
         list(maildir.save(site, "mary", str(place)))
     rows = tapestry("save", "mary", str(place))
     assert sorted((row["id"], not row["file"]) for row in rows) == [

@@ -44,7 +44,7 @@ def test_results_are_counted_and_their_words_marked(
     assert "/filters/new/?text=about%20plan" in page
 
 
-def test_it_shows_what_one_may_see(mail: Tables, carol: User, as_user: SignIn) -> None:
+def test_results_show_what_one_may_see(mail: Tables, carol: User, as_user: SignIn) -> None:
     compute(carol, "about plan")
     page = page_of(as_user(carol), "about plan")
     assert "<strong>2</strong> messages" in page and "between us" not in page

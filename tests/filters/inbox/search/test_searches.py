@@ -58,7 +58,9 @@ class TestPolling:
         page = as_user(alice).get(f"/search/{first}/?q=from+x").content.decode()
         assert "You have started another search since." in page and "hx-get" not in page
 
-    def test_it_gives_up_with_a_sentence(self, alice: User, as_user: SignIn) -> None:
+    def test_a_search_that_nobody_answers_ends_with_a_sentence(
+        self, alice: User, as_user: SignIn
+    ) -> None:
         task = str(uuid.uuid4())
         SEARCHES.begin(task, alice.pk, "a")
         page = as_user(alice).get(f"/search/{task}/?q=from+x&turn=60").content.decode()
@@ -76,7 +78,7 @@ class TestPolling:
 
 @pytest.mark.usefixtures("asked")
 class TestAskedAgain:
-    def test_it_is_looked_for_anew_and_what_was_found_is_shown_meanwhile(
+    def test_a_search_is_made_anew_and_the_former_results_are_shown_meanwhile(
         self, mail: Tables, alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         client = as_user(alice)
@@ -95,7 +97,7 @@ class TestAskedAgain:
         assert "<strong>4</strong> messages" in answer.content.decode()
 
     @pytest.mark.parametrize("more", [{"page": "1"}, {"open": "plan@example.org"}])
-    def test_it_stays_as_one_turns_its_pages_and_reads(
+    def test_results_stay_as_one_turns_their_pages_and_reads(
         self,
         mail: Tables,
         alice: User,
@@ -120,7 +122,7 @@ class TestAskedAgain:
 
 @pytest.mark.usefixtures("asked")
 class TestRecent:
-    def test_they_are_offered_newest_first_and_cleared(
+    def test_recent_searches_are_offered_newest_first_and_cleared(
         self, mail: Tables, alice: User, bob: User, as_user: SignIn
     ) -> None:
         client = as_user(alice)
