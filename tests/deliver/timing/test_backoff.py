@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND
-from tapestry.deliver.timing.backoff import FIRST, GIVE_UP, LONGEST, next_try
+from tapestry.deliver.timing.backoff import FEWEST, FIRST, GIVE_UP, LONGEST, next_try
 
 START = 1_000 * DAY
 failures = st.integers(1, 10_000)
@@ -53,3 +53,12 @@ def test_a_delivery_that_always_fails_ends_after_three_days(seed):
         now = next_try(now, START, tries, seed=f"{seed}-{tries}")
     assert START + GIVE_UP - 6 * HOUR <= last <= START + GIVE_UP
     assert 12 < tries < 100
+
+
+def test_a_machine_that_slept_for_a_week_gives_up_after_as_many_tries():
+    now, tries = START, 1
+    awake = START + 7 * DAY
+    while (following := next_try(max(now, awake), START, tries, retry_after=1e9)) is not None:
+        assert now < following <= max(now, awake) + 6 * HOUR
+        now, tries = following, tries + 1
+    assert tries == FEWEST

@@ -108,7 +108,7 @@ def test_a_crash_between_any_two_steps_files_the_copy(
 
     monkeypatch.setattr(steps, "_set", die)
     for _ in range(4):
-        OutgoingMessage.objects.filter(failures__gt=0).update(failing_since=1)
+        OutgoingMessage.objects.filter(failures__gt=0).update(failures=9, failing_since=1)
         with suppress(KeyboardInterrupt):
             send_due()
     row = OutgoingMessage.objects.get()

@@ -84,7 +84,7 @@ def test_what_may_pass_is_tried_later_and_given_up_after_three_days(
     OutgoingMessage.objects.update(due_at=wall_clock() + 60 * SECOND)
     page = browser.get(row.get_absolute_url()).content.decode()
     assert "Not sent yet: The mail server said: 451 busy" in page and "Stop and edit" in page
-    OutgoingMessage.objects.update(failing_since=wall_clock() - 4 * DAY)
+    OutgoingMessage.objects.update(failures=9, failing_since=wall_clock() - 4 * DAY)
     send_due()
     row.refresh_from_db()
     assert row.state == "refused" and row.due_at is None

@@ -16,7 +16,7 @@ from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.batch import Outcome
-from tapestry.deliver.timing.backoff import GIVE_UP
+from tapestry.deliver.timing.backoff import FEWEST, GIVE_UP
 from tests.support.delivery_turn import fresh, turn
 from tests.support.recorded_way import Recorder, Store
 
@@ -69,16 +69,19 @@ def test_what_fails_for_three_days_is_turned_off_and_loses_nothing(
     assert hook.failing_since is not None
     Destination.objects.update(failing_since=wall_clock() - GIVE_UP, due_at=wall_clock())
     turn()
+    assert fresh(hook).active, "the clock alone turns nothing off"
+    Destination.objects.update(failures=FEWEST - 1, due_at=wall_clock())
+    turn()
     assert not fresh(hook).active
     assert hook.error == f"{sending.TURNED_OFF} No room."
     way.outcome = Outcome("delivered")
     store(jones, "two")
     turn()
-    assert len(way.batches) == 2
+    assert len(way.batches) == 3
     Destination.objects.update(active=True, due_at=wall_clock())
     turn()
-    assert way.delivered == [("insert", "one")] * 3 + [("insert", "two")]
-    assert len({batch.key for batch in way.batches[:3]}) == 1
+    assert way.delivered == [("insert", "one")] * 4 + [("insert", "two")]
+    assert len({batch.key for batch in way.batches[:4]}) == 1
     assert fresh(hook).error == ""
 
 
