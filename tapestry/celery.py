@@ -22,8 +22,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
 
 app = Celery(
     "tapestry",
-    amqp="filters.site.work.lane_queues:LaneAMQP",
-    task_cls="filters.site.work.disk_full_tasks:DiskAwareTask",
+    amqp="filters.site.work.queues.lane_queues:LaneAMQP",
+    task_cls="filters.site.work.queues.disk_full_tasks:DiskAwareTask",
 )
 
 QUEUES = {
@@ -81,7 +81,7 @@ def steady_now() -> datetime:
 
 
 def _configuration() -> dict[str, Any]:
-    from filters.site.work.services import redis_url
+    from filters.site.work.parts.services import redis_url
 
     seconds = settings.TICK_SECONDS
     return {

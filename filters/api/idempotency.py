@@ -20,8 +20,8 @@ from django.http import HttpRequest, HttpResponse
 from filters.api.authentication import count_call, token_of
 from filters.api.models import AccessToken, KeptAnswer
 from filters.api.problems import problem, too_often
-from filters.site.work import services
 from filters.site.work.crypto.encryption import decrypt, encrypt
+from filters.site.work.parts import services
 from filters.site.work.rate_limits import TooManyTriesError
 from tapestry.core.clock import DAY, MINUTE, wall_clock
 

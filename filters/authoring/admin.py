@@ -16,7 +16,7 @@ from filters.runs.store import shared_window
 from filters.runs.store.mailbox_outbox import leave
 from filters.runs.store.schedule import replan
 from filters.site.admin_pages import Pages
-from filters.site.work.batching import batched
+from filters.site.work.db.batching import batched
 
 WATERMARK = ("since", "enrolled", "ran_at")
 """Fields that say how far a filter was run; only runs change them."""

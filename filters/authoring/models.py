@@ -38,7 +38,7 @@ MAILBOX_ACTS = {
     "move": "move it to a folder of the mailbox",
     "trash": "move it to Trash in the mailbox",
 }
-"""What a filter may do in its owner's own mailbox (filters.sources.acting), by name."""
+"""What a filter may do in its owner's own mailbox (filters.sources.both_ways.acting), by name."""
 
 ACTS = {
     "read": "mark it read",

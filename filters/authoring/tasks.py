@@ -25,8 +25,8 @@ from filters.authoring.why.asking import question as why_question
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store.filter_store import latest_instant
-from filters.site.work import services
-from filters.site.work.answers import EXPIRES, IsWanted
+from filters.site.work.parts import services
+from filters.site.work.queues.answers import EXPIRES, IsWanted
 from tapestry.celery import app
 from tapestry.core.clock import WEEK
 from tapestry.core.errors import TapestryError

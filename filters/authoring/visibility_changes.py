@@ -27,7 +27,7 @@ from filters.people.names import retired_names
 from filters.runs.store.schedule import OWNER_FIELDS, replan_all_of
 from filters.runs.store.shared_window import begin_again, run_again
 from filters.runs.store.visibility_loss import Pair, drop_invisible, move_states
-from filters.site.work import services
+from filters.site.work.parts import services
 
 ME = ("username", "email", "aliases")
 """Fields of an account that say who `me` is."""

@@ -8,7 +8,7 @@ from filters.authoring.known_names import known_names
 from filters.authoring.models import Filter
 from filters.people import people
 from filters.people.models import User
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.query.phrases.help.completion import LONGEST
 from tapestry.query.phrases.help.vocabulary import Vocabulary
 

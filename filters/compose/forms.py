@@ -15,10 +15,10 @@ from filters.compose.models import OutgoingMessage, SmtpAccount
 from filters.inbox.triage.snoozing import moments, read_moment
 from filters.people.models import User
 from filters.site.templatetags.mail import time_words
-from filters.site.work import services
 from filters.site.work.crypto.encryption import encrypt
+from filters.site.work.parts import services
+from filters.sources.accounts.trials import LIMIT, PATIENCE
 from filters.sources.forms import APP_PASSWORD, ServerForm
-from filters.sources.trials import LIMIT, PATIENCE
 from tapestry.compose.letter import LONGEST_TEXT
 from tapestry.compose.recipients import LONGEST
 from tapestry.core.clock import to_datetime, wall_clock

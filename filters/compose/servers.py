@@ -15,9 +15,9 @@ from filters.delivery.mail.outgoing import RawMail, give_up, name_of
 from filters.delivery.models import Address
 from filters.people.models import User
 from filters.site.settings.email_url import is_kept_only
-from filters.site.work import services
 from filters.site.work.crypto.encryption import decrypt
-from filters.sources.credentials import account_of as account_of_source
+from filters.site.work.parts import services
+from filters.sources.accounts.credentials import account_of as account_of_source
 from filters.sources.models import Source
 from tapestry.compose.transmission import Transmission, post, transmit
 from tapestry.core.errors import TapestryError

@@ -10,7 +10,7 @@ from django.urls import reverse
 from filters.compose.forms import SmtpForm
 from filters.compose.models import SmtpAccount
 from filters.people.models import User
-from filters.sources.trials import Answer
+from filters.sources.accounts.trials import Answer
 from tapestry.core.errors import TapestryError
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from filters.compose import outbox
-from filters.compose.outbox import UNDO
-from filters.site.work.queue import send
-from filters.sources import trials
+from filters.compose.sending import outbox
+from filters.compose.sending.outbox import UNDO
+from filters.site.work.queues.queue import send
+from filters.sources.accounts import trials
 from tapestry.celery import app
 
 EXPIRES = 60

@@ -11,18 +11,18 @@ from zoneinfo import ZoneInfo
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from filters.delivery import links
+from filters.delivery.contents import links
+from filters.delivery.contents.votes import balance, votes_on
 from filters.delivery.dispatch.claims import Claim
 from filters.delivery.dispatch.scope import matches_in, scopes_of
 from filters.delivery.models import Destination
-from filters.delivery.votes import balance, votes_on
 from filters.delivery.ways.originals import message_fault
 from filters.inbox.lists.cards import being_made
 from filters.inbox.lists.explanation import EvidenceRow
 from filters.inbox.lists.sentences import sentences
 from filters.inbox.models import Match
 from filters.people import people
-from filters.site.work.batching import in_batches
+from filters.site.work.db.batching import in_batches
 from tapestry.deliver.batch import Batch, DeliveredMatch, LaterError
 
 CARDS_BEING_MADE = "Its messages are being made ready. Ask again in a moment."

@@ -16,7 +16,7 @@ from filters.delivery.models import Destination, Feed, new_feed_token
 from filters.delivery.tasks import send_sample
 from filters.delivery.ways.table import WAYS
 from filters.people.models import User
-from filters.sources import trials
+from filters.sources.accounts import trials
 from filters.sources.models import Trial
 
 

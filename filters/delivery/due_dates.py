@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
 from filters.authoring.models import Reminder
-from filters.delivery import links
+from filters.delivery.contents import links
 from filters.delivery.feeds import title_of
 from filters.delivery.models import Feed
 from filters.inbox.models import Match, MessageState, is_seen_in

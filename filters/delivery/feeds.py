@@ -16,9 +16,9 @@ from django.db.models import Count, Max, QuerySet
 from django.urls import reverse
 
 from filters.authoring.models import Filter
-from filters.delivery import links
 from filters.delivery.batches import delivered
-from filters.delivery.excerpts import excerpts_of
+from filters.delivery.contents import links
+from filters.delivery.contents.excerpts import excerpts_of
 from filters.delivery.models import Feed
 from filters.delivery.ways.composing import Matches, composed, left_out_words
 from filters.inbox.models import Match, MatchQuerySet, Mute

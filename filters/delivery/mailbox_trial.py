@@ -9,7 +9,7 @@ from django.http import QueryDict
 from filters.delivery.forms.mailbox import MailboxForm
 from filters.delivery.models import Destination
 from filters.people.models import User
-from filters.sources.trials import Answer
+from filters.sources.accounts.trials import Answer
 from tapestry.core.errors import TapestryError
 
 

@@ -21,7 +21,7 @@ from filters.delivery.ways.table import WAYS
 from filters.inbox.models import Match
 from filters.people import people
 from filters.people.models import User
-from filters.sources.trials import Answer
+from filters.sources.accounts.trials import Answer
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.log import event

@@ -16,7 +16,7 @@ from filters.delivery.mail import bounces, outgoing
 from filters.delivery.ways import table as ways
 from filters.runs.store.release import release
 from filters.site.settings.workers import THREADS
-from filters.sources import trials
+from filters.sources.accounts import trials
 from tapestry.celery import app
 
 AT_ONCE = {ways.MAIL: 20, ways.OUTBOUND: 1}

@@ -29,8 +29,8 @@ from filters.imap.letters import Letter
 from filters.imap.threads import in_thread
 from filters.inbox.models import Card
 from filters.people.models import User
-from filters.site.work import services
-from filters.site.work.batching import in_batches
+from filters.site.work.db.batching import in_batches
+from filters.site.work.parts import services
 from tapestry.mime.charset import decode
 from tapestry.tables.read.originals import raws_of
 from tapestry.tables.rows import ORIGINALS

@@ -21,7 +21,7 @@ from filters.inbox.triage import lists
 from filters.inbox.triage.actions import ACTIONS
 from filters.inbox.triage.steps import Target, act
 from filters.people.models import User
-from filters.site.work.batching import in_batches
+from filters.site.work.db.batching import in_batches
 from tapestry.core.clock import SECOND, wall_clock
 
 DELIMITER = "/"

@@ -11,7 +11,7 @@ from django.db.models import Sum
 
 from filters.people import people
 from filters.people.models import User
-from filters.site.work import services
+from filters.site.work.parts import services
 from filters.sources.models import Source
 from tapestry.tables.delta.log import snapshot
 from tapestry.tables.read.messages import has_messages_for

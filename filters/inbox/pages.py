@@ -18,7 +18,7 @@ from filters.authoring.models import Filter
 from filters.inbox.lists import listing
 from filters.inbox.models import Card, Match, returned
 from filters.people.models import User
-from filters.site.work.batching import KEYS, in_batches
+from filters.site.work.db.batching import KEYS, in_batches
 from tapestry.core.clock import to_datetime, to_instant, wall_clock
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from filters.inbox.search.states import in_states
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store.filter_store import latest_instant
-from filters.site.work import services
-from filters.site.work.answers import EXPIRES, IsWanted
-from filters.site.work.queue import APPRAISE, send
+from filters.site.work.parts import services
+from filters.site.work.queues.answers import EXPIRES, IsWanted
+from filters.site.work.queues.queue import APPRAISE, send
 from tapestry.celery import app
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError

@@ -26,7 +26,7 @@ from filters.people.names.retired_names import check_available, keep_names
 from filters.reading.annotations.outbox import append_all_of
 from filters.runs.models import SharedWindow
 from filters.site.admin_pages import OnlyShown
-from filters.site.work import services
+from filters.site.work.parts import services
 
 if TYPE_CHECKING:
     # The stubs know which model a form is about; Django itself takes no parameter.

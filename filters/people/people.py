@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 
 from filters.authoring.models import Filter
 from filters.people.models import User
-from filters.site.work.batching import in_batches
+from filters.site.work.db.batching import in_batches
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, audiences_of

@@ -12,7 +12,8 @@ from filters.people.membership.export import exports
 from filters.people.membership.removal import removals
 from filters.people.sessions.record import forget_ended
 from filters.runs.models import SetAside
-from filters.site.work import services, set_aside
+from filters.site.work import set_aside
+from filters.site.work.parts import services
 from tapestry.celery import app
 from tapestry.core.files.file_lock import file_lock
 

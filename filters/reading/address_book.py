@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from filters.people.models import User
 from filters.reading.annotations.changes import locked
 from filters.reading.annotations.outbox import annotate_all, said_of, take_back
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.annotations import standing
 from tapestry.core.contacts import CONTACT, book_of
 from tapestry.core.errors import TapestryError

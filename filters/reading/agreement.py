@@ -8,7 +8,7 @@ from itertools import islice
 
 from filters.people import people
 from filters.people.models import User
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.agreement import Agreement, agreements, is_vote
 from tapestry.core.annotations import standing
 from tapestry.core.errors import TapestryError

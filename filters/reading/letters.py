@@ -6,8 +6,8 @@ from django.db import transaction
 
 from filters.people.models import User
 from filters.reading.rendering.letter import Letter, read_letter
-from filters.site.work import services
 from filters.site.work.crypto.opaque_keys import keyed_digest
+from filters.site.work.parts import services
 from tapestry.core.annotations import AnnotationSummary
 from tapestry.core.message import Message
 from tapestry.tables.read.messages import Copy

@@ -9,7 +9,7 @@ from django.conf import settings
 from filters.people.models import User
 from filters.people.names.source_names import source_words
 from filters.site.settings.authserv import server_of
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.message import Message
 from tapestry.mime.authentication import authentication_of
 from tapestry.tables.read.messages import Copy

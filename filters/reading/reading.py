@@ -17,7 +17,7 @@ from filters.reading.letters import letter_of, standing_mark
 from filters.reading.origin import Origin, origin_of
 from filters.reading.rendering.letter import Letter
 from filters.reading.state import ReadingState, reading_state
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.annotations import AnnotationSummary, may_be_public, standing, summarize
 from tapestry.core.message import Annotation, Message
 from tapestry.identity.content import is_copy

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from filters.reading.annotations.outbox import append_outbox
-from filters.site.work import services
-from filters.site.work.queue import TICK, run_soon, send
+from filters.site.work.parts import services
+from filters.site.work.queues.queue import TICK, run_soon, send
 from tapestry.celery import app
 from tapestry.tables.write.compact import compact_small_files
 

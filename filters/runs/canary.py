@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from filters.site.work import addresses, services, spark_restart
+from filters.site.work.parts import addresses, services, spark_restart
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.embedded.local_rows import LocalRows
 from tapestry.plan.engine import CHECK_SECONDS, Engine, require_running

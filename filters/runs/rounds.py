@@ -26,8 +26,8 @@ from filters.runs import canary
 from filters.runs.models import Heartbeat
 from filters.runs.store import shared_window
 from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore
-from filters.site.work import addresses, services
-from filters.site.work.queue import DELIVER_DUE, run_soon
+from filters.site.work.parts import addresses, services
+from filters.site.work.queues.queue import DELIVER_DUE, run_soon
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.disk_space import require_room

@@ -8,13 +8,14 @@ from functools import partial
 
 from django.conf import settings
 
-from filters.compose import outbox
-from filters.delivery import history
+from filters.compose.sending import outbox
+from filters.delivery.dispatch import history
 from filters.reading.annotations.outbox import prune as prune_annotations
 from filters.runs import rounds
 from filters.runs.models import SetAside
-from filters.site.work import services, set_aside
-from filters.site.work.queue import send
+from filters.site.work import set_aside
+from filters.site.work.parts import services
+from filters.site.work.queues.queue import send
 from filters.upkeep import retention
 from filters.upkeep.forgetting import forget_old
 from tapestry.celery import app

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.http import QueryDict
 
-from filters.sources import trials
-from filters.sources.acting import go_on
+from filters.sources.accounts import trials
+from filters.sources.both_ways.acting import go_on
 from filters.sources.models import Source, Trial
 from filters.sources.schedule import make_due
 from filters.sources.tasks import pull_soon, try_source

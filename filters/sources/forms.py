@@ -10,8 +10,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from filters.people import people
+from filters.sources.accounts.oauth import check_token_url
 from filters.sources.models import Source
-from filters.sources.oauth import check_token_url
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC
 from tapestry.ingest.nntp.wildmat import check_pattern

@@ -31,9 +31,9 @@ class Source(models.Model):
     All that lay in its folders at ``complete_until`` is here: the start of a pull that ended, or
     what the server said last in an IDLE (a punctuation); null before the first such pull.
     ``appended_until`` is the ``ts`` of the last rows that came from it.
-    ``may_act``: its owner allows their filters to act in it (filters.sources.acting), the next time
+    ``may_act``: its owner allows their filters to act in it (``both_ways.acting``), the next time
     at ``acts_due_at``; ``acts_failures`` counts since that last went well, ``acts_error`` says why.
-    ``syncs_flags``: read, starred and tags are the same there and here (filters.sources.flag_sync).
+    ``syncs_flags``: read, starred and tags are the same there and here (``both_ways.flag_sync``).
     ``flags_state`` has UIDVALIDITY and HIGHESTMODSEQ by folder, as they were looked at last, and
     when.
     """
@@ -238,7 +238,7 @@ class Trial(models.Model):
 class MailboxAct(models.Model):
     """What a filter is to do, or has done, with a message in its owner's own mailbox.
 
-    An outbox: stored in the transaction of the match, done by the worker (filters.sources.acting).
+    An outbox: stored in the transaction of the match, done by the worker (``both_ways.acting``).
     ``acts`` names it, with blanks between.  ``wish`` says whether it is to be done or undone, and
     ``revision`` counts its changes.  ``ended_at`` is when that was so, null while it waits, and
     ``outcome`` says what could not be done.  ``source`` and ``folder`` are where the message was
@@ -282,7 +282,7 @@ class SyncedFlags(models.Model):
     """Flags of a message in a mailbox as they were last the same there and here (the base).
 
     ``uid`` is one of the UIDVALIDITY that ``Source.flags_state`` has for the folder.  ``keywords``
-    are in small letters, null until they were merged once (filters.sources.tag_sync).
+    are in small letters, null until they were merged once (filters.sources.both_ways.tag_sync).
     """
 
     source = models.ForeignKey(Source, models.CASCADE, db_index=False, related_name="flags")

@@ -9,7 +9,8 @@ from django.db.models import F, Q, Window
 from django.db.models.functions import RowNumber
 
 from filters.runs.models import SetAside
-from filters.site.work import services, set_aside
+from filters.site.work import set_aside
+from filters.site.work.parts import services
 from filters.sources.models import Source
 from tapestry.core.backoff import LONGEST
 from tapestry.core.clock import SECOND, wall_clock

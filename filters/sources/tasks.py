@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
-from filters.site.work.queue import send
-from filters.sources import trials
+from filters.site.work.queues.queue import send
+from filters.sources.accounts import trials
 from filters.sources.models import Source
 from filters.sources.schedule import due
 from tapestry.celery import app
@@ -31,7 +31,7 @@ def pull_source(source_id: int) -> None:
     A person has two at a time, so that nobody's slow servers hold up the sources of all.  One that
     raises an error is set aside.
     """
-    from filters.sources import pulling
+    from filters.sources.pull import pulling
 
     source = Source.objects.filter(pk=source_id, active=True, owner__is_active=True).first()
     if source is None:
@@ -50,7 +50,7 @@ def pull_source(source_id: int) -> None:
 @app.task(name="filters.act_in_mailboxes", ignore_result=True)
 def act_in_mailboxes() -> None:
     """Have done what is to be done in the mailboxes of people: acts of filters, and flags."""
-    from filters.sources import acting
+    from filters.sources.both_ways import acting
 
     for source_id in acting.due():
         act_in_mailbox.apply_async((source_id,), expires=60)
@@ -58,7 +58,7 @@ def act_in_mailboxes() -> None:
 
 @app.task(name="filters.act_in_mailbox", ignore_result=True)
 def act_in_mailbox(source_id: int) -> None:
-    from filters.sources import acting
+    from filters.sources.both_ways import acting
 
     source = Source.objects.filter(pk=source_id, active=True).first()
     if source is not None and (source.may_act or source.syncs_flags):
@@ -68,7 +68,8 @@ def act_in_mailbox(source_id: int) -> None:
 @app.task(name="filters.try_source", ignore_result=True, needs_room=False)
 def try_source(key: int) -> None:
     """Answer the trial that somebody waits for on a page of sources."""
-    from filters.sources import finding, writing
+    from filters.sources import writing
+    from filters.sources.accounts import finding
 
     subjects = {
         "find": finding.find,

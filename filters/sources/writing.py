@@ -9,12 +9,12 @@ from django.urls import reverse
 
 from filters.people import people
 from filters.people.models import User
-from filters.site.work.queue import PULL_DUE, run_soon
-from filters.sources.credentials import SECRETS, account_of, keep_secret, read_secret
-from filters.sources.delivery_folders import delivery_parents
+from filters.site.work.queues.queue import PULL_DUE, run_soon
+from filters.sources.accounts.credentials import SECRETS, account_of, keep_secret, read_secret
+from filters.sources.accounts.trials import LIMIT, PATIENCE, Answer
+from filters.sources.both_ways.delivery_folders import delivery_parents
 from filters.sources.forms import FIELDS, SourceForm
 from filters.sources.models import Source
-from filters.sources.trials import LIMIT, PATIENCE, Answer
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.session import open_session

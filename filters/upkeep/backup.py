@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from filters.site.work import services
+from filters.site.work.parts import services
 from filters.site.work.restoring import LATER
 from filters.upkeep.database_copy import (
     check_is_empty,

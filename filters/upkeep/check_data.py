@@ -17,10 +17,10 @@ from filters.inbox.models import Match
 from filters.people.models import AuthenticatorApp
 from filters.runs.models import Clock, ReleaseCounter, SharedWindow
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
-from filters.site.work.batching import batched
 from filters.site.work.crypto.encryption import KEY_FILE, decrypt
-from filters.site.work.database import is_of_older_version
+from filters.site.work.db.batching import batched
+from filters.site.work.db.database import is_of_older_version
+from filters.site.work.parts import services
 from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.damage import DamagedFileError

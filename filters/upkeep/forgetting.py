@@ -25,9 +25,9 @@ from filters.runs.models import SetAside
 from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.shared_window import begin_again
 from filters.runs.store.visibility_loss import drop_invisible, move_states
-from filters.site.work import services
-from filters.sources import sync_state
+from filters.site.work.parts import services
 from filters.sources.models import Source
+from filters.sources.pull import sync_state
 from tapestry.core.clock import BEGINNING, DAY, wall_clock
 from tapestry.core.files.file_lock import FOREVER
 from tapestry.core.message import check_audience

@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from filters.runs.models import Import
 from filters.site.work.restoring import LATER
 from filters.sources.models import SyncState
-from filters.sources.sync_state import StoredSyncStates, merged
+from filters.sources.pull.sync_state import StoredSyncStates, merged
 from tapestry.core.files.durable import sync_directory, whole_file
 
 

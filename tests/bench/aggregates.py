@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 from functools import partial
 from typing import Any
 
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.tables.delta.log import snapshot
 from tests.bench.support.timing import warm_median_ms
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import MINUTE
 from tapestry.core.message import Message
 from tapestry.core.schema import MESSAGES

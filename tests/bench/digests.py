@@ -14,7 +14,7 @@ from filters.authoring.models import Filter
 from filters.delivery.models import Address, Delivery, Destination
 from filters.inbox.models import Card, Match
 from filters.people.models import User
-from filters.site.work.queue import DELIVER_DUE, run_soon
+from filters.site.work.queues.queue import DELIVER_DUE, run_soon
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tests.bench.support.site import running_site, wait_until
 

@@ -18,8 +18,8 @@ from filters.authoring.models import Filter
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
-from filters.site.work.queue import TICK, UNPROVEN_WINDOWS, run_soon
+from filters.site.work.parts import services
+from filters.site.work.queues.queue import TICK, UNPROVEN_WINDOWS, run_soon
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message

@@ -18,7 +18,7 @@ import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.errors import TapestryError
 from tests.bench.support import curve, footprint
 from tests.bench.support.population import LEAST, Workload

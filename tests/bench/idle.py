@@ -10,8 +10,8 @@ from typing import Any
 from filters.authoring.models import Filter
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
-from filters.site.work.queue import TICK, UNPROVEN_WINDOWS, run_soon
+from filters.site.work.parts import services
+from filters.site.work.queues.queue import TICK, UNPROVEN_WINDOWS, run_soon
 from tapestry.core.message import Message
 from tapestry.tables.write.append import append_messages
 from tests.bench.support import footprint, mail

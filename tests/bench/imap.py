@@ -21,8 +21,8 @@ from filters.authoring.models import Filter
 from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
-from filters.site.work.bulk import insert_rows
+from filters.site.work.db.bulk import insert_rows
+from filters.site.work.parts import services
 from tapestry.core.message import PUBLIC, Message
 from tapestry.core.processes.child_process import free_port
 from tapestry.tables.read.originals import Original

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import wall_clock
 from tests.bench.support import mail
 

@@ -25,8 +25,8 @@ from filters.authoring.models import Filter
 from filters.delivery.models import Address, Destination
 from filters.inbox.models import Match
 from filters.people.models import User
-from filters.site.work.queue import UNPROVEN_WINDOWS, run_soon
-from filters.sources.credentials import keep_secret
+from filters.site.work.queues.queue import UNPROVEN_WINDOWS, run_soon
+from filters.sources.accounts.credentials import keep_secret
 from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
 from tapestry.core.processes.child_process import free_port

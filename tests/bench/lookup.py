@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import MINUTE
 from tapestry.core.message import PUBLIC
 from tapestry.core.schema import MESSAGES

@@ -13,7 +13,7 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC
 from tapestry.tables.delta.log import snapshot

@@ -18,7 +18,7 @@ from filters.authoring.lifecycle import install
 from filters.people.models import User
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import Annotation, Message
 from tapestry.embedded import engine as embedded

@@ -28,8 +28,8 @@ from filters.people.models import User
 from filters.reading.annotations.outbox import annotate
 from filters.reading.tasks import append_soon
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
-from filters.site.work.queue import TICK, UNPROVEN_WINDOWS, run_soon
+from filters.site.work.parts import services
+from filters.site.work.queues.queue import TICK, UNPROVEN_WINDOWS, run_soon
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, Message

@@ -14,7 +14,7 @@ from filters.sample.letter import Letter
 from filters.sample.load import deliver, load
 from filters.sample.people import settle, write_filters
 from filters.sample.story import Event, Teller, story
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import wall_clock
 from tapestry.spark import server
 from tests.bench.support.timing import timed

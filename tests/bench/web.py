@@ -23,8 +23,8 @@ from filters.inbox.appraisal.upkeep import appraise, rules_changed
 from filters.inbox.models import AppraiserRule, Card, Match, MessageState, Mute
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
-from filters.site.work.bulk import insert_rows
+from filters.site.work.db.bulk import insert_rows
+from filters.site.work.parts import services
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.write.append import append_messages

@@ -16,7 +16,7 @@ from filters.authoring import known_names
 from filters.inbox import counts as inbox_counts
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
-from filters.sources import oauth, trials
+from filters.sources.accounts import oauth, trials
 from tapestry.core.message import Annotation, Message
 from tapestry.servers import connection
 from tapestry.tables.delta.log import Tables
@@ -176,7 +176,7 @@ def mail(db: None, tables: Tables) -> Tables:
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch, tables: Tables) -> None:
     """Answer statements without a JVM: the product's plans, on the tables' rows, by SQLite."""
-    from filters.site.work import services
+    from filters.site.work.parts import services
     from tests.support.engines.sqlite_engine import engine_of
 
     engine_on = engine_of()

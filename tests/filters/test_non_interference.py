@@ -20,7 +20,7 @@ from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import HOUR
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.read.originals import Original

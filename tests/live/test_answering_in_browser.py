@@ -13,16 +13,17 @@ from imapclient import IMAPClient
 from playwright.sync_api import Page, Route, expect
 
 from filters.authoring.lifecycle import install
-from filters.compose import tasks, texts
+from filters.compose import tasks
+from filters.compose.drafting import texts
 from filters.compose.models import OutgoingMessage
 from filters.delivery.models import Address
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs import rounds
-from filters.site.work import services
-from filters.sources.credentials import keep_secret
+from filters.site.work.parts import services
+from filters.sources.accounts.credentials import keep_secret
 from filters.sources.models import Source
-from filters.sources.pulling import pull
+from filters.sources.pull.pulling import pull
 from tapestry.tables.delta.log import Tables
 from tests.support.composed import put, send_due
 from tests.support.contrast import too_faint

@@ -9,7 +9,7 @@ from filters.inbox.lists.cards import refresh_cards
 from filters.inbox.models import Match, MessageState
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.write.append import append_messages

@@ -15,7 +15,7 @@ from filters.delivery.tasks import send_sample
 from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.runs.store.release import release
-from filters.sources import trials
+from filters.sources.accounts import trials
 from tapestry.core.clock import MINUTE, wall_clock
 from tests.support.browsing import open_as
 from tests.support.page_errors import page_errors

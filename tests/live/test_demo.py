@@ -24,8 +24,8 @@ from celery import Celery
 from playwright.sync_api import Browser, Page, expect
 from pyspark.errors import PySparkException
 
-from filters.site.work import addresses
-from filters.site.work.addresses import REMOTES
+from filters.site.work.parts import addresses
+from filters.site.work.parts.addresses import REMOTES
 from tapestry.spark.session import connect, reconnect
 from tests.support.every_page import DESK, Watch
 from tests.support.listening_ports import LOOPBACK, arguments_of, listening_of_family

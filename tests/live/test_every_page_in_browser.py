@@ -17,8 +17,8 @@ from filters.inbox.models import Card, Match
 from filters.people.membership.invitations import invite
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
 from filters.site.work.crypto import arrival_tokens
+from filters.site.work.parts import services
 from filters.sources.models import Folder, Pull, Source
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.message import Message

@@ -12,7 +12,7 @@ from filters.authoring import tasks
 from filters.authoring.models import Filter
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import DAY, WEEK, wall_clock
 from tapestry.core.message import Annotation, Message
 from tapestry.tables.delta.log import Tables

@@ -8,9 +8,9 @@ import time
 import pytest
 
 from filters.people.models import User
-from filters.sources.credentials import account_of, keep_secret
-from filters.sources.listening import Listener
+from filters.sources.accounts.credentials import account_of, keep_secret
 from filters.sources.models import Source
+from filters.sources.pull.listening import Listener
 from filters.sources.schedule import due
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.imap.idle import watch_mailbox
@@ -135,7 +135,7 @@ def source(line, folder, settings, tmp_path):
 
 @pytest.fixture
 def listener(source, monkeypatch):
-    monkeypatch.setattr("filters.sources.listening.RECONCILE", 0.0)
+    monkeypatch.setattr("filters.sources.pull.listening.RECONCILE", 0.0)
     pulled = []
     made = Listener(pulled.append)
     made.pulled = pulled
@@ -157,7 +157,7 @@ def test_a_source_is_pulled_when_mail_comes(dovecot, source, folder, listener):
 def test_after_a_broken_line_one_listens_again(
     dovecot, source, folder, listener, line, monkeypatch
 ):
-    monkeypatch.setattr("filters.sources.listening.pause_after", lambda *_args, **_named: 0.1)
+    monkeypatch.setattr("filters.sources.pull.listening.pause_after", lambda *_args, **_named: 0.1)
     line.hang_up()
     dovecot.put(folder, mail(1))
     before = len(listener.pulled)
@@ -195,7 +195,7 @@ def test_whatever_goes_wrong_with_one_source_the_others_are_listened_to(
             raise RecursionError
         return account_of(given)
 
-    monkeypatch.setattr("filters.sources.listening.account_of", fails)
+    monkeypatch.setattr("filters.sources.pull.listening.account_of", fails)
     pulled = []
     made = Listener(pulled.append)
     wait_for(lambda: pulled, made.turn)

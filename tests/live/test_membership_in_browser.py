@@ -20,7 +20,7 @@ from filters.people.models import User
 from filters.people.second_factor import totp
 from filters.people.tasks import tend_accounts
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.celery import app
 from tapestry.core.message import Message
 from tapestry.tables.write.append import append_messages

@@ -15,7 +15,7 @@ from filters.inbox.models import Card, Match
 from filters.inbox.search import views
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.celery import app
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message

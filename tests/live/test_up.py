@@ -100,7 +100,7 @@ def asked(site):
 
 
 QUICK = """
-from filters.site.work import services
+from filters.site.work.parts import services
 services.START, services.HANGING = {start}, {hanging}
 """
 

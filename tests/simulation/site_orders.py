@@ -43,8 +43,8 @@ def group(name: str) -> None:
 def append(messages: list[dict[str, Any]], cursor: tuple[str, int]) -> dict[str, Any]:
     """Append mail with its originals, as a source does that has come so far."""
     from filters.runs.store.filter_store import DjangoClock
-    from filters.site.work import services
-    from filters.site.work.queue import TICK, run_soon
+    from filters.site.work.parts import services
+    from filters.site.work.queues.queue import TICK, run_soon
     from tapestry.core.message import Message
     from tapestry.tables.read.originals import Original
     from tapestry.tables.write.append import Cursor, append_messages
@@ -64,7 +64,7 @@ def append(messages: list[dict[str, Any]], cursor: tuple[str, int]) -> dict[str,
 def annotate(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Append annotations that were made elsewhere: of people who have no account here."""
     from filters.runs.store.filter_store import DjangoClock
-    from filters.site.work import services
+    from filters.site.work.parts import services
     from tapestry.core.message import Annotation
     from tapestry.tables.write.append import append_annotations
 
@@ -136,8 +136,8 @@ def destination(
     from filters.delivery.models import Address, Destination
     from filters.people.models import User
     from filters.runs.store.subscriptions import add_destination
-    from filters.site.work import services
     from filters.site.work.crypto import encryption
+    from filters.site.work.parts import services
     from tapestry.core.clock import wall_clock
     from tapestry.deliver.http.signature import make_secret
 
@@ -204,7 +204,7 @@ def health() -> dict[str, dict[str, object]]:
 def waits() -> list[str]:
     """Return what `manage.py wait` waits for of all mail and votes that are here."""
     from filters.delivery.reached import remaining
-    from filters.site.work import services
+    from filters.site.work.parts import services
     from tapestry.core.clock import wall_clock
     from tapestry.tables.delta.log import newest_instant
 
@@ -252,8 +252,8 @@ def leave(name: str) -> None:
 def take_in(path: str, audience: str) -> None:
     """Take in the mail of an archive."""
     from filters.runs.store.filter_store import DjangoClock
-    from filters.site.work import services
-    from filters.sources.intake import SiteIntake
+    from filters.site.work.parts import services
+    from filters.sources.pull.intake import SiteIntake
     from tapestry.ingest.command import ingest
 
     ingest(path, services.tables(), DjangoClock(), audience, SiteIntake())
@@ -268,7 +268,7 @@ def back_up(target: str) -> None:
 
 def restore(source: str) -> None:
     """Bring a backup back into an empty directory."""
-    from filters.compose.outbox import hold_restored
+    from filters.compose.sending.outbox import hold_restored
     from filters.runs.store.release import begin_anew
     from filters.upkeep import backup
 

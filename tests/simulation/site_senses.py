@@ -74,7 +74,8 @@ def give_queue(tell: Callable[[str, Any], None]) -> None:
     import fakeredis
     import redis
 
-    from filters.site.work import answers, rate_limits
+    from filters.site.work import rate_limits
+    from filters.site.work.queues import answers
     from tapestry.celery import app
 
     server = fakeredis.FakeServer()
@@ -130,7 +131,7 @@ class _Response:
 def give_engine(pause: Callable[[], None], spark: str) -> None:
     """Have statements be answered by sqlite, or by the Spark at an address."""
     from filters.runs import canary
-    from filters.site.work import services
+    from filters.site.work.parts import services
     from tests.simulation import engine
 
     engine.pause = pause

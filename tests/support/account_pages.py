@@ -11,7 +11,7 @@ from fido2.utils import websafe_encode
 from fido2.webauthn import Aaguid, AttestedCredentialData
 from playwright.sync_api import Page
 
-from filters.delivery import links
+from filters.delivery.contents import links
 from filters.delivery.models import Address, Destination
 from filters.inbox.models import Match
 from filters.people.membership.invitations import invite

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.test import Client
 
-from filters.compose import outbox
 from filters.compose.models import OutgoingMessage
+from filters.compose.sending import outbox
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.message import PUBLIC
 from tapestry.ingest.parse import parse

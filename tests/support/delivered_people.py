@@ -16,8 +16,8 @@ from filters.inbox.models import Card, Match, Mute
 from filters.people.models import User
 from filters.runs.models import ReleaseCounter
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
 from filters.site.work.crypto import encryption
+from filters.site.work.parts import services
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.message import Message
 from tapestry.deliver.http.signature import make_secret

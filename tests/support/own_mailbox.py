@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from filters.people.models import User
-from filters.sources import pulling
-from filters.sources.credentials import keep_secret
+from filters.sources.accounts.credentials import keep_secret
 from filters.sources.models import Source
+from filters.sources.pull import pulling
 from tapestry.servers.imap import UNREADABLE
 from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 

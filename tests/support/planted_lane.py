@@ -21,8 +21,8 @@ MACHINERY = (
     "tapestry/run/limits/isolation.py",
     "filters/site/work/set_aside.py",
     "filters/runs/store/asides.py",
-    "filters/site/work/batching.py",
-    "filters/site/work/disk_full_tasks.py",
+    "filters/site/work/db/batching.py",
+    "filters/site/work/queues/disk_full_tasks.py",
     "tapestry/core/log.py",
     "tapestry/core/surroundings.py",
 )

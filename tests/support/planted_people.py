@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from filters.people.models import User
-from filters.site.work import services
+from filters.site.work.parts import services
 from tests.support.planted_faults import PlantedError
 
 WORD = "zyzzyva"

@@ -6,8 +6,8 @@ from django.test import Client
 
 from filters.people.models import AuthenticatorApp, User
 from filters.people.second_factor import totp
-from filters.site.work import services
 from filters.site.work.crypto.encryption import encrypt
+from filters.site.work.parts import services
 
 SECRET = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
 """That of the examples of RFC 6238, in base32."""

@@ -19,8 +19,8 @@ from dataclasses import dataclass, field
 from email import message_from_bytes
 from pathlib import Path
 
-from filters.site.work import spark_restart
-from filters.site.work.addresses import REMOTES
+from filters.site.work.parts import spark_restart
+from filters.site.work.parts.addresses import REMOTES
 from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 from tests.support.servers.inn import Inn
 from tests.support.servers.site import end, manage, start, wait_ready
@@ -41,9 +41,9 @@ from filters.people.models import User
 from filters.authoring.lifecycle import install
 from filters.delivery.models import Address, Delivery, Destination
 from filters.sources.models import Source
-from filters.site.work import services
+from filters.site.work.parts import services
 from filters.site.work.crypto import encryption
-from filters.sources.credentials import keep_secret
+from filters.sources.accounts.credentials import keep_secret
 from tapestry.core.clock import DAY, wall_clock
 joe, amy = (User.objects.create_user(name) for name in ("joe", "amy"))
 joe.user_permissions.add(Permission.objects.get(codename="publish"))
@@ -69,7 +69,7 @@ from django.db.models import F, Q
 from filters.delivery.models import Destination
 from filters.inbox.models import Match
 from filters.sources.models import Source
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.tables.delta.parquet_file import read_parquet
 Source.objects.update(due_at=0, failures=0)
 files = services.tables().data_files("messages")

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from filters.site.settings.workers import read_workers
-from filters.site.work import spark_restart
-from filters.site.work.addresses import REMOTES, published
+from filters.site.work.parts import spark_restart
+from filters.site.work.parts.addresses import REMOTES, published
 
 WORKERS = read_workers("")
 PARTS = {"web", "redis", "beat", "spark", *(f"worker of {lanes[0]}" for lanes in WORKERS)}

@@ -82,7 +82,7 @@ def main(what: str, number: int = 0) -> None:
     import django
 
     django.setup()
-    from filters.site.work import services
+    from filters.site.work.parts import services
     from tests.support.all_rows import all_rows
     from tests.support.engines.sqlite_engine import SqliteEngine
 
@@ -101,8 +101,8 @@ def go_on(end: int) -> None:
     from filters.reading.annotations.outbox import annotate
     from filters.runs import rounds
     from filters.runs.store.filter_store import DjangoClock
-    from filters.site.work import services
-    from filters.site.work.database import make_database_ready
+    from filters.site.work.db.database import make_database_ready
+    from filters.site.work.parts import services
     from tapestry.tables.delta import commit
     from tapestry.tables.keys import hash_runs
     from tapestry.tables.read.originals import Original
@@ -133,7 +133,7 @@ def go_on(end: int) -> None:
 
 def look(end: int) -> None:
     """Tell what is there before and after going on."""
-    from filters.site.work.database import make_database_ready
+    from filters.site.work.db.database import make_database_ready
 
     make_database_ready()
     tell()
@@ -179,7 +179,7 @@ def expected(end: int) -> list[list[str]]:
 def tell() -> None:
     """Print all messages and all matches as JSON."""
     from filters.inbox.models import Match
-    from filters.site.work import services
+    from filters.site.work.parts import services
     from tests.support.all_rows import all_rows
 
     rows = {name: all_rows(services.tables(), name) for name in ("messages", "annotations")}

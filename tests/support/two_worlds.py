@@ -23,8 +23,8 @@ from filters.reading.annotations.outbox import annotate
 from filters.runs import rounds
 from filters.runs.models import Import
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
 from filters.site.work.crypto import encryption
+from filters.site.work.parts import services
 from filters.sources.models import Source, Trial
 from tapestry.core.clock import HOUR, MINUTE, SECOND
 from tapestry.core.message import Annotation, Message

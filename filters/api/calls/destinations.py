@@ -16,9 +16,9 @@ from filters.api.problems import RefusedError
 from filters.api.schemas import moment
 from filters.authoring.models import Filter
 from filters.delivery import changes
+from filters.delivery.dispatch.history import SHOWN
 from filters.delivery.forms import form_of, where
 from filters.delivery.forms.base import ALL, CHOSEN
-from filters.delivery.history import SHOWN
 from filters.delivery.mail import addresses
 from filters.delivery.models import Destination
 from filters.delivery.status import status_of
@@ -29,8 +29,8 @@ from filters.people.models import User
 from filters.people.requests import PersonRequest
 from filters.runs.store import subscriptions
 from filters.site.work.crypto import opaque_keys
-from filters.site.work.deleting import delete_locked
-from filters.sources import trials
+from filters.site.work.db.deleting import delete_locked
+from filters.sources.accounts import trials
 from tapestry.core.errors import TapestryError
 
 router = Router(tags=["destinations"])

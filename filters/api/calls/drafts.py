@@ -17,12 +17,13 @@ from filters.api.authentication import PersonalToken
 from filters.api.given import checked, decrypted, form_data, refusing, typed
 from filters.api.problems import RefusedError, refusal
 from filters.api.schemas import moment
-from filters.compose import drafts, outbox, parents, texts
-from filters.compose.drafts import ChangedElsewhereError, NotADraftError
-from filters.compose.formatting import text_as_it_looks
+from filters.compose.drafting import drafts, parents, texts
+from filters.compose.drafting.drafts import ChangedElsewhereError, NotADraftError
+from filters.compose.drafting.formatting import text_as_it_looks
+from filters.compose.drafting.senders import usual_sender
 from filters.compose.forms import CHOSEN, DraftForm
 from filters.compose.models import OutgoingMessage
-from filters.compose.senders import usual_sender
+from filters.compose.sending import outbox
 from filters.compose.tasks import send_soon
 from filters.inbox.triage.snoozing import check_moment
 from filters.people.requests import PersonRequest

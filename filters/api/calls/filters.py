@@ -38,7 +38,7 @@ from filters.people.models import User
 from filters.people.requests import PersonRequest
 from filters.runs.store.shared_window import show_position
 from filters.site.work.crypto import opaque_keys
-from filters.site.work.queue import UNPROVEN_WINDOWS, run_soon
+from filters.site.work.queues.queue import UNPROVEN_WINDOWS, run_soon
 from tapestry.core.clock import to_datetime
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import DeliveredMatch

@@ -12,7 +12,7 @@ from filters.inbox.models import AppraiserRule
 from filters.people.models import User
 from filters.people.requests import PersonRequest
 from filters.site.work.crypto import opaque_keys
-from filters.site.work.queue import APPRAISE, run_soon
+from filters.site.work.queues.queue import APPRAISE, run_soon
 
 router = Router(tags=["importance"])
 READ, ACT = PersonalToken("read"), PersonalToken("acts")

@@ -36,8 +36,8 @@ from filters.people import people
 from filters.people.models import User
 from filters.people.requests import PersonRequest
 from filters.reading import reading
-from filters.site.work import services
-from filters.site.work.answers import Answer, Answers
+from filters.site.work.parts import services
+from filters.site.work.queues.answers import Answer, Answers
 from tapestry.core.clock import to_datetime
 from tapestry.tables.read.messages import Card, cards
 

@@ -7,14 +7,14 @@ from ninja import Router, Schema, Status
 from filters.api.authentication import PersonalToken
 from filters.api.calls.trials import TrialOut, trial_out
 from filters.api.given import checked, form_data, own, refusing
-from filters.compose import texts
+from filters.compose.drafting import texts
+from filters.compose.drafting.senders import confirm_another, senders
 from filters.compose.forms import SmtpForm
 from filters.compose.models import SmtpAccount, Template
-from filters.compose.senders import confirm_another, senders
 from filters.compose.tasks import try_smtp
 from filters.people.requests import PersonRequest
 from filters.site.work.crypto import opaque_keys
-from filters.sources import trials
+from filters.sources.accounts import trials
 
 router = Router(tags=["drafts"])
 READ, WRITE, SEND = PersonalToken("read"), PersonalToken("drafts"), PersonalToken("send")

@@ -13,7 +13,7 @@ from filters.authoring.models import Filter
 from filters.authoring.sharing.following import follow, own_of, reference_text, shared_with
 from filters.authoring.usage import people_using
 from filters.people.requests import PersonRequest
-from filters.site.work.queue import UNPROVEN_WINDOWS, run_soon
+from filters.site.work.queues.queue import UNPROVEN_WINDOWS, run_soon
 
 router = Router(tags=["filters"])
 READ, WRITE = PersonalToken("read"), PersonalToken("filters")

@@ -15,8 +15,9 @@ from filters.api.given import checked, form_data, own, refusing
 from filters.api.schemas import moment
 from filters.people.requests import PersonRequest
 from filters.site.work.crypto import opaque_keys
-from filters.site.work.deleting import delete_locked
-from filters.sources import changes, trials
+from filters.site.work.db.deleting import delete_locked
+from filters.sources import changes
+from filters.sources.accounts import trials
 from filters.sources.forms import FIELDS, FoldersForm, SourceForm
 from filters.sources.models import Source
 from filters.sources.tasks import try_source

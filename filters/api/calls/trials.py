@@ -9,7 +9,7 @@ from filters.api.authentication import PersonalToken
 from filters.api.given import decrypted
 from filters.people.requests import PersonRequest
 from filters.site.work.crypto import opaque_keys
-from filters.sources import trials
+from filters.sources.accounts import trials
 from filters.sources.models import Trial
 
 router = Router(tags=["sources"])

@@ -25,7 +25,7 @@ from filters.authoring.models import Filter, Reference
 from filters.people import people
 from filters.people.models import User
 from filters.runs.models import SharedWindow
-from filters.site.work.batching import batched, in_batches
+from filters.site.work.db.batching import batched, in_batches
 from tapestry.core.errors import TapestryError
 from tapestry.core.surroundings import is_of_surroundings
 from tapestry.query.context import Context

@@ -29,9 +29,10 @@ from filters.authoring.models import Filter, PendingWindow, Reference
 from filters.runs.models import Clock, SetAside, SharedWindow
 from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.shared_window import detach
-from filters.site.work import services, set_aside
-from filters.site.work.batching import BATCH_SIZE, by_key, in_batches
-from filters.site.work.bulk import update_rows
+from filters.site.work import set_aside
+from filters.site.work.db.batching import BATCH_SIZE, by_key, in_batches
+from filters.site.work.db.bulk import update_rows
+from filters.site.work.parts import services
 from tapestry.run.limits.isolation import isolate
 from tapestry.tables.write.append import advance_watermark
 

@@ -19,8 +19,8 @@ from filters.authoring.importing.offers import Offer, offers_of
 from filters.authoring.importing.paging import first_page, in_order, pack, unpack
 from filters.people import people
 from filters.people.models import User
-from filters.site.work.answers import Answer, Answers
-from filters.site.work.queue import UNPROVEN_WINDOWS, run_soon
+from filters.site.work.queues.answers import Answer, Answers
+from filters.site.work.queues.queue import UNPROVEN_WINDOWS, run_soon
 
 READINGS = Answers("import")
 """A page of offers (``offered``), or ``{"refusal": sentence, "pasted": text}``."""

@@ -14,8 +14,8 @@ from typing import Any
 from filters.inbox.lists.tallies import with_retracted
 from filters.people import people
 from filters.people.models import User
-from filters.site.work import services
-from filters.site.work.answers import Answers
+from filters.site.work.parts import services
+from filters.site.work.queues.answers import Answers
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, RETRACTED, RETRACTION
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.messages import Card, cards, lookup

@@ -11,7 +11,7 @@ from django.db.models import Count
 from filters.authoring.models import Filter
 from filters.inbox.models import Match
 from filters.people.models import User
-from filters.site.work.batching import batched
+from filters.site.work.db.batching import batched
 
 COMPARED = 2_000
 """The newest messages that are looked for in other filters."""

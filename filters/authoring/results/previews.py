@@ -17,8 +17,8 @@ from filters.authoring.results.overlap import overlap_of
 from filters.authoring.results.weeks import chart_of
 from filters.people import people
 from filters.people.models import User
-from filters.site.work import services
-from filters.site.work.answers import Answer, Answers, IsWanted
+from filters.site.work.parts import services
+from filters.site.work.queues.answers import Answer, Answers, IsWanted
 from tapestry.tables.read.messages import Card, cards
 
 PREVIEWS = Answers("preview")

@@ -15,7 +15,7 @@ from filters.authoring.sharing.following import follow as follow_filter
 from filters.authoring.sharing.following import own_of, reference_text, shared_with
 from filters.authoring.usage import people_using
 from filters.people.requests import PersonRequest
-from filters.site.work.queue import UNPROVEN_WINDOWS, run_soon
+from filters.site.work.queues.queue import UNPROVEN_WINDOWS, run_soon
 from tapestry.core.errors import TapestryError
 
 PAGE = 30

@@ -26,8 +26,8 @@ from filters.authoring.views.written import Written
 from filters.authoring.vocabulary import vocabulary
 from filters.people import people
 from filters.people.requests import PersonRequest
-from filters.site.work import services
-from filters.site.work.queue import UNPROVEN_WINDOWS, run_soon
+from filters.site.work.parts import services
+from filters.site.work.queues.queue import UNPROVEN_WINDOWS, run_soon
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.parts import join, parts_of

@@ -24,7 +24,7 @@ from filters.authoring.models import Filter
 from filters.authoring.tasks import start_creation, start_reading
 from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
 from filters.people.requests import PersonRequest, wants_fragment
-from filters.site.work.answers import Answer, Answers
+from filters.site.work.queues.answers import Answer, Answers
 
 FORM, OFFERS = "authoring/import.html", "authoring/import_offers.html"
 

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 from filters.authoring.likeness import join_parts, parts_of, usual_keys
 from filters.people import people
 from filters.people.requests import PersonRequest, wants_fragment
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.message import Message
 from tapestry.tables.read.messages import copies, read_copy
 

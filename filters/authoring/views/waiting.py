@@ -15,7 +15,7 @@ from uuid import UUID
 
 from filters.authoring.results import previews
 from filters.people.requests import PersonRequest
-from filters.site.work.answers import Answer, Answers
+from filters.site.work.queues.answers import Answer, Answers
 
 PATIENCE = 60
 """Times that a page asks for an answer, a second apart, before it gives up."""

@@ -20,8 +20,8 @@ from filters.authoring.sharing.following import reference_text, shared_with
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store.filter_store import latest_instant
-from filters.site.work import services
-from filters.site.work.answers import Answers, IsWanted
+from filters.site.work.parts import services
+from filters.site.work.queues.answers import Answers, IsWanted
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context

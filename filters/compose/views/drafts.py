@@ -9,9 +9,9 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
-from filters.compose.drafts import delete as delete_draft
+from filters.compose.drafting.drafts import delete as delete_draft
 from filters.compose.models import OutgoingMessage
-from filters.compose.outbox import MOST_SCHEDULED
+from filters.compose.sending.outbox import MOST_SCHEDULED
 from filters.compose.views.outgoing import message_of
 from filters.people.requests import PersonRequest
 

@@ -9,9 +9,9 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.compose import outbox
-from filters.compose.formatting import text_as_it_looks
+from filters.compose.drafting.formatting import text_as_it_looks
 from filters.compose.models import OutgoingMessage
+from filters.compose.sending import outbox
 from filters.compose.tasks import send_soon
 from filters.compose.views.write import editor
 from filters.inbox.triage.snoozing import read_moment

@@ -11,11 +11,11 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from filters.compose import servers
+from filters.compose.drafting.senders import confirm_another, senders
+from filters.compose.drafting.texts import LONGEST_SIGNATURE, signatures
 from filters.compose.forms import SmtpForm
 from filters.compose.models import SmtpAccount
-from filters.compose.senders import confirm_another, senders
 from filters.compose.tasks import try_smtp
-from filters.compose.texts import LONGEST_SIGNATURE, signatures
 from filters.delivery.models import Address
 from filters.people.requests import PersonRequest, errors_told, form_methods, local_path
 from filters.sources.models import Trial

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from filters.compose import texts
+from filters.compose.drafting import texts
 from filters.compose.models import Template
 from filters.people.requests import PersonRequest, key_of
 from tapestry.core.errors import TapestryError

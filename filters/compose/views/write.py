@@ -16,19 +16,21 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from filters.authoring.known_names import begin_reading
 from filters.authoring.views.editor import cursor_of
-from filters.compose import contacts, drafts, outbox, parents, servers, texts
-from filters.compose.drafts import ChangedElsewhereError, NotADraftError
-from filters.compose.formatting import text_as_it_looks
+from filters.compose import servers
+from filters.compose.drafting import contacts, drafts, parents, texts
+from filters.compose.drafting.drafts import ChangedElsewhereError, NotADraftError
+from filters.compose.drafting.formatting import text_as_it_looks
+from filters.compose.drafting.letters import FieldError, attached_name
+from filters.compose.drafting.senders import senders, usual_sender
 from filters.compose.forms import DraftForm
-from filters.compose.letters import FieldError, attached_name
 from filters.compose.models import OutgoingMessage, Template
-from filters.compose.senders import senders, usual_sender
+from filters.compose.sending import outbox
 from filters.compose.tasks import send_soon
 from filters.inbox.triage.snoozing import read_moment
 from filters.people import people
 from filters.people.requests import PersonRequest, key_of
 from filters.site.templatetags.mail import message_address
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.compose.mailto import read_mailto
 from tapestry.compose.quoting import with_own_text
 from tapestry.core.errors import TapestryError

@@ -10,7 +10,7 @@ from filters.inbox.models import Match, is_waiting
 from filters.runs.models import Heartbeat, SetAside
 from filters.runs.store import release, schedule
 from filters.site.work import clock_step, set_aside
-from filters.site.work.batching import in_batches
+from filters.site.work.db.batching import in_batches
 from tapestry.core.clock import wall_clock
 from tapestry.run.limits.isolation import isolate
 

@@ -1,8 +1,8 @@
 """Leases: a claim ends with the process that holds it (an advisory file lock).
 
 Each process holds the lock of a file of its own as long as it lives (its place:
-filters.site.work.services); the kernel releases it however the process ends.  So the claims of a
-killed worker are free at once, and those of a slow one are not.
+filters.site.work.parts.services); the kernel releases it however the process ends.  So the claims
+of a killed worker are free at once, and those of a slow one are not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.files.file_lock import is_held, shared_lock
 
 _held: dict[tuple[Path, int], str] = {}

@@ -12,7 +12,7 @@ from filters.authoring.models import Filter
 from filters.delivery.mail.addresses import usable
 from filters.delivery.models import Destination
 from filters.inbox.models import Match
-from filters.site.work.batching import batched
+from filters.site.work.db.batching import batched
 
 FILTERS = 500
 """Filters that one query names."""

@@ -11,8 +11,8 @@ from django.core.exceptions import ValidationError
 
 from filters.delivery.forms.base import DestinationForm
 from filters.delivery.models import Destination
-from filters.site.work import services
 from filters.site.work.crypto.encryption import decrypt, encrypt
+from filters.site.work.parts import services
 from filters.sources.forms import ServerForm
 from filters.sources.writing import try_out
 from tapestry.core.errors import TapestryError

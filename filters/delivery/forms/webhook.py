@@ -9,8 +9,8 @@ from django.core.exceptions import ValidationError
 
 from filters.delivery.forms.base import DestinationForm
 from filters.delivery.models import Destination
-from filters.site.work import services
 from filters.site.work.crypto.encryption import encrypt
+from filters.site.work.parts import services
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.http.signature import make_secret
 from tapestry.servers.private_hosts import LONGEST_URL, read_target

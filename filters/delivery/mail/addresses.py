@@ -11,7 +11,7 @@ from django.db.models import Q
 from django.template.loader import render_to_string
 from limits import RateLimitItemPerMinute
 
-from filters.delivery import links
+from filters.delivery.contents import links
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.outgoing import RecipientRefusedError
 from filters.delivery.mail.signed import address_key

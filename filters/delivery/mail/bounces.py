@@ -13,12 +13,13 @@ from django.conf import settings
 from django.core import signing
 from django.urls import reverse
 
-from filters.delivery.links import absolute
+from filters.delivery.contents.links import absolute
 from filters.delivery.mail.addresses import note_bounce
 from filters.delivery.models import Address, BounceMailbox
 from filters.runs.models import SetAside
-from filters.site.work import services, set_aside
+from filters.site.work import set_aside
 from filters.site.work.crypto.delivery_signer import return_paths
+from filters.site.work.parts import services
 from filters.site.work.set_aside import Aside
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError

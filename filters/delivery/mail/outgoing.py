@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.mail import EmailMessage, get_connection
 
-from filters.delivery import links
+from filters.delivery.contents import links
 from filters.delivery.models import Address, Destination
 from filters.site.work.crypto.delivery_signer import delivery_signer, return_paths
 from tapestry.core.clock import wall_clock

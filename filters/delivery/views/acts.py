@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 
-from filters.delivery import links
+from filters.delivery.contents import links
 from filters.delivery.mail import addresses
 from filters.delivery.models import Address, Destination
 from filters.inbox.lists.listing import mark_read

@@ -12,8 +12,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.delivery import changes, samples
+from filters.delivery.dispatch.history import SHOWN
 from filters.delivery.forms import FORMS, where
-from filters.delivery.history import SHOWN
 from filters.delivery.mail import addresses
 from filters.delivery.models import Delivery, Destination, KeptMail, Subscription
 from filters.delivery.status import Status, status_of
@@ -23,8 +23,8 @@ from filters.people.forms import ProfileForm
 from filters.people.requests import PersonRequest, errors_told, form_methods
 from filters.runs.store import subscriptions
 from filters.site.settings.email_url import is_kept_only
-from filters.site.work.deleting import delete_locked
-from filters.sources import trials
+from filters.site.work.db.deleting import delete_locked
+from filters.sources.accounts import trials
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from filters.delivery.ways.push import subscribe as subscribe_browser
 from filters.delivery.ways.vapid import vapid_keys
 from filters.people.requests import PersonRequest
 from filters.people.signing_in.this_browser import this_browser
-from filters.site.work.deleting import delete_locked
+from filters.site.work.db.deleting import delete_locked
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.http.push_keys import PushSubscription, read_subscription
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from email import policy
 from email.parser import BytesParser
 
-from filters.delivery.excerpts import excerpts_of
+from filters.delivery.contents.excerpts import excerpts_of
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.addresses import set_problem
 from filters.delivery.mail.outgoing import RecipientRefusedError, WrittenMail

@@ -22,8 +22,8 @@ from filters.delivery.ways.originals import message_fault
 from filters.delivery.ways.preview import Preview
 from filters.inbox.models import Match
 from filters.people import people
-from filters.site.work import services
 from filters.site.work.crypto.encryption import decrypt
+from filters.site.work.parts import services
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.file_lock import file_lock
 from tapestry.deliver.batch import Batch, LaterError, Outcome

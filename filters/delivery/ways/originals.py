@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from filters.runs.models import SetAside
-from filters.site.work import services, set_aside
+from filters.site.work import set_aside
+from filters.site.work.parts import services
 from tapestry.core.errors import OwnFaultError
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.tables.read.originals import kept_original

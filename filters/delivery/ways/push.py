@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from filters.delivery import links
+from filters.delivery.contents import links
 from filters.delivery.models import Destination
 from filters.delivery.ways.composing import Matches, composed, with_left_out
 from filters.delivery.ways.preview import Preview
@@ -23,9 +23,9 @@ from filters.delivery.ways.vapid import vapid_keys
 from filters.inbox.counts import unread_of
 from filters.people.models import User
 from filters.runs.models import ReleaseCounter
-from filters.site.work import services
 from filters.site.work.crypto import encryption
-from filters.site.work.deleting import delete_locked
+from filters.site.work.db.deleting import delete_locked
+from filters.site.work.parts import services
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome

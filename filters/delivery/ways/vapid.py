@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from filters.site.work import services
 from filters.site.work.crypto.key_file import read_or_create
+from filters.site.work.parts import services
 from tapestry.deliver.http.push_keys import VapidKeys, make_private_pem, read_vapid_keys
 
 KEY_FILE = "vapid.key"

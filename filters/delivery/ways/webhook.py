@@ -11,8 +11,8 @@ from django.db.models import F
 from filters.delivery.models import Destination
 from filters.delivery.ways.composing import Matches, composed, with_left_out
 from filters.delivery.ways.preview import Preview
-from filters.site.work import services
 from filters.site.work.crypto import encryption
+from filters.site.work.parts import services
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome

@@ -27,9 +27,10 @@ from filters.inbox.models import Appraisal, AppraisalPosition, Appraiser, Apprai
 from filters.people import people
 from filters.people.models import User
 from filters.runs.models import SetAside
-from filters.site.work import services, set_aside
-from filters.site.work.batching import BATCH_SIZE, batched, in_batches
-from filters.site.work.bulk import update_rows
+from filters.site.work import set_aside
+from filters.site.work.db.batching import BATCH_SIZE, batched, in_batches
+from filters.site.work.db.bulk import update_rows
+from filters.site.work.parts import services
 from tapestry.core.annotations import summarize
 from tapestry.core.files.file_lock import file_lock
 from tapestry.core.message import Annotation

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from filters.inbox.appraisal.upkeep import rules_changed
 from filters.inbox.models import AppraiserRule
-from filters.site.work.queue import APPRAISE, run_soon
+from filters.site.work.queues.queue import APPRAISE, run_soon
 
 
 def weigh(rule: AppraiserRule, weight: int) -> None:

@@ -12,7 +12,7 @@ from filters.inbox.appraisal.upkeep import counts_of
 from filters.inbox.models import Card, Match
 from filters.people import people
 from filters.people.models import User
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import DAY, wall_clock
 
 FIRST = 10

@@ -16,7 +16,7 @@ from filters.inbox.appraisers.preview import todays_first
 from filters.inbox.models import HEAVIEST, AppraiserRule
 from filters.people import people
 from filters.people.requests import PersonRequest
-from filters.site.work.queue import APPRAISE, run_soon
+from filters.site.work.queues.queue import APPRAISE, run_soon
 from tapestry.core.errors import TapestryError
 
 EXAMPLES = (

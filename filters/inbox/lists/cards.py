@@ -28,8 +28,8 @@ from filters.runs.models import SetAside
 from filters.runs.store import imports
 from filters.runs.store.schedule import plan_after
 from filters.site.work import set_aside
-from filters.site.work.batching import BATCH_SIZE, batched, in_batches
-from filters.site.work.bulk import update_rows
+from filters.site.work.db.batching import BATCH_SIZE, batched, in_batches
+from filters.site.work.db.bulk import update_rows
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES, THREADS
 from tapestry.tables.delta.data_files import DataFiles

@@ -21,7 +21,7 @@ from filters.people import people
 from filters.people.models import User
 from filters.people.names.source_names import import_words
 from filters.site.templatetags.mail import row_id
-from filters.site.work.batching import batched, in_batches
+from filters.site.work.db.batching import batched, in_batches
 from tapestry.core.clock import wall_clock
 
 MOST_NAMES = 3

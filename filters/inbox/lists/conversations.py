@@ -20,7 +20,7 @@ from django.db.models import QuerySet
 from filters.inbox.lists import listing
 from filters.inbox.models import Card
 from filters.people.models import User
-from filters.site.work.batching import batched, in_batches
+from filters.site.work.db.batching import batched, in_batches
 from tapestry.core.clock import BEGINNING, NEVER, wall_clock
 
 KEPT = 200

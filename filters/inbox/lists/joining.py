@@ -18,8 +18,8 @@ from filters.inbox.models import Card, FormerRoot, Match, Mute, ThreadPosition, 
 from filters.people import people
 from filters.runs.models import SetAside
 from filters.site.work import set_aside
-from filters.site.work.batching import batched, in_batches
-from filters.site.work.bulk import insert_rows, update_rows
+from filters.site.work.db.batching import batched, in_batches
+from filters.site.work.db.bulk import insert_rows, update_rows
 from tapestry.core.clock import wall_clock
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.log import event

@@ -39,7 +39,7 @@ from filters.inbox.models import (
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store.schedule import plan_held
-from filters.site.work.batching import KEYS, in_batches
+from filters.site.work.db.batching import KEYS, in_batches
 from tapestry.core.clock import BEGINNING, wall_clock
 
 

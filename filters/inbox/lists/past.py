@@ -51,7 +51,7 @@ from filters.inbox.models import (
 )
 from filters.people import people
 from filters.people.models import User
-from filters.site.work.batching import batched, in_batches
+from filters.site.work.db.batching import batched, in_batches
 from tapestry.core.clock import MINUTE, to_datetime, to_instant, wall_clock
 
 WINDOWS = (1, 4, 16, 64, 256)

@@ -21,7 +21,7 @@ from filters.people import people
 from filters.people.models import User
 from filters.people.names.source_names import import_words
 from filters.site.templatetags.mail import row_id
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import wall_clock
 from tapestry.tables.read.messages import same_message_id
 

@@ -156,7 +156,7 @@ def fold(filters: models.QuerySet[Filter]) -> None:
 
 
 def _keep(model: type[Former], fields: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> None:
-    from filters.site.work.bulk import insert_rows  # large, for who only imports models
+    from filters.site.work.db.bulk import insert_rows  # large, for who only imports models
 
     now = wall_clock()
     insert_rows(model, (*fields, "until"), [(*row, now) for row in rows])

@@ -12,7 +12,7 @@ from filters.inbox.search.highlights import Highlights, highlight
 from filters.inbox.search.standing import Standing, standings
 from filters.people import people
 from filters.people.models import User
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.schema import MESSAGES
 from tapestry.deliver.one_line import one_line
 from tapestry.tables.delta.log import Tables

@@ -12,7 +12,7 @@ from filters.authoring.models import Filter
 from filters.inbox.models import Match
 from filters.people import people
 from filters.people.models import User
-from filters.site.work.answers import Answer, Answers
+from filters.site.work.queues.answers import Answer, Answers
 
 SEARCHES = Answers("search")
 """``{"msgids", "audiences", "at"}``: the message received last first, the audiences for which it

@@ -10,8 +10,8 @@ from filters.inbox.search.searches import Found
 from filters.inbox.triage.lists import select_keys
 from filters.people import people
 from filters.people.models import User
-from filters.site.work import services
-from filters.site.work.batching import batched
+from filters.site.work.db.batching import batched
+from filters.site.work.parts import services
 from tapestry.core.errors import TapestryError
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.read.messages import lookup, narrowest_by_msgid

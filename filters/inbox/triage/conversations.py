@@ -24,7 +24,7 @@ from filters.inbox.models import Card
 from filters.inbox.triage import lists
 from filters.inbox.triage.lists import Shelf, states_of
 from filters.people.models import User
-from filters.site.work.batching import KEYS
+from filters.site.work.db.batching import KEYS
 
 
 def muted_page(user: User, number: str | None) -> Shown:

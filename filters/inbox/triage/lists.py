@@ -23,7 +23,7 @@ from filters.authoring.models import Filter
 from filters.inbox.lists import listing
 from filters.inbox.models import Card, MessageState, Selection, SelectionPart
 from filters.people.models import User
-from filters.site.work.batching import BATCH_SIZE, batched
+from filters.site.work.db.batching import BATCH_SIZE, batched
 from tapestry.core.clock import DAY, wall_clock
 
 KEPT = DAY

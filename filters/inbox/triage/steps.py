@@ -29,8 +29,8 @@ from filters.inbox.models import (
 from filters.inbox.triage.actions import Action
 from filters.people.models import User
 from filters.runs.store.schedule import plan_held, replan
-from filters.site.work.batching import BATCH_SIZE, batched, in_batches
-from filters.site.work.bulk import update_rows
+from filters.site.work.db.batching import BATCH_SIZE, batched, in_batches
+from filters.site.work.db.bulk import update_rows
 from tapestry.core.clock import MINUTE, wall_clock
 
 UNDO = 10 * MINUTE

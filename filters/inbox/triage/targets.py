@@ -16,8 +16,8 @@ from filters.inbox.triage.steps import Target
 from filters.people import people
 from filters.people.models import User
 from filters.reading import reading
-from filters.site.work import services
-from filters.site.work.batching import batched
+from filters.site.work.db.batching import batched
+from filters.site.work.parts import services
 from tapestry.core.errors import TapestryError
 
 _NOT_THERE = "There is no such message, or you may not see it."

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 
-from filters.delivery.links import absolute
+from filters.delivery.contents.links import absolute
 from filters.delivery.models import Address
 from filters.people.emails import accounts_of
 from filters.people.membership import mails

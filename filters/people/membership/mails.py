@@ -13,7 +13,7 @@ from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import reverse
 
-from filters.delivery.links import absolute
+from filters.delivery.contents.links import absolute
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.outgoing import RecipientRefusedError
 

@@ -6,7 +6,7 @@ from filters.people import tasks
 from filters.people.emails import is_unconfirmed
 from filters.people.models import User
 from filters.site.settings.email_url import is_kept_only
-from filters.site.work.queue import send
+from filters.site.work.queues.queue import send
 
 
 def known_address(user: User) -> str:

@@ -6,7 +6,7 @@ from django.contrib.auth.tokens import default_token_generator
 from django.db import transaction
 from django.urls import reverse
 
-from filters.delivery.links import absolute
+from filters.delivery.contents.links import absolute
 from filters.people.emails import accounts_of
 from filters.people.membership import mails
 from filters.people.membership.ending import end_access

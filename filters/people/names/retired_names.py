@@ -17,8 +17,8 @@ from django.db.models.signals import post_delete
 from filters.people.models import RetiredName, User
 from filters.people.names.account_names import check_name
 from filters.people.names.folded_names import folded
-from filters.site.work import services
-from filters.site.work.batching import batched
+from filters.site.work.db.batching import batched
+from filters.site.work.parts import services
 
 _KINDS = {User: ("user", "username", "account"), Group: ("group", "name", "group")}
 """Beginning of the audience, field of the name, and what it is called."""

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from django.utils.crypto import constant_time_compare
 
 from filters.people.models import AuthenticatorApp, User
-from filters.site.work import services
 from filters.site.work.crypto.encryption import decrypt, encrypt
+from filters.site.work.parts import services
 from tapestry.core.clock import SECOND, wall_clock
 
 ISSUER = "Tapestry"

@@ -17,7 +17,7 @@ from django.db import transaction
 from filters.people import people
 from filters.people.models import User
 from filters.reading.annotations.outbox import restore, said_of, take_back
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.annotations import standing
 from tapestry.core.message import Annotation
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 
 from filters.people.requests import PersonRequest
 from filters.reading import reading
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.mime.charset import decode
 from tapestry.tables.read.originals import Original
 from tapestry.tables.read.originals import original as read_original

@@ -26,7 +26,7 @@ from filters.runs.models import Alarm
 from filters.runs.operator.health import states
 from filters.runs.operator.reasons import public_reason
 from filters.site.settings.email_url import is_kept_only
-from filters.site.work import services
+from filters.site.work.parts import services
 from filters.sources.models import Source
 from tapestry.core.clock import MINUTE, SECOND, to_datetime, wall_clock
 from tapestry.core.errors import TapestryError

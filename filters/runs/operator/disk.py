@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.files.disk_space import reserve
 from tapestry.tables.delta.log import snapshot
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from filters.runs.operator.lanes import SHOWN
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.plan.cost import COSTS, cost_of_extractors
 from tapestry.plan.key_extractor import KeyExtractor
 from tapestry.predicate_index.store import PredicateIndex

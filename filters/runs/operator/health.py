@@ -20,7 +20,7 @@ from django.views.decorators.http import require_safe
 from filters.delivery.dispatch import claims
 from filters.runs.models import Heartbeat, SetAside, SharedWindow
 from filters.runs.store import release
-from filters.site.work import addresses, endings, services, spark_restart
+from filters.site.work.parts import addresses, endings, services, spark_restart
 from filters.sources.models import OVERDUE, Source
 from tapestry.core.clock import HOUR, MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError

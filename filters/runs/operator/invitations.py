@@ -18,7 +18,7 @@ from filters.runs.operator.access import staff_form
 from filters.site.settings.email_url import is_kept_only
 from filters.site.settings.sign_up import OFF, sign_up_mode
 from filters.site.work.crypto import opaque_keys
-from filters.site.work.queue import send
+from filters.site.work.queues.queue import send
 
 MOST_SHOWN = 200
 """Invitations on the page; the newest."""

@@ -9,7 +9,7 @@ import redis
 
 from filters.inbox.models import Match
 from filters.reading.models import OutboxAnnotation
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.celery import QUEUES
 from tapestry.core.clock import wall_clock
 

@@ -28,7 +28,7 @@ from filters.authoring.models import ACTS, Filter
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs.store.acts_desk import Desk, Pair, acting_filters
-from filters.site.work.batching import batched, in_batches
+from filters.site.work.db.batching import batched, in_batches
 
 
 def lock_acting(filter_ids: Collection[int]) -> dict[int, set[int]]:

@@ -19,8 +19,8 @@ from filters.inbox.models import (
 )
 from filters.runs.store import mailbox_outbox, schedule, tag_outbox
 from filters.runs.store.tag_outbox import Tag
-from filters.site.work.batching import BATCH_SIZE, batched
-from filters.site.work.bulk import update_rows
+from filters.site.work.db.batching import BATCH_SIZE, batched
+from filters.site.work.db.bulk import update_rows
 from tapestry.core.clock import DAY, wall_clock
 
 FIELDS = {"star": "starred_at", "top": "pinned_at", "skip": "skipped_at", "done": "done_at"}

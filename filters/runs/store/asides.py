@@ -18,7 +18,7 @@ from filters.authoring.models import Filter, PendingWindow
 from filters.runs.models import SetAside, SharedWindow
 from filters.runs.store import shared_window
 from filters.site.work import set_aside
-from filters.site.work.batching import in_batches
+from filters.site.work.db.batching import in_batches
 from filters.site.work.set_aside import Aside
 from tapestry.core.ports import DueFilter
 

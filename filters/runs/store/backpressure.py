@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 
 from filters.runs.models import SharedWindow
-from filters.site.work.queue import TICK, run_soon
+from filters.site.work.queues.queue import TICK, run_soon
 from tapestry.core.clock import MINUTE, wall_clock
 
 PATIENCE = 10.0

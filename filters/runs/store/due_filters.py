@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from filters.authoring.models import Filter, PendingWindow
 from filters.people import people
 from filters.runs.store.asides import key_of
-from filters.site.work.batching import in_batches
+from filters.site.work.db.batching import in_batches
 from tapestry.core.ports import DueFilter
 
 _FIELDS = ("pk", "owner_id", "tql", "start", "revision", "mode", "phrase", "display_tql")

@@ -12,7 +12,7 @@ from django.db.models import BigIntegerField, F, Q, QuerySet, Value
 from django.db.models.functions import Greatest
 
 from filters.authoring.models import Filter
-from filters.site.work.batching import by_key
+from filters.site.work.db.batching import by_key
 from tapestry.core.clock import to_instant, wall_clock
 from tapestry.core.ports import Change, Match
 

@@ -28,8 +28,8 @@ from filters.runs.store import (
     shared_window,
 )
 from filters.site.work import set_aside
-from filters.site.work.batching import BATCH_SIZE, batched, by_key, in_batches
-from filters.site.work.bulk import insert_rows
+from filters.site.work.db.batching import BATCH_SIZE, batched, by_key, in_batches
+from filters.site.work.db.bulk import insert_rows
 from tapestry.core.clock import BEGINNING, SECOND, wall_clock
 from tapestry.core.log import event
 from tapestry.core.ports import Change, DueFilter, Match

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from filters.inbox.models import Card
 from filters.runs.models import Import
-from filters.site.work.batching import batched
+from filters.site.work.db.batching import batched
 from tapestry.core.clock import DAY
 from tapestry.servers.quoted_reply import storable
 

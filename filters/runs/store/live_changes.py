@@ -18,7 +18,7 @@ from django.utils import timezone
 from filters.authoring.models import Filter
 from filters.inbox.models import Match, is_waiting, keep_former_matches
 from filters.runs.store import acts
-from filters.site.work.batching import BATCH_SIZE, batched
+from filters.site.work.db.batching import BATCH_SIZE, batched
 from tapestry.core.clock import wall_clock
 from tapestry.core.ports import Change, DueFilter
 

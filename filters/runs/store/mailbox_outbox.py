@@ -1,6 +1,7 @@
 """The outbox of what filters do in mailboxes: put in here, done by the worker.
 
-What stands of a match is to be done, and what does not is to be undone (filters.sources.acting).
+What stands of a match is to be done, and what does not is to be undone
+(filters.sources.both_ways.acting).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from django.db.models import QuerySet
 
 from filters.authoring.models import MAILBOX_ACTS, Filter
 from filters.inbox.models import Match
-from filters.site.work.batching import BATCH_SIZE, batched
+from filters.site.work.db.batching import BATCH_SIZE, batched
 from filters.sources.models import MailboxAct
 
 CHANGED = ("acts", "wish", "revision", "ended_at", "outcome", "source", "folder", "place")

@@ -21,9 +21,10 @@ from filters.delivery.models import Destination
 from filters.inbox.models import Match, is_due
 from filters.runs.models import ReleaseCounter, SetAside
 from filters.runs.store import schedule
-from filters.site.work import services, set_aside
-from filters.site.work.batching import in_batches
-from filters.site.work.bulk import update_rows
+from filters.site.work import set_aside
+from filters.site.work.db.batching import in_batches
+from filters.site.work.db.bulk import update_rows
+from filters.site.work.parts import services
 from tapestry.core.clock import wall_clock
 from tapestry.core.files.file_lock import file_lock, is_held
 from tapestry.core.log import event

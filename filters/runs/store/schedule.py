@@ -29,8 +29,8 @@ from filters.delivery.models import Destination
 from filters.inbox.models import Match as StoredMatch
 from filters.inbox.models import is_due, is_hidden_from_owner, is_waiting
 from filters.runs.models import SetAside, SharedWindow
-from filters.site.work.batching import by_key, in_batches
-from filters.site.work.bulk import update_rows
+from filters.site.work.db.batching import by_key, in_batches
+from filters.site.work.db.bulk import update_rows
 from tapestry.core.clock import BEGINNING, wall_clock
 from tapestry.core.ports import Change, Match
 from tapestry.deliver.timing.quiet import Rules

@@ -20,7 +20,7 @@ from django.db.models.functions import Coalesce
 from filters.authoring.models import Filter, PendingWindow
 from filters.runs.models import SharedWindow
 from filters.runs.store import expiry
-from filters.site.work.batching import by_key, in_batches
+from filters.site.work.db.batching import by_key, in_batches
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import DueFilter
 

@@ -18,7 +18,7 @@ from django.db.models import BigIntegerField, Case, F, Q, QuerySet, Value, When
 from filters.authoring.models import Filter
 from filters.delivery.models import Destination, Subscription
 from filters.runs.models import ReleaseCounter
-from filters.site.work.queue import DELIVER_DUE, run_soon
+from filters.site.work.queues.queue import DELIVER_DUE, run_soon
 from tapestry.core.clock import wall_clock
 
 

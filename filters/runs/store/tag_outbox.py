@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from filters.people.models import User
 from filters.reading.models import OutboxAnnotation, retraction_key
-from filters.site.work.batching import BATCH_SIZE, batched
+from filters.site.work.db.batching import BATCH_SIZE, batched
 from tapestry.core.annotations import annotation_audience
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import RETRACTION

@@ -21,8 +21,8 @@ from filters.people import people
 from filters.people.models import User
 from filters.runs.store import acts, mailbox_outbox
 from filters.runs.store.schedule import plan_held
-from filters.site.work import services
-from filters.site.work.batching import in_batches
+from filters.site.work.db.batching import in_batches
+from filters.site.work.parts import services
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.read.messages import lookup, narrowest_first
 

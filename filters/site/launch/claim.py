@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from filters.site.work import data_dir_permissions, endings
-from filters.site.work.addresses import LOCK, REMOTES
+from filters.site.work import data_dir_permissions
+from filters.site.work.parts import endings
+from filters.site.work.parts.addresses import LOCK, REMOTES
 from filters.site.work.restoring import check_restored
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.file_lock import file_lock

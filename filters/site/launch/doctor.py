@@ -23,7 +23,7 @@ from django.db import DatabaseError, connection
 from filters.runs.models import Clock
 from filters.site.launch import redis_server
 from filters.site.launch.stack import must_be_free
-from filters.site.work.addresses import LOCK, REMOTES
+from filters.site.work.parts.addresses import LOCK, REMOTES
 from filters.sources.models import Source
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from filters.site.launch.restarts import State, Step, after_end, decide
-from filters.site.work.endings import Ending
+from filters.site.work.parts.endings import Ending
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.processes.child_process import Child, stop

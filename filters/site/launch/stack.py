@@ -23,9 +23,9 @@ from django.db import close_old_connections
 from filters.site.launch import processes, redis_server
 from filters.site.launch.claim import claimed, publish
 from filters.site.launch.parts import Part, Parts
-from filters.site.work import endings, services, spark_restart
-from filters.site.work.addresses import PROVEN, REMOTES, UNPROVEN, spark_remote
-from filters.site.work.database import make_database_ready
+from filters.site.work.db.database import make_database_ready
+from filters.site.work.parts import endings, services, spark_restart
+from filters.site.work.parts.addresses import PROVEN, REMOTES, UNPROVEN, spark_remote
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.disk_space import has_room
 from tapestry.core.processes.child_process import Child, stop

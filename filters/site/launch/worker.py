@@ -47,7 +47,7 @@ def serve(lanes: Sequence[str]) -> None:
 def _run(lane: str, ended: SimpleQueue[str]) -> None:
     try:
         if lane == LISTENER:
-            from filters.sources.listening import listen
+            from filters.sources.pull.listening import listen
 
             listen()
         else:

@@ -18,7 +18,7 @@ from filters.people.models import User
 from filters.site.management.command_line import CONSOLE, WITHOUT_DATA, called
 from filters.site.settings.data_directory import usual
 from filters.site.work import data_dir_permissions
-from filters.site.work.database import make_database_ready
+from filters.site.work.db.database import make_database_ready
 from tapestry.core.clock import parse_instant
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.disk_space import DiskFullError, is_disk_full

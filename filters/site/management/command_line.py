@@ -87,7 +87,7 @@ def choose_data_directory(argv: Sequence[str], environ: MutableMapping[str, str]
 
 def announce_spark() -> None:
     """Say that Spark is started, which takes a while, or that one that runs is asked."""
-    from filters.site.work.addresses import UNPROVEN, spark_remote
+    from filters.site.work.parts.addresses import UNPROVEN, spark_remote
     from tapestry.settings import DATA
 
     words = "Asking the Spark that runs…" if spark_remote(DATA / "run", UNPROVEN) else None

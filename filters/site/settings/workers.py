@@ -5,7 +5,7 @@ from __future__ import annotations
 from tapestry.core.errors import TapestryError
 
 LISTENER = "listener"
-"""The lane that has no queue: it listens to mailboxes (filters.sources.listening)."""
+"""The lane that has no queue: it listens to mailboxes (filters.sources.pull.listening)."""
 
 THREADS = {"shared": 1, "own": 3, "previews": 3, "sources": 5, "mail": 2, "outbound": 8}
 """The threads of a lane in a process, by its queue."""

@@ -28,7 +28,7 @@ from limits.strategies import MovingWindowRateLimiter
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from filters.site.work import services
+from filters.site.work.parts import services
 
 log = logging.getLogger(__name__)
 

@@ -33,7 +33,7 @@ from filters.delivery.models import Destination
 from filters.inbox.models import Appraisal, Match
 from filters.people.models import User
 from filters.runs.models import SetAside as Row
-from filters.site.work.batching import by_key
+from filters.site.work.db.batching import by_key
 from filters.sources.models import Source
 from tapestry.core.backoff import LONGEST as LONGEST_PAUSE
 from tapestry.core.backoff import pause_after

@@ -8,8 +8,14 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 
 from filters.people.requests import PersonRequest
-from filters.sources import trials
-from filters.sources.finding import AddressForm, Suggestion, known, suggested, usual_address
+from filters.sources.accounts import trials
+from filters.sources.accounts.finding import (
+    AddressForm,
+    Suggestion,
+    known,
+    suggested,
+    usual_address,
+)
 from filters.sources.models import Trial
 from filters.sources.tasks import try_source
 from tapestry.core.errors import TapestryError

@@ -12,12 +12,13 @@ from filters.people.requests import PersonRequest, errors_told, form_methods, wa
 from filters.runs.models import SetAside
 from filters.site.work import set_aside
 from filters.site.work.crypto import arrival_tokens
-from filters.site.work.deleting import delete_locked
-from filters.sources import changes, trials
+from filters.site.work.db.deleting import delete_locked
+from filters.sources import changes
+from filters.sources.accounts import trials
 from filters.sources.forms import MOST_FOLDERS
 from filters.sources.models import Source
+from filters.sources.pull.sync_state import StoredSyncStates
 from filters.sources.schedule import LISTENING
-from filters.sources.sync_state import StoredSyncStates
 from tapestry.core.clock import wall_clock
 
 SHOWN = 20

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
 from filters.people.requests import PersonRequest, wants_fragment
-from filters.sources import trials
+from filters.sources.accounts import trials
 from filters.sources.models import Trial
 from tapestry.core.errors import TapestryError
 

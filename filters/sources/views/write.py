@@ -1,6 +1,6 @@
 """Adding a source and changing one: where, as whom, for whom; then which folders or groups.
 
-What needs the server is done by the worker (filters.sources.trials); the page waits for it.
+What needs the server is done by the worker (``accounts.trials``); the page waits for it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 
 from filters.people.requests import PersonRequest, form_methods, form_page
-from filters.sources import changes, trials
+from filters.sources import changes
+from filters.sources.accounts import trials
 from filters.sources.forms import FoldersForm, SourceForm
 from filters.sources.models import Source, Trial
 from filters.sources.tasks import try_source

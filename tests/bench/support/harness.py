@@ -12,7 +12,7 @@ from filters.authoring.lifecycle import install
 from filters.people.models import User
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import MINUTE
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Match

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.errors import TapestryError
 from tapestry.core.processes.child_process import free_port
 

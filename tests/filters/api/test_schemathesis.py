@@ -17,7 +17,7 @@ from filters.api.api import api
 from filters.api.authentication import make_token
 from filters.api.models import SCOPES
 from filters.people.models import User
-from filters.sources import trials
+from filters.sources.accounts import trials
 from tapestry.tables.delta.log import Tables
 
 EXAMPLES = 3

@@ -15,7 +15,7 @@ from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.runs.store import live_changes
 from filters.runs.store.filter_store import DjangoFilterStore, latest_instant
-from filters.site.work.batching import BATCH_SIZE
+from filters.site.work.db.batching import BATCH_SIZE
 from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import Change
 from tapestry.tables.delta.log import Tables

@@ -18,7 +18,7 @@ from django.test import Client
 from filters.authoring import tasks
 from filters.people.models import User
 from filters.runs.models import SetAside
-from filters.site.work.answers import Answers
+from filters.site.work.queues.answers import Answers
 from tapestry.plan.engine import TooSlowError
 from tapestry.tables.delta.log import Tables
 from tests.support.set_asides import Planted

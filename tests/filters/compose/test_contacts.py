@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from filters.compose.contacts import complete, contacts, recipients
+from filters.compose.drafting.contacts import complete, contacts, recipients
 from filters.compose.models import OutgoingMessage
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock

@@ -12,8 +12,8 @@ from django.test import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from filters.compose import outbox, steps, storing
 from filters.compose.models import OutgoingMessage
+from filters.compose.sending import outbox, steps, storing
 from tapestry.compose.revision import is_same_version
 from tapestry.compose.transmission import Transmission
 from tapestry.core.clock import HOUR, SECOND, wall_clock

@@ -10,7 +10,7 @@ from django.test import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from filters.compose.formatting import formatted_html, html_part
+from filters.compose.drafting.formatting import formatted_html, html_part
 from filters.compose.models import OutgoingMessage
 from tapestry.compose.revision import is_same_version
 from tapestry.tables.delta.log import Tables

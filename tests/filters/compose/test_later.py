@@ -9,8 +9,9 @@ import pytest
 from django.test import Client
 
 from filters.authoring.models import Reminder
-from filters.compose import outbox, tasks
+from filters.compose import tasks
 from filters.compose.models import OutgoingMessage
+from filters.compose.sending import outbox
 from filters.inbox.models import MessageState
 from filters.people.models import User
 from tapestry.core.clock import DAY, HOUR, SECOND, to_datetime, to_instant

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from filters.compose import servers, steps
+from filters.compose import servers
 from filters.compose.models import OutgoingMessage
+from filters.compose.sending import steps
 from filters.people.models import User
 from filters.sources.models import Source
 from tapestry.compose.transmission import Transmission

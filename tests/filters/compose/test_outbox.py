@@ -8,9 +8,10 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from filters.compose import limits, outbox, steps, storing, tasks
-from filters.compose.drafts import ChangedElsewhereError
+from filters.compose import tasks
+from filters.compose.drafting.drafts import ChangedElsewhereError
 from filters.compose.models import OutgoingMessage
+from filters.compose.sending import limits, outbox, steps, storing
 from filters.people.models import User
 from filters.runs.models import SetAside
 from filters.site.work import set_aside

@@ -6,8 +6,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from filters.compose import outbox, servers, steps
+from filters.compose import servers
 from filters.compose.models import OutgoingMessage
+from filters.compose.sending import outbox, steps
 from filters.people.models import User
 from tapestry.compose.transmission import Transmission
 from tapestry.core.clock import DAY, SECOND, wall_clock

@@ -13,7 +13,7 @@ from filters.compose.models import OutgoingMessage, SmtpAccount
 from filters.delivery.models import Address, KeptMail
 from filters.people.models import User
 from filters.site.work.crypto.encryption import decrypt
-from filters.sources import finding
+from filters.sources.accounts import finding
 from filters.sources.models import Source
 from tapestry.servers.discovery.discover import Discovered
 from tapestry.servers.discovery.server_settings import ServerSettings

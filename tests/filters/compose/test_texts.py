@@ -7,7 +7,7 @@ from html import unescape
 import pytest
 from django.test import Client
 
-from filters.compose import texts
+from filters.compose.drafting import texts
 from filters.compose.models import OutgoingMessage, Signature, Template
 from filters.delivery.models import Address
 from filters.people.models import User

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from filters.compose import drafts, letters
+from filters.compose.drafting import drafts, letters
 from filters.compose.models import Attachment, OutgoingMessage
 from filters.delivery.models import Address
 from filters.people.models import User

@@ -12,7 +12,7 @@ from django.core import signing
 from django.test import Client
 
 from filters.authoring.models import Filter
-from filters.delivery import links
+from filters.delivery.contents import links
 from filters.delivery.models import Address, Destination
 from filters.inbox.models import Match, Mute
 from filters.people.models import User

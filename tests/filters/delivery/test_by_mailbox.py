@@ -18,8 +18,8 @@ from filters.people.models import User
 from filters.runs.models import SetAside
 from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.release import release
-from filters.site.work import services
 from filters.site.work.crypto.encryption import encrypt
+from filters.site.work.parts import services
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.deliver.ways import mailbox as way

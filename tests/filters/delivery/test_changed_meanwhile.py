@@ -14,7 +14,7 @@ from filters.delivery.models import Address, Destination
 from filters.delivery.ways.mailbox import FOLDERS
 from filters.people.models import User
 from filters.site.work.crypto.encryption import encrypt
-from filters.site.work.services import data as data_directory
+from filters.site.work.parts.services import data as data_directory
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.errors import TapestryError
 from tests.support.delivery_turn import fresh

@@ -17,8 +17,8 @@ from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs.models import SetAside
 from filters.runs.store.release import release
-from filters.site.work import services
 from filters.site.work.crypto import encryption
+from filters.site.work.parts import services
 from tapestry.deliver.batch import Batch, DeliveredMatch
 from tapestry.deliver.http.signature import make_secret
 from tapestry.deliver.ways import digest, feed, push, webhook

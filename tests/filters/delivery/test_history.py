@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from filters.delivery import history
+from filters.delivery.dispatch import history
 from filters.delivery.models import Delivery, Destination
 from filters.people.models import User
 from tapestry.core.clock import DAY, wall_clock

@@ -7,7 +7,7 @@ import pytest
 from filters.delivery.forms.mailbox import MailboxForm
 from filters.delivery.models import Destination
 from filters.people.models import User
-from filters.sources.delivery_folders import delivery_parents
+from filters.sources.both_ways.delivery_folders import delivery_parents
 from filters.sources.models import Source
 
 GIVEN = {

@@ -16,13 +16,13 @@ from filters.delivery.models import Destination
 from filters.people.models import User
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
 from filters.site.work.crypto.delivery_signer import delivery_signer
 from filters.site.work.crypto.encryption import encrypt
-from filters.sources import listening
-from filters.sources.credentials import keep_secret
+from filters.site.work.parts import services
+from filters.sources.accounts.credentials import keep_secret
 from filters.sources.models import Source
-from filters.sources.pulling import pull
+from filters.sources.pull import listening
+from filters.sources.pull.pulling import pull
 from tapestry.core.clock import wall_clock
 from tapestry.core.delivery_header import DELIVERY_HEADER
 from tapestry.core.message import Annotation

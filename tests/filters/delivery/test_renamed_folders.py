@@ -13,8 +13,8 @@ from filters.delivery.ways import mailbox
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs.store.release import release
-from filters.site.work import services
 from filters.site.work.crypto.encryption import encrypt
+from filters.site.work.parts import services
 from tapestry.core.clock import wall_clock
 from tapestry.servers.imap import UNREADABLE, listed_folders
 from tapestry.tables.read.originals import Original

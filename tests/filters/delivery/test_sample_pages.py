@@ -18,7 +18,7 @@ from filters.delivery.ways.preview import Preview
 from filters.inbox.models import Match, Mute
 from filters.people.models import User
 from filters.runs.store.release import release
-from filters.sources import trials
+from filters.sources.accounts import trials
 from filters.sources.models import Trial
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError

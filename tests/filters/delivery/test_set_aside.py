@@ -9,9 +9,10 @@ import pytest
 from django.test import Client
 
 from filters.authoring.models import Filter
-from filters.delivery import excerpts, feeds, samples, sequence, tasks
+from filters.delivery import feeds, samples, sequence, tasks
+from filters.delivery.contents import excerpts
+from filters.delivery.contents.excerpts import excerpts_of
 from filters.delivery.dispatch import claims
-from filters.delivery.excerpts import excerpts_of
 from filters.delivery.mail import bounces
 from filters.delivery.models import BounceMailbox, Delivery, Destination, Feed
 from filters.delivery.ways import mailbox
@@ -21,7 +22,7 @@ from filters.people.models import User
 from filters.runs.models import SetAside
 from filters.runs.store import release, schedule
 from filters.site.work import set_aside
-from filters.sources import trials
+from filters.sources.accounts import trials
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.deliver.batch import DeliveredMatch, Outcome

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from filters.authoring.models import Filter
-from filters.delivery import links
+from filters.delivery.contents import links
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.reading.annotations import opinions

@@ -18,7 +18,7 @@ from filters.inbox.triage.actions import ACTIONS
 from filters.inbox.triage.steps import Target
 from filters.people.models import User
 from filters.runs.store.schedule import replan
-from filters.site.work import batching
+from filters.site.work.db import batching
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tests.support.listed_mail import installed
 

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from filters.people.models import User
-from filters.site.work import services
+from filters.site.work.parts import services
 from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
 from tapestry.tables.read.messages import copies

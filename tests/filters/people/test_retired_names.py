@@ -14,7 +14,7 @@ from django.test import Client
 from filters.people.models import RetiredName, User
 from filters.reading import reading
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
+from filters.site.work.parts import services
 from filters.upkeep.forgetting import forget
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables

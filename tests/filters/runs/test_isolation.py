@@ -24,7 +24,8 @@ from filters.people.people import audiences, context
 from filters.runs import canary, rounds
 from filters.runs.models import SetAside
 from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
-from filters.site.work import services, set_aside
+from filters.site.work import set_aside
+from filters.site.work.parts import services
 from tapestry.core.message import Message
 from tapestry.core.ports import DueFilter
 from tapestry.query.frontend import read

@@ -23,8 +23,8 @@ from filters.people.models import User
 from filters.runs.models import ReleaseCounter
 from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.schedule import HELD
-from filters.site.work import services
 from filters.site.work.crypto import encryption
+from filters.site.work.parts import services
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
 from tapestry.deliver.http.push_keys import read_subscription

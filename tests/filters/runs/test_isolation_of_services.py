@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from filters.authoring.models import Filter
-from filters.compose import outbox
 from filters.compose import tasks as compose_tasks
 from filters.compose.models import OutgoingMessage
+from filters.compose.sending import outbox
 from filters.delivery.models import Address, Delivery, Destination
 from filters.inbox import tasks as appraisal_tasks
 from filters.inbox.appraisal import upkeep as appraisal_upkeep
@@ -33,9 +33,9 @@ from filters.reading import tasks as annotation_tasks
 from filters.reading.annotations.outbox import annotate, append_outbox
 from filters.runs import tasks as upkeep_tasks
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
+from filters.site.work.parts import services
 from filters.sources import tasks as source_tasks
-from filters.sources.credentials import keep_secret
+from filters.sources.accounts.credentials import keep_secret
 from filters.sources.models import Source
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
@@ -104,9 +104,9 @@ def pulls(
 
         stages = {
             "filters/sources/tasks.py:pull_source": "the task of one source: the log has it",
-            "filters/sources/pulling.py:pull_apart": "it is what sets aside",
-            "filters/sources/pulling.py:_put_off": "what sets aside uses it",
-            "filters/sources/pulling.py:_unchanged": "what sets aside uses it",
+            "filters/sources/pull/pulling.py:pull_apart": "it is what sets aside",
+            "filters/sources/pull/pulling.py:_put_off": "what sets aside uses it",
+            "filters/sources/pull/pulling.py:_unchanged": "what sets aside uses it",
             "tapestry/ingest/parse.py:_read": "what cannot be read of mail is kept as it came",
         }
         tables = Path(services.tables().root)
@@ -146,7 +146,7 @@ def letters(
 
     stages = {
         "filters/compose/tasks.py:send_message": "the task of one message: the log has it",
-        "filters/compose/outbox.py:send_apart": "it is what sets aside",
+        "filters/compose/sending/outbox.py:send_apart": "it is what sets aside",
     }
     tables = Path(services.tables().root)
     run = compose_tasks.send_outbox

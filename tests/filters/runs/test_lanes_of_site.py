@@ -17,7 +17,7 @@ from filters.runs import canary, rounds, tasks
 from filters.runs.models import Heartbeat, SharedWindow
 from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.runs.store.shared_window import stored_window
-from filters.site.work import addresses, services, spark_restart
+from filters.site.work.parts import addresses, services, spark_restart
 from tapestry.core.clock import HOUR, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.file_lock import file_lock

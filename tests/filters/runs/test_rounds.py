@@ -22,7 +22,7 @@ from filters.runs import rounds
 from filters.runs import tasks as upkeep_tasks
 from filters.runs.models import Heartbeat
 from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.file_lock import file_lock
@@ -210,7 +210,7 @@ def test_it_writes_down_how_it_went(
     def no_engine(snapshot: object) -> None:
         raise TapestryError("Spark cannot be reached.")
 
-    monkeypatch.setattr("filters.site.work.services.engine_on", no_engine)
+    monkeypatch.setattr("filters.site.work.parts.services.engine_on", no_engine)
     lifecycle.install(carol, "about plan")
     with pytest.raises(TapestryError):
         rounds.run_round()
@@ -223,7 +223,7 @@ def test_what_waits_is_appended_even_when_spark_is_away(
     def no_engine(snapshot: object) -> None:
         raise TapestryError("Spark cannot be reached.")
 
-    monkeypatch.setattr("filters.site.work.services.engine_on", no_engine)
+    monkeypatch.setattr("filters.site.work.parts.services.engine_on", no_engine)
     annotate(carol, "plan@example.org", "public", "tag", value="x")
     lifecycle.install(carol, "about plan")
     with pytest.raises(TapestryError):

@@ -14,7 +14,7 @@ from filters.authoring.models import Filter
 from filters.inbox.models import Match, MessageState
 from filters.people.models import User
 from filters.runs.store import acts
-from filters.sources import acting
+from filters.sources.both_ways import acting
 from filters.sources.models import MailboxAct, Source
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables

@@ -10,7 +10,8 @@ import pytest
 from django.test import Client
 
 from filters.people.models import User
-from filters.sources import finding, tasks, trials
+from filters.sources import tasks
+from filters.sources.accounts import finding, trials
 from filters.sources.models import Source, Trial
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.servers.discovery.discover import Discovered

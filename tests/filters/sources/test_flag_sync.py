@@ -17,7 +17,7 @@ from filters.people.models import User
 from filters.reading.annotations import opinions
 from filters.reading.annotations.changes import said_by
 from filters.reading.annotations.outbox import append_outbox
-from filters.sources import acting, flag_sync, tag_sync
+from filters.sources.both_ways import acting, flag_sync, tag_sync
 from filters.sources.models import Source
 from tapestry.core.annotations import standing
 from tapestry.core.clock import wall_clock

@@ -14,9 +14,9 @@ from django.test import Client
 from filters.people.models import User
 from filters.runs.models import SetAside
 from filters.site.work import set_aside
-from filters.sources import listening
-from filters.sources.credentials import keep_secret
+from filters.sources.accounts.credentials import keep_secret
 from filters.sources.models import Source
+from filters.sources.pull import listening
 from tests.support.set_asides import Planted
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -135,7 +135,7 @@ def test_an_error_of_a_turn_ends_neither_the_listener_nor_its_process(
             raise error
 
     monkeypatch.setattr(listening.Listener, "turn", turn)
-    monkeypatch.setattr("filters.sources.listening.time.sleep", pauses.append)
+    monkeypatch.setattr("filters.sources.pull.listening.time.sleep", pauses.append)
     with pytest.raises(SystemExit):
         listening.listen()
     assert pauses == [0.5, 1.0, 0.5, 0.5]

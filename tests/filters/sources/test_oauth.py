@@ -10,10 +10,11 @@ import pytest
 from django.test import Client
 
 from filters.people.models import User
-from filters.sources import credentials, tasks
-from filters.sources.credentials import account_of, keep_secret, read_secret
+from filters.sources import tasks
+from filters.sources.accounts import credentials
+from filters.sources.accounts.credentials import account_of, keep_secret, read_secret
+from filters.sources.accounts.oauth import Grant, Token, refresh
 from filters.sources.models import Source
-from filters.sources.oauth import Grant, Token, refresh
 from filters.sources.schedule import token_lock
 from tapestry.core.errors import TapestryError
 from tapestry.servers.account import ConnectionLostError, RefusedError

@@ -16,11 +16,12 @@ from django.test import Client
 from filters.people.models import User
 from filters.runs.models import SetAside
 from filters.site.work import set_aside
-from filters.sources import pulling, tasks
-from filters.sources.credentials import keep_secret
+from filters.sources import tasks
+from filters.sources.accounts.credentials import keep_secret
 from filters.sources.models import Folder, Pull, Source, SyncState
+from filters.sources.pull import pulling
+from filters.sources.pull.sync_state import StoredSyncStates
 from filters.sources.schedule import due
-from filters.sources.sync_state import StoredSyncStates
 from filters.upkeep.forgetting import forget
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.core.errors import OwnFaultError, TapestryError
@@ -331,7 +332,7 @@ def test_a_pull_is_one_line_of_the_log_with_counts_and_no_names(
     news: FakeNews, alice: User, caplog: pytest.LogCaptureFixture
 ) -> None:
     source = source_at(news, alice)
-    with caplog.at_level("INFO", logger="filters.sources.pulling"):
+    with caplog.at_level("INFO", logger="filters.sources.pull.pulling"):
         pull(source)
     (line,) = [record.getMessage() for record in caplog.records if "pull " in record.getMessage()]
     assert line.startswith(f"pull source_id={source.pk} kind=nntp folders=1 read=")

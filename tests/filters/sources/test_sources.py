@@ -11,9 +11,10 @@ from cryptography.fernet import Fernet
 from django.test import Client
 
 from filters.people.models import User
-from filters.sources import pulling, tasks, writing
-from filters.sources.credentials import account_of
+from filters.sources import tasks, writing
+from filters.sources.accounts.credentials import account_of
 from filters.sources.models import Folder, Pull, Source
+from filters.sources.pull import pulling
 from filters.sources.schedule import account_lock, due, make_due
 from filters.sources.writing import try_out
 from tapestry.core.clock import HOUR, MINUTE, wall_clock

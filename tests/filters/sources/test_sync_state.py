@@ -9,9 +9,9 @@ import pytest
 
 from filters.people.models import User
 from filters.sources import tasks
-from filters.sources.credentials import keep_secret
+from filters.sources.accounts.credentials import keep_secret
 from filters.sources.models import Source, SyncState
-from filters.sources.sync_state import StoredSyncStates
+from filters.sources.pull.sync_state import StoredSyncStates
 from filters.upkeep.forgetting import forget
 from tapestry.ingest import unavailable
 from tapestry.tables.delta.log import Tables

@@ -12,7 +12,8 @@ from django.test import Client
 
 from filters.people.models import User
 from filters.runs.models import SetAside
-from filters.sources import tasks, trials, writing
+from filters.sources import tasks, writing
+from filters.sources.accounts import trials
 from filters.sources.models import Source, Trial
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tests.support.publishers import let_publish

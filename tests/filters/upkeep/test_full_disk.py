@@ -18,9 +18,9 @@ from filters.reading.annotations.outbox import annotate, append_outbox
 from filters.reading.models import OutboxAnnotation
 from filters.runs import rounds, tasks
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import disk_full_tasks
+from filters.site.work.queues import disk_full_tasks
 from filters.sources.models import Source
-from filters.sources.pulling import _Work, pull
+from filters.sources.pull.pulling import _Work, pull
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.disk_space import DiskFullError

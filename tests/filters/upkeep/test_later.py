@@ -11,7 +11,7 @@ from filters.runs.models import Import
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work.restoring import LATER
 from filters.sources.models import SyncState
-from filters.sources.sync_state import StoredSyncStates
+from filters.sources.pull.sync_state import StoredSyncStates
 from filters.upkeep import backup
 from filters.upkeep.later import add_later, end_restore, write_later
 from filters.upkeep.manifest import read_manifest

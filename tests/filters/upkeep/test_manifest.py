@@ -120,7 +120,7 @@ def test_a_mangled_manifest_is_refused_in_one_sentence_before_anything_is_writte
 ) -> None:
     data = tmp_path / "data"
     data.mkdir(mode=0o700)
-    monkeypatch.setattr("filters.site.work.services.data", lambda: data)
+    monkeypatch.setattr("filters.site.work.parts.services.data", lambda: data)
     content, words = MANGLED[case]
     (backup / MANIFEST).write_bytes(content)
     before = sorted(tmp_path.rglob("*"))

@@ -39,7 +39,7 @@ PLANTS = (
     ),
     Plant(
         "what a filter lets go keeps its flags in a mailbox",
-        "filters.sources.acting",
+        "filters.sources.both_ways.acting",
         "_Desk._undo",
         'flags = set(row.place["flags"]) - set(at.had)',
         'flags = set(row.place["flags"]) & set(at.had)',
@@ -47,7 +47,7 @@ PLANTS = (
     ),
     Plant(
         "a filter says that it acted in a mailbox before it has",
-        "filters.sources.acting",
+        "filters.sources.both_ways.acting",
         "_Desk._do",
         "self.mailbox.do(at, identity, raw, flags)",
         "self.mailbox.do(at, identity, raw, ())",

@@ -58,7 +58,7 @@ PLANTS = (
     ),
     Plant(
         "a mailbox is pulled for the public",
-        "filters.sources.pulling",
+        "filters.sources.pull.pulling",
         "_Work.run",
         "DjangoClock(), source.audience, _",
         'DjangoClock(), "public", _',

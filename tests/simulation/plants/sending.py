@@ -319,7 +319,7 @@ PLANTS = (
     ),
     Plant(
         "a letter for later is sent now",
-        "filters.compose.outbox",
+        "filters.compose.sending.outbox",
         "queue",
         '"due_at": send_at or now + UNDO * SECOND,',
         '"due_at": now + UNDO * SECOND,',
@@ -327,7 +327,7 @@ PLANTS = (
     ),
     Plant(
         "a clock that is set back sends letters for later",
-        "filters.compose.outbox",
+        "filters.compose.sending.outbox",
         "_have_all_be_due",
         "rows.exclude(send_at__gt=now).update(due_at=now)",
         "rows.update(due_at=now)",
@@ -335,7 +335,7 @@ PLANTS = (
     ),
     Plant(
         "a letter is HTML unless it is formatted",
-        "filters.compose.letters",
+        "filters.compose.drafting.letters",
         "seal",
         "html_part(draft.body) if draft.formatted",
         "html_part(draft.body) if not draft.formatted",
@@ -343,7 +343,7 @@ PLANTS = (
     ),
     Plant(
         "the HTML of a letter shows the marks",
-        "filters.compose.formatting",
+        "filters.compose.drafting.formatting",
         "html_part",
         "formatted_html(text)",
         "text",

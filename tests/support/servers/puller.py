@@ -62,7 +62,7 @@ def make(folder_patterns: list[str], secret: str, **fields: Any) -> dict[str, An
     from django.core.management import call_command
 
     from filters.people.models import User
-    from filters.sources.credentials import keep_secret
+    from filters.sources.accounts.credentials import keep_secret
     from filters.sources.models import Source
 
     call_command("migrate", verbosity=0, interactive=False)
@@ -78,8 +78,8 @@ def make(folder_patterns: list[str], secret: str, **fields: Any) -> dict[str, An
 def pull(source: int) -> dict[str, Any]:
     """Pull once; say how many messages the source has put aside, for another pull."""
     from filters.sources.models import Source
-    from filters.sources.pulling import pull as pull_source
-    from filters.sources.sync_state import StoredSyncStates
+    from filters.sources.pull.pulling import pull as pull_source
+    from filters.sources.pull.sync_state import StoredSyncStates
 
     pulled = Source.objects.get(pk=source)
     tally = pull_source(pulled, seconds=LONG)

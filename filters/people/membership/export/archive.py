@@ -29,7 +29,7 @@ from filters.people.membership.export.mbox import entry, rebuilt
 from filters.people.membership.export.profile import profile_json
 from filters.people.membership.export.written import written_entries
 from filters.people.models import User
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.files.disk_space import require_room
 from tapestry.tables.backup import files_kept
 from tapestry.tables.forget.belongings import annotations_by, messages_of

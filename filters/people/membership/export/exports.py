@@ -11,7 +11,8 @@ from django.db import IntegrityError, transaction
 from filters.people.membership.export.archive import write
 from filters.people.models import Export, User
 from filters.runs.models import SetAside
-from filters.site.work import services, set_aside
+from filters.site.work import set_aside
+from filters.site.work.parts import services
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.disk_space import DiskFullError, is_disk_full

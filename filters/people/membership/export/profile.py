@@ -9,8 +9,8 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
+from filters.compose.drafting.texts import signatures
 from filters.compose.models import SmtpAccount, Template
-from filters.compose.texts import signatures
 from filters.delivery.models import Destination
 from filters.people.models import AuthenticatorApp, User
 from tapestry.core.clock import to_datetime

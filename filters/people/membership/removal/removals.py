@@ -14,8 +14,9 @@ from filters.people.models import Removal, RetiredName, User
 from filters.people.sessions.record import sign_out
 from filters.reading.annotations.outbox import append_all_of
 from filters.runs.models import SetAside, SharedWindow
-from filters.site.work import services, set_aside
+from filters.site.work import set_aside
 from filters.site.work.crypto.opaque_keys import keyed_digest
+from filters.site.work.parts import services
 from filters.upkeep.forgetting import forget
 from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.log import event

@@ -22,7 +22,7 @@ from filters.people.models import Export
 from filters.people.requests import PersonRequest, form_methods
 from filters.people.second_factor.views import confirmed
 from filters.people.tasks import tend_accounts
-from filters.site.work.queue import send
+from filters.site.work.queues.queue import send
 
 
 @form_methods

@@ -18,8 +18,8 @@ from filters.people.models import AuthenticatorApp, Passkey, User
 from filters.people.requests import PersonRequest, form_methods, form_page
 from filters.people.second_factor import passkeys, recovery, totp
 from filters.people.second_factor.views import confirmed
-from filters.site.work import services
 from filters.site.work.crypto.encryption import decrypt, encrypt
+from filters.site.work.parts import services
 
 NEW_SECRET = "new_app_secret"
 """Where a session keeps the secret of an app that is being set up, encrypted."""

@@ -12,7 +12,7 @@ from filters.authoring.why.words import lines_of
 from filters.people import people
 from filters.runs.store.filter_store import latest_instant
 from filters.site.management.base import TapestryCommand, instant, user_named
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.annotations import AnnotationSummary
 from tapestry.core.clock import format_instant, to_datetime
 from tapestry.core.errors import TapestryError

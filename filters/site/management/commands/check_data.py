@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 
 from filters.site.launch.claim import claimed
 from filters.site.management.base import TapestryCommand
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.tables.check.report import Damage, Report
 
 

@@ -15,7 +15,7 @@ from filters.sample.people import OPERATOR, order_digest, settle, write_filters,
 from filters.sample.story import MESSAGES, Event, story
 from filters.sample.trickle import Trickle
 from filters.site.management.commands import up
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import wall_clock
 
 

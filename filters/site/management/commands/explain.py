@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from filters.site.management.base import TapestryCommand
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import wall_clock
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.explain import explain

@@ -11,9 +11,9 @@ from django.core.management.base import CommandParser
 from filters.people.names.known_audiences import require_known
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.management.base import TapestryCommand
-from filters.site.work import services
 from filters.site.work.crypto import arrival_tokens
-from filters.sources.intake import SiteIntake
+from filters.site.work.parts import services
+from filters.sources.pull.intake import SiteIntake
 from tapestry.core.message import PUBLIC
 from tapestry.tables.delta.log import newest_instant
 

@@ -10,8 +10,8 @@ from django.core.management.base import CommandParser
 
 from filters.site.launch.claim import claimed
 from filters.site.management.base import TapestryCommand
-from filters.site.work import services
-from filters.site.work.database import make_database_ready
+from filters.site.work.db.database import make_database_ready
+from filters.site.work.parts import services
 
 
 class Command(TapestryCommand):
@@ -25,7 +25,7 @@ class Command(TapestryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Restore, and end with 1 if a check finds anything damaged."""
-        from filters.compose.outbox import hold_restored
+        from filters.compose.sending.outbox import hold_restored
         from filters.imap.folders import forget_uids
         from filters.runs.store.release import begin_anew
         from filters.upkeep.backup import restore

@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 from filters.compose.arrival import remaining_of
 from filters.delivery.reached import Remaining, remaining
 from filters.site.management.base import TapestryCommand, instant
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import format_instant, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.tables.delta.log import newest_instant

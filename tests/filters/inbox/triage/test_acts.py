@@ -13,7 +13,7 @@ from filters.inbox.lists import listing
 from filters.inbox.models import Card, Match, MessageState, Mute, TriageStep
 from filters.inbox.triage import lists, targets
 from filters.people.models import User
-from filters.site.work.batching import KEYS
+from filters.site.work.db.batching import KEYS
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
 from tests.support.listed_mail import find, installed, letters

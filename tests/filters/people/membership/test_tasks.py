@@ -16,7 +16,8 @@ from filters.people.membership.export import exports
 from filters.people.membership.removal import removals
 from filters.people.models import Export, Invitation, Removal, User
 from filters.runs.models import SetAside
-from filters.site.work import services, set_aside
+from filters.site.work import set_aside
+from filters.site.work.parts import services
 from tapestry.core.files.file_lock import file_lock
 from tapestry.tables.delta.log import Tables
 from tests.support.second_factors import confirm

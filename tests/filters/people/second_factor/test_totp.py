@@ -6,8 +6,8 @@ import pytest
 
 from filters.people.models import AuthenticatorApp, User
 from filters.people.second_factor import totp
-from filters.site.work import services
 from filters.site.work.crypto.encryption import decrypt
+from filters.site.work.parts import services
 from tapestry.core.clock import SECOND
 from tests.support.second_factors import SECRET, code, give_app
 

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from filters.authoring import lifecycle
-from filters.delivery.votes import balance, votes_on
+from filters.delivery.contents.votes import balance, votes_on
 from filters.inbox.lists.tallies import with_retracted
 from filters.people.models import User
 from filters.reading.annotations.outbox import append_outbox

@@ -21,9 +21,9 @@ from filters.runs.models import Heartbeat, SharedWindow
 from filters.runs.operator import health
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.launch.claim import claimed, publish
-from filters.site.work import addresses, endings, spark_restart
-from filters.sources.listening import Listener
+from filters.site.work.parts import addresses, endings, spark_restart
 from filters.sources.models import Source
+from filters.sources.pull.listening import Listener
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.file_lock import file_lock

@@ -17,7 +17,7 @@ from filters.people.models import User
 from filters.people.people import audiences, context
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoFilterStore, latest_instant
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.run.ask import Question, ask
 from tapestry.tables.delta.log import Tables

@@ -16,7 +16,7 @@ from filters.people.models import User
 from filters.people.people import audiences, context
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.message import Annotation, Message
 from tapestry.predicate_index import store
 from tapestry.run.ask import Question, ask

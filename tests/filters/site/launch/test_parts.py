@@ -14,7 +14,7 @@ import pytest
 
 from filters.site.launch import parts as parts_module
 from filters.site.launch.parts import Part, Parts
-from filters.site.work import endings, spark_restart
+from filters.site.work.parts import endings, spark_restart
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.file_lock import file_lock
 from tapestry.core.processes.child_process import Child, spawn

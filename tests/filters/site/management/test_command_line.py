@@ -17,7 +17,7 @@ from filters.site.management.command_line import (
     choose_data_directory,
     ours,
 )
-from filters.site.work.addresses import LOCK, UNPROVEN, spark_remote
+from filters.site.work.parts.addresses import LOCK, UNPROVEN, spark_remote
 from tapestry.core.files.file_lock import file_lock
 from tests.support import forked
 from tests.support.paths import ROOT

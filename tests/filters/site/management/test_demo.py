@@ -20,7 +20,7 @@ from filters.sample.people import FILTERS, LIVE, RULES
 from filters.sample.story import Event, story
 from filters.sample.trickle import Trickle
 from filters.site.management.commands.demo import Demo
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.clock import WEEK, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, Annotation

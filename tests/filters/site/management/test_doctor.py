@@ -15,7 +15,7 @@ from django.core.management import call_command
 from filters.people.models import User
 from filters.runs.models import Clock
 from filters.site.launch import doctor
-from filters.site.work.addresses import LOCK
+from filters.site.work.parts.addresses import LOCK
 from filters.sources.models import Source
 from tapestry.core.clock import HOUR, wall_clock
 from tapestry.core.files.file_lock import file_lock

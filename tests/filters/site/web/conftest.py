@@ -11,7 +11,7 @@ from django.test import Client
 
 from filters.authoring.models import Filter
 from filters.compose.models import OutgoingMessage
-from filters.delivery import links
+from filters.delivery.contents import links
 from filters.delivery.mail.bounces import post_url
 from filters.delivery.mail.kept import keep
 from filters.delivery.models import Address, Destination, Feed, KeptMail

@@ -82,7 +82,7 @@ def test_a_defect_behind_a_link_is_traced_without_its_token(
     def defect(token: str) -> None:
         raise ZeroDivisionError(f"at {{'path': 'confirm/{token}/'}}")
 
-    monkeypatch.setattr("filters.delivery.links.address_of", defect)
+    monkeypatch.setattr("filters.delivery.contents.links.address_of", defect)
     client.raise_request_exception = False
     assert client.get(f"/confirm/{TOKEN}/").status_code == 500
     lines = written.getvalue()

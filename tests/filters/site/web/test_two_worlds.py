@@ -26,7 +26,7 @@ from filters.delivery.models import KeptMail
 from filters.reading import reading
 from filters.reading.models import OutboxAnnotation
 from filters.runs.models import Heartbeat
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.run import ask
 from tapestry.run.ask import Question
 from tapestry.tables.read import messages as read

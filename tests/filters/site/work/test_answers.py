@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 import redis
 
-from filters.site.work.answers import Answers
+from filters.site.work.queues.answers import Answers
 
 ANSWERS = Answers("preview")
 

@@ -9,9 +9,9 @@ import pytest
 from filters.authoring.models import Filter
 from filters.inbox.models import Match
 from filters.people.models import User
-from filters.site.work import batching
-from filters.site.work.batching import by_key
-from filters.site.work.bulk import insert_rows, update_rows
+from filters.site.work.db import batching
+from filters.site.work.db.batching import by_key
+from filters.site.work.db.bulk import insert_rows, update_rows
 
 FIELDS = ("filter", "msgid", "audience", "matched_at", "stored_at", "shown_at", "evidence")
 

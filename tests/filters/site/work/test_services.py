@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from filters.site.work import addresses, services, spark_restart
-from filters.site.work.addresses import PROVEN, UNPROVEN
+from filters.site.work.parts import addresses, services, spark_restart
+from filters.site.work.parts.addresses import PROVEN, UNPROVEN
 from tapestry.core.clock import wall_clock
 from tapestry.core.files.file_lock import file_lock
 from tapestry.core.surroundings import NobodysFaultError

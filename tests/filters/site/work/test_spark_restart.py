@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from filters.site.work import spark_restart
+from filters.site.work.parts import spark_restart
 from tapestry.core.files.file_lock import is_shared, shared_lock
 
 

@@ -12,14 +12,15 @@ from django.db.models import F, QuerySet
 from filters.people import people
 from filters.runs.models import SetAside
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services, set_aside
-from filters.site.work.batching import batched
-from filters.sources.credentials import account_of
-from filters.sources.delivery_folders import delivery_parents
-from filters.sources.intake import SiteIntake
+from filters.site.work import set_aside
+from filters.site.work.db.batching import batched
+from filters.site.work.parts import services
+from filters.sources.accounts.credentials import account_of
+from filters.sources.both_ways.delivery_folders import delivery_parents
 from filters.sources.models import Folder, Pull, Source
+from filters.sources.pull.intake import SiteIntake
+from filters.sources.pull.sync_state import StoredSyncStates, stored_name
 from filters.sources.schedule import account_lock
-from filters.sources.sync_state import StoredSyncStates, stored_name
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError

@@ -1,6 +1,6 @@
 """The transactional outbox of what people have sent off, until all is done.
 
-    queue ─ a time to undo ─ claim ─> steps (filters.compose.steps)
+    queue ─ a time to undo ─ claim ─> steps (filters.compose.sending.steps)
 
 It is sent in ten seconds, or when its writer says; until then it can be undone.
 """
@@ -13,11 +13,11 @@ from django.db import transaction
 from django.db.models import Count, F
 
 from filters.authoring import ready_made
-from filters.compose.drafts import ChangedElsewhereError
-from filters.compose.letters import FieldError, seal, stored_raw
-from filters.compose.limits import count_message
+from filters.compose.drafting.drafts import ChangedElsewhereError
+from filters.compose.drafting.letters import FieldError, seal, stored_raw
 from filters.compose.models import OutgoingMessage
-from filters.compose.steps import take_steps
+from filters.compose.sending.limits import count_message
+from filters.compose.sending.steps import take_steps
 from filters.delivery.dispatch import holder
 from filters.people.models import User
 from filters.runs.models import Heartbeat, SetAside

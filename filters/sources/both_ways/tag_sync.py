@@ -4,8 +4,8 @@
                             ├ merged with the base┤          ├─> the new base
     site ─ tags since then ─┘                     └─> tags ──┘
 
-As flags do (filters.sources.flag_sync).  Keywords are told apart by their letters alone, not by
-whether these are capitals.  A tag that comes from a mailbox is its owner's alone.
+As flags do (filters.sources.both_ways.flag_sync).  Keywords are told apart by their letters alone,
+not by whether these are capitals.  A tag that comes from a mailbox is its owner's alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from filters.people import people
 from filters.people.models import User
 from filters.reading.annotations.opinions import keep
 from filters.reading.models import OutboxAnnotation
-from filters.site.work import services
+from filters.site.work.parts import services
 from filters.sources.models import Source, SyncedFlags
 from tapestry.core.annotations import standing
 from tapestry.core.clock import MINUTE

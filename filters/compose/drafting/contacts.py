@@ -13,7 +13,7 @@ from filters.authoring.known_names import known_names
 from filters.compose.models import OutgoingMessage
 from filters.people import people
 from filters.people.models import User
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.compose.recipients import (
     LONGEST,
     Recipient,

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 
 from filters.reading.rendering.excerpt import excerpt
 from filters.runs.models import SetAside
-from filters.site.work import services, set_aside
+from filters.site.work import set_aside
+from filters.site.work.parts import services
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.log import event
 from tapestry.core.schema import MESSAGES

@@ -22,8 +22,12 @@ from django.db import close_old_connections, connection
 
 from filters.runs.models import Heartbeat, SetAside
 from filters.site.work import set_aside
-from filters.sources.credentials import account_of
-from filters.sources.delivery_folders import is_delivery_folder, mailbox_of, parents_by_mailbox
+from filters.sources.accounts.credentials import account_of
+from filters.sources.both_ways.delivery_folders import (
+    is_delivery_folder,
+    mailbox_of,
+    parents_by_mailbox,
+)
 from filters.sources.models import Source
 from filters.sources.schedule import LISTENING, make_due, rank_of_owner
 from filters.sources.tasks import pull_soon

@@ -12,9 +12,9 @@ from dataclasses import replace
 from filters.compose.models import OutgoingMessage
 from filters.runs.models import Clock
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work import services
-from filters.site.work.queue import TICK, run_soon
-from filters.sources.credentials import account_of
+from filters.site.work.parts import services
+from filters.site.work.queues.queue import TICK, run_soon
+from filters.sources.accounts.credentials import account_of
 from filters.sources.models import Source
 from tapestry.core.message import Message
 from tapestry.deliver.imap.sent_folder import keep_sent

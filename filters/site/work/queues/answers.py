@@ -26,7 +26,8 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from filters.runs.models import SetAside
-from filters.site.work import services, set_aside
+from filters.site.work import set_aside
+from filters.site.work.parts import services
 from tapestry.core.errors import TapestryError
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.plan.engine import TooSlowError

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from filters.compose.contacts import recipients
-from filters.compose.formatting import html_part
+from filters.compose.drafting.contacts import recipients
+from filters.compose.drafting.formatting import html_part
+from filters.compose.drafting.parents import Parent, find_parent, original_of, referred
+from filters.compose.drafting.senders import sender_of
 from filters.compose.models import OutgoingMessage
-from filters.compose.parents import Parent, find_parent, original_of, referred
-from filters.compose.senders import sender_of
 from filters.delivery.mail.outgoing import site_host
 from filters.people.models import User
 from filters.sources.models import Source

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.conf import settings
 
-from filters.site.work import services
 from filters.site.work.crypto.encryption import decrypt, encrypt
+from filters.site.work.parts import services
+from filters.sources.accounts.oauth import Grant, refresh
 from filters.sources.models import Source
-from filters.sources.oauth import Grant, refresh
 from filters.sources.schedule import token_lock
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.servers.account import Account, ConnectionLostError

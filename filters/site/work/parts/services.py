@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
-from filters.site.work import addresses, spark_restart
-from filters.site.work.addresses import PROVEN, UNPROVEN
+from filters.site.work.parts import addresses, spark_restart
+from filters.site.work.parts.addresses import PROVEN, UNPROVEN
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.file_lock import shared_lock
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from filters.site.work import addresses
+from filters.site.work.parts import addresses
 from tapestry.core.files.file_lock import is_held
 
 NAME = "endings.json"

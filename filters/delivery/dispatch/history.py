@@ -6,7 +6,7 @@ from django.db.models import F, Window
 from django.db.models.functions import RowNumber
 
 from filters.delivery.models import Delivery, KeptMail
-from filters.site.work.batching import in_batches
+from filters.site.work.db.batching import in_batches
 from tapestry.core.clock import DAY
 
 SHOWN = 10

@@ -19,9 +19,10 @@ from django.db.models import Q
 from filters.people.models import User
 from filters.people.requests import key_of
 from filters.runs.models import SetAside
-from filters.site.work import services, set_aside
+from filters.site.work import set_aside
 from filters.site.work.crypto.encryption import decrypt, encrypt
-from filters.site.work.queue import send
+from filters.site.work.parts import services
+from filters.site.work.queues.queue import send
 from filters.sources.models import Trial
 from tapestry.core.clock import HOUR, MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from filters.compose.drafting.senders import own_addresses, usual_sender
 from filters.compose.models import OutgoingMessage
-from filters.compose.senders import own_addresses, usual_sender
 from filters.people.models import User
 from filters.reading import reading
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.compose.addressing import Way, addressed, read_headers, references
 from tapestry.compose.quoting import (
     attribution,

@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from filters.inbox.models import Card, Match, MessageState
 from filters.inbox.triage.actions import ACTIONS
 from filters.inbox.triage.steps import Target, act
-from filters.site.work import services
+from filters.site.work.parts import services
+from filters.sources.both_ways.tag_sync import merge_tags
 from filters.sources.models import Source, SyncedFlags
-from filters.sources.tag_sync import merge_tags
 from tapestry.core.clock import wall_clock
 from tapestry.core.schema import MESSAGES
 from tapestry.deliver.imap.acts import FLAGGED, SEEN

@@ -18,9 +18,9 @@ from dataclasses import asdict, dataclass, replace
 
 from django.db.models import F, Q, QuerySet
 
-from filters.site.work import services
-from filters.sources.credentials import account_of
-from filters.sources.flag_sync import synchronise
+from filters.site.work.parts import services
+from filters.sources.accounts.credentials import account_of
+from filters.sources.both_ways.flag_sync import synchronise
 from filters.sources.models import MailboxAct, Source
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import MINUTE, SECOND, wall_clock

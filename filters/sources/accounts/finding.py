@@ -16,8 +16,8 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 
 from filters.people.models import User
+from filters.sources.accounts.trials import Answer
 from filters.sources.models import Source, Trial
-from filters.sources.trials import Answer
 from tapestry.servers.discovery.discover import Network, Way, discover
 from tapestry.servers.discovery.providers import Provider, provider_named, provider_of
 from tapestry.servers.discovery.server_settings import Protocol, ServerSettings, host_name

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from filters.authoring import reminders
+from filters.compose.drafting.senders import sender_of
 from filters.compose.models import OutgoingMessage
-from filters.compose.senders import sender_of
+from filters.compose.sending.storing import file, store
 from filters.compose.servers import post_news, send_mail
-from filters.compose.storing import file, store
 from filters.inbox.lists.cards import CopyKey
 from filters.reading.tasks import append_soon
 from tapestry.compose.transmission import Transmission

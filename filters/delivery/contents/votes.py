@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 
-from filters.site.work import services
+from filters.site.work.parts import services
 from tapestry.core.annotations import summarize
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, RETRACTION

@@ -1,0 +1,1 @@
+"""A letter as it is written: whom it answers, its text, and all that may go into it."""

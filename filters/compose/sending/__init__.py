@@ -1,0 +1,1 @@
+"""A letter as it is sent: the outbox, step by step, and where a copy lies."""

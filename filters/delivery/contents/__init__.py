@@ -1,0 +1,1 @@
+"""What is in a delivery beside the matches: excerpts, votes, and links that act."""

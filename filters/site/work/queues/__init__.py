@@ -1,0 +1,1 @@
+"""Tasks for the workers, and their answers."""

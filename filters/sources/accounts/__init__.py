@@ -1,0 +1,1 @@
+"""Accounts at servers: found, tried, and signed in to."""
