@@ -7,7 +7,6 @@ Parsed ─ resolve, type, compute constants ─> CheckedQuery
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -15,18 +14,19 @@ from datetime import UTC
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.check.agreement import agreed, is_me
-from tapestry.query.check.comparisons import compare, in_list, refuse_now, threshold
+from tapestry.query.check.comparisons import compare, refuse_now, threshold
 from tapestry.query.check.copies import Copier
 from tapestry.query.check.definite import definite
 from tapestry.query.check.folds import definition_of, folded
+from tapestry.query.check.predicates import checked_test
 from tapestry.query.check.scope import Scope, is_message
 from tapestry.query.check.sequences import written_out
-from tapestry.query.check.terms import a, aggregate_type, aggregated_term, scalar, typed
+from tapestry.query.check.terms import aggregate_type, aggregated_term, scalar, typed
 from tapestry.query.check.threads import place_in_thread
 from tapestry.query.check.window_functions import Partition, functions_in, of_number, of_rows
 from tapestry.query.check.windows import last_of_all, last_of_each
 from tapestry.query.context import Context
-from tapestry.query.limits import LETTER, MAX_BYTES, MAX_NESTING, check_count, too_deep
+from tapestry.query.limits import MAX_BYTES, MAX_NESTING, check_count, too_deep
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import VALUES, FreshNames
 from tapestry.query.tree.parsed import MESSAGE, Branch, Parsed
@@ -34,8 +34,6 @@ from tapestry.query.tree.walk import change_conditions, is_plain, type_of, walk
 
 Reader = Callable[[str, Context, int], Parsed]
 """Text, who asks, nesting already -> what it says: how a filter's text is read."""
-
-_ESCAPED = re.compile(r"\\[%_\\]|\\")
 
 
 def check(parsed: Parsed, text: str, context: Context, reader: Reader) -> n.CheckedQuery:
@@ -164,7 +162,7 @@ class _Checker:
             case _ if functions := functions_in(node):
                 return self._window_functions(node, functions, scope)
             case _:
-                return _test(node, scope)
+                return checked_test(node, scope)
 
     def _window_functions(self, node: n.Test, functions: list[n.Over], scope: Scope) -> n.Condition:
         """Write out a test of window functions; behind a NOT, the NOT of its opposite.
@@ -176,7 +174,7 @@ class _Checker:
         self.negated = negated
         if functions[0].name not in VALUES:
             return of_number(node, partitions, scope, negated=negated)
-        return of_rows(node, partitions, scope, _test, negated=negated)
+        return of_rows(node, partitions, scope, negated=negated)
 
     def _partition(self, node: n.Over, scope: Scope) -> Partition:
         """Check what a window function is of."""
@@ -395,82 +393,3 @@ class _Checker:
 def _folded(owner: str | None, name: str) -> tuple[str, str]:
     """Return the name of a filter as it is compared: capitals do not matter."""
     return (owner or "").lower(), name.lower()
-
-
-def _test(node: n.Test, scope: Scope) -> n.Condition:
-    match node:
-        case n.Compare(op="IN", right=n.Call(args=items)):
-            term = typed(node.left, scope)
-            return in_list(term, [typed(item, scope) for item in items], node.span)
-        case n.Compare():
-            return compare(node.op, typed(node.left, scope), typed(node.right, scope), node.span)
-        case n.InList():
-            return n.InList(typed(node.term, scope), node.values, span=node.span)
-        case n.Between():
-            return _between(node, scope)
-        case n.Braces():
-            return _braces(node, scope)
-        case n.Like():
-            return _like(_text(node.term, scope, "LIKE"), node.pattern, node.span)
-        case n.Has():
-            return _has(node, scope)
-        case n.IsNull():
-            term = typed(node.term, scope)
-            refuse_now(term, "before IS NULL")
-            return n.Truth(False) if type_of(term) is Type.SET else n.IsNull(term, span=node.span)
-
-
-def _between(node: n.Between, scope: Scope) -> n.Condition:
-    term, low, high = (typed(part, scope) for part in (node.term, node.low, node.high))
-    for part in (term, low, high):
-        if isinstance(part, n.Column) and part.type is Type.SET:
-            name = f"{part.var}.{part.name}"
-            raise TapestryError(
-                "BETWEEN cannot take a set.",
-                part.span,
-                f"Write {name} >= … AND {name} <= …, which different elements may meet.",
-            )
-    bounds = compare(">=", term, low, node.span), compare("<=", term, high, node.span)
-    return n.And.of(bounds, node.span)
-
-
-def _braces(node: n.Braces, scope: Scope) -> n.Condition:
-    term = typed(node.term, scope)
-    if type_of(term) is not Type.SET:
-        raise TapestryError(
-            f"Braces are for sets, and this is {a(type_of(term))}.",
-            node.term.span,
-            "Write m.subject LIKE '%a%' AND m.subject LIKE '%b%'.",
-        )
-    return n.And.of(
-        [
-            _like(term, test.pattern, test.span)
-            if isinstance(test, n.Like)
-            else compare("=", term, test, test.span)
-            for test in node.tests
-        ],
-        node.span,
-    )
-
-
-def _text(node: n.Term, scope: Scope, word: str) -> n.Term:
-    term = typed(node, scope)
-    if type_of(term) not in (Type.TEXT, Type.SET):
-        message = f"{word} takes a text, not {a(type_of(term))}."
-        raise TapestryError(message, term.span, f"Write m.subject {word} '…'.")
-    return term
-
-
-def _like(term: n.Term, pattern: n.Literal, span: Span | None) -> n.Like:
-    """Return a LIKE whose pattern has backslashes only before ``%``, ``_`` or a backslash."""
-    normal = _ESCAPED.sub(lambda found: found[0].ljust(2, "\\"), str(pattern.value))
-    return n.Like(term, n.Literal(normal, Type.TEXT, span=pattern.span), span=span)
-
-
-def _has(node: n.Has, scope: Scope) -> n.Has:
-    term, words = _text(node.term, scope, "HAS"), node.words
-    if words.type is not Type.TEXT or not LETTER.search(str(words.value)):
-        raise TapestryError(
-            "HAS needs a word.", words.span, "Write letters or digits: m.subject HAS 'spark'."
-        )
-    return n.Has(term, words, span=node.span)

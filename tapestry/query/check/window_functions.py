@@ -10,7 +10,7 @@ m.list IS NOT NULL AND COUNT(DISTINCT x.msgid: x.list = m.list AND x.received < 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.schema import Type
 from tapestry.query.check.comparisons import threshold
 from tapestry.query.check.copies import Copier, renamed_in
+from tapestry.query.check.predicates import checked_test
 from tapestry.query.check.scope import Scope
 from tapestry.query.check.terms import NUMERIC, a, aggregate_type, constant, typed
 from tapestry.query.tree import nodes as n
@@ -190,14 +191,13 @@ def of_rows(
     test: n.Test,
     partitions: Sequence[Partition],
     scope: Scope,
-    check: Callable[[n.Test, Scope], n.Condition],
     *,
     negated: bool,
 ) -> n.Condition:
     """Return that a test holds of the rows whose values window functions give.
 
-    ``negated``: return the NOT of that it does not hold.  Raises TapestryError where a test, by
-    ``check``, is refused, or is of what also counts.
+    ``negated``: return the NOT of that it does not hold.  Raises TapestryError where a test is
+    refused, or is of what also counts.
     """
     for partition in partitions:
         partition.check()
@@ -217,7 +217,7 @@ def of_rows(
         return change_children(node, change) if isinstance(node, n.Node) else node
 
     variables = {name: one.row for name, one in zip(names, partitions, strict=True)}
-    found = check(change(test), Scope(variables, scope))
+    found = checked_test(change(test), Scope(variables, scope))
     missing = isinstance(test, n.IsNull)
     if negated or missing:
         found = found.arg if isinstance(found, n.Not) else n.Not(found, span=test.span)
