@@ -16,6 +16,7 @@ from django.urls import reverse
 from filters.authoring.models import Filter
 from filters.people.models import User
 from filters.runs.models import SingleRow
+from filters.sources.models import Source
 
 
 class Address(models.Model):
@@ -56,6 +57,7 @@ class Destination(models.Model):
     ``turned_on_at`` is when its owner last did so: links to unsubscribe of before have ended.
     ``settings`` are those of its kind; ``secret`` is encrypted
     (filters.site.work.crypto.encryption), as is ``former_secret``, which counts ``former_until``.
+    A mailbox may be that of a ``source`` of its owner: it is logged in to as that is.
     With ``all_filters`` it takes the matches of all filters of its owner after ``all_since``;
     without, those of its subscriptions.
     """
@@ -75,6 +77,9 @@ class Destination(models.Model):
         Address, models.CASCADE, null=True, blank=True, related_name="destinations"
     )
     settings = models.JSONField(default=dict, blank=True)
+    source = models.ForeignKey(
+        Source, models.SET_NULL, null=True, blank=True, related_name="destinations"
+    )
     secret = models.TextField(default="", blank=True)
     former_secret = models.TextField(default="", blank=True)
     former_until = models.BigIntegerField(null=True, blank=True)
@@ -108,6 +113,13 @@ class Destination(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("destination", args=[self.pk])
+
+    @property
+    def mailbox(self) -> tuple[str, str]:
+        """The host and user of a mailbox: those of its source, if it has one."""
+        if self.source is not None:
+            return self.source.host, self.source.user
+        return str(self.settings.get("host", "")), str(self.settings.get("user", ""))
 
 
 class Subscription(models.Model):

@@ -31,6 +31,7 @@ from filters.runs.store import subscriptions
 from filters.site.work.crypto import opaque_keys
 from filters.site.work.db.deleting import delete_locked
 from filters.sources.accounts import trials
+from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
 
 router = Router(tags=["destinations"])
@@ -42,7 +43,8 @@ class DestinationChange(Schema):
 
     ``filters``: names of the caller's filters, null for all of them, new ones too.  ``address`` is
     of a digest and of forwarded messages, ``timeliness`` of a digest, ``style`` of forwarded
-    messages, ``url`` of a webhook; the rest is of folders of a mailbox.
+    messages, ``url`` of a webhook; the rest is of folders of a mailbox: that of a ``source`` of the
+    caller's, by its key, or of another server.
     """
 
     name: str | None = None
@@ -51,6 +53,7 @@ class DestinationChange(Schema):
     timeliness: str | None = None
     style: str | None = None
     url: str | None = None
+    source: str | None = None
     host: str | None = None
     port: int | None = None
     security: str | None = None
@@ -198,6 +201,8 @@ def _stored(
         names = changed["filters"]
         changed["which"] = ALL if names is None else CHOSEN
         changed["filters"] = _keys(destination.owner, names or ())
+    if changed.get("source"):
+        changed["source"] = own(Source, destination.owner, changed["source"]).pk
     data = form_data({"security": "tls", "parent": "Tapestry"} | stored | changed)
     if destination.kind == Destination.Kind.FORWARD:
         data.setdefault("style", "resent")

@@ -111,7 +111,8 @@ class DestinationForm(forms.Form):
         destination = self.destination
         given = destination.settings.items()
         changed = {name: value for name, value in given if settings.get(name, self) != value}
-        fields = ["name", "address", "settings", *(["secret"] * (destination.secret != secret))]
+        fields = ["name", "address", "source", "settings"]
+        fields += ["secret"] * (destination.secret != secret)
         with transaction.atomic():
             current = Destination.objects.select_for_update().filter(pk=destination.pk).first()
             if current is None:

@@ -13,7 +13,9 @@ from filters.delivery.forms.base import DestinationForm
 from filters.delivery.models import Destination
 from filters.site.work.crypto.encryption import decrypt, encrypt
 from filters.site.work.parts import services
+from filters.sources.accounts import credentials
 from filters.sources.forms import ServerForm
+from filters.sources.models import Source
 from filters.sources.writing import try_out
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.ways.mailbox import MailboxSettings
@@ -30,8 +32,15 @@ class MailboxForm(ServerForm, DestinationForm):
     is_tried = True
     SETTINGS = ("host", "port", "security", "user", "parent")
 
-    field_order = ("host", "security", "port", "user", "secret", "parent")
+    field_order = ("source", "host", "security", "port", "user", "secret", "parent")
 
+    source = forms.ModelChoiceField(
+        Source.objects.none(),
+        label="Mailbox",
+        required=False,
+        empty_label="another one",
+        help_text="Into the mailbox of a source, Tapestry logs in as it does there.",
+    )
     parent = forms.CharField(
         label="Folder",
         max_length=100,
@@ -47,11 +56,23 @@ class MailboxForm(ServerForm, DestinationForm):
         super().__init__(*args, **named)
         if self.destination.pk is None:
             self.initial |= suggested
+        sources = Source.objects.filter(owner=self.destination.owner, kind=Source.Kind.IMAP)
+        if first := sources.first():
+            choice: Any = self.fields["source"]
+            choice.queryset = sources
+            choice.initial = None if suggested else first
+            self.fields["host"].required = False
+            self.fields["security"].required = not self.data.get("source")
+        else:
+            del self.fields["source"]
         self.set_help(has_secret=bool(self.destination.secret))
 
     def stored(self) -> dict[str, Any]:
         kept = {name: self.destination.settings.get(name) for name in self.SETTINGS}
-        return super().stored() | kept
+        return super().stored() | kept | {"source": self.destination.source_id}
+
+    def clean_host(self) -> str:
+        return "" if self.cleaned_data.get("source") else super().clean_host()
 
     def clean_parent(self) -> str:
         parent: str = self.cleaned_data["parent"].strip("/")
@@ -64,11 +85,14 @@ class MailboxForm(ServerForm, DestinationForm):
         return parent
 
     def clean(self) -> dict[str, Any]:
+        if source := self.cleaned_data.get("source"):
+            kept = {name: getattr(source, name) for name in self.SETTINGS[:-1]}
+            self.cleaned_data |= kept | {"secret": ""}
         given = super().clean()
         kept = self.destination.settings
-        if given.get("secret") or not given.get("user"):
+        if source or given.get("secret") or not given.get("user"):
             return given
-        if not self.destination.pk:
+        if not self.destination.secret:
             self.add_error("secret", "Give the password.")
         elif any(given.get(name) != kept.get(name) for name in self.SETTINGS[:-1]):
             self.add_error("secret", "Give the password again: it is to be sent elsewhere.")
@@ -77,6 +101,9 @@ class MailboxForm(ServerForm, DestinationForm):
     def try_connection(self) -> None:
         """Log in to the mailbox; raise TapestryError if that fails."""
         given = self.cleaned_data
+        if source := given.get("source"):
+            try_out(credentials.account_of(source))
+            return
         secret = given["secret"] or decrypt(self.destination.secret, services.data())
         place = (given["host"], given["port"], given["security"])
         allowed = tuple(settings.PRIVATE_HOSTS)
@@ -85,7 +112,10 @@ class MailboxForm(ServerForm, DestinationForm):
     def describe(self, destination: Destination) -> None:
         given = self.cleaned_data
         destination.settings = destination.settings | {name: given[name] for name in self.SETTINGS}
-        if given["secret"]:
+        destination.source = given.get("source")
+        if destination.source:
+            destination.secret = ""
+        elif given["secret"]:
             destination.secret = encrypt(given["secret"], services.data())
 
     def default_name(self, destination: Destination) -> str:
@@ -93,5 +123,5 @@ class MailboxForm(ServerForm, DestinationForm):
 
     @classmethod
     def where(cls, destination: Destination) -> str:
-        kept = destination.settings
-        return f"{kept.get('parent', '')} of {kept.get('user', '')} at {kept.get('host', '')}"
+        host, user = destination.mailbox
+        return f"{destination.settings.get('parent', '')} of {user} at {host}"

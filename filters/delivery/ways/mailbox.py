@@ -24,6 +24,7 @@ from filters.inbox.models import Match
 from filters.people import people
 from filters.site.work.crypto.encryption import decrypt
 from filters.site.work.parts import services
+from filters.sources.accounts import credentials
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.file_lock import file_lock
 from tapestry.deliver.batch import Batch, LaterError, Outcome
@@ -50,15 +51,23 @@ MADE_ANEW = "The folder {} is gone, or cannot be known again by another name; a 
 
 
 def account_of(destination: Destination) -> Account:
-    """Return the account of a mailbox; raise TapestryError if its password cannot be decrypted.
+    """Return the account of a mailbox; raise TapestryError if nobody can log in to it.
 
-    ``destination.settings`` has its host, port, security (tls, starttls, none) and user.
+    It is that of its source, else ``destination.settings`` has its host, port, security (tls,
+    starttls, none) and user.
     """
+    if destination.source is not None:
+        return credentials.account_of(destination.source)
     stored = destination.settings
     security: Any = stored.get("security", "tls")
-    host, user = str(stored.get("host", "")), str(stored.get("user", ""))
+    host, user = destination.mailbox
     if not host:
         raise TapestryError("No mail server is given.", hint="Name one on the destination's page.")
+    if not destination.secret:
+        raise TapestryError(
+            "The source by which this mailbox was logged in to is deleted.",
+            hint="Give a password on the destination's page.",
+        )
     secret = decrypt(destination.secret, services.data())
     place = ("imap", host, int(stored.get("port") or 993), security)
     return Account(*place, user, secret, allowed=tuple(settings.PRIVATE_HOSTS))
@@ -121,8 +130,7 @@ def preview(destination: Destination, batch: Batch) -> Preview:
 @contextmanager
 def _alone(destination: Destination) -> Iterator[None]:
     """Hold the mailbox: of two that look for a message at once, each would put it in."""
-    stored = destination.settings
-    mailbox = f"{stored.get('host', '')}/{stored.get('user', '')}".lower()
+    mailbox = "/".join(destination.mailbox).lower()
     name = sha256(mailbox.encode(errors="surrogatepass")).hexdigest()
     with file_lock(services.data() / "run" / "mailboxes" / f"{name}.lock") as is_free:
         if not is_free:
@@ -190,7 +198,7 @@ def _stored_names(destination: Destination) -> dict[str, str]:
 
 def _mailbox_of(destination: Destination) -> list[str]:
     """Return what tells where folders are: in other mailboxes and parents they are others."""
-    return [str(destination.settings.get(name, "")) for name in ("host", "user", "parent")]
+    return [*destination.mailbox, str(destination.settings.get("parent", ""))]
 
 
 def _places(destination: Destination, names: Mapping[str, str]) -> dict[str, Place]:

@@ -31,11 +31,11 @@ def parents_by_mailbox(owner_id: int | None = None) -> Mapping[Mailbox, list[str
     if owner_id is not None:
         mailboxes = mailboxes.filter(owner=owner_id)
     parents: defaultdict[Mailbox, list[str]] = defaultdict(list)
-    for owner, settings in mailboxes.values_list("owner", "settings"):
-        host, user = str(settings.get("host", "")), str(settings.get("user", ""))
-        parent = _parent(settings)
+    for mailbox in mailboxes.select_related("source"):
+        parent = _parent(mailbox.settings)
         if parent:
-            parents[owner, host.lower(), user.lower()].append(parent)
+            host, user = mailbox.mailbox
+            parents[mailbox.owner_id, host.lower(), user.lower()].append(parent)
     return dict(parents)
 
 

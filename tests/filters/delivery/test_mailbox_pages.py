@@ -11,8 +11,13 @@ from django.test import Client
 
 from filters.delivery.models import Destination
 from filters.delivery.ways import table as ways
+from filters.delivery.ways.mailbox import account_of
 from filters.people.models import User
 from filters.site.work.crypto.encryption import decrypt
+from filters.sources.accounts.credentials import keep_secret
+from filters.sources.both_ways.delivery_folders import delivery_parents
+from filters.sources.models import Source
+from tapestry.core.errors import TapestryError
 from tests.support.recorded_way import Recorder
 from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 
@@ -29,6 +34,15 @@ def client(alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch) -> Cli
     way = ways.Way(recorder.send, recorder.preview, ways.OUTBOUND)
     monkeypatch.setitem(ways.WAYS, Destination.Kind.MAILBOX, way)
     return as_user(alice)
+
+
+@pytest.fixture
+def source(alice: User, dovecot: Dovecot, data: Path) -> Source:
+    place = {"kind": "imap", "host": "127.0.0.1", "port": dovecot.port, "security": "none"}
+    source = Source(owner=alice, user=USER, audience="user:alice", **place)
+    keep_secret(source, PASSWORD)
+    source.save()
+    return source
 
 
 def described(server: Dovecot, **other: Any) -> dict[str, Any]:
@@ -99,3 +113,40 @@ def test_the_password_stays_where_none_is_given_and_goes_nowhere_else(
     elsewhere = client.post(edit, described(dovecot, secret="", user="eve"))
     assert elsewhere.status_code == 400
     assert "Give the password again" in elsewhere.content.decode()
+
+
+def test_the_mailbox_of_a_source_needs_no_password_again(
+    client: Client, source: Source, bob: User, as_user: SignIn
+) -> None:
+    """It is logged in to as the source is, whatever of that changes."""
+    assert f'<option value="{source.pk}" selected>' in client.get(NEW).content.decode()
+    assert "id_source" not in as_user(bob).get(NEW).content.decode()
+    given = {"source": source.pk, "parent": "Tapestry", "which": "all"}
+    assert client.post(NEW, given).status_code == 302
+    made = Destination.objects.get()
+    assert (made.source, made.secret) == (source, "")
+    assert made.name == f"Mailbox of {USER}" and account_of(made).secret == PASSWORD
+    keep_secret(source, "another")
+    source.user = "moved"
+    source.save()
+    changed = Destination.objects.get()
+    assert (account_of(changed).user, account_of(changed).secret) == ("moved", "another")
+    assert delivery_parents(source) == ["Tapestry"], "what it holds is not read as new mail"
+    source.delete()
+    with pytest.raises(TapestryError, match="is deleted"):
+        account_of(Destination.objects.get())
+    page = client.post(f"{made.get_absolute_url()}edit/", given | {"source": ""})
+    assert page.status_code == 400 and page.context["form"].errors.keys() >= {"host"}
+
+
+def test_nobody_delivers_by_the_source_of_another(
+    client: Client, source: Source, bob: User, as_user: SignIn
+) -> None:
+    given = {"source": source.pk, "parent": "Tapestry", "which": "all"}
+    assert as_user(bob).post(NEW, given).status_code == 400
+    Source.objects.create(
+        owner=bob, kind="imap", host="b.example.org", port=993, user="bob", audience="user:bob"
+    )
+    page = as_user(bob).post(NEW, given)
+    assert page.status_code == 400 and not Destination.objects.exists()
+    assert "127.0.0.1" not in page.content.decode()
