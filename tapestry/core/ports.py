@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from tapestry.core.clock import BEGINNING
+from tapestry.core.completeness import Completeness
 
 
 class LockedClock(Protocol):
@@ -41,7 +42,7 @@ class DueFilter:
     if this is one.  ``live``: messages leave when they no longer match.  ``explanation`` is given
     with every match; if it is empty, the disjunct that was met is described instead.  ``proven``:
     its last run by itself took little time.  ``set_aside``: its last run raised an error that
-    nobody foresaw.
+    nobody foresaw.  ``completeness``: it waits for its sources, and this is its clock.
     """
 
     filter_id: int
@@ -58,6 +59,7 @@ class DueFilter:
     explanation: str = ""
     proven: bool = False
     set_aside: bool = False
+    completeness: Completeness | None = None
 
     def end(self, until: int) -> int:
         """Return where its window ends in a run up to ``until``."""

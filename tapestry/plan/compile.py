@@ -37,9 +37,11 @@ class Compiled:
         return "\n".join(plan.signature.key for plan in self.plans)
 
 
-def compile_filter(text: str, context: Context, strategy: Strategy = "fast") -> Compiled:
+def compile_filter(
+    text: str, context: Context, strategy: Strategy = "fast", *, waits: bool = False
+) -> Compiled:
     """Return the plans of a filter; raises TapestryError where the text is at fault."""
-    return compile_query(read(text, context), strategy)
+    return compile_query(read(text, context), strategy, waits=waits)
 
 
 def compile_due(due_filter: DueFilter) -> Compiled:
@@ -49,24 +51,29 @@ def compile_due(due_filter: DueFilter) -> Compiled:
     >>> compile_due(due_filter) is compile_due(due_filter)
     True
     """
-    return compile_stored(due_filter.text, due_filter.owner, due_filter.addresses, due_filter.live)
+    waits = due_filter.completeness is not None
+    owner, addresses, live = due_filter.owner, due_filter.addresses, due_filter.live
+    return compile_stored(due_filter.text, owner, addresses, live, waits)
 
 
 @lru_cache(maxsize=10_000)
 def compile_stored(
-    text: str, owner: str | None, addresses: tuple[str, ...], live: bool
+    text: str, owner: str | None, addresses: tuple[str, ...], live: bool, waits: bool = False
 ) -> Compiled:
     """Return the plans of a filter in which every filter that it referred to is written out.
 
     It refers to nothing else, so that its text and its owner determine its plans.
     """
-    return compile_filter(text, Context(owner, addresses), "general" if live else "fast")
+    strategy: Strategy = "general" if live else "fast"
+    return compile_filter(text, Context(owner, addresses), strategy, waits=waits)
 
 
-def compile_query(checked: n.CheckedQuery, strategy: Strategy = "fast") -> Compiled:
+def compile_query(
+    checked: n.CheckedQuery, strategy: Strategy = "fast", *, waits: bool = False
+) -> Compiled:
     """Return the plans of a checked filter."""
     with placed(checked.text):
-        query = rewrite(checked, strategy)
+        query = rewrite(checked, strategy, waits=waits)
         return Compiled(checked, query, _plans(query))
 
 

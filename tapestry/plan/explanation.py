@@ -22,7 +22,7 @@ def explanation(due_filter: DueFilter, disjunct: int) -> str:
     try:
         return _in_words(due_filter.text, due_filter.live, disjunct)
     except TapestryError:  # it says "me": a text that is stored as TQL no longer does
-        return disjunct_in_words(compile_due(due_filter), disjunct)
+        return disjunct_in_words(compile_due(replace(due_filter, completeness=None)), disjunct)
 
 
 def disjunct_in_words(compiled: Compiled, index: int) -> str:

@@ -14,6 +14,7 @@ from tapestry.core.schema import Type
 from tapestry.plan.relation import Field, Range, Relation
 from tapestry.plan.signature import Constant, Value, integer_value, values_by_slot
 from tapestry.plan.text_predicates import like_regex
+from tapestry.query.tree import nodes as n
 from tapestry.rewrite.stages import EventPoint, IncrementalDisjunct
 
 MOST_RANGES = 16
@@ -61,7 +62,7 @@ def constant_table(name: str, rows: Sequence[ConstantRow]) -> Relation:
 
 
 def _cell(constant: Constant) -> Value:
-    match constant.test:
+    match constant.use:
         case "like":
             return like_regex(str(constant.value))
         case "has":
@@ -73,7 +74,8 @@ def slices(rows: Sequence[ConstantRow], event: EventPoint) -> tuple[Range, ...]:
     """Return the ranges of the event's column that can put it into a row's window.
 
     The event is a column and an offset, perhaps with constants that differ between the
-    rows; "two weeks old" gives the slice of rows that became so in the window.
+    rows; "two weeks old" gives the slice of rows that became so in the window, by the clock of
+    the filter.
     """
     if event.anchor is None:
         return ((BEGINNING, max(row.until for row in rows)),)
@@ -82,7 +84,10 @@ def slices(rows: Sequence[ConstantRow], event: EventPoint) -> tuple[Range, ...]:
     for row in rows:
         values = values_by_slot(row.constants)
         offset = constant + sum(sign * integer_value(length, values) for sign, length in slotted)
-        wanted.append((max(row.since - offset, BEGINNING), row.until - offset))
+        low, high = row.since, row.until
+        if isinstance(event.term, n.Reached):
+            low, high = (integer_value(end, values) for end in (event.term.low, event.term.high))
+        wanted.append((max(low - offset, BEGINNING), high - offset))
     ranges = merge(wanted)
     return ranges if len(ranges) <= MOST_RANGES else ((ranges[0][0], ranges[-1][1]),)
 

@@ -21,18 +21,21 @@ from tapestry.rewrite.stages import Conjunction, IncrementalDisjunct
 
 Value = str | int | float | tuple[str | int | float, ...]
 
-TextTest = Literal["like", "has"]
+Use = Literal["like", "has", "since", "low", "high"]
 
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """One constant of a disjunct; ``many``: the list of an IN; ``test``: that of LIKE or HAS."""
+    """One constant of a disjunct; ``many``: the list of an IN.
+
+    ``use``: it is that of a LIKE or HAS, or part of the clock of a filter that waits.
+    """
 
     slot: int
     type: Type
     many: bool
     value: Value
-    test: TextTest | None = None
+    use: Use | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +71,19 @@ def signature(disjunct: IncrementalDisjunct) -> Signature:
 def constants(conjunction: Conjunction) -> tuple[Constant, ...]:
     """Return the constants of a disjunct of the normal form, in slot order."""
     by_slot: dict[int, Constant] = {}
-    tests: dict[int | None, TextTest] = {}
+    uses: dict[int | None, Use] = {}
     for node in walk(conjunction):
         if isinstance(node, n.Literal) and node.slot is not None and node.value is not None:
-            test = tests.get(node.slot)
-            by_slot[node.slot] = Constant(node.slot, node.type, False, node.value, test)
+            use = uses.get(node.slot)
+            by_slot[node.slot] = Constant(node.slot, node.type, False, node.value, use)
         elif isinstance(node, n.Values) and node.slot is not None:
             by_slot[node.slot] = Constant(node.slot, node.type, True, node.values)
         elif isinstance(node, n.Like):
-            tests[node.pattern.slot] = "like"
+            uses[node.pattern.slot] = "like"
         elif isinstance(node, n.Has):
-            tests[node.words.slot] = "has"
+            uses[node.words.slot] = "has"
+        elif isinstance(node, n.Reached):
+            uses |= {node.since.slot: "since", node.low.slot: "low", node.high.slot: "high"}
     return tuple(by_slot[slot] for slot in sorted(by_slot))
 
 

@@ -37,6 +37,7 @@ from tapestry.rewrite.normal.expand_in_query import expand_in_query
 from tapestry.rewrite.normal.isolate_now import isolate_now
 from tapestry.rewrite.normal.push_not import push_not
 from tapestry.rewrite.normal.simplify import simplify
+from tapestry.rewrite.normal.wait import wait
 from tapestry.rewrite.stages import (
     Conjunction,
     DeltaQuery,
@@ -81,8 +82,12 @@ FAST: tuple[FastRule, ...] = (
 """The fast rules, cheapest first; what none of them takes, ``general`` does."""
 
 
-def rewrite(query: n.CheckedQuery, strategy: Strategy = "fast") -> IncrementalQuery:
+def rewrite(
+    query: n.CheckedQuery, strategy: Strategy = "fast", *, waits: bool = False
+) -> IncrementalQuery:
     """Return a filter's incremental query; with the strategy "general", by the general rule.
+
+    One that ``waits`` has a clock of its own for ``now()``.
 
     >>> from tapestry.query.context import Context
     >>> from tapestry.query.frontend import read
@@ -91,12 +96,12 @@ def rewrite(query: n.CheckedQuery, strategy: Strategy = "fast") -> IncrementalQu
     C is m.ts: m.size > 1024
     C is just after m.ts + 1 day: TRUE
     """
-    normalized = normal(query)
+    normalized = normal(query, waits=waits)
     require_correlated(query, normalized)
     return incremental(monotone(normalized), strategy)
 
 
-def normal(query: n.CheckedQuery) -> NormalQuery:
+def normal(query: n.CheckedQuery, *, waits: bool = False) -> NormalQuery:
     """Return the filter as an OR of ANDs, the constants of each numbered as they stand.
 
     >>> from tapestry.query.context import Context
@@ -108,17 +113,24 @@ def normal(query: n.CheckedQuery) -> NormalQuery:
     m.size >= 10 AND m.list <> 'a'
     """
     condition = query.condition
-    for step in NORMAL:
+    for step in (*NORMAL, wait) if waits else NORMAL:
         condition = step(condition)
     disjuncts: tuple[Conjunction, ...] = distribute(condition)
     return NormalQuery(query.var, tuple(_number(disjunct) for disjunct in disjuncts))
 
 
 def _number(disjunct: Conjunction) -> Conjunction:
-    """Give every constant its slot; what shapes a plan (NULL, a substr position) has none."""
+    """Give every constant its slot; what shapes a plan (NULL, a substr position) has none.
+
+    The clock of a filter that waits has the same slots wherever it stands.
+    """
     slots = count()
+    clock: list[n.Literal] = []
 
     def number(node: Any) -> Any:
+        if isinstance(node, n.Reached):
+            clock.extend(n.Literal(0, Type.INSTANT, next(slots)) for _ in range(3 - len(clock)))
+            return n.Reached(number(node.term), *clock)
         if isinstance(node, n.Literal):
             if node.type is Type.NULL:
                 return node

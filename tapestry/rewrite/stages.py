@@ -138,12 +138,19 @@ class EventPoint:
         """
         return _anchor(self.term, self.shift)
 
+    @property
+    def waits(self) -> bool:
+        """Tell whether it is an instant that the clock of a filter that waits has to reach."""
+        return isinstance(self.term, n.Reached)
+
 
 def _anchor(
     term: n.Term, shift: int
 ) -> tuple[n.Column, int, tuple[tuple[int, n.Literal], ...]] | None:
     if isinstance(term, n.Column):
         return term, shift, ()
+    if isinstance(term, n.Reached):
+        return _anchor(term.term, shift)
     if isinstance(term, n.Arith) and isinstance(term.right, n.Literal) and term.op in "+-":
         inner = _anchor(term.left, shift)
         if inner is None:

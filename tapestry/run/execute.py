@@ -9,17 +9,19 @@ serves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter, itemgetter
 
+from tapestry.core.completeness import Completeness
 from tapestry.core.ports import Match
 from tapestry.plan.compile import Compiled
 from tapestry.plan.engine import Engine, Row, evaluate
 from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.plan.lowering.lower import lower, lower_among
 from tapestry.plan.relation import SEPARATOR
+from tapestry.plan.signature import Constant
 from tapestry.plan.validity import groups_while_valid
 from tapestry.rewrite.stages import IncrementalDisjunct
 
@@ -35,7 +37,8 @@ class Subscription:
     """One filter in one run.
 
     ``start`` is its T0, or None where it takes existing mail; ``until`` ends its window
-    where the run does not.
+    where the run does not.  ``completeness`` is the clock of one that waits; in its window that
+    goes from ``clock[0]`` to ``clock[1]``, and as all time does where that is None.
     """
 
     filter_id: int
@@ -44,6 +47,17 @@ class Subscription:
     since: int
     start: int | None = None
     until: int | None = None
+    completeness: Completeness | None = None
+    clock: tuple[int, int] | None = None
+
+    def windows(self, until: int) -> Iterator[tuple[Subscription, int]]:
+        """Yield the pieces of its window over which its clock goes with time, or stands."""
+        until = until if self.until is None else self.until
+        if self.completeness is None:
+            yield self, until
+            return
+        for begin, end, low, high in self.completeness.pieces(self.since, until):
+            yield replace(self, since=begin, clock=(low, high)), end
 
 
 def execute(
@@ -59,11 +73,25 @@ def execute(
     filter_id, matched_at, msgid.
     """
     by_id = {s.filter_id: s for s in subscriptions}
-    windows = ((s, until if s.until is None else s.until) for s in by_id.values())
-    rows = first_candidates(engine, signature_groups(windows), until)
+    pieces = [(piece, end) for s in by_id.values() for piece, end in s.windows(until)]
+    rows = _first_of_pieces(engine, pieces, until)
     starts = {filter_id: s.start for filter_id, s in by_id.items()}
     matched = partial(matched_at_start, engine, by_id.__getitem__)
     return decide_matches(rows, starts, known, matched)
+
+
+def _first_of_pieces(
+    engine: Engine, pieces: Sequence[tuple[Subscription, int]], until: int
+) -> list[Row]:
+    """Return the first candidate of every (filter_id, msgid) in the pieces of the windows.
+
+    A piece is a row of the constant table, as if it were a filter.
+    """
+    numbered = [(replace(piece, filter_id=n), end) for n, (piece, end) in enumerate(pieces)]
+    first: dict[Pair, Row] = {}
+    rows = first_candidates(engine, signature_groups(numbered), until)
+    keep_first(first, ((pieces[row[0]][0].filter_id, *row[1:]) for row in rows))
+    return list(first.values())
 
 
 def decide_matches(
@@ -151,9 +179,23 @@ def signature_groups(windows: Iterable[tuple[Subscription, int]]) -> list[Signat
     for s, until in windows:
         for plan in s.compiled.plans:
             index, constants = plan.disjunct.monotone.index, plan.signature.constants
+            constants = _with_clock(constants, s, until)
             row = ConstantRow(s.filter_id, index, constants, s.audiences, s.since, until)
             gathered.setdefault(plan.signature.key, (plan.disjunct, []))[1].append(row)
     return [SignatureGroup(disjunct, tuple(rows)) for disjunct, rows in gathered.values()]
+
+
+def _with_clock(
+    constants: tuple[Constant, ...], s: Subscription, until: int
+) -> tuple[Constant, ...]:
+    """Return constants with those of the clock of a filter that waits."""
+    if not any(constant.use in _CLOCK for constant in constants):
+        return constants
+    clock = dict(zip(_CLOCK, (s.since, *(s.clock or (s.since, until))), strict=True))
+    return tuple(replace(c, value=clock.get(c.use, c.value)) for c in constants)
+
+
+_CLOCK = ("since", "low", "high")
 
 
 def batched_groups(
@@ -208,7 +250,8 @@ def matched_at_start(
     that matched.
     """
     by_id = {filter_id: subscription(filter_id) for filter_id in {pair[0] for pair in pairs}}
-    groups = signature_groups((s, s.since) for _, s in sorted(by_id.items()))
+    at_start = (replace(s, clock=s.start and (s.start, s.start)) for s in by_id.values())
+    groups = signature_groups((s, s.since) for s in at_start)
     instants = [
         (filter_id, msgid, start)
         for filter_id, msgid in pairs

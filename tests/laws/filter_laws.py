@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, Phase, given, reject, seed, settings
 from hypothesis import strategies as st
 
 from tapestry.core.clock import BEGINNING, SECOND
+from tapestry.core.completeness import Completeness
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Match
 from tapestry.core.schema import KEY_COLUMN
@@ -70,10 +71,12 @@ def compiled(
     query: n.CheckedQuery,
     strategy: pipeline.Strategy = "fast",
     most_delta_queries: int = MOST_DELTA_QUERIES,
+    *,
+    waits: bool = False,
 ) -> Compiled:
     """Compile a filter; one that is refused is no example."""
     try:
-        plan = compile_query(query, strategy)
+        plan = compile_query(query, strategy, waits=waits)
     except TapestryError:
         reject()
     unlike = {part.signature.key: len(part.disjunct.delta_queries) for part in plan.plans}
@@ -90,18 +93,25 @@ def run(
 ) -> list[list[Match]]:
     """Return the matches of every run of a world's schedule."""
     engine = engine or SqliteEngine(world.data)
-    plan = compiled(world.query, strategy, most_delta_queries)
+    plan = compiled(world.query, strategy, most_delta_queries, waits=world.steps is not None)
     since = BEGINNING if world.start is None else world.start
     known: set[tuple[int, str]] = set()
     runs = []
     for until in world.schedule:
-        asked = Subscription(0, plan, world.audiences, since, world.start)
+        waits = completeness(world)
+        asked = Subscription(0, plan, world.audiences, since, world.start, completeness=waits)
         matches = execute(engine, [asked], until, known.intersection)
         assert len({m.msgid for m in matches}) == len(matches), "one message, one match"
         known |= {(m.filter_id, m.msgid) for m in matches}
         runs.append(matches)
         since = until
     return runs
+
+
+def completeness(world: World) -> Completeness | None:
+    """Return the clock of a world whose filter waits."""
+    floor = BEGINNING if world.start is None else world.start
+    return None if world.steps is None else Completeness(world.steps, floor)
 
 
 def times(matches: Sequence[Match]) -> dict[str, int]:
@@ -111,7 +121,9 @@ def times(matches: Sequence[Match]) -> dict[str, int]:
 
 def expected(world: World) -> list[dict[str, int]]:
     """Return what the oracle says every run delivers."""
-    return oracle.delivered(world.query, world.data, world.audiences, world.schedule, world.start)
+    steps = [ts for ts, _ in world.steps or ()]
+    judge = oracle.Oracle(world.query, world.data, world.audiences, clock=world.clock, steps=steps)
+    return judge.delivered(world.schedule, world.start)
 
 
 # Laws 2 and 3, law 4.
@@ -145,6 +157,15 @@ def fast_rules_equal_the_general_rule(draw: st.DataObject, aggregates: bool) -> 
     world = draw.draw(random_filters.worlds(depth=2, in_query=False, aggregates=aggregates))
     fast, general = run(world, "fast"), run(world, "general")
     assert [times(matches) for matches in fast] == [times(matches) for matches in general]
+
+
+def a_filter_that_waits_delivers_what_the_oracle_does(
+    draw: st.DataObject, aggregates: bool
+) -> None:
+    world = draw.draw(random_filters.worlds(depth=2, aggregates=aggregates))
+    world = replace(world, steps=draw.draw(random_filters.steps()))
+    strategy = draw.draw(st.sampled_from(("fast", "general")))
+    assert [times(matches) for matches in run(world, strategy)] == expected(world)
 
 
 def what_matched_at_the_start_is_not_delivered(draw: st.DataObject, aggregates: bool) -> None:
@@ -183,8 +204,9 @@ def filters_run_together_deliver_what_each_would_alone(
             start = world.schedule[joins - 1]
         audiences = draw.draw(random_filters.audiences)
         schedule = world.schedule[joins:] if start is not None else world.schedule
-        worlds.append(World(query, world.data, audiences, schedule, start))
-    plans = [compiled(world.query) for world in worlds]
+        steps = draw.draw(st.one_of(st.none(), random_filters.steps()))
+        worlds.append(World(query, world.data, audiences, schedule, start, steps))
+    plans = [compiled(world.query, waits=world.steps is not None) for world in worlds]
     engine = SqliteEngine(world.data)
     known: set[tuple[int, str]] = set()
     delivered: list[list[dict[str, int]]] = [[] for _ in worlds]
@@ -197,6 +219,7 @@ def filters_run_together_deliver_what_each_would_alone(
                 world.audiences,
                 since.get(i, BEGINNING if world.start is None else world.start),
                 world.start,
+                completeness=completeness(world),
             )
             for i, world in enumerate(worlds)
             if until in world.schedule
@@ -335,6 +358,7 @@ def printing_and_reading_again_is_the_identity(draw: st.DataObject, aggregates: 
 LAWS: dict[Law, int] = {
     every_schedule_delivers_what_the_oracle_does: 40,
     the_general_rule_delivers_what_the_oracle_does: 20,
+    a_filter_that_waits_delivers_what_the_oracle_does: 40,
     all_windows_at_once_deliver_what_the_oracle_does: 10,
     fast_rules_equal_the_general_rule: 20,
     filters_run_together_deliver_what_each_would_alone: 20,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from functools import cached_property
 from itertools import product
@@ -139,7 +139,7 @@ class _Printer:
             case n.Literal(value):
                 return self.constant(value)
             case n.Now():
-                return ":t"
+                return ":now"
             case n.Arith(op, left, right):
                 return f"({self.term(left)} {op} {self.term(right)})"
             case n.Call(name, args):
@@ -278,20 +278,25 @@ class Oracle:
         data: Data,
         audiences: Sequence[str],
         db: sqlite3.Connection | None = None,
+        clock: Callable[[int], int] | None = None,
+        steps: Sequence[int] = (),
     ) -> None:
+        """Judge a filter; ``clock`` is what now() is at t, and ``steps`` are where it steps."""
         printer = _Printer(audiences)
         self.sql, self.parameters = printer.query(query), printer.parameters
         self.query, self.data, self.audiences = query, data, audiences
         self.db = db or _open(data)
+        self.clock, self.steps = clock or (lambda t: t), steps
 
     @cached_property
     def events(self) -> list[int]:
         """Every instant at which the answer can change."""
-        return instants(self.data, self.query)
+        return sorted({*instants(self.data, self.query), *self.steps})
 
     def answer(self, t: int) -> set[str]:
         """Return Q(t)."""
-        return {msgid for (msgid,) in self.db.execute(self.sql, self.parameters | {"t": t})}
+        at = {"t": t, "now": self.clock(t)}
+        return {msgid for (msgid,) in self.db.execute(self.sql, self.parameters | at)}
 
     def ever(self, t: int, after: int | None = None) -> dict[str, int]:
         """Return QM(t), or what is in some Q(s) with ``after < s <= t``, and the first such s."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
+from tapestry.core.clock import BEGINNING, NEVER
 from tapestry.core.schema import Type
 from tapestry.plan import sql
 from tapestry.query.tree import nodes as n
@@ -52,6 +53,8 @@ class Scope:
                 return self.now.copy()
             case n.Arith(op=op, left=left, right=right):
                 return sql.paren(ARITHMETIC[op](this=self.term(left), expression=self.term(right)))
+            case n.Reached():
+                return self._reached(term)
             case n.Call(name=name, args=args):
                 return sql.call(f"text_{name}", *map(self.term, args))
         raise ValueError(f"no SQL for {term!r}")
@@ -62,6 +65,23 @@ class Scope:
         if not point.shift:
             return term
         return sql.paren(exp.Add(this=term, expression=sql.literal(point.shift)))
+
+    def _reached(self, reached: n.Reached) -> exp.Expr:
+        """Return when the clock reaches an instant, before the window or never being far away."""
+        since, low, high, term = map(
+            self.term, (reached.since, reached.low, reached.high, reached.term)
+        )
+        return (
+            exp.Case()
+            .when(sql.le(term.copy(), low), sql.literal(BEGINNING), copy=False)
+            .when(sql.gt(term.copy(), high), sql.literal(NEVER), copy=False)
+            .when(
+                sql.le(term.copy(), since),
+                exp.Add(this=since.copy(), expression=sql.literal(1)),
+                copy=False,
+            )
+            .else_(term, copy=False)
+        )
 
     def condition(self, node: n.Condition) -> exp.Expr:
         """Return a plain condition or a temporal predicate as an SQL expression."""

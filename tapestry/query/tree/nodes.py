@@ -81,6 +81,20 @@ class Call(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Reached(Node):
+    """The first instant at which the clock of a filter that waits has reached a term.
+
+    It is exact in the window (since, ...] in which that clock goes from ``low`` to ``high``.
+    """
+
+    term: Term
+    since: Literal
+    low: Literal
+    high: Literal
+    type: Type = Type.INSTANT
+
+
+@dataclass(frozen=True, slots=True)
 class Frame(Node):
     """The rows that a window function is of, counted from the message's own.
 
@@ -137,8 +151,8 @@ class Fold(Node):
     type: Type = Type.NULL
 
 
-Term = Column | Literal | Now | Arith | Call | Over | Case | Fold
-TERMS = (Column, Literal, Now, Arith, Call, Over, Case, Fold)
+Term = Column | Literal | Now | Arith | Call | Reached | Over | Case | Fold
+TERMS = (Column, Literal, Now, Arith, Call, Reached, Over, Case, Fold)
 
 
 # Conditions: true, false or unknown (NULL) for each binding of the variables.

@@ -238,6 +238,8 @@ class _Printer:
                 return "now()"
             case n.Call():
                 return f"{node.name}({', '.join([self.term(arg) for arg in node.args])})"
+            case n.Reached():
+                return f"reached({self.term(node.term)})"
             case n.Arith():
                 return self._arith(node, right_of)
             case n.Case():

@@ -48,12 +48,17 @@ def starts(conjunction: Conjunction, *more: n.Binding) -> tuple[EventPoint, ...]
     last: dict[object, EventPoint] = {}
     for point in dict.fromkeys([*lower, *visible]):
         anchor = point.anchor
-        key = point if anchor is None else anchor[0]
+        key = point if anchor is None else (anchor[0], point.waits)
         other = last.get(key)
         if other is None or surely_before(other, point, equal=True):
             last.pop(key, None)
             last[key] = point
-    return tuple(last.values())
+    waiting = [point for point in last.values() if point.waits]
+    return tuple(
+        point
+        for point in last.values()
+        if point.waits or not any(surely_before(point, later, equal=True) for later in waiting)
+    )
 
 
 def arrival(binding: n.Binding) -> EventPoint:
@@ -89,6 +94,8 @@ def end(predicate: n.Compare) -> EventPoint:
 def surely_before(left: EventPoint, right: EventPoint, equal: bool = False) -> bool:
     """Tell whether left < right (or <=) for every row, by their offsets from one column.
 
+    A clock that stands reaches two instants at once, and none before it has come.
+
     >>> sent = n.Column("m", "date", Type.INSTANT)
     >>> surely_before(EventPoint(sent), EventPoint(sent, 1))
     True
@@ -96,6 +103,8 @@ def surely_before(left: EventPoint, right: EventPoint, equal: bool = False) -> b
     before, after = left.anchor, right.anchor
     if before is None or after is None or before[0] != after[0]:
         return False
+    if left.waits:
+        return right.waits and equal and offset(right) >= offset(left)
     gap = offset(right) - offset(left)
     return gap > 0 or (equal and gap == 0)
 

@@ -16,7 +16,8 @@ Enrollment = tuple[DueFilter, list[Entry], dict[str, str]]
 
 def can_share(due_filter: DueFilter) -> bool:
     """Return whether a filter that was run over its own window may share the next one."""
-    return due_filter.until is None and not due_filter.live
+    is_alone = due_filter.live or due_filter.completeness is not None
+    return due_filter.until is None and not is_alone
 
 
 def sharing(store: FilterStore, done: Sequence[DueFilter]) -> list[DueFilter]:

@@ -200,6 +200,7 @@ def subscribe(due_filter: DueFilter) -> Subscription:
         due_filter.since,
         due_filter.start,
         due_filter.until,
+        due_filter.completeness,
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 
 from hypothesis import strategies as st
 
+from tapestry.core.clock import BEGINNING, NEVER
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES, Type
 from tapestry.query.tree import nodes as n
 from tests.support import oracle
@@ -342,13 +343,22 @@ _SAME_TYPE: dict[Type, tuple[object, ...]] = {
 
 @dataclass(frozen=True)
 class World:
-    """A filter over tables, who asks, and when; ``start`` is T0 or None."""
+    """A filter over tables, who asks, and when; ``start`` is T0 or None.
+
+    ``steps`` are those of the clock of one that waits; None of others.
+    """
 
     query: n.CheckedQuery
     data: Data
     audiences: tuple[str, ...]
     schedule: tuple[int, ...]
     start: int | None
+    steps: tuple[tuple[int, int], ...] | None = None
+
+    def clock(self, t: int) -> int:
+        """Return what now() is at t, said once more: that of sources which are behind."""
+        complete = [upto for ts, upto in self.steps or () if ts <= t]
+        return max(min([t, *complete[-1:]]), BEGINNING if self.start is None else self.start)
 
 
 @st.composite
@@ -376,6 +386,24 @@ def worlds_of(
         start = draw(one_of(*arrivals, *schedule))
         schedule = [until for until in schedule if until > start] or [start + LAST]
     return World(query, tables, draw(audiences), tuple(schedule), start)
+
+
+@st.composite
+def steps(draw: st.DrawFn) -> tuple[tuple[int, int], ...]:
+    """Draw the steps of a clock: up to when all mail was here, NEVER where no source counts."""
+    made: list[tuple[int, int]] = []
+    behind = st.sampled_from((0, 0, 1, 3, 8, None))
+    low = 0
+    for ts, late in draw(st.dictionaries(st.integers(0, 2 * LAST), behind, max_size=6)).items():
+        made.append((ts, NEVER if late is None else -late))
+    made.sort()
+    for i, (ts, late) in enumerate(made):
+        if late != NEVER:
+            low = max(low, ts + late)
+            made[i] = ts, low
+        elif i + 1 < len(made):  # a source that counts from the next step on
+            low = made[i + 1][0]
+    return tuple(made)
 
 
 @st.composite
