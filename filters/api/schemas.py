@@ -21,6 +21,9 @@ def moment(instant: int | None) -> datetime | None:
     return None if instant is None else to_datetime(instant)
 
 
+Mode = Literal["keep", "live", "wait"]
+
+
 class TextIn(Schema):
     """A text of a filter, in words or in TQL."""
 
@@ -28,9 +31,9 @@ class TextIn(Schema):
 
 
 class PreviewIn(TextIn):
-    """``live``: what it matches now, and not what it would have matched so far."""
+    """What it would have matched so far; of ``mode`` "live", what it matches now."""
 
-    live: bool = False
+    mode: Mode = "keep"
 
 
 class BacktestIn(PreviewIn):
@@ -54,7 +57,7 @@ class FilterOptions(Schema):
     """
 
     title: str | None = Field(None, max_length=200)
-    mode: Literal["keep", "live"] | None = None
+    mode: Mode | None = None
     timeliness: str | None = Field(None, max_length=60)
     while_unread: bool | None = None
     visibility: Literal["private", "shared"] | None = None

@@ -196,9 +196,9 @@ def change(
                 let_go(detached.matches.all())
                 detached.matches.all().delete()
                 detached.pending_windows.all().delete()
-            elif modes == {Filter.Mode.KEEP}:
+            elif Filter.Mode.LIVE not in modes:
                 leave_pending_window(detached, at)
-            elif mode == Filter.Mode.KEEP:
+            elif mode and mode != Filter.Mode.LIVE:
                 retracted = detached.matches.filter(retracted_at__isnull=False)
                 keep_former_matches(retracted)
                 retracted.update(retracted_at=None, sequence=None)

@@ -118,6 +118,8 @@ class Filter(models.Model):
     filter is ``enrolled``, that of SharedWindow counts instead (filters.runs.store.shared_window).
     ``begun_at`` is where the clock stood when its windows began: until it has been run so far,
     what it finds in existing mail is not known.
+    Of one that waits, ``waits_from`` is when it was first known how far sources are complete, and
+    ``clock`` is its ``now()`` at ``since``.
     ``folds_before``: what it found in mail that matched up to then is one line of the inbox until
     ``unfolded_at``; null folds nothing.
     ``proven``: its last run by itself took little time (tapestry.run.unproven).
@@ -144,6 +146,7 @@ class Filter(models.Model):
 
         KEEP = "keep", "keep what matched"
         LIVE = "live", "only while it matches"
+        WAIT = "wait", "keep what matched, once all mail is here"
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="filters")
     name = models.CharField(max_length=60, validators=[filter_name])
@@ -180,6 +183,8 @@ class Filter(models.Model):
     begun_at = models.BigIntegerField(default=BEGINNING, editable=False)
     folds_before = models.BigIntegerField(null=True, blank=True, editable=False)
     unfolded_at = models.BigIntegerField(null=True, blank=True, editable=False)
+    waits_from = models.BigIntegerField(null=True, blank=True, editable=False)
+    clock = models.BigIntegerField(default=BEGINNING, editable=False)
     enrolled = models.BooleanField(default=False, editable=False)
     proven = models.BooleanField(default=False, editable=False)
     ran_at = models.BigIntegerField(null=True, blank=True)
@@ -214,6 +219,7 @@ class Filter(models.Model):
         self.since = BEGINNING if start is None else start
         self.begun_at = self.since if start is not None else Clock.instant()
         self.proven = False
+        self.waits_from, self.clock = None, self.since
 
     def fold(self) -> None:
         """Let what it finds in the mail that is here be one line of the inbox until it is opened.
@@ -317,6 +323,8 @@ class PendingWindow(models.Model):
     start = models.BigIntegerField(null=True)
     since = models.BigIntegerField()
     until = models.BigIntegerField()
+    waits_from = models.BigIntegerField(null=True)
+    clock = models.BigIntegerField(default=BEGINNING)
     explanation = models.TextField(default="", blank=True)
     error = models.TextField(default="", blank=True)
 

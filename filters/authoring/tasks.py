@@ -25,11 +25,14 @@ from filters.authoring.why.asking import question as why_question
 from filters.people import people
 from filters.people.models import User
 from filters.runs.store.filter_store import latest_instant
+from filters.runs.store.waiting import complete_until
 from filters.site.work.parts import services
 from filters.site.work.queues.answers import EXPIRES, IsWanted
 from tapestry.celery import app
 from tapestry.core.clock import WEEK
 from tapestry.core.errors import TapestryError
+
+KEEP = Filter.Mode.KEEP.value
 
 LISTED = 10_000
 """Messages of a preview that can be paged through: the newest."""
@@ -42,33 +45,40 @@ def bring_back() -> None:
 
 
 @app.task(name="filters.preview", bind=True, ignore_result=True, expires=EXPIRES, needs_room=False)
-def preview(self: Task, text: str, user_id: int, live: bool = False) -> None:
+def preview(self: Task, text: str, user_id: int, mode: str = KEEP) -> None:
     """Keep what a filter would have matched so far, for the user who writes it.
 
-    ``live``: what it matches now instead.  It ends after ``PREVIEW_SECONDS``, or when nobody
+    Of a live one, what it matches now instead.  It ends after ``PREVIEW_SECONDS``, or when nobody
     waits for it any more.
     """
 
     def compute(is_wanted: IsWanted) -> dict[str, Any]:
-        return preview_for(User.objects.get(pk=user_id), text, live, is_wanted)
+        return preview_for(User.objects.get(pk=user_id), text, mode, is_wanted)
 
-    PREVIEWS.answer_to(self.request.id, user_id, question(text, live=live), compute)
+    PREVIEWS.answer_to(self.request.id, user_id, question(text, mode), compute)
 
 
 def preview_for(
-    user: User, text: str, live: bool = False, is_wanted: IsWanted = lambda: True
+    user: User, text: str, mode: str = KEEP, is_wanted: IsWanted = lambda: True
 ) -> dict[str, Any]:
     """Return how many messages a filter of this user would have matched, the newest match first.
 
-    Each with when it would have matched, or came here if ``live``; with them how many were
+    Each with when it would have matched, or came here if it is live; with them how many were
     received in each week, and which filters have them already.
     """
     from tapestry.run.ask import Question, find_instants
 
     audiences, context = people.audiences(user), people.context(user)
     tables, at = services.tables(), latest_instant()
+    live = mode == Filter.Mode.LIVE
     asked = Question(
-        text, context, audiences, at, so_far=not live, seconds=settings.PREVIEW_SECONDS
+        text,
+        context,
+        audiences,
+        at,
+        so_far=not live,
+        seconds=settings.PREVIEW_SECONDS,
+        complete_until=_complete_until(mode, audiences),
     )
     engine_on = partial(services.unproven_engine_on, is_wanted=is_wanted)
     found = find_instants(engine_on, tables, asked)
@@ -77,6 +87,7 @@ def preview_for(
     return {
         "count": len(found),
         "rows": rows,
+        "mode": mode,
         "live": live,
         "audiences": audiences,
         "text": text,
@@ -85,24 +96,29 @@ def preview_for(
     }
 
 
-def start_preview(text: str, user_id: int, *, live: bool = False) -> str:
+def start_preview(text: str, user_id: int, mode: str = KEEP) -> str:
     """Ask the worker what a filter would have matched, or matches now; return the task's id."""
-    return PREVIEWS.start(preview, user_id, question(text, live=live), text, user_id, live)
+    return PREVIEWS.start(preview, user_id, question(text, mode), text, user_id, mode)
+
+
+def _complete_until(mode: str, audiences: Sequence[str]) -> int | None:
+    """Return up to when all is complete that a filter waits for; None if it does not wait."""
+    return complete_until(audiences) if mode == Filter.Mode.WAIT else None
 
 
 @app.task(name="filters.backtest", bind=True, ignore_result=True, expires=EXPIRES, needs_room=False)
-def backtest(self: Task, text: str, user_id: int, live: bool, weeks: int) -> None:
+def backtest(self: Task, text: str, user_id: int, mode: str, weeks: int) -> None:
     """Keep what a filter would have delivered in the last weeks, for the user who writes it."""
 
     def compute(is_wanted: IsWanted) -> dict[str, Any]:
-        return backtest_for(User.objects.get(pk=user_id), text, live, weeks, is_wanted)
+        return backtest_for(User.objects.get(pk=user_id), text, mode, weeks, is_wanted)
 
-    asked = backtest_question(text, live=live, weeks=weeks)
+    asked = backtest_question(text, mode=mode, weeks=weeks)
     BACKTESTS.answer_to(self.request.id, user_id, asked, compute)
 
 
 def backtest_for(
-    user: User, text: str, live: bool, weeks: int, is_wanted: IsWanted = lambda: True
+    user: User, text: str, mode: str, weeks: int, is_wanted: IsWanted = lambda: True
 ) -> dict[str, Any]:
     """Return what a filter of this user would have delivered in the last weeks, and when."""
     from tapestry.run.ask import Question
@@ -110,9 +126,18 @@ def backtest_for(
 
     audiences, at = people.audiences(user), latest_instant()
     since = at - weeks * WEEK
-    asked = Question(text, people.context(user), audiences, at, seconds=settings.PREVIEW_SECONDS)
+    asked = Question(
+        text,
+        people.context(user),
+        audiences,
+        at,
+        seconds=settings.PREVIEW_SECONDS,
+        complete_until=_complete_until(mode, audiences),
+    )
     engine_on = partial(services.unproven_engine_on, is_wanted=is_wanted)
-    deliveries = run_backtest(engine_on, services.tables(), asked, since, live=live)
+    deliveries = run_backtest(
+        engine_on, services.tables(), asked, since, live=mode == Filter.Mode.LIVE
+    )
     rows = [(delivery.msgid, delivery.op, delivery.at) for delivery in deliveries[:MOST_DELIVERIES]]
     came = {delivery.msgid for delivery in deliveries if delivery.op != "delete"}
     last = {delivery.msgid: delivery.op for delivery in reversed(deliveries)}  # the newest is first
@@ -127,10 +152,10 @@ def backtest_for(
     }
 
 
-def start_backtest(text: str, user_id: int, *, live: bool, weeks: int) -> str:
+def start_backtest(text: str, user_id: int, *, mode: str, weeks: int) -> str:
     """Ask the worker what a filter would have delivered in the last weeks; return the task's id."""
-    asked = backtest_question(text, live=live, weeks=weeks)
-    return BACKTESTS.start(backtest, user_id, asked, text, user_id, live, weeks)
+    asked = backtest_question(text, mode=mode, weeks=weeks)
+    return BACKTESTS.start(backtest, user_id, asked, text, user_id, mode, weeks)
 
 
 @app.task(

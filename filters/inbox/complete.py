@@ -27,6 +27,8 @@ _LANES = {
 class Completeness:
     """A filter's list has all that matched ``until`` an instant; None before its first run.
 
+    Of one that waits for its sources, that is how far its own clock has come.
+
     ``waits_for`` are sentences: what keeps later matches out, or mail that is not here yet.
     """
 
@@ -56,8 +58,10 @@ def completeness(filter_: Filter) -> Completeness:
     until = min(filter_.since, filter_.since if runs.since is None else runs.since)
     if until <= BEGINNING:
         return Completeness(None)
+    if filter_.waits_from is not None:
+        until = filter_.clock
     waits_for = (*_of_runs(filter_, runs, is_late=is_late), *behind.sentences(filter_.owner))
-    return Completeness(until, waits_for)
+    return Completeness(until if until > BEGINNING else None, waits_for)
 
 
 def _lane(filter_: Filter) -> int:

@@ -98,6 +98,25 @@ class ReleaseCounter(SingleRow):
         return str(self.last)
 
 
+class CompleteUpTo(models.Model):
+    """Up to when all mail of a source was here, from the instant ``ts`` on.
+
+    NEVER (tapestry.core.clock) if it does not count from then on.  Rows are not changed, and kept
+    for as long as a filter that waits reads them (filters.runs.store.waiting).
+    """
+
+    source = models.BigIntegerField()
+    audience = models.CharField(max_length=200)
+    upto = models.BigIntegerField()
+    ts = models.BigIntegerField()
+
+    class Meta:
+        indexes = [models.Index(fields=["audience", "ts"], name="complete_up_to")]
+
+    def __str__(self) -> str:
+        return f"{self.source} for {self.audience}"
+
+
 class Import(models.Model):
     """An append of mail that was there before anybody asked for it here, by its ``ts``.
 

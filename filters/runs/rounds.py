@@ -24,7 +24,7 @@ from filters.inbox.lists import cards
 from filters.reading.annotations import outbox
 from filters.runs import canary
 from filters.runs.models import Heartbeat
-from filters.runs.store import shared_window
+from filters.runs.store import shared_window, waiting
 from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.site.work.parts import addresses, services
 from filters.site.work.queues.queue import DELIVER_DUE, run_soon
@@ -71,6 +71,7 @@ def run_round(at: int | None = None) -> TickReport:
         tables = services.tables()
         outbox.append_outbox(tables)
         recompile_aside()
+        waiting.record()
         report = tick(_resources(), DjangoClock(), at)
         _refresh_cards(tables)
     return report
@@ -88,6 +89,7 @@ def run_shared_lane() -> bool:
     while True:
         with _beating(Heartbeat.SHARED):
             outbox.append_outbox(tables)
+            waiting.record()
             before = resources.store.shared_since()
             until = advance_watermark(tables, clock)
             run_shared(resources, until)

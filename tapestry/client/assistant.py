@@ -215,7 +215,10 @@ def preview_filter(text: str, live: bool = False) -> str:
 
     def preview(site: Site) -> Any:
         understood = site.post("understand", {"text": text})
-        return understood | site.asked("previews", {"text": text, "live": live})[1]
+        return (
+            understood
+            | site.asked("previews", {"text": text, "mode": "live" if live else "keep"})[1]
+        )
 
     return answered(preview)
 

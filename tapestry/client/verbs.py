@@ -47,7 +47,9 @@ def add(site: Site, given: Namespace) -> Iterator[Row]:
     """Create a filter; with --dry-run, say how it is understood and how much it would find."""
     if given.dry_run:
         understood = site.post("understand", {"text": given.text})
-        _, found = site.asked("previews", {"text": given.text, "live": given.live})
+        _, found = site.asked(
+            "previews", {"text": given.text, "mode": "live" if given.live else "keep"}
+        )
         yield {**understood, "count": found["count"]}
         return
     content = {

@@ -130,7 +130,8 @@ def _number(disjunct: Conjunction) -> Conjunction:
     def number(node: Any) -> Any:
         if isinstance(node, n.Reached):
             clock.extend(n.Literal(0, Type.INSTANT, next(slots)) for _ in range(3 - len(clock)))
-            return n.Reached(number(node.term), *clock)
+            since, low, high = clock
+            return n.Reached(number(node.term), since, low, high)
         if isinstance(node, n.Literal):
             if node.type is Type.NULL:
                 return node

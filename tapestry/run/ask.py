@@ -7,12 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tapestry.core.clock import BEGINNING
+from tapestry.core.completeness import Completeness
 from tapestry.core.schema import MESSAGES
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.engine import evaluate
 from tapestry.plan.lowering.lower import lower_at
 from tapestry.plan.validity import groups_while_valid
 from tapestry.query.context import Context
+from tapestry.rewrite.pipeline import Strategy
 from tapestry.run.execute import Subscription, execute, signature_groups
 from tapestry.run.resources import EngineOn
 from tapestry.tables.delta.log import Tables, snapshot
@@ -24,7 +26,8 @@ class Question:
     """A filter's text to be answered once, for somebody who may see ``audiences``.
 
     It asks for Q(at), or with ``so_far`` for QM(at): all that it would have matched until then.
-    The engine may take so many ``seconds``; beyond them it raises TooSlowError.
+    The engine may take so many ``seconds``; beyond them it raises TooSlowError.  With
+    ``complete_until``, it is a filter's that waits for sources which are complete up to then.
     """
 
     text: str
@@ -33,6 +36,16 @@ class Question:
     at: int
     so_far: bool = False
     seconds: float = math.inf
+    complete_until: int | None = None
+
+    def subscription(self, strategy: Strategy = "fast", start: int | None = None) -> Subscription:
+        """Return the filter that it asks, over a window from ``start`` on."""
+        waits = self.complete_until is not None
+        compiled = compile_filter(self.text, self.context, strategy, waits=waits)
+        since, clock = BEGINNING if start is None else start, None
+        if self.complete_until is not None:
+            clock = Completeness(((BEGINNING, self.complete_until),), since)
+        return Subscription(0, compiled, self.audiences, since, start, completeness=clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +113,7 @@ def find_instants(engine_on: EngineOn, tables: Tables, question: Question) -> di
 
 def _instants(engine_on: EngineOn, tables: Tables, question: Question) -> dict[str, int]:
     """Return ``ts`` of the messages in Q(at), or ``matched_at`` of those in QM(at), by msgid."""
-    compiled = compile_filter(question.text, question.context)
-    asked = Subscription(0, compiled, question.audiences, BEGINNING)
+    asked = question.subscription()
     engine = engine_on(snapshot(tables))
     instants: dict[str, int] = {}
     with engine.limit(question.seconds):

@@ -10,10 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tapestry.plan.compile import compile_filter
 from tapestry.run.ask import Question
 from tapestry.run.changes import change_windows
-from tapestry.run.execute import Subscription, execute
+from tapestry.run.execute import execute
 from tapestry.run.resources import EngineOn
 from tapestry.tables.delta.log import Tables, snapshot
 
@@ -39,8 +38,7 @@ def backtest(
 
     The newest are first.
     """
-    compiled = compile_filter(question.text, question.context, "general" if live else "fast")
-    subscription = Subscription(0, compiled, question.audiences, since, since)
+    subscription = question.subscription("general" if live else "fast", since)
     engine = engine_on(snapshot(tables))
     with engine.limit(question.seconds):
         if live:

@@ -191,7 +191,8 @@ def _with_clock(
     """Return constants with those of the clock of a filter that waits."""
     if not any(constant.use in _CLOCK for constant in constants):
         return constants
-    clock = dict(zip(_CLOCK, (s.since, *(s.clock or (s.since, until))), strict=True))
+    low, high = s.clock or (s.since, until)
+    clock: dict[str | None, int] = {"since": s.since, "low": low, "high": high}
     return tuple(replace(c, value=clock.get(c.use, c.value)) for c in constants)
 
 
@@ -250,8 +251,11 @@ def matched_at_start(
     that matched.
     """
     by_id = {filter_id: subscription(filter_id) for filter_id in {pair[0] for pair in pairs}}
-    at_start = (replace(s, clock=s.start and (s.start, s.start)) for s in by_id.values())
-    groups = signature_groups((s, s.since) for s in at_start)
+    at_start = [
+        (replace(s, clock=None if s.start is None else (s.start, s.start)), s.since)
+        for _, s in sorted(by_id.items())
+    ]
+    groups = signature_groups(at_start)
     instants = [
         (filter_id, msgid, start)
         for filter_id, msgid in pairs

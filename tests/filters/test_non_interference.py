@@ -15,6 +15,7 @@ from django.db import transaction
 from django.test import Client
 
 from filters.authoring import lifecycle
+from filters.authoring.models import Filter
 from filters.authoring.tasks import preview_for
 from filters.inbox.models import Match
 from filters.people.models import User
@@ -152,8 +153,8 @@ def world(seed: int, texts: Sequence[str], secrets: bool, as_user: SignIn) -> Wo
         page: PASSING.sub("", client.get(page).content.decode()) for page in pages(len(texts))
     }
     for text in texts:
-        for live in (False, True):
-            shown[f"{text}, {live}"] = preview_for(carol, text, live)
+        for mode in Filter.Mode.values:
+            shown[f"{text}, {mode}"] = preview_for(carol, text, mode)
     matches = Match.objects.filter(filter__owner=carol).order_by("filter__name", "msgid")
     shown["matches"] = [
         (

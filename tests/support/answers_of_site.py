@@ -134,14 +134,14 @@ def posted(client: Client, person: User) -> Iterator[tuple[str, str]]:
             if text not in MISREAD:
                 task = str(uuid.uuid4())
                 previews.PREVIEWS.begin(task, person.pk, task)
-                tasks.preview.apply((text, person.pk, mode == "live"), task_id=task)
+                tasks.preview.apply((text, person.pk, mode), task_id=task)
                 page = client.get(f"/filters/preview/{task}/").content.decode()
                 assert "message" in page
                 yield f"{name} saw all: {text}, {mode}", all_of(client, "preview/all", text, mode)
                 yield f"{name} previewed: {text}, {mode}", page
     for text, mode in (("about plan", "keep"), (FILTERS["top"], "live")):
-        task, asked = str(uuid.uuid4()), (text, person.pk, mode == "live", 12)
-        question = backtests.backtest_question(text, live=mode == "live", weeks=12)
+        task, asked = str(uuid.uuid4()), (text, person.pk, mode, 12)
+        question = backtests.backtest_question(text, mode=mode, weeks=12)
         backtests.BACKTESTS.begin(task, person.pk, question)
         tasks.backtest.apply(asked, task_id=task)
         page = all_of(client, "backtest", text, mode)

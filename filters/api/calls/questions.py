@@ -55,7 +55,7 @@ def ask_preview(request: PersonRequest, given: PreviewIn) -> Status[TaskOut]:
     user = request.user
     with refusing():
         understand(given.text, people.context(user))
-    return Status(202, TaskOut(task=start_preview(given.text, user.pk, live=given.live)))
+    return Status(202, TaskOut(task=start_preview(given.text, user.pk, given.mode)))
 
 
 @router.get("/previews/{task}", response=WAITING)
@@ -74,7 +74,7 @@ def ask_backtest(request: PersonRequest, given: BacktestIn) -> Status[TaskOut]:
     user = request.user
     with refusing():
         understand(given.text, people.context(user))
-    task = start_backtest(given.text, user.pk, live=given.live, weeks=given.weeks)
+    task = start_backtest(given.text, user.pk, mode=given.mode, weeks=given.weeks)
     return Status(202, TaskOut(task=task))
 
 

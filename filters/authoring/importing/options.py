@@ -80,6 +80,8 @@ def option_words(options: Mapping[str, str], zone: tzinfo) -> Iterator[str]:
     period = period_of(options, zone)
     if options.get("mode") == Filter.Mode.LIVE:
         yield "live: messages stay only while they match"
+    if options.get("mode") == Filter.Mode.WAIT:
+        yield "it waits for all mail to be here"
     timeliness = options.get("timeliness") or "as usual"
     unread = ", not while it has unread messages" if is_set(options, "while_unread") else ""
     yield f"new matches are shown {timeliness}{unread}"

@@ -47,9 +47,9 @@ class ShownDelivery:
     replies: int
 
 
-def backtest_question(text: str, *, live: bool, weeks: int) -> str:
+def backtest_question(text: str, *, mode: str, weeks: int) -> str:
     """Return what a backtest asks."""
-    return f"{'live' if live else 'kept'} {weeks}\n{text}"
+    return f"{mode} {weeks}\n{text}"
 
 
 def shown_deliveries(user: User, deliveries: Sequence[tuple[str, str, int]]) -> list[ShownDelivery]:

@@ -22,7 +22,7 @@ from filters.site.work.queues.answers import Answer, Answers, IsWanted
 from tapestry.tables.read.messages import Card, cards
 
 PREVIEWS = Answers("preview")
-"""``{"count", "rows", "live", "audiences", "text", "weeks", "overlap"}``, computed for the
+"""``{"count", "rows", "mode", "live", "audiences", "text", "weeks", "overlap"}``, computed for the
 audiences.  ``rows`` are a msgid and an instant each, the newest first: when it would have matched,
 or came here if ``live``.  ``weeks`` and ``overlap`` are what they count."""
 
@@ -38,9 +38,9 @@ class Row:
     at: int
 
 
-def question(text: str, *, live: bool) -> str:
+def question(text: str, mode: str) -> str:
     """Return what a preview asks: what a text would have matched, or matches now."""
-    return f"{'live' if live else 'kept'}\n{text}"
+    return f"{mode}\n{text}"
 
 
 def wanted(task_id: str, user_id: int) -> AbstractContextManager[IsWanted]:
@@ -48,10 +48,10 @@ def wanted(task_id: str, user_id: int) -> AbstractContextManager[IsWanted]:
     return PREVIEWS.wanted(task_id, user_id)
 
 
-def preview_of_text(text: str, user: User, *, live: bool) -> dict[str, Any] | None:
+def preview_of_text(text: str, user: User, mode: str) -> dict[str, Any] | None:
     """Return what a preview of this user has found for a text, None if there was none of late."""
     try:
-        answer = PREVIEWS.of_question(question(text, live=live), user.pk)
+        answer = PREVIEWS.of_question(question(text, mode), user.pk)
     except redis.RedisError:
         return None
     answer = None if answer is None else _visible(answer, user)
@@ -61,7 +61,7 @@ def preview_of_text(text: str, user: User, *, live: bool) -> dict[str, Any] | No
 def preview_result(task_id: str, user: User) -> dict[str, Any] | None:
     """Return the result of this user's preview, None while there is none.
 
-    ``{"count", "rows", "live", "text", "chart", "overlap"}`` or ``{"error": sentence}``.
+    ``{"count", "rows", "mode", "live", "text", "chart", "overlap"}`` or ``{"error": sentence}``.
     """
     answer = PREVIEWS.of_task(task_id, user.pk)
     return None if answer is None else _visible(answer, user)
@@ -89,6 +89,7 @@ def _visible(answer: Answer, user: User) -> dict[str, Any]:
     return {
         "count": answer["count"],
         "rows": visible_rows(answer["rows"][:FIRST], user),
+        "mode": answer["mode"],
         "live": answer["live"],
         "text": answer["text"],
         "chart": chart_of(answer["weeks"]),

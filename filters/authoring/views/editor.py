@@ -22,7 +22,7 @@ from filters.authoring.results.previews import PREVIEWS
 from filters.authoring.tasks import start_preview
 from filters.authoring.usage import usage_of
 from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
-from filters.authoring.views.written import Written
+from filters.authoring.views.written import Written, mode_in
 from filters.authoring.vocabulary import vocabulary
 from filters.people import people
 from filters.people.requests import PersonRequest
@@ -122,7 +122,7 @@ def preview(request: PersonRequest) -> HttpResponse:
     reading = _sent_context(request)
     if isinstance(_read(reading, text, live=_live(request)), TapestryError):
         return HttpResponse("")
-    task = start_preview(text, request.user.pk, live=_live(request))
+    task = start_preview(text, request.user.pk, mode_in(request.POST))
     context = {"task": task, "turn": 1, "name": request.POST.get("filter", "")}
     return render(request, "authoring/_preview.html", context)
 
@@ -143,7 +143,7 @@ def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
         return render(request, "authoring/_preview.html")
     context: dict[str, object] = {"task": task, "turn": turn + 1, "answer": answer, "name": name}
     if answer is not None and "error" not in answer:
-        context["written"] = Written(answer["text"], answer["live"], name)
+        context["written"] = Written(answer["text"], answer["mode"], name)
     return render(request, "authoring/_preview.html", context)
 
 
@@ -151,7 +151,7 @@ def preview_result(request: PersonRequest, task: UUID) -> HttpResponse:
 def preview_of_filter(request: PersonRequest, name: str) -> HttpResponse:
     """Show what the preview of a filter found, for the list that waits for its first run."""
     filter_ = get_object_or_404(Filter, owner=request.user, name=name)
-    answer = previews.preview_of_text(filter_.text, request.user, live=filter_.is_live)
+    answer = previews.preview_of_text(filter_.text, request.user, filter_.mode)
     return render(request, "authoring/_preview_found.html", {"answer": answer})
 
 

@@ -46,8 +46,8 @@ def all_results(request: PersonRequest) -> HttpResponse:
     context: dict[str, Any] = {"written": written, "here": here}
     if error := _misread(request, written):
         return render(request, RESULTS, context | {"misread": error}, status=400)
-    start = partial(start_preview, text, request.user.pk, live=live)
-    wait = wait_for(request, PREVIEWS, question(text, live=live), start)
+    start = partial(start_preview, text, request.user.pk, written.mode)
+    wait = wait_for(request, PREVIEWS, question(text, written.mode), start)
     context["wait"], answer = wait, wait.answer
     if answer is not None:
         page = Paginator(answer["rows"], PAGE).get_page(request.GET.get("page", "1"))
@@ -68,7 +68,7 @@ def all_results(request: PersonRequest) -> HttpResponse:
 def backtest(request: PersonRequest) -> HttpResponse:
     """Show what a text would have delivered in the last ``weeks``, or have the worker look."""
     written = written_in(request, request.GET)
-    text, live = written.text, written.live
+    text, mode = written.text, written.mode
     given = request.GET.get("weeks", "")
     weeks = next((number for number in WEEKS if str(number) == given), WEEKS[1])
     here = f"{reverse('backtest')}?{written.query}"
@@ -79,8 +79,8 @@ def backtest(request: PersonRequest) -> HttpResponse:
     }
     if error := _misread(request, written):
         return render(request, BACKTEST, context | {"misread": error}, status=400)
-    asked = backtest_question(text, live=live, weeks=weeks)
-    start = partial(start_backtest, text, request.user.pk, live=live, weeks=weeks)
+    asked = backtest_question(text, mode=mode, weeks=weeks)
+    start = partial(start_backtest, text, request.user.pk, mode=mode, weeks=weeks)
     wait = wait_for(request, BACKTESTS, asked, start)
     context["wait"], answer = wait, wait.answer
     if answer is not None:

@@ -22,23 +22,26 @@ class Written:
     """
 
     text: str
-    live: bool
+    mode: str = Filter.Mode.KEEP
     name: str = ""
     acts: tuple[str, ...] = ()
     details: tuple[tuple[str, str], ...] = ()
 
     @property
+    def live(self) -> bool:
+        return self.mode == Filter.Mode.LIVE
+
+    @property
     def query(self) -> str:
         """Return it as the query of an address."""
-        mode = {"mode": Filter.Mode.LIVE.value} if self.live else {}
+        mode = {} if self.mode == Filter.Mode.KEEP else {"mode": self.mode}
         return urlencode({"text": self.text} | mode | self._filter | self._acts, doseq=True)
 
     @property
     def editor(self) -> str:
         """Return the address of the page on which to go on writing it."""
-        mode = Filter.Mode.LIVE if self.live else Filter.Mode.KEEP
         page = reverse("edit-filter", args=[self.name]) if self.name else reverse("new-filter")
-        query = urlencode({"text": self.text, "mode": mode.value} | self._acts, doseq=True)
+        query = urlencode({"text": self.text, "mode": self.mode} | self._acts, doseq=True)
         return f"{page}?{query}"
 
     @property
@@ -50,11 +53,17 @@ class Written:
         return {"acts": self.acts, **dict(self.details)} if self.acts else {}
 
 
+def mode_in(given: QueryDict) -> str:
+    """Return the mode that a request carries; that of most filters, if it is none."""
+    mode = given.get("mode", "")
+    return mode if mode in Filter.Mode.values else Filter.Mode.KEEP.value
+
+
 def written_in(request: PersonRequest, given: QueryDict) -> Written:
     """Return what a request carries; of the filter only if it is there, and the reader's own."""
     text = given.get("text", "").replace("\r\n", "\n")
-    live = given.get("mode") == Filter.Mode.LIVE
+    mode = mode_in(given)
     own = Filter.objects.filter(owner=request.user, name=given.get("filter", ""))
     acts = tuple(acts_named(given.getlist("acts")).split())
     details = tuple((name, str(given[name])) for name in ACTS_DETAILS if given.get(name))
-    return Written(text, live, own.values_list("name", flat=True).first() or "", acts, details)
+    return Written(text, mode, own.values_list("name", flat=True).first() or "", acts, details)

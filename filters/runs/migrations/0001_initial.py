@@ -37,6 +37,19 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.CreateModel(
+            name='CompleteUpTo',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('source', models.BigIntegerField()),
+                ('audience', models.CharField(max_length=200)),
+                ('upto', models.BigIntegerField()),
+                ('ts', models.BigIntegerField()),
+            ],
+            options={
+                'indexes': [models.Index(fields=['audience', 'ts'], name='complete_up_to')],
+            },
+        ),
+        migrations.CreateModel(
             name='Heartbeat',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

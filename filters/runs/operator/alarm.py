@@ -68,10 +68,11 @@ def unwell() -> dict[str, str]:
 
 
 def standing() -> Sequence[Source]:
-    """Return the sources in use that fail or are not read, and have brought nothing for long."""
+    """Return the sources in use that fail or are not read, and have not been complete for long."""
     now = wall_clock()
-    silent = Q(pulled_at=None) | Q(pulled_at__lt=now - SLACK - 3 * SECOND * F("every"))
-    is_late = Q(failures__gt=0) | Q(due_at__lt=now - SLACK)
+    long_ago = now - SLACK - 3 * SECOND * F("every")
+    silent = Q(pulled_at=None) | Q(pulled_at__lt=long_ago) | Q(complete_until__lt=long_ago)
+    is_late = Q(failures__gt=0) | Q(due_at__lt=now - SLACK) | ~Q(error="")
     used = Source.objects.filter(silent, is_late, active=True, owner__is_active=True)
     return list(used.select_related("owner").order_by("pk")[:MOST])
 

@@ -20,6 +20,7 @@ from filters.runs.store import shared_window
 from filters.site.work import set_aside
 from filters.site.work.db.batching import in_batches
 from filters.site.work.set_aside import Aside
+from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import DueFilter
 
 FILTER, ENROLLED, INDEX = SetAside.Kind.FILTER, SetAside.Kind.ENROLLED, SetAside.Kind.INDEX
@@ -68,6 +69,12 @@ def has_left_most(failed: DueFilter) -> bool:
 
 def leave(failed: DueFilter, until: int, error: Exception) -> None:
     """Set what a filter still has to run up to an instant aside, as a pending window."""
+    key = failed.pending_window
+    rows = (
+        Filter.objects.filter(pk=failed.filter_id)
+        if key is None
+        else PendingWindow.objects.filter(pk=key)
+    )
     window = PendingWindow.objects.create(
         filter_id=failed.filter_id,
         tql=failed.text,
@@ -75,6 +82,8 @@ def leave(failed: DueFilter, until: int, error: Exception) -> None:
         since=failed.since,
         until=until,
         explanation=failed.explanation,
+        waits_from=rows.values_list("waits_from", flat=True).get(),
+        clock=BEGINNING if failed.completeness is None else failed.completeness.floor,
     )
     window.error = set_aside.record(FILTER, key_of(failed.filter_id, window.pk), error).reason
     window.save(update_fields=["error"])

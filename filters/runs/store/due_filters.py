@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 
 from filters.authoring.models import Filter, PendingWindow
 from filters.people import people
+from filters.runs.store import waiting
 from filters.runs.store.asides import key_of
 from filters.site.work.db.batching import in_batches
 from tapestry.core.ports import DueFilter
@@ -49,6 +50,7 @@ def of_windows(
                 explanation=text.explanation,
                 proven=filter_.proven,
                 set_aside=key_of(filter_.pk, None if pending is None else pending.pk) in set_aside,
+                completeness=waiting.completeness(text, owner.audiences),
             )
         )
     return due

@@ -73,6 +73,7 @@ class DjangoFilterStore:
         pending = PendingWindow.objects.filter(Q(error="") | Q(pk__in=windows_again))
         pending = pending.filter(Q(filter__active=True) | left)
         behind = detached.filter(Q(error="") | Q(pk__in=again), active=True, since__lt=now)
+        behind = behind.exclude(mode=Filter.Mode.WAIT, waits_from=None)
         superseded = detached.filter(pk__in=pending.values("filter"))
         filters = {filter_.pk: filter_ for filter_ in (*behind, *superseded)}
         windows: dict[int, PendingWindow] = {}
@@ -212,22 +213,28 @@ class DjangoFilterStore:
 
 def _advance(filters: Sequence[DueFilter], until: int) -> Iterator[bool]:
     """Advance the watermarks by compare-and-set; yield for each batch whether all could be."""
-    positions: dict[tuple[int, int], list[int]] = defaultdict(list)
+    positions: dict[tuple[int, int, int], list[int]] = defaultdict(list)
     for due in filters:
+        clock = BEGINNING if due.completeness is None else due.completeness.at(until)
         if due.pending_window is None:
-            positions[due.since, due.revision].append(due.filter_id)
+            positions[due.since, due.revision, clock].append(due.filter_id)
         else:
             runs = Q(filter__active=True) | expiry.has_ended("filter__")
             window = PendingWindow.objects.filter(runs, pk=due.pending_window, since=due.since)
             yield (
                 _is_as_it_was(due)
-                and (window.filter(until__lte=until).delete()[0] or window.update(since=until)) == 1
+                and (
+                    window.filter(until__lte=until).delete()[0]
+                    or window.update(since=until, clock=clock)
+                )
+                == 1
             )
-    for (since, revision), filter_ids in sorted(positions.items()):
+    for (since, revision, clock), filter_ids in sorted(positions.items()):
         for batch in batched(sorted(filter_ids)):
             run = Filter.objects.filter(pk__in=batch)
             same = run.filter(since=since, revision=revision, active=True, enrolled=False)
-            yield same.update(since=until, ran_at=wall_clock()) == len(batch)
+            ran = same.update(since=until, clock=clock, ran_at=wall_clock())
+            yield ran == len(batch)
             expiry.stop_ended(run, since, until)
 
 

@@ -119,7 +119,7 @@ class TestDryRun:
         arrive(tables, "why")
         arrive(tables, "how")
         arrive(tables, "because", "why")
-        found = tasks.backtest_for(alice, "with no reply", True, 4)
+        found = tasks.backtest_for(alice, "with no reply", "live", 4)
         assert (found["messages"], found["let_go"]) == (3, 1)
         assert not Match.objects.exists() and not MessageState.objects.exists()
 

@@ -27,7 +27,7 @@ class TestPreview:
     def parts(self, engine: None, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("REDIS_URL", redis_url)
 
-    def compute(self, user: User, text: str, *mode: bool) -> str:
+    def compute(self, user: User, text: str, *mode: str) -> str:
         task_id = str(uuid.uuid4())
         previews.PREVIEWS.begin(task_id, user.pk, task_id)
         tasks.preview.apply((text, user.pk, *mode), task_id=task_id)
@@ -58,14 +58,14 @@ class TestPreview:
     def test_of_a_live_filter_it_shows_what_matches_now(
         self, mail: Tables, carol: User, as_user: SignIn
     ) -> None:
-        def page(*mode: bool) -> str:
+        def page(*mode: str) -> str:
             task = self.compute(carol, "with no reply", *mode)
             return as_user(carol).get(f"/filters/preview/{task}/").content.decode()
 
         append_messages(
             mail, DjangoClock(), [Message("last@example.org", inreplyto="reply@example.org")]
         )
-        assert "Now it matches <strong>1</strong> message<" in page(True)
+        assert "Now it matches <strong>1</strong> message<" in page("live")
         assert "So far it would have matched <strong>2</strong> messages" in page()
 
     def test_nobody_else_can_fetch_it(

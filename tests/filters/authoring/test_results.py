@@ -165,7 +165,7 @@ class TestBacktest:
             page,
         )
         assert 'Old plan</span></a> <span class="tone">delivered, 2 votes for it</span>' in page
-        found = tasks.backtest_for(alice, text, False, 4)
+        found = tasks.backtest_for(alice, text, "keep", 4)
         assert [(msgid, op) for msgid, op, _ in found["deliveries"]] == [("a@x", "insert")]
         assert 0 < found["deliveries"][0][2] - (begin + 2 * DAY) < DAY
 
@@ -196,9 +196,9 @@ class TestBacktest:
         for number, age in enumerate((6 * WEEK, 2 * WEEK)):
             letter = Message(f"{number}@x", sender="jo@x.org")
             append_messages(tables, clock, [letter], now=lambda age=age: now - age)
-        found = tasks.backtest_for(alice, "from jo@x.org", False, 4)
+        found = tasks.backtest_for(alice, "from jo@x.org", "keep", 4)
         assert [row[0] for row in found["deliveries"]] == ["1@x"]
-        assert tasks.backtest_for(alice, "from jo@x.org", False, 12)["count"] == 2
+        assert tasks.backtest_for(alice, "from jo@x.org", "keep", 12)["count"] == 2
 
     def test_a_live_filter_lets_go(self, tables: Tables, alice: User, as_user: SignIn) -> None:
         clock, begin = DjangoClock(), wall_clock() - 2 * WEEK
@@ -208,7 +208,7 @@ class TestBacktest:
         text = "about open with no reply"
         page = shown(as_user(alice), "/filters/backtest/", text, mode="live")
         assert "left the list, 1 reply" in page and "since then, counting those that left" in page
-        ops = [row[1] for row in tasks.backtest_for(alice, text, True, 4)["deliveries"]]
+        ops = [row[1] for row in tasks.backtest_for(alice, text, "live", 4)["deliveries"]]
         assert ops == ["delete", "insert"]
 
     def test_nobody_sees_what_is_not_theirs(
@@ -218,7 +218,7 @@ class TestBacktest:
         assert "For parc" in shown(as_user(alice), "/filters/backtest/", text)
         page = shown(as_user(carol), "/filters/backtest/", text)
         assert "For parc" not in page and "between us" not in page
-        asked = backtests.backtest_question(text, live=False, weeks=12)
+        asked = backtests.backtest_question(text, mode="keep", weeks=12)
         kept = backtests.BACKTESTS.of_question(asked, alice.pk)
         assert kept is not None and previews.refusal(kept, carol)
         alice.groups.clear()

@@ -33,7 +33,7 @@ def preview_page(client: Client, user: User, text: str, **more: str) -> str:
         return sent
     task = re.search("/preview/([-0-9a-f]*)/", polled[1])
     assert task is not None
-    tasks.preview.apply((text, user.pk, more.get("mode") == "live"), task_id=task[1])
+    tasks.preview.apply((text, user.pk, more.get("mode", "keep")), task_id=task[1])
     return client.get(unescape(polled[1])).content.decode()
 
 

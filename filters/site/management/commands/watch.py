@@ -54,18 +54,25 @@ class Command(matches.Command):
         row = {
             "phrase": understood.phrase or "",
             "tql": understood.display_tql or understood.tql,
-            "count": preview_for(user, options["text"], options["live"])["count"],
+            "count": preview_for(user, options["text"], _mode(options))["count"],
         }
         line = json.dumps(row, ensure_ascii=False) if options["json"] else None
         self.stdout.write(line or readable("watch", row))
 
 
+def _mode(options: dict[str, Any]) -> str:
+    return Filter.Mode.LIVE if options["live"] else Filter.Mode.KEEP
+
+
 def _kept(user: User, options: dict[str, Any]) -> Filter:
     """Return the filter that is watched; TapestryError if the name has another text."""
-    mode = Filter.Mode.LIVE if options["live"] else Filter.Mode.KEEP
     try:
         return lifecycle.install(
-            user, options["text"], name=options["name"], existing=not options["from_now"], mode=mode
+            user,
+            options["text"],
+            name=options["name"],
+            existing=not options["from_now"],
+            mode=_mode(options),
         )
     except lifecycle.NameTakenError:
         there = Filter.objects.get(owner=user, name=options["name"])

@@ -1,0 +1,113 @@
+"""The clocks of filters that wait: up to when the mail of sources was here, as it is recorded.
+
+    sources ─ a round ─> facts (source, audience, complete up to, ts) ─ a window ─> Completeness
+
+A fact is stamped like a row, under the lock of the clock: no window has run to its ``ts`` yet.
+Those sources count that are on, and whose mail the owner of a filter sees; of what others see,
+too, those that were complete within a week, for who waits may not be able to mend them.  One that
+counts no more, as it was paused or deleted, has a fact that says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import groupby
+
+from django.db import transaction
+from django.db.models import Max, Min, Q, QuerySet
+from django.db.models.functions import Greatest
+
+from filters.authoring.models import Filter, PendingWindow
+from filters.people import people
+from filters.runs.models import Clock, CompleteUpTo
+from filters.sources.models import Source
+from tapestry.core.clock import BEGINNING, MINUTE, NEVER, WEEK, next_instant, wall_clock
+from tapestry.core.completeness import Completeness
+
+Fact = tuple[int, int, int]
+"""An instant, a source, and up to when its mail was here from then on."""
+
+
+def record() -> None:
+    """Record what has changed of the sources that filters wait for, a minute of it at least.
+
+    Nothing is recorded while no filter waits; one that begins to wait does so from its first fact.
+    """
+    waiting = Filter.objects.filter(mode=Filter.Mode.WAIT)
+    if not waiting.exists():
+        CompleteUpTo.objects.all().delete()
+        return
+    changed = list(_changes(waiting.values_list("owner", flat=True).distinct().order_by()))
+    if changed or waiting.filter(waits_from=None).exists():
+        with transaction.atomic(durable=True):
+            clock = Clock.lock()
+            ts = next_instant(wall_clock(), clock.last)
+            clock.advance(ts)
+            CompleteUpTo.objects.bulk_create(CompleteUpTo(ts=ts, **fact) for fact in changed)
+            waiting.filter(waits_from=None).update(waits_from=ts)
+    _forget()
+
+
+def _changes(owners: Iterable[int]) -> Iterable[dict[str, int | str]]:
+    """Yield the facts about sources that are others than the last ones."""
+    seen = {a for owner in people.owners_by_key(owners).values() for a in owner.audiences}
+    used = _counting(seen)
+    found = {
+        (pk, a): BEGINNING if upto is None else upto
+        for pk, a, upto in used.values_list("pk", "audience", "complete_until")
+    }
+    facts = CompleteUpTo.objects.order_by("pk").values_list("source", "audience", "upto")
+    last = {(source, audience): upto for source, audience, upto in facts}
+    for key in sorted(found.keys() | last.keys()):
+        upto, before = found.get(key, NEVER), last.get(key, NEVER)
+        if upto != before and (NEVER in (upto, before) or upto >= before + MINUTE):
+            yield {"source": key[0], "audience": key[1], "upto": upto}
+
+
+def _forget() -> None:
+    """Delete the facts that were succeeded before anything that is still to be run."""
+    begin = Min(Greatest("since", "waits_from"))
+    windows = (Filter.objects.filter(mode=Filter.Mode.WAIT), PendingWindow.objects.all())
+    begins = [rows.exclude(waits_from=None).aggregate(at=begin)["at"] for rows in windows]
+    before = CompleteUpTo.objects.filter(
+        ts__lte=min(at for at in (*begins, NEVER) if at is not None)
+    )
+    last = before.order_by().values("source", "audience").annotate(last=Max("pk")).values("last")
+    before.exclude(pk__in=list(last.values_list("last", flat=True))).delete()
+
+
+def completeness(row: Filter | PendingWindow, audiences: Collection[str]) -> Completeness | None:
+    """Return the clock of a filter's window, None if it does not wait.
+
+    Up to the instant from which on it waits, W is what was complete then.
+    """
+    if row.waits_from is None:
+        return None
+    begin = max(row.since, row.waits_from)
+    facts = CompleteUpTo.objects.filter(audience__in=audiences).order_by("ts", "pk")
+    return _clock(list(facts.values_list("ts", "source", "upto")), begin, row.clock)
+
+
+def complete_until(audiences: Collection[str]) -> int:
+    """Return up to when all sources are complete now that count for these audiences."""
+    instants = _counting(audiences).values_list("complete_until", flat=True)
+    return min((BEGINNING if upto is None else upto for upto in instants), default=NEVER)
+
+
+def _counting(audiences: Collection[str]) -> QuerySet[Source]:
+    counts = Q(audience__startswith="user:") | Q(complete_until__gte=wall_clock() - WEEK)
+    used = Source.objects.filter(counts, active=True, owner__is_active=True)
+    return used.filter(audience__in=audiences).order_by()
+
+
+def _clock(facts: Sequence[Fact], begin: int, floor: int) -> Completeness:
+    """Return the clock that facts make, in their order; those up to ``begin`` are one step."""
+    clock = Completeness((), floor)
+    sources: dict[int, int] = {}
+    for ts, some in groupby(facts, lambda fact: max(fact[0], begin)):
+        sources |= {source: upto for _, source, upto in some}
+        upto = min(sources.values(), default=NEVER)
+        at = BEGINNING if ts == begin else ts
+        reached = floor if ts == begin else clock.at(ts - 1)
+        clock = Completeness((*clock.steps, (at, max(upto, reached))), floor)
+    return clock
