@@ -21,7 +21,7 @@ from filters.people import people
 from filters.people.models import Export, RetiredName, User
 from filters.reading.models import OutboxAnnotation
 from filters.runs import rounds
-from filters.runs.models import SetAside
+from filters.runs.models import CompleteUpTo, SetAside
 from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.shared_window import begin_again
 from filters.runs.store.visibility_loss import drop_invisible, move_states
@@ -87,6 +87,7 @@ def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> i
         _begin_again(audience, Filter.objects.filter(live))
         appraisals.count_again(people.readers(audience))
     if before is None:
+        CompleteUpTo.objects.filter(audience=audience).delete()
         RetiredName.objects.filter(name=audience, is_kept=False).delete()
         sync_state.forget(audience)
         _forget_quotations(audience)

@@ -44,8 +44,9 @@ _ASKED = {"remind": "reminder", "unfold": "unfolded", "acts_undone": "acts undon
 SUGAR = ("Between", "Braces", "InFilter", "NotTrue", "Truth")
 """Nodes that no canonical text has, or that decide nothing."""
 
-NOT_DRAWN = ("Case", "Fold")
-"""Nodes of aggregates that are defined in SQL: their laws are ``tests/laws/test_fold_laws.py``."""
+NOT_DRAWN = ("Case", "Fold", "Reached")
+"""Nodes of aggregates that are defined in SQL (``tests/laws/test_fold_laws.py``), and one that no
+text has."""
 
 CANNOT_MEET = {
     ("kept", "left the list"): "a filter that keeps lets nothing go",

@@ -12,7 +12,7 @@ submitted: table, rows (the columns of LANGUAGE.md without ts), origin (append, 
     name; ``copy: true`` in a row of a forged copy.  What was answered by an end of the process is
     told when it was asked again; each must become visible, in one instant for one entry
 filter: key, owner, name, text, phrase, tql (what runs, with what it refers to), existing, t0
-    (null takes existing mail), live, timeliness, while_unread, visibility, revision, acts
+    (null takes existing mail), live, waits, timeliness, while_unread, visibility, revision, acts
     (names of what it does with what it finds), acts_since, features (kinds of phrases or
     constructs), asked (what was sent to the page)
 filter_changed: key, how (edit, forget, pause, resume, delete, mode, timeliness, recompiled), and
@@ -50,7 +50,8 @@ seen, matches: rows of the Match table: key, filter, msgid, audience, matched_at
     shown_at, retracted_at, read_at, sequence, acted_at, acts (JSON: what its filter did, and what
     became of it), listed (has a card)
 seen, filters: rows: key, owner, active, enrolled, proven, since, start, end, error, revision,
-    begun_at, folds_before, unfolded_at
+    begun_at, waits_from, folds_before, unfolded_at
+seen, complete: rows: source, audience, upto, ts: up to when mail was here, from ts on
 seen, clock: last, shared_since
 seen, destinations: rows: key, cursor, latest, claimed_until, holder, due_at, failures, active,
     error

@@ -28,8 +28,9 @@ _ROWS = {
     "matches": MATCHES,
     "filters": """
         SELECT f.id AS key, u.username AS owner, active, enrolled, proven, since, start, end,
-            error, revision, begun_at, folds_before, unfolded_at
+            error, revision, waits_from, begun_at, folds_before, unfolded_at
         FROM authoring_filter f JOIN people_user u ON u.id = f.owner_id ORDER BY f.id""",
+    "complete": "SELECT source, audience, upto, ts FROM runs_completeupto ORDER BY id",
     "destinations": """
         SELECT id AS key, cursor, latest, claimed_until, holder, due_at, failures, active, error
         FROM delivery_destination ORDER BY id""",

@@ -119,6 +119,7 @@ def _serve(
     site_senses.give_http(site.ask)
     site_imap.give_mailboxes(site.ask)
     site_senses.give_engine(site.pause, spark)
+    site_senses.keep_facts()
     site_orders.be_small()
     watch_writes(data, seed)
     signal.signal(signal.SIGPROF, _take_too_long)

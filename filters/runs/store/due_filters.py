@@ -27,6 +27,7 @@ def of_windows(
     ``set_aside`` are the keys of windows of which the last run raised an error.
     """
     owners = people.owners_by_key(filter_.owner_id for filter_ in filters)
+    recorded = waiting.facts((*filters, *windows.values()))
     due = []
     for filter_ in sorted(filters, key=attrgetter("pk")):
         owner = owners.get(filter_.owner_id)
@@ -50,7 +51,7 @@ def of_windows(
                 explanation=text.explanation,
                 proven=filter_.proven,
                 set_aside=key_of(filter_.pk, None if pending is None else pending.pk) in set_aside,
-                completeness=waiting.completeness(text, owner.audiences),
+                completeness=waiting.completeness(text, owner.audiences, recorded),
             )
         )
     return due

@@ -55,7 +55,9 @@ def run_again(filters: QuerySet[Filter]) -> None:
 def begin_again(filters: QuerySet[Filter]) -> None:
     """Let filters begin again, except those that have ended: they may find other mail now."""
     run_again(filters)
-    filters.exclude(expiry.has_ended()).update(since=Coalesce(F("start"), BEGINNING), proven=False)
+    since = Coalesce(F("start"), BEGINNING)
+    anew = filters.exclude(expiry.has_ended())
+    anew.update(since=since, clock=since, waits_from=None, proven=False)
 
 
 def show_position(filters: Iterable[Filter]) -> None:

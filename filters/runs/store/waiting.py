@@ -2,6 +2,7 @@
 
     sources ─ a round ─> facts (source, audience, complete up to, ts) ─ a window ─> Completeness
 
+W, which stands for ``now()``, is the least of them: the tau-union of sources [Law11 §7.1].
 A fact is stamped like a row, under the lock of the clock: no window has run to its ``ts`` yet.
 Those sources count that are on, and whose mail the owner of a filter sees; of what others see,
 too, those that were complete within a week, for who waits may not be able to mend them.  One that
@@ -10,8 +11,11 @@ counts no more, as it was paused or deleted, has a fact that says so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
+from operator import itemgetter
 
 from django.db import transaction
 from django.db.models import Max, Min, Q, QuerySet
@@ -24,8 +28,8 @@ from filters.sources.models import Source
 from tapestry.core.clock import BEGINNING, MINUTE, NEVER, WEEK, next_instant, wall_clock
 from tapestry.core.completeness import Completeness
 
-Fact = tuple[int, int, int]
-"""An instant, a source, and up to when its mail was here from then on."""
+Fact = tuple[int, tuple[int, str], int]
+"""An instant, a source and its audience, and up to when its mail was here from then on."""
 
 
 def record() -> None:
@@ -76,16 +80,35 @@ def _forget() -> None:
     before.exclude(pk__in=list(last.values_list("last", flat=True))).delete()
 
 
-def completeness(row: Filter | PendingWindow, audiences: Collection[str]) -> Completeness | None:
+def facts(rows: Iterable[Filter | PendingWindow]) -> Mapping[str, Sequence[Fact]]:
+    """Return all facts by audience, in their order; none if no window is of a filter that waits."""
+    recorded: dict[str, list[Fact]] = defaultdict(list)
+    if any(row.waits_from is not None for row in rows):
+        columns = CompleteUpTo.objects.order_by("ts", "pk")
+        for ts, source, audience, upto in columns.values_list("ts", "source", "audience", "upto"):
+            recorded[audience].append((ts, (source, audience), upto))
+    return recorded
+
+
+def completeness(
+    row: Filter | PendingWindow,
+    audiences: Collection[str],
+    recorded: Mapping[str, Sequence[Fact]],
+) -> Completeness | None:
     """Return the clock of a filter's window, None if it does not wait.
 
-    Up to the instant from which on it waits, W is what was complete then.
+    Up to the instant from which on it waits, W is what was complete then.  It stands at the end of
+    a filter that has one, for given a later one it goes on from there.
     """
     if row.waits_from is None:
         return None
     begin = max(row.since, row.waits_from)
-    facts = CompleteUpTo.objects.filter(audience__in=audiences).order_by("ts", "pk")
-    return _clock(list(facts.values_list("ts", "source", "upto")), begin, row.clock)
+    seen = (fact for audience in audiences for fact in recorded.get(audience, ()))
+    clock = _clock(sorted(seen, key=itemgetter(0)), begin, row.clock)
+    if not isinstance(row, Filter) or row.end is None:
+        return clock
+    before = [step for step in clock.steps if step[0] <= row.end]
+    return replace(clock, steps=(*before, (row.end, clock.at(row.end))))
 
 
 def complete_until(audiences: Collection[str]) -> int:
@@ -103,7 +126,7 @@ def _counting(audiences: Collection[str]) -> QuerySet[Source]:
 def _clock(facts: Sequence[Fact], begin: int, floor: int) -> Completeness:
     """Return the clock that facts make, in their order; those up to ``begin`` are one step."""
     clock = Completeness((), floor)
-    sources: dict[int, int] = {}
+    sources: dict[tuple[int, str], int] = {}
     for ts, some in groupby(facts, lambda fact: max(fact[0], begin)):
         sources |= {source: upto for _, source, upto in some}
         upto = min(sources.values(), default=NEVER)

@@ -69,6 +69,7 @@ from tests.simulation.auditor.spans import (
     without,
 )
 from tests.simulation.auditor.tables import Row, Tables
+from tests.simulation.auditor.waiting import ORDINARY, Clock, instants_of
 
 Rows = Callable[[Env], list[tuple[Env, Spans]]]
 """Gives the rows that meet a condition, each with when it does so."""
@@ -87,12 +88,13 @@ def answer(
     tables: Tables,
     resolve: Resolve = no_references,
     rows: list[Row] | None = None,
+    clock: Clock = ORDINARY,
 ) -> dict[str, Spans]:
     """Return when each message satisfies a condition on ``m``; one that never does is left out.
 
-    Of ``rows`` alone, if these are given.
+    Of ``rows`` alone, if these are given; ``now()`` is what a clock says.
     """
-    test = _Compiler(tables, resolve).condition(condition)
+    test = _Compiler(tables, resolve, clock).condition(condition)
     found: dict[str, Spans] = {}
     for row in tables.rows[MESSAGES] if rows is None else rows:
         spans = meet(row["there"], test({"m": row})[0])
@@ -107,8 +109,8 @@ def truth_of(condition: Node, row: Row) -> Spans:
 
 
 class _Compiler:
-    def __init__(self, tables: Tables, resolve: Resolve) -> None:
-        self.tables, self.resolve = tables, resolve
+    def __init__(self, tables: Tables, resolve: Resolve, clock: Clock = ORDINARY) -> None:
+        self.tables, self.resolve, self.clock = tables, resolve, clock
 
     # Terms: a value for the rows that are bound, and now().
 
@@ -160,7 +162,13 @@ class _Compiler:
                 return lambda env: other({"m": env[var]})
             case Compare(op, left, right) if has_now(node):
                 a, b = self.term(left), self.term(right)
-                return lambda env: linear(a, b, op, env)
+                if self.clock == ORDINARY:
+                    return lambda env: linear(a, b, op, env)
+                when = instants_of(self.clock)
+                return lambda env: (
+                    when(linear(a, b, op, env)[0]),
+                    when(linear(a, b, op, env)[1]),
+                )
         return self.plain(node)
 
     def plain(self, node: Node) -> Test:

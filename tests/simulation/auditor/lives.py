@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tests.simulation.auditor.story import Entry, Known, Point, audiences_of
+from tests.simulation.auditor.waiting import ORDINARY, Clock
 
 Row = dict[str, Any]
-MEANING = ("tql", "t0", "live")
+MEANING = ("tql", "t0", "live", "waits")
 """What makes a filter begin anew if it changes."""
 
 CLOSE = 1000
@@ -26,7 +27,7 @@ class Stretch:
 
     ``until`` is that of the change that ended it, as far as it is known: it lies between ``least``
     and ``most``.  ``sure``: what it had to find up to ``least`` is found, whatever came then.
-    ``cut``: mail was forgotten while it was run.
+    ``cut``: mail was forgotten while it was run.  ``waits``: by a clock that nobody looked at.
     """
 
     tql: str
@@ -37,6 +38,7 @@ class Stretch:
     most: int = 0
     sure: bool = True
     cut: bool = False
+    waits: bool = False
 
 
 @dataclass(slots=True)
@@ -47,6 +49,7 @@ class Life:
     of some mail meanwhile; ``dropped``: its owner has left a group; ``cut``: mail that it could see
     was forgotten, without its beginning again, so that the past cannot be computed from what is
     left; ``was_cut``: before that;
+    ``clock``: what its ``now()`` is;
     ``forgotten``: when mail that it could see was forgotten, or a backup was restored: what it had
     found by then may be right.
     """
@@ -62,6 +65,7 @@ class Life:
     was_cut: bool = False
     new: bool = True
     forgotten: int | None = None
+    clock: Clock = ORDINARY
 
     def audiences(self, known: Known) -> frozenset[str]:
         return known.audiences(self.entry["owner"])
@@ -131,7 +135,7 @@ class Lives:
         forgets = bool(entry.get("forget")) and not entry.get("same") and not refused
         if forgets:
             life.stored, life.older = {}, []
-        if not forgets and all(before[name] == life.entry[name] for name in MEANING):
+        if not forgets and all(before.get(name) == life.entry.get(name) for name in MEANING):
             return
         least, most = self._instant(before, life.entry, point)
         if before["live"] and not forgets:  # what has left it comes back if it keeps one day
@@ -175,7 +179,8 @@ class Lives:
             life.older = [_unsure(stretch) for stretch in life.older]
         if not entry["live"]:
             text = entry["tql"], entry["t0"], False, audiences
-            life.older.append(Stretch(*text, least, most, sure, life.cut or life.was_cut))
+            cut = life.cut or life.was_cut
+            life.older.append(Stretch(*text, least, most, sure, cut, bool(entry.get("waits"))))
 
     def _forgotten(self, entry: Entry, point: Point) -> None:
         audience, before = entry["audience"], entry.get("before")

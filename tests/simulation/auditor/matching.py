@@ -17,6 +17,7 @@ from tests.simulation.auditor.spans import NONE, Spans, holds
 from tests.simulation.auditor.story import Known, Point
 from tests.simulation.auditor.timelines import Timelines, first_after, since_when
 from tests.simulation.auditor.timing import HELD
+from tests.simulation.auditor.waiting import ORDINARY, Clock, clock_of
 
 Row = dict[str, Any]
 LAW = "matches"
@@ -43,6 +44,7 @@ def judge_matches(
             continue
         since = clock["shared_since"] if state["enrolled"] else state["since"]
         found = stored[state["key"]]
+        life.clock = _clock(life, state, point, known)
         yield from _behind(point, life, state, since, known)
         unsettled = life.entry["live"] and life.again and not state["active"]
         if not state["error"] and not unsettled:
@@ -55,6 +57,15 @@ def judge_matches(
             life.dropped = False
             life.cut, life.was_cut = False, life.was_cut or life.cut
             life.older.clear()
+
+
+def _clock(life: Life, state: Row, point: Point, known: Known) -> Clock:
+    """Return what is ``now()`` for a filter; of one that waits, by what was recorded."""
+    facts = point.rows("complete")
+    if facts is None or state.get("waits_from") is None:
+        return ORDINARY
+    t0 = life.entry["t0"]
+    return clock_of(facts, life.audiences(known), state["waits_from"], t0)
 
 
 def _behind(point: Point, life: Life, state: Row, since: int, known: Known) -> Iterator[Finding]:
@@ -93,6 +104,8 @@ def _judge_kept(
                 was, now = when(before["matched_at"]), when(row["matched_at"])
                 yield _finding(point, life, msgid, known, f"matched at {was}, and now at {now}")
             continue
+        if before is None and any(stretch.waits for stretch in life.older):
+            continue  # by a text that waited, until it was changed
         if before is None and life.forgotten is not None and row["stored_at"] <= life.forgotten:
             continue  # by mail that is forgotten, or by a text that it had before a backup
         allowed = must.get(msgid, set()) | may.get(msgid, set())
@@ -112,12 +125,11 @@ def _judge_kept(
 
 def _matches_what_is_left(life: Life, row: Row, known: Known, timelines: Timelines) -> bool:
     """Tell whether a message matches, at the instant of a match, for what else was forgotten."""
-    asked = [(stretch.tql, stretch.audiences) for stretch in life.older if stretch.cut]
+    asked = [(stretch.tql, stretch.audiences, ORDINARY) for stretch in life.older if stretch.cut]
     if life.cut or life.was_cut:
-        asked.append((life.entry["tql"], life.audiences(known)))
+        asked.append((life.entry["tql"], life.audiences(known), life.clock))
     return any(
-        holds(timelines.of(tql, audiences).get(row["msgid"], NONE), row["matched_at"])
-        for tql, audiences in asked
+        holds(timelines.of(*one).get(row["msgid"], NONE), row["matched_at"]) for one in asked
     )
 
 
@@ -151,7 +163,7 @@ def _expected(
         if there:
             (may if life.lost else must)[msgid] = {row["matched_at"]}
     last = life.since if life.since is not None and not life.new else None
-    for stretch in life.older:
+    for stretch in [stretch for stretch in life.older if not stretch.waits]:
         for msgid, spans in timelines.of(stretch.tql, stretch.audiences).items():
             if stretch.live:
                 may.setdefault(msgid, set()).update(_within(spans, -HELD, stretch.most))
@@ -166,7 +178,8 @@ def _expected(
                 may.setdefault(msgid, set()).add(at)
     end = life.entry.get("end")
     until = since if end is None else min(since, end)
-    for msgid, spans in timelines.of(life.entry["tql"], life.audiences(known)).items():
+    spans_of = timelines.of(life.entry["tql"], life.audiences(known), life.clock)
+    for msgid, spans in spans_of.items():
         at = first_after(spans, life.entry["t0"])
         if at is None or at > until:
             continue

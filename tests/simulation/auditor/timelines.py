@@ -15,6 +15,7 @@ from tests.simulation.auditor.reader import read
 from tests.simulation.auditor.spans import NONE, Spans, holds, union
 from tests.simulation.auditor.story import Known
 from tests.simulation.auditor.tables import Tables
+from tests.simulation.auditor.waiting import ORDINARY, Clock
 
 Timeline = dict[str, Spans]
 Signature = tuple[int, int, int]
@@ -35,11 +36,13 @@ class Timelines:
         self._counts.clear()
         self.forgotten += gone
 
-    def of(self, tql: str, audiences: frozenset[str]) -> Timeline:
-        """Return when each message matches, for one who may see these audiences."""
+    def of(self, tql: str, audiences: frozenset[str], clock: Clock = ORDINARY) -> Timeline:
+        """Return when each message matches, for one who may see these audiences, by a clock."""
         if not tql:
             return {}
         signature, tables = self._seen_by(audiences)
+        if clock != ORDINARY:
+            return answer(read(tql), tables, clock=clock)
         kept = self._kept.get((tql, audiences))
         if kept and kept[0] == signature:
             return kept[1]

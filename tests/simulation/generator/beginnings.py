@@ -9,13 +9,15 @@ from sqlglot import exp
 from tests.simulation import browsers
 from tests.simulation.generator import people
 from tests.simulation.generator.cast import Cast
-from tests.simulation.generator.doings import TIMELINESS, acts_for, filter_rows
+from tests.simulation.generator.doings import TIMELINESS, acts_for, filter_rows, may_wait
 
 KEPT = (
     "from joe or from mary or from bill",
     "m.size > 0",
     "from joe or tagged later",
     "from mary or with no reply",
+    "one day old with no reply",
+    "two days old with no reply or from bill",
 )
 LIVE = (
     *("with no reply", "not tagged later", "newer than two days", "with fewer than two replies"),
@@ -62,6 +64,8 @@ def write(cast: Cast, person: str, text: str, mode: str, **more: Any) -> list[in
     """Have somebody write a filter; return its key."""
     lots = cast.lots
     cast.made += 1
+    if mode == "keep" and may_wait(cast, text):
+        mode = "wait"
     sent = {
         "text": text,
         "name": f"f{cast.made}",

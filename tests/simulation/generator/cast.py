@@ -218,6 +218,7 @@ class Cast:
                 "text",
                 "t0",
                 "live",
+                "waits",
                 "timeliness",
                 "while_unread",
                 "acts",

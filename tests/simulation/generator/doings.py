@@ -45,7 +45,8 @@ _AS_WRITTEN = re.compile(r"SEQ\(|AGREES\(")
 
 _FILTERS = parse_one(
     "SELECT f.id AS key, u.username AS owner, f.name, f.text, f.phrase, f.tql, f.start AS t0,"
-    " f.mode = 'live' AS live, f.timeliness, f.while_unread, f.visibility, f.revision, f.active,"
+    " f.mode = 'live' AS live, f.mode = 'wait' AS waits, f.timeliness, f.while_unread,"
+    " f.visibility, f.revision, f.active,"
     " f.acts, f.acts_since, f.since, f.end, f.error"
     " FROM authoring_filter f JOIN people_user u ON u.id = f.owner_id ORDER BY f.id",
     into=exp.Select,
@@ -73,6 +74,8 @@ def write_filter(cast: Cast, owner: str = "", acts: dict[str, Any] | None = None
         text = "with no reply"  # all mail that comes, until it is answered
     cast.made += 1
     name = f"f{cast.made}"
+    if mode == "keep" and may_wait(cast, text):
+        mode = "wait"
     sent = {
         "text": text,
         "name": name,
@@ -93,6 +96,11 @@ def write_filter(cast: Cast, owner: str = "", acts: dict[str, Any] | None = None
         cast.note_filter(row, existing=sent["mail"] == "existing", asked=sent)
         return
     cast.history.add("refused", page="/filters/new/", text=text, status=answer and answer["status"])
+
+
+def may_wait(cast: Cast, text: str) -> bool:
+    """Draw whether a filter waits for the sources that it sees, by lots of its own."""
+    return "SEQ(" not in text and Random(f"{cast.world.seed} waits {cast.made}").random() < 0.3
 
 
 def acts_for(cast: Cast) -> dict[str, Any]:
@@ -267,7 +275,7 @@ def _change_one(cast: Cast, how: str) -> None:
             "text": row["text"],
             "name": row["name"],
             "mail": "existing" if row["t0"] is None else "new",
-            "mode": "live" if row["live"] else "keep",
+            "mode": "live" if row["live"] else "wait" if row["waits"] else "keep",
             "timeliness": row["timeliness"],
             "visibility": row["visibility"],
             "found": lots.choice(("keep", "forget")),

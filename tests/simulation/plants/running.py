@@ -6,6 +6,14 @@ from tests.simulation.plants.plant import Plant
 
 PLANTS = (
     Plant(
+        "time passes for a filter that waits",
+        "tapestry.core.completeness",
+        "Completeness.at",
+        "min(t, upto)",
+        "t",
+        "matches",
+    ),
+    Plant(
         "a silence is over as it begins",
         "tapestry.query.check.sequences",
         "_way",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from filters.authoring import lifecycle
+from filters.authoring import lifecycle, tasks
 from filters.authoring.models import Filter
 from filters.inbox.complete import completeness
 from filters.inbox.models import Match
@@ -98,6 +98,17 @@ def test_a_source_that_is_paused_holds_no_filter_back(tables: Tables, alice: Use
     mailbox.delete()
     rounds.run_round(now + 6 * HOUR)
     assert found(waiting).keys() == {"open", "later"}
+
+
+def test_a_preview_and_a_dry_run_wait_as_the_filter_would(tables: Tables, alice: User) -> None:
+    now = wall_clock()
+    ask(tables, "open", now - 2 * HOUR)
+    for complete_until, found in ((now - 90 * MINUTE, 0), (now, 1)):
+        Source.objects.all().delete()
+        source_of(alice, complete_until)
+        assert tasks.preview_for(alice, SILENT, WAIT)["count"] == found
+        assert tasks.backtest_for(alice, SILENT, WAIT, 4)["count"] == found
+        assert tasks.preview_for(alice, SILENT)["count"] == 1
 
 
 def test_nothing_is_recorded_where_no_filter_waits(tables: Tables, alice: User) -> None:
