@@ -146,7 +146,7 @@ class Filter(models.Model):
 
         KEEP = "keep", "keep what matched"
         LIVE = "live", "only while it matches"
-        WAIT = "wait", "keep what matched, once all mail is here"
+        WAIT = "wait", "once all mail is here"
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="filters")
     name = models.CharField(max_length=60, validators=[filter_name])
