@@ -1,4 +1,7 @@
-"""The clock of a filter that waits for its sources: up to when all of their mail was here."""
+"""The clock of a filter that waits for its sources: up to when all of their mail was here.
+
+It is what tau-union waits for: the least time of its inputs [Law11 §7.1].
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
     sources ─ a round ─> facts (source, audience, complete up to, ts) ─ a window ─> Completeness
 
-W, which stands for ``now()``, is the least of them: the tau-union of sources [Law11 §7.1].
 A fact is stamped like a row, under the lock of the clock: no window has run to its ``ts`` yet.
 Those sources count that are on, and whose mail the owner of a filter sees; of what others see,
 too, those that were complete within a week, for who waits may not be able to mend them.  One that
