@@ -98,6 +98,7 @@ INSTALLED_APPS = [
     "filters.delivery",
     "filters.api",
     "filters.imap",
+    "filters.jmap",
     "filters.upkeep",
     "filters.site",
     "django.contrib.admin.apps.SimpleAdminConfig",

@@ -50,6 +50,13 @@ def too_often(error: TooManyTriesError) -> HttpResponse:
     return answer
 
 
+def unauthorized() -> HttpResponse:
+    """Return the answer to a call without a token that stands."""
+    answer = problem(401, SIGN_IN)
+    answer.headers["WWW-Authenticate"] = "Bearer"
+    return answer
+
+
 def handle_errors(api: NinjaAPI) -> None:
     """Have an API answer each error with problem details; none tells what nobody foresaw."""
 
@@ -60,9 +67,7 @@ def handle_errors(api: NinjaAPI) -> None:
 
     @api.exception_handler(AuthenticationError)
     def unknown(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
-        answer = problem(401, SIGN_IN)
-        answer.headers["WWW-Authenticate"] = "Bearer"
-        return answer
+        return unauthorized()
 
     @api.exception_handler(AuthorizationError)
     def not_opened(request: HttpRequest, error: AuthorizationError) -> HttpResponse:

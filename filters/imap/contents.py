@@ -27,13 +27,9 @@ from pymap.parsing.specials import FetchRequirement, Flag, ObjectId
 
 from filters.imap.letters import Letter
 from filters.imap.threads import in_thread
-from filters.inbox.models import Card
+from filters.inbox.mailboxes import NOT_KEPT, originals
 from filters.people.models import User
-from filters.site.work.db.batching import in_batches
-from filters.site.work.parts import services
 from tapestry.mime.charset import decode
-from tapestry.tables.read.originals import raws_of
-from tapestry.tables.rows import ORIGINALS
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +42,6 @@ MOST_BYTES = 32 * 1024 * 1024
 SHORT = 64 * 1024
 """Bytes of a message that is parsed without a thread of its own."""
 
-NOT_KEPT = b"Subject: (no original)\r\n\r\nThe original of this message is not kept here.\r\n"
 UNREADABLE = b"Subject: (unreadable)\r\n\r\nThe original of this message cannot be read.\r\n"
 
 UNREAD = (ValueError, LookupError, TypeError, AttributeError, RecursionError, AssertionError)
@@ -95,21 +90,13 @@ class Originals:
             return MessageContent.parse(UNREADABLE)
 
     def _read(self, letters: Sequence[Letter]) -> None:
-        visible = Card.objects.visible_to(self._owner())
-        cards = {
-            (card.msgid, card.audience, card.ts): card.pk
-            for batch in in_batches(visible, [letter.card for letter in letters])
-            for card in batch
-        }
         self._raws = {}
         size = 0
-        for place, raw in raws_of(services.tables().data_files(ORIGINALS), cards.keys()):
-            self._raws[cards[place]] = raw
+        for card, raw in originals(self._owner(), [letter.card for letter in letters]):
+            self._raws[card] = raw
             size += len(raw)
             if size > MOST_BYTES:
                 return
-        for card in cards.values():
-            self._raws.setdefault(card, b"")
 
 
 class Envelope(EnvelopeStructure):

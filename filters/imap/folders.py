@@ -7,6 +7,7 @@ UIDs stored ──────────────────────�
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 from django.db import transaction
 from pymap.flags import FlagOp
@@ -16,10 +17,9 @@ from pymap.parsing.specials.flag import Flagged, Seen
 from filters.authoring.models import Filter
 from filters.imap.letters import PERMANENT, KeptLetters, Letter
 from filters.imap.models import ImapFolder, ImapUid
-from filters.inbox.models import Card, Match, MessageState
-from filters.inbox.triage import lists
-from filters.inbox.triage.actions import ACTIONS
-from filters.inbox.triage.steps import Target, act
+from filters.inbox import mailboxes
+from filters.inbox.mailboxes import SHELVES
+from filters.inbox.models import Card
 from filters.people.models import User
 from filters.site.work.db.batching import in_batches
 from tapestry.core.clock import SECOND, wall_clock
@@ -29,21 +29,13 @@ DELIMITER = "/"
 FILTERS = f"Filters{DELIMITER}"
 """With which the name of the mailbox of a filter begins."""
 
-SHELVES = {"INBOX": "inbox", "Starred": "starred", "Done": "done"}
-"""The names of the mailboxes that everybody has, and the lists that they show."""
-
 _kept = KeptLetters()
-
-_ACTIONS = {(Seen, True): "read", (Seen, False): "unread"} | {
-    (Flagged, True): "star",
-    (Flagged, False): "unstar",
-}
 
 
 def names(user: User) -> list[str]:
     """Return the names of a person's mailboxes."""
-    own = Filter.objects.filter(owner=user).order_by("name").values_list("name", flat=True)
-    return [*SHELVES, *(f"{FILTERS}{name}" for name in own)]
+    own = mailboxes.filters_of(user)
+    return [*SHELVES, *(f"{FILTERS}{filter_.name}" for filter_ in own)]
 
 
 def folder_named(user: User, name: str) -> ImapFolder | None:
@@ -73,14 +65,14 @@ def letters(user: User, folder: ImapFolder, mark: str) -> list[Letter]:
 
 
 def _read(user: User, folder: ImapFolder) -> list[Letter]:
-    listed = _listed(user, folder)
+    listed = mailboxes.cards_in(user, folder.shelf, folder.filter)
     stored = _stored(folder)
     if listed != {card for _, card, _ in stored}:
         _allot(folder, listed)
         stored = _stored(folder)
-    unread, starred = _unread(user, folder), _starred(user)
+    flags = mailboxes.flags_of(user, folder.filter)
     return [
-        Letter(uid, card, received, seen=card not in unread, flagged=card in starred)
+        Letter(uid, card, received, seen=card not in flags.unread, flagged=card in flags.starred)
         for uid, card, received in stored
     ]
 
@@ -93,28 +85,14 @@ def forget_uids() -> None:
 def store(user: User, changed: Sequence[Letter], flags: frozenset[Flag], mode: FlagOp) -> None:
     """Set the flags of messages as the pages do: read or unread, starred or not."""
     given = flags & PERMANENT
-    for (flag, to), action in _ACTIONS.items():
+    for flag, to in product((Seen, Flagged), (True, False)):
         cards = [
             letter.card
             for letter in changed
             if (flag in letter.permanent_flags) != to
             and (flag in mode.apply(letter.permanent_flags, given)) == to
         ]
-        targets = [
-            Target(*row)
-            for batch in in_batches(Card.objects.visible_to(user), cards)
-            for row in batch.values_list("msgid", "audience", "root")
-        ]
-        if targets:
-            act(user, ACTIONS[action], targets)
-
-
-def _listed(user: User, folder: ImapFolder) -> set[int]:
-    if folder.shelf in lists.SHELVES:
-        cards = lists.cards_in(user, folder.shelf, None)
-        return set(cards.order_by().values_list("pk", flat=True))
-    matches = Match.objects.in_list(user, folder.filter).order_by()
-    return {card for card in matches.values_list("card", flat=True) if card is not None}
+        mailboxes.set_flag(user, "read" if flag == Seen else "starred", cards, to=to)
 
 
 def _stored(folder: ImapFolder) -> list[tuple[int, int, int]]:
@@ -146,16 +124,3 @@ def _allot(folder: ImapFolder, listed: set[int]) -> None:
         )
         folder.next_uid = locked.next_uid + len(received)
         ImapFolder.objects.filter(pk=locked.pk).update(next_uid=folder.next_uid)
-
-
-def _unread(user: User, folder: ImapFolder) -> set[int | None]:
-    unread = Match.objects.filter(filter__owner=user, read_at=None, retracted_at=None)
-    if folder.filter is not None:
-        unread = unread.filter(filter=folder.filter)
-    return set(unread.order_by().values_list("card", flat=True))
-
-
-def _starred(user: User) -> set[int]:
-    starred = MessageState.objects.filter(owner=user, starred_at__isnull=False)
-    cards = Card.objects.filter(msgid__in=starred.values("msgid"))
-    return set(cards.values_list("pk", flat=True))

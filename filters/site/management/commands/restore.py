@@ -27,6 +27,7 @@ class Command(TapestryCommand):
         """Restore, and end with 1 if a check finds anything damaged."""
         from filters.compose.sending.outbox import hold_restored
         from filters.imap.folders import forget_uids
+        from filters.jmap.records import forget_accounts
         from filters.runs.store.release import begin_anew
         from filters.upkeep.backup import restore
         from filters.upkeep.later import add_later, end_restore
@@ -38,6 +39,7 @@ class Command(TapestryCommand):
             begin_anew()
             hold_restored()
             forget_uids()
+            forget_accounts()
             end_restore(services.data())
         self.stdout.write(f"Restored into {services.data()} what was stored on {backup.made}.")
         call_command("check_data", stdout=self.stdout)

@@ -1,0 +1,11 @@
+"""JMAP for mail programs (RFC 8620, RFC 8621): the mailboxes of IMAP, over HTTP and JSON.
+
+    request ─ token of the API ─> protocol ─ calls, references ─> methods ─┬─ records ─> state, ids
+                                                                           ├─ parts <─ originals
+                                                                           └─ flags ─> as the pages
+
+Lists change for many reasons, also with the clock alone.  So each account has records of what was
+last told of its lists (filters.jmap.records): what differs from them is a change, told once.
+Nothing is deleted or put here.  No kept library in Python serves JMAP; arguments are checked by
+pydantic.
+"""

@@ -1,0 +1,204 @@
+"""Emails and threads as objects: their properties, from records, cards and originals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from filters.inbox.mailboxes import NOT_KEPT, originals
+from filters.inbox.models import Card
+from filters.jmap.arguments import EmailGet, Get
+from filters.jmap.headers import header_property, moment
+from filters.jmap.models import JmapAccount, JmapRecord
+from filters.jmap.objects import get
+from filters.jmap.parts import DEFAULT, Part, bodies_of, body_value, check_names, structure
+from filters.jmap.protocol import Arguments
+from filters.jmap.records import present
+from filters.site.work.crypto.opaque_keys import encrypt
+from filters.site.work.db.batching import batched
+
+_OF_RECORDS = {
+    *("id", "blobId", "threadId", "mailboxIds", "keywords", "receivedAt", "hasAttachment"),
+    "preview",
+}
+"""Properties for which no original is read."""
+
+_HEADERS = {
+    "messageId": "header:Message-ID:asMessageIds",
+    "inReplyTo": "header:In-Reply-To:asMessageIds",
+    "references": "header:References:asMessageIds",
+    "sender": "header:Sender:asAddresses",
+    "from": "header:From:asAddresses",
+    "to": "header:To:asAddresses",
+    "cc": "header:Cc:asAddresses",
+    "bcc": "header:Bcc:asAddresses",
+    "replyTo": "header:Reply-To:asAddresses",
+    "subject": "header:Subject:asText",
+    "sentAt": "header:Date:asDate",
+}
+
+_OF_BODIES = {"bodyStructure", "bodyValues", "textBody", "htmlBody", "attachments"}
+
+_DEFAULT = (
+    *("id", "blobId", "threadId", "mailboxIds", "keywords", "size", "receivedAt", "messageId"),
+    *("inReplyTo", "references", "sender", "from", "to", "cc", "bcc", "replyTo", "subject"),
+    *("sentAt", "hasAttachment", "preview", "bodyValues", "textBody", "htmlBody", "attachments"),
+)
+
+_OTHERS = {"size", "headers"}
+
+MOST_BYTES = 32 * 1024 * 1024
+"""Bytes of originals that one call reads; what is beyond is left to another call."""
+
+BATCH = 50
+"""Emails of which the originals are read together."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ids:
+    """The ids of mailboxes and threads, by the names of their records."""
+
+    boxes: dict[str, str]
+    threads: dict[str, str]
+
+
+def email_get(account: JmapAccount, given: EmailGet) -> Arguments:
+    """Return Emails (RFC 8621, 4.2)."""
+
+    def objects(
+        account: JmapAccount, records: Sequence[JmapRecord], names: Sequence[str]
+    ) -> list[dict[str, Any]]:
+        known = _OF_RECORDS | _HEADERS.keys() | _OF_BODIES | _OTHERS
+        for name in names:
+            if name not in known:
+                header_property(name)
+        return list(_emails(account, records, names, given))
+
+    check_names(given.body_properties or ())
+    return get(account, JmapRecord.EMAIL, given, _DEFAULT, objects)
+
+
+def thread_get(account: JmapAccount, given: Get) -> Arguments:
+    """Return Threads: their Emails, the oldest first (RFC 8621, 3.1)."""
+
+    def objects(
+        account: JmapAccount, records: Sequence[JmapRecord], names: Sequence[str]
+    ) -> list[dict[str, Any]]:
+        wanted = [f"{card}:{record.name}" for record in records for card in record.value.split()]
+        keys = {
+            card: key
+            for batch in batched(wanted)
+            for card, key in present(account, JmapRecord.EMAIL)
+            .filter(name__in=batch)
+            .values_list("card", "pk")
+        }
+        return [
+            {
+                "id": encrypt(record.pk),
+                "emailIds": [encrypt(keys[int(n)]) for n in record.value.split() if int(n) in keys],
+            }
+            for record in records
+        ]
+
+    return get(account, JmapRecord.THREAD, given, ("emailIds",), objects)
+
+
+def _emails(
+    account: JmapAccount, records: Sequence[JmapRecord], names: Sequence[str], given: EmailGet
+) -> Iterator[dict[str, Any]]:
+    ids = _ids(account, records)
+    if _OF_RECORDS.issuperset(names):
+        yield from (_of_record(record, names, ids) for record in records)
+        return
+    for batch in batched(records, BATCH):
+        cards = [record.card_id for record in batch if record.card_id is not None]
+        raws = dict(originals(account.owner, cards))
+        for record in batch:
+            raw = raws.pop(record.card_id or 0, b"")
+            wanted = _of_record(record, names, ids)
+            yield wanted | _of_original(record, raw, names, given)
+
+
+def _ids(account: JmapAccount, records: Sequence[JmapRecord]) -> _Ids:
+    boxes = present(account, JmapRecord.MAILBOX).values_list("name", "pk")
+    threads = present(account, JmapRecord.THREAD)
+    roots = {_root(record) for record in records}
+    return _Ids(
+        {name: encrypt(key) for name, key in boxes},
+        {
+            name: encrypt(key)
+            for batch in batched(sorted(roots))
+            for name, key in threads.filter(name__in=batch).values_list("name", "pk")
+        },
+    )
+
+
+def _root(record: JmapRecord) -> str:
+    return record.name.partition(":")[2]
+
+
+def _of_record(record: JmapRecord, names: Sequence[str], ids: _Ids) -> dict[str, Any]:
+    card = record.card
+    assert card is not None
+    words = record.value.split()
+    known = {
+        "id": encrypt(record.pk),
+        "blobId": encrypt(record.pk),
+        "threadId": ids.threads.get(_root(record)),
+        "mailboxIds": {ids.boxes[word]: True for word in words if word in ids.boxes},
+        "keywords": {word: True for word in words if word.startswith("$")},
+        "receivedAt": moment(card.received),
+        "hasAttachment": card.attachments > 0,
+        "preview": card.beginning[:256],
+    }
+    return {name: known[name] for name in names if name in known}
+
+
+def _of_original(
+    record: JmapRecord, raw: bytes, names: Sequence[str], given: EmailGet
+) -> dict[str, Any]:
+    root = structure(raw or NOT_KEPT, encrypt(record.pk))
+    found: dict[str, Any] = {}
+    if not _OF_BODIES.isdisjoint(names):
+        found = _of_bodies(root, given)
+    fields = root.fields
+    found |= {name: header_property(text).value(fields) for name, text in _HEADERS.items()}
+    found |= {
+        name: header_property(name).value(fields) for name in names if name.startswith("header:")
+    }
+    found["size"] = len(raw)
+    found["headers"] = [{"name": name, "value": value} for name, value in fields]
+    if not raw and record.card is not None:
+        found |= _of_card(record.card)
+    return {name: found[name] for name in names if name in found}
+
+
+def _of_card(card: Card) -> dict[str, Any]:
+    """Return what is known of a message of which the original was not kept."""
+    sender = {"name": card.sender_name or None, "email": card.sender}
+    return {
+        "subject": card.subject,
+        "from": [sender] if card.sender else None,
+        "sentAt": None if card.date is None else moment(card.date),
+    }
+
+
+def _of_bodies(root: Part, given: EmailGet) -> dict[str, Any]:
+    bodies = bodies_of(root)
+    names = DEFAULT if given.body_properties is None else given.body_properties
+    texts = bodies.text * (given.fetch_text_body_values or given.fetch_all_body_values)
+    texts += bodies.html * (given.fetch_html_body_values or given.fetch_all_body_values)
+    texts += list(root.leaves()) * given.fetch_all_body_values
+    flat = [name for name in names if name != "subParts"]
+    return {
+        "bodyStructure": root.values(list(dict.fromkeys([*names, "subParts"]))),
+        "textBody": [part.values(flat) for part in bodies.text],
+        "htmlBody": [part.values(flat) for part in bodies.html],
+        "attachments": [part.values(flat) for part in bodies.attachments],
+        "bodyValues": {
+            part.section.number: body_value(part, given.max_body_value_bytes)
+            for part in {part.section.number: part for part in texts}.values()
+            if part.section.kind.startswith("text/")
+        },
+    }

@@ -1,0 +1,278 @@
+"""Email/query: a filter and an order, asked of records and cards; words, of the messages' text.
+
+filter ─┬─ mailboxes, keywords, instants, subject, sender ─> the database
+└─ text, body, to, cc, bcc, header ────────────────> MOST_READ messages, one by one
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated, Any
+
+from django.db.models import F, Q, QuerySet
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from filters.inbox.mailboxes import originals
+from filters.jmap.arguments import Comparator, EmailQuery, read
+from filters.jmap.boxes import DEEPEST, parts_of
+from filters.jmap.headers import fields_of
+from filters.jmap.models import JmapAccount, JmapRecord
+from filters.jmap.objects import key_of, page
+from filters.jmap.protocol import Arguments, MethodError
+from filters.jmap.records import present
+from filters.people import people
+from filters.site.work.db.batching import batched
+from filters.site.work.parts import services
+from tapestry.core.accents import fold_accents
+from tapestry.core.clock import parse_instant
+from tapestry.core.schema import MESSAGES
+from tapestry.tables.read.messages import lookup
+
+MOST_READ = 2000
+"""Messages that are read one by one for a condition on their text."""
+
+MOST_CONDITIONS = 100
+"""Conditions of a filter."""
+
+SORTS = {
+    "receivedAt": "card__received",
+    "sentAt": "card__date",
+    "subject": "card__subject",
+    "from": "card__sender",
+}
+"""The orders, and the fields that they are of."""
+
+Emails = QuerySet[JmapRecord]
+
+
+class Condition(BaseModel):
+    """A condition on Emails (RFC 8621, 4.4.1)."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="forbid", strict=True)
+
+    in_mailbox: str | None = None
+    in_mailbox_other_than: list[str] | None = None
+    before: str | None = None
+    after: str | None = None
+    has_keyword: str | None = None
+    not_keyword: str | None = None
+    all_in_thread_have_keyword: str | None = None
+    some_in_thread_have_keyword: str | None = None
+    none_in_thread_have_keyword: str | None = None
+    has_attachment: bool | None = None
+    subject: str | None = None
+    from_: str | None = Field(None, alias="from")
+    text: str | None = None
+    to: str | None = None
+    cc: str | None = None
+    bcc: str | None = None
+    body: str | None = None
+    header: Annotated[list[str], Field(min_length=1, max_length=2)] | None = None
+
+
+def email_query(account: JmapAccount, given: EmailQuery) -> Arguments:
+    """Return the Emails that meet a filter, in order (RFC 8621, 4.4)."""
+    emails = present(account, JmapRecord.EMAIL)
+    if given.filter is not None:
+        emails = emails.filter(_Filter(account, emails).read(given.filter))
+    orders = [_order(comparator) for comparator in given.sort or ()]
+    rows = emails.order_by(*orders, "-card__received", "pk").values_list("pk", "name")
+    if given.collapse_threads:
+        first: dict[str, int] = {}
+        for key, name in rows:
+            first.setdefault(name.partition(":")[2], key)
+        keys = list(first.values())
+    else:
+        keys = [key for key, _ in rows]
+    answer = page(account, JmapRecord.EMAIL, given, keys)
+    return answer | {"collapseThreads": given.collapse_threads}
+
+
+def has_word(word: str) -> Q:
+    """Return the condition that an Email is in a mailbox, or has a keyword, of a name."""
+    return Q(value__contains=f" {word} ")
+
+
+def _order(comparator: Comparator) -> Any:
+    if comparator.property not in SORTS or comparator.collation not in (None, "i;ascii-casemap"):
+        raise MethodError("unsupportedSort", f"“{comparator.property[:100]}” is no order here.")
+    column = F(SORTS[comparator.property])
+    if comparator.is_ascending:
+        return column.asc(nulls_first=True)
+    return column.desc(nulls_last=True)
+
+
+class _Filter:
+    """Reads a filter as a condition of the database."""
+
+    def __init__(self, account: JmapAccount, emails: Emails) -> None:
+        self._account, self._emails = account, emails
+        self._boxes = dict(present(account, JmapRecord.MAILBOX).values_list("pk", "name"))
+        self._room = MOST_CONDITIONS
+
+    def read(self, given: Any, depth: int = 0) -> Q:
+        self._room -= 1
+        if not isinstance(given, dict) or depth > DEEPEST or self._room < 0:
+            raise MethodError("unsupportedFilter", "The filter is no object, or is too large.")
+        if "operator" not in given:
+            return self._condition(read(Condition, given, "unsupportedFilter"))
+        parts = [self.read(part, depth + 1) for part in parts_of(given)]
+        operator = given["operator"]
+        met = Q() if operator == "AND" else Q(pk__in=[])
+        for part in parts:
+            met = met & part if operator == "AND" else met | part
+        return ~met if operator == "NOT" else met
+
+    def _condition(self, given: Condition) -> Q:
+        met = self._of_lists(given) & self._of_threads(given)
+        if given.before is not None:
+            met &= Q(card__received__lt=_instant(given.before))
+        if given.after is not None:
+            met &= Q(card__received__gte=_instant(given.after))
+        if given.has_attachment is not None:
+            met &= Q(card__attachments__gt=0) if given.has_attachment else Q(card__attachments=0)
+        tests = _tests(given)
+        return met if not tests else Q(pk__in=self._read_for(met, tests))
+
+    def _of_lists(self, given: Condition) -> Q:
+        met = Q()
+        if given.in_mailbox is not None:
+            met &= has_word(self._box(given.in_mailbox))
+        if given.in_mailbox_other_than is not None:
+            others = set(self._boxes.values()) - set(map(self._box, given.in_mailbox_other_than))
+            elsewhere = Q(pk__in=[])
+            for name in others:
+                elsewhere |= has_word(name)
+            met &= elsewhere
+        if given.has_keyword is not None:
+            met &= has_word(_keyword(given.has_keyword))
+        if given.not_keyword is not None:
+            met &= ~has_word(_keyword(given.not_keyword))
+        return met
+
+    def _of_threads(self, given: Condition) -> Q:
+        met = Q()
+        if given.some_in_thread_have_keyword is not None:
+            met &= self._in_threads(has_word(_keyword(given.some_in_thread_have_keyword)))
+        if given.none_in_thread_have_keyword is not None:
+            met &= ~self._in_threads(has_word(_keyword(given.none_in_thread_have_keyword)))
+        if given.all_in_thread_have_keyword is not None:
+            met &= ~self._in_threads(~has_word(_keyword(given.all_in_thread_have_keyword)))
+        return met
+
+    def _in_threads(self, condition: Q) -> Q:
+        """Return the condition that an Email of the same thread meets a condition."""
+        roots = {
+            name.partition(":")[2]
+            for name in self._emails.filter(condition).values_list("name", flat=True)
+        }
+        rows = self._emails.values_list("pk", "name")
+        return Q(pk__in=[key for key, name in rows if name.partition(":")[2] in roots])
+
+    def _box(self, text: str) -> str:
+        try:
+            return self._boxes[key_of(text)]
+        except KeyError:
+            raise MethodError("unsupportedFilter", "There is no such mailbox.") from None
+
+    def _read_for(self, narrowed: Q, tests: Sequence[Test]) -> list[int]:
+        """Return the keys of what a condition leaves that meets all tests."""
+        rows = list(self._emails.filter(narrowed).select_related("card")[: MOST_READ + 1])
+        if len(rows) > MOST_READ:
+            raise MethodError(
+                "unsupportedFilter",
+                f"The text of at most {MOST_READ:,} messages is searched: narrow it in the same"
+                " condition, by mailbox or instant.",
+            )
+        for test in tests:
+            met = test(self._account, rows)
+            rows = [row for row in rows if row.card_id in met]
+        return [row.pk for row in rows]
+
+
+Test = Callable[[JmapAccount, Sequence[JmapRecord]], set[int | None]]
+"""Returns the keys of those cards of some Emails that meet it."""
+
+_OF_TEXT = {
+    "text": ("subject", "sender", "sender_name", "to", "cc", "body"),
+    "from": ("sender", "sender_name"),
+    "subject": ("subject",),
+    "to": ("to",),
+    "cc": ("cc",),
+    "body": ("body",),
+}
+"""The columns of messages in which the words of a condition are looked for."""
+
+
+def _tests(given: Condition) -> list[Test]:
+    texts = given.model_dump(by_alias=True, exclude_none=True)
+    tests = [_text_test(columns, texts[n]) for n, columns in _OF_TEXT.items() if n in texts]
+    if given.bcc is not None:
+        tests.append(_header_test("bcc", given.bcc))
+    if given.header is not None:
+        tests.append(_header_test(*given.header))
+    return tests
+
+
+def _text_test(columns: Sequence[str], text: str) -> Test:
+    words = _words(text)
+
+    def met(account: JmapAccount, rows: Sequence[JmapRecord]) -> set[int | None]:
+        audiences = people.audiences(account.owner)
+        keys = {
+            (row.card.msgid, row.card.audience): row.card_id for row in rows if row.card is not None
+        }
+        wanted = ("msgid", "audience", *columns)
+        found: set[int | None] = set()
+        for batch in batched({msgid for msgid, _ in keys}):
+            for row in lookup(services.tables(), MESSAGES, "msgid", batch, audiences, wanted):
+                values = [row[column] for column in columns]
+                if _has(words, values):
+                    found.add(keys.get((row["msgid"], row["audience"])))
+        return found
+
+    return met
+
+
+def _header_test(name: str, text: str = "") -> Test:
+    words = _words(text)
+
+    def met(account: JmapAccount, rows: Sequence[JmapRecord]) -> set[int | None]:
+        cards = [row.card_id for row in rows if row.card_id is not None]
+        return {
+            card
+            for card, raw in originals(account.owner, cards)
+            for field, value in fields_of(raw)
+            if field.lower() == name.lower() and _has(words, [value])
+        }
+
+    return met
+
+
+def _words(text: str) -> list[str]:
+    """Return what must all be in a text: words, and what stands between quotation marks."""
+    return [_folded(word.strip('"')) for word in re.findall(r'"[^"]*"|[^\s"]+', text)]
+
+
+def _has(words: Iterable[str], values: Iterable[Any]) -> bool:
+    texts = [value if isinstance(value, str) else " ".join(value or ()) for value in values]
+    text = _folded("\n".join(texts))
+    return all(word in text for word in words)
+
+
+def _folded(text: str) -> str:
+    return fold_accents(text).casefold()
+
+
+def _keyword(text: str) -> str:
+    """Return a keyword in lower case; one that could be none is like one that nothing has."""
+    return text.lower() if re.fullmatch(r"\$[a-zA-Z]{1,50}", text) else "$"
+
+
+def _instant(text: str) -> int:
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise MethodError("invalidArguments", "This is no UTCDate.") from error

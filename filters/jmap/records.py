@@ -1,0 +1,207 @@
+"""What changed in the lists of a person since a program last asked: records, and their states.
+
+    lists now ─> records ─┬─ as they were told ──> the same state
+    records told before ──┴─ otherwise ──────────> changed, new or gone, under the next states
+
+Nothing is read while the mark of the lists is the same (filters.inbox.counts); else all lists of
+the person are, as one statement for each.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+
+from django.db import transaction
+from django.db.models import Max, QuerySet
+
+from filters.inbox import mailboxes
+from filters.inbox.counts import mark_of
+from filters.inbox.models import Card
+from filters.jmap.models import JmapAccount, JmapRecord
+from filters.jmap.protocol import MethodError
+from filters.people import people
+from filters.people.models import User
+from filters.site.work.db.batching import in_batches
+from filters.site.work.db.bulk import insert_rows, update_rows
+from tapestry.core.clock import SECOND, wall_clock
+
+SEEN, FLAGGED = "$seen", "$flagged"
+"""The keywords that are kept."""
+
+MOST_GONE = 20_000
+"""Records of what is gone that are kept of an account, up to a tenth more."""
+
+Key = tuple[str, str]
+"""The kind of a record, and its name."""
+
+
+def account_of(user: User) -> JmapAccount:
+    """Return the account of a person, its records as the lists are now."""
+    mark = mark_of(user)
+    defaults = {"validity": wall_clock() // SECOND}
+    account, _ = JmapAccount.objects.get_or_create(owner=user, defaults=defaults)
+    if account.mark == mark:
+        return account
+    with transaction.atomic():
+        account = JmapAccount.objects.select_for_update().get(pk=account.pk)
+        _renew(account, _Lists(user).records())
+        account.mark = mark
+        account.save()
+    return account
+
+
+def forget_accounts() -> None:
+    """Have programs read all mailboxes anew: states told since a backup are not known in it."""
+    JmapAccount.objects.all().delete()
+
+
+def present(account: JmapAccount, kind: str) -> QuerySet[JmapRecord]:
+    """Return the records of a kind; those of messages that the owner may see now alone."""
+    records = account.records.filter(kind=kind, gone=False).order_by("pk")
+    if kind == JmapRecord.EMAIL:
+        return records.filter(card__audience__in=people.audiences(account.owner))
+    return records
+
+
+def state_of(account: JmapAccount, kind: str) -> str:
+    """Return the state of a kind: what it is changes with each change of a record of this kind."""
+    last = account.records.filter(kind=kind).aggregate(last=Max("changed"))["last"]
+    return _written(account, max(last or 0, account.forgotten))
+
+
+@dataclass(slots=True)
+class Changes:
+    """Records by what became of them since a state, as far as the state ``until``."""
+
+    until: str
+    more: bool = False
+    created: list[int] = field(default_factory=list)
+    updated: list[int] = field(default_factory=list)
+    destroyed: list[int] = field(default_factory=list)
+
+
+def changes(account: JmapAccount, kind: str, since: str, most: int) -> Changes:
+    """Return at most so many changes, the earliest first; MethodError for a state that is unknown.
+
+    A state within them names, after its own, that of which all was told: what was new since then
+    and has changed meanwhile is still to be told as new.
+    """
+    at, told = _read(account, since)
+    later = account.records.filter(kind=kind, changed__gt=at).order_by("changed")
+    rows = list(later.values_list("pk", "created", "changed", "gone")[: most + 1])
+    found = Changes(state_of(account, kind), more=len(rows) > most)
+    if found.more:
+        rows = rows[:most]
+        found.until = _written(account, rows[-1][2], told)
+    for key, created, _, gone in rows:
+        if gone and created <= at:
+            found.destroyed.append(key)
+        elif not gone:
+            (found.created if created > told else found.updated).append(key)
+    return found
+
+
+def _written(account: JmapAccount, state: int, told: int | None = None) -> str:
+    return ".".join(map(str, (account.validity, state, *(() if told is None else (told,)))))
+
+
+def _read(account: JmapAccount, text: str) -> tuple[int, int]:
+    """Return the state that a text names, and that of which all was told."""
+    validity, *states = text.split(".") if text.replace(".", "").isdecimal() else [""]
+    if validity != str(account.validity) or len(states) not in (1, 2) or len(text) > 80:
+        raise MethodError("cannotCalculateChanges")
+    at, told = int(states[0] or -1), int(states[-1] or -1)
+    if not account.forgotten <= told <= at <= account.state:
+        raise MethodError("cannotCalculateChanges")
+    return at, told
+
+
+@dataclass(slots=True)
+class _Lists:
+    """The lists of a person now, as records."""
+
+    user: User
+    placed: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def records(self) -> dict[Key, tuple[str, int | None]]:
+        """Return the value of each record, and its card."""
+        boxes = list(self._boxes())
+        flags = mailboxes.flags_of(self.user)
+        roots = self._roots()
+        threads: dict[str, list[int]] = defaultdict(list)
+        unread: set[str] = set()
+        found: dict[Key, tuple[str, int | None]] = {}
+        for card, root in roots.items():
+            words = self.placed[card]
+            seen = [] if card in flags.unread else [SEEN]
+            words = [*words, *seen, *([FLAGGED] if card in flags.starred else [])]
+            found[JmapRecord.EMAIL, f"{card}:{root}"] = f" {' '.join(words)} ", card
+            threads[root].append(card)
+            if not seen:
+                unread.add(root)
+        for root, cards in threads.items():
+            found[JmapRecord.THREAD, root] = " ".join(map(str, cards)), None
+        for name, title, box in boxes:
+            cards = [card for card in box if card in roots]
+            within = {roots[card] for card in cards}
+            news = sum(card in flags.unread for card in cards)
+            value = [title, len(cards), news, len(within), len(within & unread)]
+            found[JmapRecord.MAILBOX, name] = json.dumps(value), None
+        return found
+
+    def _boxes(self) -> Iterator[tuple[str, str, set[int]]]:
+        for title, shelf in mailboxes.SHELVES.items():
+            yield shelf, title, self._place(shelf, mailboxes.cards_in(self.user, shelf))
+        for filter_ in mailboxes.filters_of(self.user):
+            cards = mailboxes.cards_in(self.user, "", filter_)
+            yield str(filter_.pk), filter_.name, self._place(str(filter_.pk), cards)
+
+    def _place(self, name: str, cards: set[int]) -> set[int]:
+        for card in cards:
+            self.placed[card].append(name)
+        return cards
+
+    def _roots(self) -> dict[int, str]:
+        """Return the root of the thread of each message, the oldest message first."""
+        rows = [
+            row
+            for batch in in_batches(Card.objects.visible_to(self.user), self.placed)
+            for row in batch.values_list("received", "pk", "root", "msgid")
+        ]
+        return {card: root or msgid for _, card, root, msgid in sorted(rows)}
+
+
+def _renew(account: JmapAccount, now: dict[Key, tuple[str, int | None]]) -> None:
+    """Bring the records to what is now, and the state to that of the last change."""
+    rows = account.records.filter(gone=False).values_list("kind", "name", "pk", "value")
+    told = {(kind, name): (pk, value) for kind, name, pk, value in rows}
+    states = count(account.state + 1)
+    changed = [
+        (now[key][0], next(states), pk)
+        for key, (pk, value) in told.items()
+        if key in now and now[key][0] != value
+    ]
+    gone = [(True, next(states), pk) for key, (pk, _) in told.items() if key not in now]
+    new = [
+        (account.pk, *key, *now[key], state, state)
+        for key, state in zip((key for key in now if key not in told), states, strict=False)
+    ]
+    update_rows(JmapRecord, ("value", "changed"), changed)
+    update_rows(JmapRecord, ("gone", "changed"), gone)
+    names = ("account", "kind", "name", "value", "card", "created", "changed")
+    insert_rows(JmapRecord, names, new)
+    account.state += len(changed) + len(gone) + len(new)
+    _forget(account)
+
+
+def _forget(account: JmapAccount) -> None:
+    """Delete the oldest records of what is gone, where there are too many."""
+    gone = account.records.filter(gone=True)
+    if gone.count() > MOST_GONE * 11 // 10:
+        oldest = gone.order_by("-changed").values_list("changed", flat=True)[MOST_GONE]
+        gone.filter(changed__lte=oldest).delete()
+        account.forgotten = oldest

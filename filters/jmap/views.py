@@ -1,0 +1,209 @@
+"""Addresses of JMAP over HTTP (RFC 8620): the session, calls, downloads, and what has changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.utils.http import content_disposition_header
+from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
+from ninja.errors import AuthorizationError
+
+from filters.api import usage
+from filters.api.authentication import PersonalToken
+from filters.api.problems import NOT_HERE, problem, too_often, unauthorized
+from filters.inbox.mailboxes import originals
+from filters.jmap.methods import method_of
+from filters.jmap.models import JmapAccount, JmapRecord
+from filters.jmap.objects import id_of, records_of
+from filters.jmap.parts import part_of
+from filters.jmap.protocol import (
+    CORE,
+    LIMITS,
+    MAIL,
+    SUBMISSION,
+    RequestError,
+    answers,
+    read_request,
+)
+from filters.jmap.queries import SORTS
+from filters.jmap.records import account_of, state_of
+from filters.people.requests import PersonRequest
+from filters.site.work.rate_limits import TooManyTriesError
+from tapestry.mime.attachment import media_type
+
+RETRY = 1500
+"""Milliseconds after which a program asks anew what has changed: no connection keeps a thread."""
+
+KEY = 22
+"""Characters of the id of an Email, with which those of its blobs begin."""
+
+NAMED = 3
+"""Methods of a request that the uses of a token name."""
+
+Page = Callable[..., HttpResponse]
+
+_TOKEN = PersonalToken("jmap")
+
+
+def _by_token(page: Page) -> Page:
+    """Return a page for a program with a token, whose use is recorded."""
+
+    @csrf_exempt
+    @login_not_required
+    @never_cache
+    @wraps(page)
+    def answer(request: HttpRequest, **named: Any) -> HttpResponse:
+        try:
+            token = _TOKEN(request)
+        except AuthorizationError as error:
+            return problem(403, error.message)
+        except TooManyTriesError as error:
+            return too_often(error)
+        if token is None:
+            return unauthorized()
+        response = page(request, **named)
+        usage.record(token, request, {"name": getattr(request, "methods", "")})
+        return response
+
+    return answer
+
+
+@_by_token
+@require_safe
+def session(request: PersonRequest) -> HttpResponse:
+    """Say what is offered, and where (RFC 8620, 2)."""
+    account = account_of(request.user)
+    owner, base = request.user.get_username(), request.build_absolute_uri("/jmap/")
+    mail = {
+        "maxMailboxesPerEmail": None,
+        "maxMailboxDepth": 1,
+        "maxSizeMailboxName": 200,
+        "maxSizeAttachmentsPerEmail": 0,
+        "emailQuerySortOptions": list(SORTS),
+        "mayCreateTopLevelMailbox": False,
+    }
+    submission = {"maxDelayedSend": 0, "submissionExtensions": {}}
+    return JsonResponse(
+        {
+            "capabilities": {
+                CORE: LIMITS | {"collationAlgorithms": ["i;ascii-casemap"]},
+                MAIL: {},
+                SUBMISSION: {},
+            },
+            "accounts": {
+                id_of(account): {
+                    "name": owner,
+                    "isPersonal": True,
+                    "isReadOnly": False,
+                    "accountCapabilities": {CORE: {}, MAIL: mail, SUBMISSION: submission},
+                }
+            },
+            "primaryAccounts": dict.fromkeys((CORE, MAIL, SUBMISSION), id_of(account)),
+            "username": owner,
+            "apiUrl": request.build_absolute_uri(reverse("jmap-api")),
+            "downloadUrl": f"{base}download/{{accountId}}/{{blobId}}/{{name}}?type={{type}}",
+            "uploadUrl": f"{base}upload/{{accountId}}/",
+            "eventSourceUrl": f"{base}eventsource/?types={{types}}&closeafter={{closeafter}}"
+            "&ping={ping}",
+            "state": _session_state(account),
+        }
+    )
+
+
+@_by_token
+@require_POST
+def api(request: PersonRequest) -> HttpResponse:
+    """Make the calls of a request (RFC 8620, 3)."""
+    try:
+        if request.content_type != "application/json":
+            raise RequestError("notJSON", "The content is not application/json.")
+        given = read_request(request.body)
+    except RequestDataTooBig:
+        error = RequestError("limit", "The request is too large.", limit="maxSizeRequest")
+        return _refused(error)
+    except RequestError as error:
+        return _refused(error)
+    names = [name for name, _, _ in given.calls]
+    request.methods = " · ".join(names[:NAMED])
+    made = answers(given, partial(method_of, request.user, given.using))
+    content: dict[str, Any] = {
+        "methodResponses": made,
+        "sessionState": _session_state(account_of(request.user)),
+    }
+    if given.created_ids is not None:
+        content["createdIds"] = given.created_ids
+    return JsonResponse(content)
+
+
+@_by_token
+@require_safe
+def download(request: PersonRequest, account: str, blob: str, name: str) -> HttpResponse:
+    """Give the original of an Email, or a part of it (RFC 8620, 6.2)."""
+    content = _blob(account_of(request.user), account, blob)
+    if content is None:
+        return problem(404, NOT_HERE)
+    kind = media_type(request.GET.get("type", "").lower())
+    response = HttpResponse(content, content_type=kind)
+    response["Content-Disposition"] = content_disposition_header(True, name[:200])
+    response["X-Content-Type-Options"] = "nosniff"
+    return response
+
+
+@_by_token
+@require_POST
+def upload(request: PersonRequest, account: str) -> HttpResponse:
+    """Refuse what a program would put here."""
+    return problem(403, "Filters fill the mailboxes: nothing is put here.")
+
+
+@_by_token
+@require_safe
+def event_source(request: PersonRequest) -> HttpResponse:
+    """Tell the states, if they are others than those told last, and when to ask again.
+
+    RFC 8620, 7.3; a client of event sources asks anew by itself, as HTML has it.
+    """
+    account = account_of(request.user)
+    types = request.GET.get("types", "*").split(",")
+    kinds = (JmapRecord.EMAIL, JmapRecord.MAILBOX, JmapRecord.THREAD)
+    states = {kind: state_of(account, kind) for kind in kinds if types == ["*"] or kind in types}
+    told = "-".join(states.values())
+    lines = [f"retry: {RETRY}"]
+    if request.headers.get("Last-Event-ID") != told:
+        changed = {"@type": "StateChange", "changed": {id_of(account): states}}
+        lines += ["event: state", f"id: {told}", f"data: {json.dumps(changed)}"]
+    elif request.GET.get("ping", "0") != "0":
+        lines += ["event: ping", f'data: {{"interval": {RETRY // 1000}}}']
+    return HttpResponse("\n".join([*lines, "", ""]), content_type="text/event-stream")
+
+
+def _refused(error: RequestError) -> HttpResponse:
+    return JsonResponse(error.problem, status=400, content_type="application/problem+json")
+
+
+def _session_state(account: JmapAccount) -> str:
+    return str(account.validity)
+
+
+def _blob(account: JmapAccount, name: str, blob: str) -> bytes | None:
+    """Return the bytes that a blob id names; None if there are none for the owner of an account."""
+    text, number = blob[:KEY], blob[KEY + 1 :].replace("-", ".")
+    record = records_of(account, JmapRecord.EMAIL, [text]).get(text)
+    if name != id_of(account) or record is None or record.card_id is None:
+        return None
+    raw = dict(originals(account.owner, [record.card_id])).get(record.card_id)
+    if not raw:
+        return None
+    if not number:
+        return raw
+    section = part_of(raw, number)
+    return None if section is None else section.content(raw)
