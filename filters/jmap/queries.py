@@ -23,7 +23,7 @@ from filters.jmap.objects import key_of, page
 from filters.jmap.protocol import Arguments, MethodError
 from filters.jmap.records import present
 from filters.people import people
-from filters.site.work.db.batching import batched
+from filters.site.work.db.batching import batched, in_batches
 from filters.site.work.parts import services
 from tapestry.core.accents import fold_accents
 from tapestry.core.clock import parse_instant
@@ -95,6 +95,14 @@ def has_word(word: str) -> Q:
     return Q(value__contains=f" {word} ")
 
 
+def _among(keys: Iterable[int]) -> Q:
+    """Return the condition that an Email is one of any number."""
+    met = Q(pk__in=[])
+    for records in in_batches(JmapRecord.objects.all(), keys):
+        met |= Q(pk__in=records.values("pk"))
+    return met
+
+
 def _order(comparator: Comparator) -> Any:
     if comparator.property not in SORTS or comparator.collation not in (None, "i;ascii-casemap"):
         raise MethodError("unsupportedSort", f"“{comparator.property[:100]}” is no order here.")
@@ -134,7 +142,7 @@ class _Filter:
         if given.has_attachment is not None:
             met &= Q(card__attachments__gt=0) if given.has_attachment else Q(card__attachments=0)
         tests = _tests(given)
-        return met if not tests else Q(pk__in=self._read_for(met, tests))
+        return met if not tests else _among(self._read_for(met, tests))
 
     def _of_lists(self, given: Condition) -> Q:
         met = Q()
@@ -169,7 +177,7 @@ class _Filter:
             for name in self._emails.filter(condition).values_list("name", flat=True)
         }
         rows = self._emails.values_list("pk", "name")
-        return Q(pk__in=[key for key, name in rows if name.partition(":")[2] in roots])
+        return _among(key for key, name in rows if name.partition(":")[2] in roots)
 
     def _box(self, text: str) -> str:
         try:

@@ -126,7 +126,7 @@ def pages(things):
     """Return the address of every page that needs no parameters, and of some that do."""
     routes = every_address(dict.fromkeys(("pk", "name", "kind", "task", "act", "token", "id",
         "step", "action", "uid", "key", "owner", "object_id", "content_type_id", "app_label", "url",
-        ), "1"))  # fmt: skip
+        "account", "blob"), "1"))  # fmt: skip
     plain = [
         route for route in routes if not PARAMETER.search(route) and not NO_PAGES.search(route)
     ]

@@ -26,6 +26,7 @@ from filters.inbox.search.reading import read_search
 from filters.people.models import User
 from filters.site.work.crypto import arrival_tokens
 from tests.support.every_address import every_address
+from tests.support.jmap_answers import told_by_jmap
 from tests.support.two_worlds import FILTERS, Site
 
 MSGIDS = (
@@ -81,7 +82,7 @@ def get_addresses(site: Site, name: str) -> dict[str, str]:
         "feed-calendar.token": f"of-{name}-all",
         **{f"{route}.pk": str(mail and mail.pk) for route in ("kept-mail", "kept-mail-html")},
         **{"act": "vote", "token": "forged", "id": "1", "object_id": "1", "content_type_id": "1"},
-        **{"app_label": "filters", "url": "nothing"},
+        **{"app_label": "filters", "url": "nothing", "account": "forged", "blob": "forged"},
     }  # fmt: skip
     found = every_address(values)
     for kind in Destination.Kind.values:
@@ -210,6 +211,8 @@ def called(person: User) -> Iterator[tuple[str, str]]:
         content = f"{response.status_code} {response.content.decode()}"
         OutgoingMessage.objects.filter(owner=person, parent=msgid).delete()  # its key is random
         yield f"{person} began to answer: {msgid} {audience}", content
+    for name, content in told_by_jmap(client, headers):
+        yield f"{person} was told: {name}", content
     for text in (*FILTERS.values(), *MISREAD):
         response = client.post(
             "/api/v1/understand",

@@ -86,6 +86,7 @@ def test_the_audiences_of_people(alice: User, carol: User) -> None:
 OPEN = {
     *("sign-in", "sign-out", "healthz", "act", "bounces", "unsubscribe", "confirm"),
     "api-description",
+    *("jmap", "jmap-api", "jmap-download", "jmap-upload", "jmap-event-source"),
     *("feed", "feed-calendar", "manifest", "service-worker"),
     *("forgot", "reset-password", "sign-up", "make-account", "account-deleted"),
     *("offline", "operator", "evaluation-groups", "invitations", "set-aside"),
@@ -120,6 +121,8 @@ def test_every_page_is_closed_unless_it_says_otherwise(
         "kind": "digest",
         "key": "x",
         "uid": UUID(int=0),
+        "account": "x",
+        "blob": "x",
     }
     address = reverse(page.name, kwargs={key: values[key] for key in page.pattern.converters})
     asks = client.get(address).headers.get("Location", "").startswith("/sign-in/?next=")

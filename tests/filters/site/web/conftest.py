@@ -84,6 +84,8 @@ def addresses(mail: Tables, alice: User) -> dict[str, str]:
         "content_type_id": "1",
         "app_label": "filters",
         "url": "nothing",
+        "account": "forged",
+        "blob": "forged",
     }
     found = every_address(values)
     for route in found:

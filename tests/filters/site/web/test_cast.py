@@ -247,6 +247,16 @@ def by_token(path: str) -> Kind:
 
 
 CALLS = api.get_openapi_schema()["paths"]
+EXPECTED |= dict.fromkeys(
+    (
+        ".well-known/jmap",
+        "jmap/api/",
+        "jmap/download/<str:account>/<str:blob>/<str:name>",
+        "jmap/eventsource/",
+        "jmap/upload/<str:account>/",
+    ),
+    Kind(UNKNOWN, UNKNOWN),
+)
 EXPECTED |= {re.sub(r"{(\w+)}", r"<\1>", path)[1:]: by_token(path) for path in CALLS}
 
 ADMIN = "admin/"
