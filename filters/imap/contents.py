@@ -27,7 +27,7 @@ from pymap.parsing.specials import FetchRequirement, Flag, ObjectId
 
 from filters.imap.letters import Letter
 from filters.imap.threads import in_thread
-from filters.inbox.mailboxes import NOT_KEPT, originals
+from filters.inbox.mailboxes import NOT_KEPT, held_originals
 from filters.people.models import User
 from tapestry.mime.charset import decode
 
@@ -35,9 +35,6 @@ log = logging.getLogger(__name__)
 
 BATCH = 100
 """Originals that are read together."""
-
-MOST_BYTES = 32 * 1024 * 1024
-"""Bytes of originals that are held for one command, but for a single one that is larger."""
 
 SHORT = 64 * 1024
 """Bytes of a message that is parsed without a thread of its own."""
@@ -90,13 +87,7 @@ class Originals:
             return MessageContent.parse(UNREADABLE)
 
     def _read(self, letters: Sequence[Letter]) -> None:
-        self._raws = {}
-        size = 0
-        for card, raw in originals(self._owner(), [letter.card for letter in letters]):
-            self._raws[card] = raw
-            size += len(raw)
-            if size > MOST_BYTES:
-                return
+        self._raws = held_originals(self._owner(), [letter.card for letter in letters])
 
 
 class Envelope(EnvelopeStructure):

@@ -26,6 +26,9 @@ SHELVES = {"INBOX": "inbox", "Starred": "starred", "Done": "done"}
 
 NOT_KEPT = b"Subject: (no original)\r\n\r\nThe original of this message is not kept here.\r\n"
 
+MOST_BYTES = 32 * 1024 * 1024
+"""Bytes of originals that are held for one call, but for a single one that is larger."""
+
 _ACTIONS = {"read": ("read", "unread"), "starred": ("star", "unstar")}
 
 
@@ -73,6 +76,18 @@ def set_flag(user: User, flag: str, cards: Collection[int], *, to: bool) -> None
     ]
     if targets:
         act(user, ACTIONS[_ACTIONS[flag][0 if to else 1]], targets)
+
+
+def held_originals(user: User, keys: Collection[int]) -> dict[int, bytes]:
+    """Return ``originals`` of some messages, as many as MOST_BYTES hold, and at least the first."""
+    held: dict[int, bytes] = {}
+    size = 0
+    for key, raw in originals(user, keys):
+        held[key] = raw
+        size += len(raw)
+        if size > MOST_BYTES:
+            break
+    return held
 
 
 def originals(user: User, keys: Collection[int]) -> Iterator[tuple[int, bytes]]:

@@ -6,15 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from filters.inbox.mailboxes import NOT_KEPT, originals
+from filters.inbox.mailboxes import NOT_KEPT, held_originals
 from filters.inbox.models import Card
 from filters.jmap.arguments import EmailGet, Get
 from filters.jmap.headers import header_property, moment
 from filters.jmap.models import JmapAccount, JmapRecord
-from filters.jmap.objects import get
+from filters.jmap.objects import check_properties, get
 from filters.jmap.parts import DEFAULT, Part, bodies_of, body_value, check_names, structure
-from filters.jmap.protocol import Arguments
+from filters.jmap.protocol import Arguments, MethodError
 from filters.jmap.records import present
+from filters.people.models import User
 from filters.site.work.crypto.opaque_keys import encrypt
 from filters.site.work.db.batching import batched
 
@@ -48,8 +49,8 @@ _DEFAULT = (
 
 _OTHERS = {"size", "headers"}
 
-MOST_BYTES = 32 * 1024 * 1024
-"""Bytes of originals that one call reads; what is beyond is left to another call."""
+MOST_GIVEN = 64 * 1024 * 1024
+"""Bytes of originals of which one call is given the texts."""
 
 BATCH = 50
 """Emails of which the originals are read together."""
@@ -85,6 +86,7 @@ def thread_get(account: JmapAccount, given: Get) -> Arguments:
     def objects(
         account: JmapAccount, records: Sequence[JmapRecord], names: Sequence[str]
     ) -> list[dict[str, Any]]:
+        check_properties(names, ("id", "emailIds"))
         wanted = [f"{card}:{record.name}" for record in records for card in record.value.split()]
         keys = {
             card: key
@@ -93,13 +95,14 @@ def thread_get(account: JmapAccount, given: Get) -> Arguments:
             .filter(name__in=batch)
             .values_list("card", "pk")
         }
-        return [
+        threads = [
             {
                 "id": encrypt(record.pk),
                 "emailIds": [encrypt(keys[int(n)]) for n in record.value.split() if int(n) in keys],
             }
             for record in records
         ]
+        return [{name: thread[name] for name in names} for thread in threads]
 
     return get(account, JmapRecord.THREAD, given, ("emailIds",), objects)
 
@@ -111,13 +114,29 @@ def _emails(
     if _OF_RECORDS.issuperset(names):
         yield from (_of_record(record, names, ids) for record in records)
         return
-    for batch in batched(records, BATCH):
-        cards = [record.card_id for record in batch if record.card_id is not None]
-        raws = dict(originals(account.owner, cards))
-        for record in batch:
-            raw = raws.pop(record.card_id or 0, b"")
-            wanted = _of_record(record, names, ids)
-            yield wanted | _of_original(record, raw, names, given)
+    gives_texts = (
+        given.fetch_text_body_values or given.fetch_html_body_values or given.fetch_all_body_values
+    )
+    size = 0
+    for record, raw in zip(records, _raws(account.owner, records), strict=True):
+        size += len(raw) * gives_texts
+        if size > MOST_GIVEN:
+            raise MethodError(
+                "requestTooLarge", "These texts are too long together: ask for fewer."
+            )
+        yield _of_record(record, names, ids) | _of_original(record, raw, names, given)
+
+
+def _raws(owner: User, records: Sequence[JmapRecord]) -> Iterator[bytes]:
+    """Yield the originals of Emails in their order; few are in memory at once."""
+    held: dict[int, bytes] = {}
+    cards = [record.card_id or 0 for record in records]
+    for place, card in enumerate(cards):
+        if card not in held:
+            held = held_originals(owner, cards[place : place + BATCH])
+        if card not in held:
+            held = held_originals(owner, [card])
+        yield held.pop(card, b"")
 
 
 def _ids(account: JmapAccount, records: Sequence[JmapRecord]) -> _Ids:
@@ -163,9 +182,9 @@ def _of_original(
     if not _OF_BODIES.isdisjoint(names):
         found = _of_bodies(root, given)
     fields = root.fields
-    found |= {name: header_property(text).value(fields) for name, text in _HEADERS.items()}
+    headers = _HEADERS | {name: name for name in names if name.startswith("header:")}
     found |= {
-        name: header_property(name).value(fields) for name in names if name.startswith("header:")
+        name: header_property(headers[name]).value(fields) for name in names if name in headers
     }
     found["size"] = len(raw)
     found["headers"] = [{"name": name, "value": value} for name, value in fields]

@@ -97,7 +97,7 @@ def _changes(record: JmapRecord, patch: dict[str, Any]) -> dict[str, bool]:
         if keyword:
             word = keyword.replace("~1", "/").replace("~0", "~").lower()
             changes[word] = _is_set(path, value)
-        elif "keywords" in changes or len(patch) > 1 or not isinstance(value, dict):
+        elif len(patch) > 1 or not isinstance(value, dict):
             raise _SetError("invalidPatch", path)
         else:
             changes = dict.fromkeys(FLAGS, False)

@@ -31,9 +31,9 @@ class JmapAccount(models.Model):
 class JmapRecord(models.Model):
     """An Email, Thread or Mailbox as programs know it; ``value`` is what may change of it.
 
-    ``name``: of an Email the key of its card and the root of its thread (a message of another
-    thread is another Email: RFC 8621, 3); of a Thread its root; of a Mailbox its shelf, or the key
-    of its filter.  ``value``: of an Email the names of its mailboxes, and its keywords, between
+    ``name``: of a Thread a digest of its root; of an Email the key of its card and the name of its
+    thread (a message of another thread is another Email: RFC 8621, 3); of a Mailbox its shelf, or
+    the key of its filter.  ``value``: of an Email the names of its mailboxes, and its keywords, between
     blanks; of a Thread the keys of its cards, in order; of a Mailbox its name and its counts, as
     JSON.  ``created`` and ``changed`` are states of the account.  ``gone``: what comes back is a
     new record.

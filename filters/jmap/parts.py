@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from filters.jmap.headers import Fields, fields_of, header_property
@@ -13,6 +14,9 @@ from tapestry.mime.sections import Section, sections
 
 LONGEST_VALUE = 4 * 1024 * 1024
 """Bytes of a text that are given."""
+
+MOST_PARTS = 1000
+"""Parts of a message that are told."""
 
 _SHOWN = ("image/", "audio/", "video/")
 _PLAIN, _HTML = "text/plain", "text/html"
@@ -103,7 +107,7 @@ def structure(raw: bytes, blob: str) -> Part:
     """Return the tree of a message; ``blob`` is the id of its original."""
     outer: dict[str, Part] = {}
     root: Part | None = None
-    for section in sections(raw):
+    for section in islice(sections(raw), MOST_PARTS):
         if section.is_of_mail:
             continue
         part = Part(section, raw, blob)

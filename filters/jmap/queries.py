@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Case, F, Q, QuerySet, Value, When
+from django.db.models.functions import Lower
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -36,13 +37,18 @@ MOST_READ = 2000
 MOST_CONDITIONS = 100
 """Conditions of a filter."""
 
-SORTS = {
-    "receivedAt": "card__received",
-    "sentAt": "card__date",
-    "subject": "card__subject",
-    "from": "card__sender",
+SORTS: dict[str, Any] = {
+    "receivedAt": F("card__received"),
+    "sentAt": F("card__date"),
+    "subject": Lower("card__subject"),
+    "from": Lower(
+        Case(When(card__sender_name="", then=F("card__sender")), default=F("card__sender_name"))
+    ),
 }
-"""The orders, and the fields that they are of."""
+"""The orders that take no keyword."""
+
+_ALL, _NONE = Q(pk__gt=0), Q(pk__in=[])
+"""Conditions that every Email meets, and none."""
 
 Emails = QuerySet[JmapRecord]
 
@@ -97,16 +103,21 @@ def has_word(word: str) -> Q:
 
 def _among(keys: Iterable[int]) -> Q:
     """Return the condition that an Email is one of any number."""
-    met = Q(pk__in=[])
+    met = _NONE
     for records in in_batches(JmapRecord.objects.all(), keys):
         met |= Q(pk__in=records.values("pk"))
     return met
 
 
 def _order(comparator: Comparator) -> Any:
-    if comparator.property not in SORTS or comparator.collation not in (None, "i;ascii-casemap"):
-        raise MethodError("unsupportedSort", f"“{comparator.property[:100]}” is no order here.")
-    column = F(SORTS[comparator.property])
+    name, keyword = comparator.property, comparator.keyword
+    is_known = name in SORTS if keyword is None else name == "hasKeyword"
+    if not is_known or comparator.collation not in (None, "i;ascii-casemap"):
+        raise MethodError("unsupportedSort", f"“{name[:100]}” is no order here.")
+    if keyword is None:
+        column = SORTS[name]
+    else:
+        column = Case(When(has_word(_keyword(keyword)), then=Value(1)), default=Value(0))
     if comparator.is_ascending:
         return column.asc(nulls_first=True)
     return column.desc(nulls_last=True)
@@ -128,7 +139,7 @@ class _Filter:
             return self._condition(read(Condition, given, "unsupportedFilter"))
         parts = [self.read(part, depth + 1) for part in parts_of(given)]
         operator = given["operator"]
-        met = Q() if operator == "AND" else Q(pk__in=[])
+        met = _ALL if operator == "AND" else _NONE
         for part in parts:
             met = met & part if operator == "AND" else met | part
         return ~met if operator == "NOT" else met
@@ -145,12 +156,12 @@ class _Filter:
         return met if not tests else _among(self._read_for(met, tests))
 
     def _of_lists(self, given: Condition) -> Q:
-        met = Q()
+        met = _ALL
         if given.in_mailbox is not None:
             met &= has_word(self._box(given.in_mailbox))
         if given.in_mailbox_other_than is not None:
             others = set(self._boxes.values()) - set(map(self._box, given.in_mailbox_other_than))
-            elsewhere = Q(pk__in=[])
+            elsewhere = _NONE
             for name in others:
                 elsewhere |= has_word(name)
             met &= elsewhere
@@ -161,7 +172,7 @@ class _Filter:
         return met
 
     def _of_threads(self, given: Condition) -> Q:
-        met = Q()
+        met = _ALL
         if given.some_in_thread_have_keyword is not None:
             met &= self._in_threads(has_word(_keyword(given.some_in_thread_have_keyword)))
         if given.none_in_thread_have_keyword is not None:

@@ -25,6 +25,7 @@ from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.protocol import MethodError
 from filters.people import people
 from filters.people.models import User
+from filters.site.work.crypto.opaque_keys import keyed_digest
 from filters.site.work.db.batching import in_batches
 from filters.site.work.db.bulk import insert_rows, update_rows
 from tapestry.core.clock import SECOND, wall_clock
@@ -166,13 +167,18 @@ class _Lists:
         return cards
 
     def _roots(self) -> dict[int, str]:
-        """Return the root of the thread of each message, the oldest message first."""
+        """Return a digest of the root of each message's thread, the oldest message first.
+
+        What is forgotten leaves no Message-ID here.
+        """
         rows = [
             row
             for batch in in_batches(Card.objects.visible_to(self.user), self.placed)
             for row in batch.values_list("received", "pk", "root", "msgid")
         ]
-        return {card: root or msgid for _, card, root, msgid in sorted(rows)}
+        roots = {card: root or msgid for _, card, root, msgid in sorted(rows)}
+        named = {root: keyed_digest("jmap thread", root)[:22] for root in set(roots.values())}
+        return {card: named[root] for card, root in roots.items()}
 
 
 def _renew(account: JmapAccount, now: dict[Key, tuple[str, int | None]]) -> None:

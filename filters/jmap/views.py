@@ -88,7 +88,7 @@ def session(request: PersonRequest) -> HttpResponse:
         "maxMailboxDepth": 1,
         "maxSizeMailboxName": 200,
         "maxSizeAttachmentsPerEmail": 0,
-        "emailQuerySortOptions": list(SORTS),
+        "emailQuerySortOptions": [*SORTS, "hasKeyword"],
         "mayCreateTopLevelMailbox": False,
     }
     submission = {"maxDelayedSend": 0, "submissionExtensions": {}}

@@ -189,6 +189,8 @@ def test_a_message_without_its_original_has_what_its_line_shows(
             ["a@x", "plan@x"],
         ),
         ({"operator": "AND", "conditions": []}, ["a@x", "b@x", "plan@x"]),
+        ({"operator": "OR", "conditions": [{"subject": "a@x"}, {}]}, ["a@x", "b@x", "plan@x"]),
+        ({"operator": "NOT", "conditions": [{}]}, []),
     ],
 )
 def test_a_filter_finds_what_it_says(
@@ -212,6 +214,15 @@ def test_a_query_is_read_by_pages(program: Sign, alice: User, three: list[str]) 
     assert call.refusal("Email/query", anchor="none") == "anchorNotFound"
     assert len(call("Email/query", collapseThreads=True)["ids"]) == 2
     assert call.refusal("Email/query", sort=[{"property": "size"}]) == "unsupportedSort"
+    for name in ("receivedAt", "sentAt", "subject", "from"):
+        rising, falling = (
+            call("Email/query", sort=[{"property": name, "isAscending": up}])["ids"]
+            for up in (True, False)
+        )
+        assert sorted(rising) == sorted(falling) == sorted(ids)
+    call("Email/set", update={ids[1]: {"keywords/$flagged": True}})
+    flagged = {"property": "hasKeyword", "keyword": "$flagged", "isAscending": False}
+    assert call("Email/query", sort=[flagged])["ids"][0] == ids[1]
     assert call.refusal("Email/query", filter={"minSize": 1}) == "unsupportedFilter"
     since = everything["queryState"]
     assert call.refusal("Email/queryChanges", sinceQueryState=since) == "cannotCalculateChanges"
