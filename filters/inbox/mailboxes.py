@@ -42,7 +42,7 @@ class Flags:
 
 def filters_of(user: User) -> list[Filter]:
     """Return the filters whose lists are mailboxes of a person."""
-    return list(Filter.objects.filter(owner=user).only("name", "title").order_by("name"))
+    return list(Filter.objects.filter(owner=user).only("name").order_by("name"))
 
 
 def cards_in(user: User, shelf: str, filter_: Filter | None = None) -> set[int]:

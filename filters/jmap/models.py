@@ -33,10 +33,10 @@ class JmapRecord(models.Model):
 
     ``name``: of a Thread a digest of its root; of an Email the key of its card and the name of its
     thread (a message of another thread is another Email: RFC 8621, 3); of a Mailbox its shelf, or
-    the key of its filter.  ``value``: of an Email the names of its mailboxes, and its keywords, between
-    blanks; of a Thread the keys of its cards, in order; of a Mailbox its name and its counts, as
-    JSON.  ``created`` and ``changed`` are states of the account.  ``gone``: what comes back is a
-    new record.
+    the key of its filter.  ``value``: of an Email the names of its mailboxes and its keywords,
+    between blanks; of a Thread the keys of its cards, in order; of a Mailbox its name and its
+    counts, as JSON.  ``created`` and ``changed`` are states of the account.  ``gone``: what comes
+    back is a new record.
     """
 
     EMAIL, THREAD, MAILBOX = "Email", "Thread", "Mailbox"
