@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any
 
 from filters.inbox import mailboxes
@@ -50,7 +51,7 @@ def email_set(account: JmapAccount, given: Set) -> Arguments:
         mailboxes.set_flag(account.owner, FLAGS[flag], cards, to=to)
     after = state_of(account_of(account.owner), JmapRecord.EMAIL)
     done = {text: None for text in updates if text not in refused}
-    return _answer(account, given, before, after) | {
+    return _answer(account, JmapRecord.EMAIL, given, before, after) | {
         "updated": done or None,
         "notUpdated": refused or None,
     }
@@ -59,10 +60,9 @@ def email_set(account: JmapAccount, given: Set) -> Arguments:
 def mailbox_set(account: JmapAccount, given: Set) -> Arguments:
     """Refuse to make, change or delete mailboxes."""
     state = _state(account, JmapRecord.MAILBOX, given)
-    refused = dict.fromkeys(given.update or (), FORBIDDEN)
-    return _answer(account, given, state, state) | {
+    return _answer(account, JmapRecord.MAILBOX, given, state, state) | {
         "updated": None,
-        "notUpdated": refused or None,
+        "notUpdated": _refusals(account, JmapRecord.MAILBOX, given.update or ()),
     }
 
 
@@ -73,7 +73,13 @@ def _state(account: JmapAccount, kind: str, given: Set) -> str:
     return state
 
 
-def _answer(account: JmapAccount, given: Set, before: str, after: str) -> Arguments:
+def _refusals(account: JmapAccount, kind: str, ids: Iterable[str]) -> dict[str, Any] | None:
+    """Return why objects are not changed or deleted, by id; None if none is named."""
+    known = records_of(account, kind, ids)
+    return {text: FORBIDDEN if text in known else {"type": "notFound"} for text in ids} or None
+
+
+def _answer(account: JmapAccount, kind: str, given: Set, before: str, after: str) -> Arguments:
     return {
         "accountId": id_of(account),
         "oldState": before,
@@ -81,7 +87,7 @@ def _answer(account: JmapAccount, given: Set, before: str, after: str) -> Argume
         "created": None,
         "destroyed": None,
         "notCreated": dict.fromkeys(given.create or (), FORBIDDEN) or None,
-        "notDestroyed": dict.fromkeys(given.destroy or (), FORBIDDEN) or None,
+        "notDestroyed": _refusals(account, kind, given.destroy or ()),
     }
 
 

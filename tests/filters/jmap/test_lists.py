@@ -256,11 +256,12 @@ def test_nothing_is_put_moved_or_deleted(program: Sign, alice: User, three: list
     answer = call(
         "Email/set",
         create={"new": {"subject": "x"}},
-        destroy=[key],
+        destroy=[key, "other"],
         update={key: {"mailboxIds": {}}, "other": {"keywords/$seen": True}},
     )
     assert answer["notCreated"]["new"]["type"] == "forbidden"
     assert answer["notDestroyed"][key]["type"] == "forbidden"
+    assert answer["notDestroyed"]["other"]["type"] == "notFound"
     assert answer["notUpdated"][key]["type"] == "forbidden"
     assert answer["notUpdated"]["other"]["type"] == "notFound"
     for patch, error in (
