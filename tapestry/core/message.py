@@ -45,6 +45,8 @@ class Message:
     attachments: int | None = None
     filenames: tuple[str, ...] = ()
     media_types: tuple[str, ...] = ()
+    diff_paths: tuple[str, ...] = ()
+    patch: int | None = None
     questions: int | None = None
     automatic: str | None = None
     source: str | None = None

@@ -50,6 +50,8 @@ COLUMNS: dict[str, dict[str, Type]] = {
         "attachments": Type.INTEGER,
         "filenames": Type.SET,
         "media_types": Type.SET,
+        "diff_paths": Type.SET,
+        "patch": Type.INTEGER,
         "questions": Type.INTEGER,
         "automatic": Type.TEXT,
         "source": Type.TEXT,

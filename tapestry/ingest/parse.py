@@ -18,6 +18,7 @@ from tapestry.mime.headers import (
     list_id,
     newsgroups,
 )
+from tapestry.mime.patch import place_in_series
 from tapestry.mime.problems import NO_END
 from tapestry.mime.questions import questions
 from tapestry.mime.received import received_at
@@ -126,6 +127,8 @@ def _read(
         attachments=reading.attachments,
         filenames=tuple(reading.filenames),
         media_types=tuple(reading.media_types),
+        diff_paths=reading.diff_paths,
+        patch=place_in_series(subject),
         questions=questions(subject, body, is_answer=parent is not None),
         automatic=automatic(headers, kinds, sender or ""),
         source=source,

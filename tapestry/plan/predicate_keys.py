@@ -32,7 +32,7 @@ from tapestry.rewrite.stages import DeltaQuery, EventPoint, IncrementalDisjunct
 
 COMMON = {
     **{"kind": 9, "audience": 9, "source": 8, "media_types": 7, "body": 5, "filenames": 5},
-    **{"subject": 4, "sender_name": 3, "to_names": 3, "cc_names": 3},
+    **{"diff_paths": 4, "subject": 4, "sender_name": 3, "to_names": 3, "cc_names": 3},
 }
 """Columns whose tokens many rows share, and how much so; of the others a token has few rows."""
 

@@ -46,12 +46,13 @@ MESSAGE = st.fixed_dictionaries(
         "to": st.lists(TEXTS, max_size=2),
         "to_names": st.lists(TEXTS, max_size=2),
         "filenames": st.lists(TEXTS, max_size=2),
+        "diff_paths": st.lists(TEXTS, max_size=2),
         "newsgroups": st.lists(TEXTS, max_size=3),
         "size": st.integers(0, 2),
     }
 )
 COLUMNS = st.sampled_from(
-    ("sender", "sender_name", "subject", "to", "to_names", "newsgroups", "filenames")
+    ("sender", "sender_name", "subject", "to", "to_names", "newsgroups", "filenames", "diff_paths")
 )
 PATTERNS = st.sampled_from(
     (

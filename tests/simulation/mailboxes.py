@@ -8,6 +8,7 @@ from __future__ import annotations
 import email
 import email.policy
 import random
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -305,6 +306,9 @@ def _read(raw: bytes) -> Iterator[tuple[str, Any]]:
     body = message.get_body(("plain",))
     text = "" if body is None else str(body.get_content()).replace("\r\n", "\n")
     yield "body", text
+    yield "diff_paths", re.findall("(?m)^diff --git a/(.*) b/", text)
+    number = re.match(r"\[(?:RFC )?PATCH(?: v2)?(?: ([0-9]))?", str(message["Subject"] or ""))
+    yield "patch", int(number[1] or 1) if number else None
     yield "questions", text.count("?")
     yield "automatic", "reply" if message["Auto-Submitted"] == "auto-replied" else None
 

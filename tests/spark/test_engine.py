@@ -60,6 +60,7 @@ FILTERS = [
     "m.subject LIKE '%{brace}%' OR m.subject = '$1 ''quoted'' \\ back'",
     "m.subject LIKE '%a_v%t%' OR m.subject LIKE '$_ %\\\\%k' OR m.to LIKE 'b%l@%.org'",
     "m.to_names HAS 'mary o' OR m.cc_names HAS 'ann' OR m.to_names HAS 'joe mary'",
+    "m.diff_paths HAS 'inode.c' OR m.diff_paths LIKE 'fs/%' AND m.patch = 0",
     "m.filenames HAS 'report' OR m.filenames LIKE '%.png' OR m.media_types LIKE 'image/%'",
     "AGGREGATE (x NUMBER, age DURATION) RETURNS NUMBER STATE (s NUMBER, n INTEGER)"
     " INITIALIZE (x, 1) ITERATE (CASE WHEN age < 1 second THEN s ELSE s * 0.1 + x END, n + 1)"
@@ -84,6 +85,8 @@ ROWS = {
             "cc_names": [["Ann"], []][i % 2],
             "filenames": [["report_1.pdf", "Äpfel.PNG"], []][i % 2],
             "media_types": [["application/pdf", "image/png"], []][i % 2],
+            "diff_paths": [["fs/ext4/Inode.c", "Makefile"], [], ["fs"]][i % 3],
+            "patch": [0, 1, None][i % 3],
             "newsgroups": [[], ["comp.sys.mac", "zoo"]][i % 2],
             "references": [f"m{i - 1}", f"m{i + 1}"],
             "inreplyto": f"m{i - 2}" if i % 5 else None,

@@ -46,6 +46,7 @@ _ARRIVING = {
     frozenset({"to", "to_names", "cc", "cc_names"}): "to this person",
     frozenset({"filenames", "media_types"}): "with such a file attached",
     frozenset({"subject", "body"}): "with these words",
+    frozenset({"diff_paths"}): "with a patch to such a file",
     frozenset({"questions"}): "with a question",
     frozenset({"newsgroups"}): "in this newsgroup",
     frozenset({"list"}): "on this list",

@@ -138,6 +138,7 @@ def _in_words(column: str) -> str:
         "body": "the text of messages, only at their subject",
         **dict.fromkeys(("to", "to_names", "cc", "cc_names"), "the recipients"),
         **dict.fromkeys(("filenames", "media_types"), "the files attached"),
+        **dict.fromkeys(("diff_paths", "patch"), "the patches in a message"),
         "questions": "questions in the text of messages, only at their subject",
         "automatic": "whether a program sent a message",
         "list": "the mailing list",

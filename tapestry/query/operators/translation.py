@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from decimal import Decimal
 
 from tapestry.core.errors import Span
+from tapestry.query.limits import LETTER
 from tapestry.query.operators.files import attached_file, file_of_type, of_media_type
 from tapestry.query.operators.sizes import size_of
 from tapestry.query.operators.times import (
@@ -62,6 +63,7 @@ _SIZES = ("larger", "smaller", "minsize", "maxsize", "size", "~z")
 _FILES = ("has", "attachment", "attachments", "hasattachment", "hasattachments", "~X")
 _STATES = ("is", "flag")
 _NAMES_OF_FILES = ("filename", "attachmentnames", "file", "att", "n")
+_PATCHED = ("dfn",)
 _TYPES_OF_FILES = ("mime", "mimetype", "~M")
 _PLACES = ("folder", "maildir", "path")
 _OTHERS = (*_STATES, "thread", "in", "bcc", "age", "newer_than", "older_than", "year")
@@ -69,7 +71,7 @@ _OTHERS = (*_STATES, "thread", "in", "bcc", "age", "newer_than", "older_than", "
 NAMES = (
     *(name for name in (*_PEOPLE, *_TEXTS) if name[0] != "~"),
     *(*_SINCE, *_BEFORE, *_SIZES[:-1], *_RANGES[:-2], *_FILES[:-1]),
-    *(*_NAMES_OF_FILES, *_TYPES_OF_FILES[:-1], *_PLACES, *_OTHERS),
+    *(*_NAMES_OF_FILES, *_TYPES_OF_FILES[:-1], *_PATCHED, *_PLACES, *_OTHERS),
 )
 _OF_MUTT = (*_PEOPLE, *_TEXTS, *_RANGES, *_SIZES, *_FILES, *_TYPES_OF_FILES, "~x")
 MUTT = "".join(sorted(name[1] for name in _OF_MUTT if name[0] == "~"))
@@ -225,6 +227,10 @@ def _has(name: str, value: str, span: Span) -> PhraseNode | None:
     return file_of_type(value, span)
 
 
+def _patched(_: str, value: str, span: Span) -> PhraseNode | None:
+    return Phrase("touching", span, words=Words(value, span)) if LETTER.search(value) else None
+
+
 def _more_files(number: str, span: Span) -> Phrase:
     return Phrase("with_more_than_attachments", span, amount=Amount(Decimal(number), span))
 
@@ -311,6 +317,7 @@ _READERS: dict[str, Reader] = {
     **dict.fromkeys(_STATES, _state),
     **dict.fromkeys(_NAMES_OF_FILES, attached_file),
     **dict.fromkeys(_TYPES_OF_FILES, of_media_type),
+    **dict.fromkeys(_PATCHED, _patched),
     **dict.fromkeys(_PLACES, _no_places),
     "in": _in,
     "thread": _no_thread,
@@ -324,4 +331,5 @@ _EXAMPLES = (
     ((*_RANGES, "year"), "date:2024-01-01..2024-01-31"),
     (_NAMES_OF_FILES, "filename:report.pdf"),
     (_TYPES_OF_FILES, "mimetype:application/pdf"),
+    (_PATCHED, "dfn:drivers/net"),
 )

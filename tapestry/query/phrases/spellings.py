@@ -16,6 +16,10 @@ _IN_BOOK = r"(?:in|from|of)\s+my\s+(?:address\s*book|contacts)"
 
 WORD = rf"[^{_BETWEEN}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+"
 
+_PATH = r"(?!\S*@)[^\s,()\"“”]*/"
+_FILE = rf"\s+(?:[\"“]|{_PATH}|[^\s,()\"“”]*[.*][\w*]|(?:makefile|kconfig|maintainers|readme){END})"
+"""What follows “touching” where that is said of a patch, and not of a story."""
+
 UNIT = f"{UNITS}{END}"
 _NUMBER_WORDS = rf"(?:{'|'.join(NUMBERS)}){END}|an?(?=\s+{UNIT})"
 NUMBER = rf"(?:-?[0-9]+(?:\.[0-9]+)?(?:(?=[km]b{END})|{END})|{_NUMBER_WORDS})"
@@ -62,10 +66,15 @@ FORMS = {
     "NO_CONTACT": r"(?:nobody|no(?:\s+|-)?one|(?:(?:any|some)(?:one|body)|people)\s+"
     rf"(?:(?:who|that)\s+(?:is|are)\s+)?not)\s+{_IN_BOOK}",
     "NOBODY": rf"nobody(?=\s+(?:has\s+)?(?:replied|answered){END})",
+    "PATCH": rf"(?:an?\s+)?patch(?=\s+series{END})",
     "REPLIES": "replies|answers|responses",
     "REPLY": "reply|answer|response",
+    "REVIEW": "reviews?",
     "THEN": rf"(?:and\s+)?then(?=\s+(?:unanswered|unreplied)\s+for{END})",
     "THREADS": "threads?",
+    "TOUCHING": rf"(?:patch(?:es)?\s+)?touching(?={_FILE})"
+    rf"|patch(?:es)?\s+(?:to|for|in|against)(?=\s+{_PATH})",
+    "UNREVIEWED": "unreviewed",
     "WHO": rf"who(?=\s+agrees?\s+with{END})",
     "WITHIN": rf"within(?!\s+(?:the\s+)?(?:last|past){END})",
     "UNKNOWN": rf"unknown(?=\s+senders{END})",

@@ -50,7 +50,7 @@ def _alpha_normalize(node: Any, names: dict[str, str], depth: int) -> Any:
 
 _COLUMNS = (
     *("to_names", "to", "cc_names", "cc", "sender_name", "sender", "subject", "body"),
-    *("filenames", "media_types"),
+    *("filenames", "media_types", "diff_paths"),
 )
 _ANY = re.compile(r"^%(?=@)|@%$")
 

@@ -114,6 +114,8 @@ def rows(chance: np.random.Generator, low: int, high: int) -> Any:
         "attachments": pa.array(np.zeros(size, dtype=np.int64)),
         "filenames": empty,
         "media_types": empty,
+        "diff_paths": empty,
+        "patch": pa.nulls(size, pa.int64()),
         "questions": pa.nulls(size, pa.int64()),
         "automatic": pa.nulls(size, pa.string()),
         "source": _text(["bench"] * size),

@@ -98,6 +98,11 @@ OTHERWISE = {
     # Nor who agrees with whom.
     "not voted for by people who agree with me": None,
     "liked by more than two people like me": None,
+    # Paths have several forms, of which words alone are known again.
+    "touching drivers/net": None,
+    "touching fs/ext4/inode.c or touching mm/": None,
+    "touching drivers/*/e1000*": None,
+    "patch series and not reviewed by me": None,
     # Another filter's name is gone, and what it says is no phrase.
     "in filter baseball or in mary's football": None,
 }

@@ -7,7 +7,10 @@ from dataclasses import dataclass, fields
 
 MESSAGES, ANNOTATIONS, THREADS = "messages", "annotations", "threads"
 SETS = frozenset(
-    {"to", "to_names", "cc", "cc_names", "newsgroups", "references", "filenames", "media_types"}
+    {
+        *("to", "to_names", "cc", "cc_names", "newsgroups", "references"),
+        *("filenames", "media_types", "diff_paths"),
+    }
 )
 
 

@@ -23,6 +23,8 @@ COLUMNS = {
             "attachments",
             "filenames",
             "media_types",
+            "diff_paths",
+            "patch",
             "questions",
             "automatic",
             "source",

@@ -23,6 +23,10 @@ BODIES = (
 )
 """Texts of messages; the last has its accents apart from their letters, as some programs do."""
 
+DIFF_PATHS = ("index/x.c", "index/spark.c", "Makefile")
+PATCHES = {"[PATCH 0/2] index": 0, "[PATCH v2 1/2] spark": 1, "[RFC PATCH] index": 1}
+"""Subjects of patches, each with its place in its series."""
+
 DELAYS = (0, 0, 0, MINUTE, HOUR, DAY, 3 * DAY, 16 * DAY)
 
 Row = dict[str, Any]
@@ -54,6 +58,7 @@ class Mail:
         row |= {"inreplyto": None, "automatic": None, "sender_name": None, **said}
         row["references"] = [row["inreplyto"]] if row["inreplyto"] else []
         row["questions"] = row["body"].count("?")
+        row |= {"diff_paths": [], "patch": PATCHES.get(row["subject"])}
         row["raw"] = raw(row)
         copies = [{**row, "audience": audience} for audience in audiences[1:]]
         self.rows += copies
@@ -73,6 +78,9 @@ class Mail:
         body = lots.choice(BODIES)
         files = lots.sample(list(FILES), lots.choice((0, 0, 0, 1, 2)))
         named = lots.choice((True, True, False))
+        subject = lots.choice((*SUBJECTS, *PATCHES))
+        touched = lots.sample(DIFF_PATHS, lots.choice((0, 0, 1, 2)))
+        body += "".join(f"\ndiff --git a/{path} b/{path}" for path in touched)
         row: Row = {
             "msgid": msgid,
             "received": lots.choice((received, received, received, None)),
@@ -83,7 +91,7 @@ class Mail:
             "to_names": [NAMES[address] for address in to] if named else [],
             "cc": cc,
             "cc_names": [NAMES[address] for address in cc] if named else [],
-            "subject": lots.choice(SUBJECTS),
+            "subject": subject,
             "newsgroups": lots.sample(GROUPS, lots.choice((0, 0, 1, 2))),
             "list": lots.choice((None, None, "r-devel", "index")),
             "inreplyto": parent,
@@ -93,6 +101,8 @@ class Mail:
             "attachments": len(files),
             "filenames": files if lots.random() < 0.8 else [],
             "media_types": sorted({FILES[name] for name in files}),
+            "diff_paths": touched,
+            "patch": PATCHES.get(subject),
             "questions": body.count("?"),
             "automatic": lots.choice((None, None, None, "reply")),
             "source": lots.choice(("a", "b")),
@@ -124,7 +134,7 @@ class Mail:
             row["audience"] = self.lots.choice(audiences)
         if how == "forged":
             body = self.lots.choice(BODIES)
-            row |= {"body": f"forged {body} {len(self.rows)}", "copy": True}
+            row |= {"body": f"forged {body} {len(self.rows)}", "copy": True, "diff_paths": []}
             row["questions"] = body.count("?")
             row["sender"] = self.lots.choice((row["sender"], *PEOPLE))
         row["raw"] = raw(row)

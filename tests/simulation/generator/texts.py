@@ -53,6 +53,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
     "with an attachment named": ("index", "äpfel", "apf*", "again.docx", "pdf"),
     "with an attachment named like": ("*.docx", "ind*", "*äpfel*", "a?ain.*"),
     "with attachments of type": ("image/*", "application/pdf", "image/png"),
+    "touching": ("index/x.c", "index/", "spark.c", "index/*.c", "Makefile"),
     "": (
         *("index", "spark", "spark index", "again", "äpfel", "apfel", "und birnen"),
         *("ind*", "spark ind*", "aga*", "apfel*", "lodz", "Łódź again", "łod*"),
@@ -70,6 +71,7 @@ _OPERATORS = (
         ("filename:index.pdf", "with_an_attachment_named"),
         ("has:image", "with_attached"),
         ("-mime:image/png", "with_attachments_of_type"),
+        ("dfn:index/x.c", "touching"),
     ),
 )
 """Parts of searches as other programs write them, each with the kind of phrase that it is."""

@@ -77,7 +77,17 @@ def take_in(cast: Cast) -> None:
 
 
 _BEGIN = b"From joe@x.org Sun Mar  1 00:00:00 2026\r\n"
-_READ = ("audience", "sender", "to", "to_names", "cc", "cc_names", "inreplyto")
+_READ = (
+    "audience",
+    "sender",
+    "to",
+    "to_names",
+    "cc",
+    "cc_names",
+    "inreplyto",
+    "diff_paths",
+    "patch",
+)
 """What of a message is read from its bytes as a source would have brought it."""
 
 

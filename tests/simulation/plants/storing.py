@@ -22,6 +22,14 @@ PLANTS = (
         "what came in",
     ),
     Plant(
+        "patches touch nothing",
+        "tapestry.ingest.parse",
+        "_read",
+        "diff_paths=reading.diff_paths",
+        "diff_paths=()",
+        "what came in",
+    ),
+    Plant(
         "two appends have one instant",
         "tapestry.core.clock",
         "next_instant",

@@ -242,7 +242,7 @@ class _Writer(Counts, Sequences, WindowFunctions):
 _OFTEN = {
     MESSAGES: (
         *("sender", "sender", "sender", "size", "subject", "newsgroups", "to", "msgid"),
-        *("to_names", "filenames"),
+        *("to_names", "filenames", "diff_paths"),
     ),
     ANNOTATIONS: ("kind", "kind", "owner", "number"),
 }

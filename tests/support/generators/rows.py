@@ -25,7 +25,7 @@ SUBJECTS = ("Re: Spark index", "index", "ÄPFEL und Birnen", "100% a_b", "")
 WORDS = ("index", "spark index", "äpfel", "und birnen", "a b", "B", "100")
 PATTERNS = (
     *("%index", "re:%", "%ä%", "100\\%%", "%a\\_b", "_ndex", "%", "joe@%", "%@x.org", "m_"),
-    *("%.pdf", "image/%"),
+    *("%.pdf", "image/%", "index/%"),
 )
 GROUPS = ("comp.sys", "comp.databases", "rec.food")
 KINDS = ("vote", "tag")
@@ -52,6 +52,7 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "cc_names": ("Joe", "Mary Jones", "Bill"),
     "filenames": ("index.pdf", "spark index.docx", "Äpfel.png"),
     "media_types": ("application/pdf", "image/png", "text/plain"),
+    "diff_paths": ("index/spark.c", "index/x.c", "Makefile"),
     "newsgroups": GROUPS,
     "references": (*MSGIDS, "mx"),
 }
@@ -68,11 +69,12 @@ _PROFILES: tuple[Row, ...] = (
         **{"newsgroups": ("comp.sys", "rec.food"), "to": PEOPLE, "source": "b"},
         **{"to_names": ("Joe", "Mary Jones"), "filenames": ("index.pdf",)},
         **{"media_types": ("application/pdf",), "questions": 0, "automatic": "reply"},
+        **{"diff_paths": ("index/x.c", "Makefile"), "patch": 1},
     },
     {
         **{"sender_name": "Mary Jones", "subject": "ÄPFEL und Birnen", "size": 2, "body": "x"},
         **{"cc": ("joe@x.org", "bill@y.org"), "source": "a", "list": "index", "attachments": 0},
-        **{"questions": 2},
+        **{"questions": 2, "patch": 0},
     },
     {
         **{"sender_name": "Mary Jones", "subject": "100% a_b", "list": "r-devel", "size": 3},

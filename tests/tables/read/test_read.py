@@ -40,8 +40,8 @@ def clock():
 def test_a_message_is_read_back_as_it_was(tables, clock):
     whole = Message(
         "a", 1, "joe@x.org", "Joe", ("ann@x.org",), ("Ann",), ("bob@x.org",), ("Bob B.",), "Hi",
-        ("comp.misc",), "l.x.org", "p", ("q", "p"), "Text", 99, 2, ("a.pdf",), ("a/b",), 3, "reply",
-        "here", received=4,
+        ("comp.misc",), "l.x.org", "p", ("q", "p"), "Text", 99, 2, ("a.pdf",), ("a/b",),
+        ("fs/a.c",), 0, 3, "reply", "here", received=4,
     )  # fmt: skip
     append_messages(tables, clock, [whole], now=lambda: 5)
     row = message(tables, "a", PUBLIC)

@@ -22,6 +22,7 @@ from tapestry.query.phrases.catalogue import (
     agreement,
     days,
     files,
+    patches,
     people,
     replies,
     sequences,
@@ -46,6 +47,7 @@ FAMILIES = (
     tags,
     size,
     files,
+    patches,
 )
 
 
