@@ -25,7 +25,7 @@ READ, WRITE = PersonalToken("read"), PersonalToken("filters")
 
 
 class FileIn(Schema):
-    """A file of filters: Tapestry's own, Sieve, or Gmail's."""
+    """A file of filters: Tapestry's own, Sieve, Gmail's, saved searches, or MAINTAINERS."""
 
     text: str = Field(max_length=8_000_000)
 

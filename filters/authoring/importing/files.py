@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from filters.authoring.importing.entries import Entry, UnreadableFileError
 from filters.authoring.importing.gmail.filters import read_gmail
+from filters.authoring.importing.maintainers import is_maintainers, read_maintainers
 from filters.authoring.importing.own_file import is_own_file, read_filters
+from filters.authoring.importing.saved_searches import are_saved_searches, read_saved_searches
 from filters.authoring.importing.sieve.scripts import read_sieve
 
 LARGEST = 1 << 20
@@ -20,7 +22,7 @@ LARGEST_SIEVE = 1 << 17
 def read_file(raw: bytes) -> list[Entry]:
     """Return the filters of a file; raises UnreadableFileError with a sentence.
 
-    Those of Gmail are not translated yet.
+    Those of Gmail, and saved searches, are not translated yet.
     """
     check_file(raw)
     if raw.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<") or raw[:2] in (b"\xfe\xff", b"\xff\xfe"):
@@ -34,6 +36,10 @@ def read_file(raw: bytes) -> list[Entry]:
     if is_own_file(text):
         return read_filters(text)
     _check_size(raw)
+    if are_saved_searches(text):
+        return read_saved_searches(text)
+    if is_maintainers(text):
+        return read_maintainers(text)
     if len(raw) > LARGEST_SIEVE:
         raise UnreadableFileError("This Sieve script is larger than 128 KB: import it in parts.")
     return read_sieve(text)

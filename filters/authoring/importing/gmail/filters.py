@@ -29,10 +29,12 @@ from filters.authoring.importing.entries import (
 from filters.authoring.importing.gmail.dialect import GMAIL
 from filters.authoring.importing.gmail.meaning import statement_of_all
 from filters.authoring.importing.gmail.terms import NoEquivalentError, size_over, statement_of
+from filters.authoring.importing.saved_searches import SAVED, saved_statement_of
 from filters.authoring.importing.statements import Statement, all_of
 from filters.authoring.models import ACTS, LONGEST_TAG, acts_words, as_title
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
+from tapestry.query.operators.reading import COMMON
 from tapestry.query.operators.syntax import (
     Group,
     MisreadSearchError,
@@ -67,7 +69,7 @@ _SEARCHES = {
 }
 """Properties whose values are searches, and the operator that each stands for."""
 
-_CONDITIONS = (*_SEARCHES, "hasAttachment", "size", "sizeOperator", "sizeUnit")
+_CONDITIONS = (*_SEARCHES, SAVED, "hasAttachment", "size", "sizeOperator", "sizeUnit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +180,7 @@ def _conditions(
 ) -> Iterator[Condition]:
     """Yield what a property says of a message: as one, or part by part if some have a problem."""
     source = f"{name}: {value}"
-    if name in _SEARCHES:
+    if name in (*_SEARCHES, SAVED):
         yield from _searched(name, value, context)
     elif name == "hasAttachment" and value == "true":
         attachment = Term("has", "attachment", source)
@@ -197,17 +199,20 @@ def _searched(name: str, value: str, context: Context) -> Iterator[Condition]:
     except MisreadSearchError as error:
         yield _problem(source, str(error))
         return
-    condition = _condition(source, partial(statement_of_all, parts, context), context)
+    say_term = saved_statement_of if name == SAVED else statement_of
+    condition = _condition(source, partial(statement_of_all, parts, context, say_term), context)
     if not condition.clause.problem or len(parts) == 1:
         yield condition
         return
     for part in parts:
-        say = partial(statement_of_all, [part], context)
+        say = partial(statement_of_all, [part], context, say_term)
         yield _condition(f"{name}: {part.source}", say, context)
 
 
 def _parts(name: str, value: str) -> Sequence[Search]:
     """Return what must hold of a message, each part of a search by itself."""
+    if name == SAVED:
+        return parse_search(value, COMMON)
     if name != "doesNotHaveTheWord":
         return parse_search(value, GMAIL, _SEARCHES[name])
     (unwanted,) = parse_search(value, GMAIL, is_any=True)

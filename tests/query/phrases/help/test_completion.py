@@ -62,11 +62,14 @@ def accepted(text, completion):
             "replies",
             ["replies by ", "replies to ", "replies numbered ", "replies following a pause of "],
         ),
-        ("with no r", ["reply", "reply by ", "reply for ", "reply within "]),
+        ("with no r", ["reply", "reply by ", "reply for ", "reply within ", "review for "]),
         ("with no replies", ["replies from ", "replies by ", "replies for "]),
         (
             "un",
-            ["until ", "unanswered by others", "unanswered", "unanswered by ", "unanswered for "],
+            [
+                *("until ", "unanswered by others", "unanswered", "unanswered by "),
+                *("unanswered for ", "unreviewed for "),
+            ],
         ),
         (
             "from joe b",
