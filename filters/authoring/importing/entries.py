@@ -44,7 +44,7 @@ class Entry:
     ``label`` with what it tags; ``objection`` says why a filter here would do the opposite, so that
     it is not ticked.
     ``is_exact``: no condition was left out, so that it finds what it found elsewhere.
-    ``properties`` are those of a filter of Gmail while it is not translated: that takes
+    ``properties`` are those of a filter of Gmail, or a saved search, not translated yet: that takes
     milliseconds, so it is done page by page (filters.authoring.importing.gmail.filters.translated).
     """
 

@@ -72,7 +72,7 @@ FORMS = {
     "REVIEW": "reviews?",
     "THEN": rf"(?:and\s+)?then(?=\s+(?:unanswered|unreplied)\s+for{END})",
     "THREADS": "threads?",
-    "TOUCHING": rf"(?:patch(?:es)?\s+)?touching(?={_FILE})"
+    "TOUCHING": rf"(?:patch(?:es)?\s+)?touching(?=\s*\Z|{_FILE})"
     rf"|patch(?:es)?\s+(?:to|for|in|against)(?=\s+{_PATH})",
     "UNREVIEWED": "unreviewed",
     "WHO": rf"who(?=\s+agrees?\s+with{END})",

@@ -281,3 +281,41 @@ def test_names_of_recipients_and_of_files_are_found(phrase, found):
     """Words are those of one name, never of two."""
     query = read(phrase, TERRY)
     assert Oracle(query, FILES, ("public",)).answer(NOW) == set(found.split())
+
+
+PATCHES = {
+    "messages": [
+        message("cover", 1, sender="joe@x.org", patch=0),
+        message("one", 1, sender="joe@x.org", patch=1, inreplyto="cover")
+        | {"references": ("cover",), "diff_paths": ("fs/ext4/inode.c", "Makefile")},
+        message("two", 1, sender="joe@x.org", patch=2, inreplyto="cover")
+        | {"references": ("cover",), "diff_paths": ("fs/ext4.c",)},
+        message("alone", 1, sender="joe@x.org", patch=1, diff_paths=("tools/fs/inode.c",)),
+        message("other", 1, sender="joe@x.org", patch=0),
+        message("robot", 1, sender="bot@x.org", inreplyto="alone", automatic="notice"),
+        message("mine", 1, sender="joe@x.org", inreplyto="other", references=("other",)),
+        message("review", 1, sender="ann@x.org", inreplyto="two", references=("cover", "two")),
+    ],
+    "annotations": [],
+}
+"""Three series of patches by Joe, of which one has a review of a patch."""
+
+
+@pytest.mark.parametrize(
+    ("phrase", "found"),
+    [
+        ("patches to fs/ext4", "one"),
+        ("touching fs/", "one two"),
+        ("touching inode.c", "one alone"),
+        ("touching *inode.?", "one alone"),
+        ("not touching Makefile and touching fs/", "two"),
+        ("dfn:ext4/inode.c", ""),
+        ("patch series", "cover alone other"),
+        ("patch series with a review", "cover"),
+        ("patch series reviewed by ann", "cover"),
+        ("patch series with no review", "alone other"),
+    ],
+)
+def test_patches_are_found_by_files_and_reviews(phrase, found):
+    query = read(phrase, TERRY)
+    assert Oracle(query, PATCHES, ("public",)).answer(NOW) == set(found.split())

@@ -52,7 +52,7 @@ def _no_recent_review(phrase: Phrase) -> n.Condition:
 
 KINDS = (
     PhraseKind(
-        spelling="touching {words:drivers/net}",
+        spelling="touching {words:inode.c}",
         description="with a patch to this file, or to files in this folder",
         rank=80,
         meaning=lambda phrase, _: touches(phrase.words),
@@ -66,11 +66,18 @@ KINDS = (
         ),
     ),
     PhraseKind(
-        spelling="reviewed",
-        description="below which somebody but the author wrote, and no program",
+        spelling="with no review",
+        description="below which nobody but the author wrote, but for programs",
         rank=82,
+        meaning=lambda *_: n.Not(_reviewed(_BY_ANOTHER)),
+        others=("HAS NO REVIEW", "WITHOUT (A | AN | ANY)? REVIEW", "UNREVIEWED"),
+    ),
+    PhraseKind(
+        spelling="with a review",
+        description="below which somebody but the author wrote, and no program",
+        rank=85,
         meaning=lambda *_: _reviewed(_BY_ANOTHER),
-        opposites=("(WITH | HAS) NO REVIEW", "WITHOUT (A | AN | ANY)? REVIEW", "UNREVIEWED"),
+        others=("REVIEWED",),
     ),
     PhraseKind(
         spelling="reviewed by {person:Jones}",

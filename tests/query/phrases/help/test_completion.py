@@ -62,13 +62,16 @@ def accepted(text, completion):
             "replies",
             ["replies by ", "replies to ", "replies numbered ", "replies following a pause of "],
         ),
-        ("with no r", ["reply", "reply by ", "reply for ", "reply within ", "review for "]),
+        (
+            "with no r",
+            ["reply", "reply by ", "reply for ", "reply within ", "review", "review for "],
+        ),
         ("with no replies", ["replies from ", "replies by ", "replies for "]),
         (
             "un",
             [
                 *("until ", "unanswered by others", "unanswered", "unanswered by "),
-                *("unanswered for ", "unreviewed for "),
+                *("unanswered for ", "unreviewed", "unreviewed for "),
             ],
         ),
         (
