@@ -25,7 +25,8 @@ class Context:
     ``left_out`` are the user names of people who do not count as “people who agree with me”.  It is
     empty inside another person's filter: nobody learns whom others leave out.
 
-    ``by_name``: others' filters are not read but stay references, as the asker may be shown them.
+    ``by_name``: others' filters are not read but stay references, as the asker may be shown them;
+    aggregates stay names.
     """
 
     owner: str | None = None

@@ -11,12 +11,20 @@ from tapestry.query.phrases.recognize import canonical_phrase
 from tapestry.query.tree.printer import print_sql, print_tql
 from tests.support.paths import FIXTURES
 
+DECAYED = (
+    "AGGREGATE (x NUMBER, age DURATION) RETURNS NUMBER STATE (s NUMBER) "
+    "INITIALIZE (x) ITERATE (s * 0.9 + x) TERMINATE s"
+)
+VOTES = "a.number, a.ts - m.received IN annotations: a.msgid = m.msgid"
 FILTERS = {
     (None, "baseball"): "about baseball and not from me",
     (None, "loop"): "m IN mary.back",
     ("mary", "back"): "m IN terry.loop",
     ("terry", "loop"): "m IN mary.back",
     (None, "broken"): "m.subjct = 'x'",
+    (None, "decayed()"): DECAYED,
+    ("mary", "decayed()"): DECAYED.replace("0.9", "0.8"),
+    (None, "cool"): f"decayed({VOTES}) > 3",
     ("mary", "football"): "in filter soccer or from me",
     ("mary", "soccer"): "EXISTS (r: r.inreplyto = m.msgid AND r.subject HAS 'football')",
 }
@@ -116,6 +124,25 @@ def test_the_filters_of_others_can_be_left_as_references(text, printed):
     query = read(text, replace(TERRY, by_name=True))
     assert print_tql(query).startswith(printed)
     assert read(print_tql(query), replace(TERRY, by_name=True)).condition == query.condition
+
+
+@pytest.mark.parametrize(
+    ("text", "by_name", "definition"),
+    [
+        (f"decayed({VOTES}) > 3", "decayed(", DECAYED),
+        (f"Decayed({VOTES}) > 3", "decayed(", DECAYED),
+        ("m IN cool", "decayed(", DECAYED),
+        (f"mary.decayed({VOTES}) > 3", "mary.decayed(", DECAYED.replace("0.9", "0.8")),
+        (f'"mary".decayed({VOTES}) > 3', "mary.decayed(", DECAYED.replace("0.9", "0.8")),
+    ],
+)
+def test_an_aggregate_is_used_by_its_name(text, by_name, definition):
+    query, named = read(text, TERRY), read(text, replace(TERRY, by_name=True))
+    assert query.borrows
+    assert print_tql(query).startswith(f"{definition} OF (a.number, a.ts - m.received, a IN ")
+    assert again(query)
+    assert print_tql(named).startswith(f"{by_name}a.number, a.ts - m.received, a IN annotations:")
+    assert read(print_tql(named), TERRY).condition == query.condition
 
 
 def test_a_condition_that_borrows_another_persons_filter_gets_no_phrase():

@@ -42,7 +42,7 @@ def check(parsed: Parsed, text: str, context: Context, reader: Reader) -> n.Chec
     Raises TapestryError with the place of what is refused.
     """
     trail = ((context.owner, context.name),) if context.name else ()
-    others: list[n.InFilter] = []
+    others: list[n.InFilter | n.Fold] = []
     checker = _Checker(
         context, reader, FreshNames({MESSAGE}), [0], [0], others, context.owner, trail
     )
@@ -62,9 +62,9 @@ class _Checker:
 
     ``names`` are those of the variables of the whole tree, ``read`` how much text was read
     for it, ``seen`` how many conditions (the rows of a group are written once for several),
-    ``others`` which filters of other people than the asker it refers to, ``trail`` the filters
-    whose inside this is, ``context`` that of the innermost, ``negated`` whether a NOT stands
-    around, so that what is unknown there must not be false.
+    ``others`` which filters of other people than the asker it refers to, and which aggregates it
+    names, ``trail`` the filters whose inside this is, ``context`` that of the innermost,
+    ``negated`` whether a NOT stands around, so that what is unknown there must not be false.
     """
 
     context: Context
@@ -72,7 +72,7 @@ class _Checker:
     names: FreshNames
     read: list[int]
     seen: list[int]
-    others: list[n.InFilter]
+    others: list[n.InFilter | n.Fold]
     asker: str | None
     trail: tuple[tuple[str | None, str], ...] = ()
     depth: int = 0
@@ -229,7 +229,7 @@ class _Checker:
         own = {binding.var for binding in bindings}
         term = node.term
         if isinstance(term, n.Fold):
-            term = folded(term, definition_of(term, self.context, self.asker), inner, own)
+            term = self._fold(term, inner, own)
         elif term:
             term = aggregated_term(node, inner, own)
         condition = self.condition(node.condition, inner)
@@ -239,6 +239,15 @@ class _Checker:
         return n.Aggregate(
             node.function, distinct, term, bindings, condition, kind, last, span=node.span
         )
+
+    def _fold(self, node: n.Fold, scope: Scope, own: set[str]) -> n.Fold:
+        """Check an aggregate that is defined in SQL; one that has a name may keep it."""
+        definition = definition_of(node, self.context, self.asker)
+        checked = folded(node, definition, scope, own)
+        if definition == node.definition:
+            return checked
+        self.others.append(node)
+        return replace(checked, definition=node.definition) if self.context.by_name else checked
 
     def _last(self, node: n.Last, scope: Scope) -> n.Last:
         test = self.condition(node.test, scope)

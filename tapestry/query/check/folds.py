@@ -9,7 +9,8 @@ from tapestry.query.check.scope import Scope
 from tapestry.query.check.terms import a, scalar
 from tapestry.query.context import Context
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.definitions import header, is_definition
+from tapestry.query.tree.definitions import header
+from tapestry.query.tree.identifiers import is_definition
 from tapestry.query.tree.walk import columns_of, type_of
 
 
@@ -26,7 +27,7 @@ def definition_of(fold: n.Fold, context: Context, asker: str | None) -> str:
     written, _, name = fold.definition.rpartition(".")
     owner = written or (None if context.owner == asker else context.owner)
     try:
-        return context.resolve(owner, f"{name.lower()}()")
+        return context.resolve(owner, f"{name}()")
     except TapestryError as error:
         raise TapestryError(error.message, fold.span, error.hint) from error
 

@@ -143,7 +143,7 @@ def bindings_of(parser: Parser, term: n.Term) -> tuple[tuple[n.Binding, ...], n.
                 f"Write r.{column.name} for messages, a.{column.name} IN annotations for those.",
             )
     names = {variable_named(column.var, column.span) for column in columns}
-    if last and len(names) > 1:
+    if (last or isinstance(term, n.Fold)) and len(names) > 1:
         names = {name for name in names if not parser.visible(name)}
     if len(names) == 1 and not names & {binding.var for binding in listed}:
         name = names.pop()

@@ -51,7 +51,8 @@ def comes(parser: Parser) -> bool:
 
 def named(parser: Parser, name: Token, owner: Token | None = None) -> n.Aggregate:
     """Read the parentheses of an aggregate of one's own, or of its owner's; its name is read."""
-    called = f"{owner.value}.{name.value}" if owner else name.value
+    own = name.value.lower()
+    called = f"{owner.value}.{own}" if owner else own
     return _of(parser, owner or name, called)
 
 

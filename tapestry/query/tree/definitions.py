@@ -49,11 +49,6 @@ class Definition:
         return " ".join(words)
 
 
-def is_definition(text: str) -> bool:
-    """Tell whether a text is a definition, not the name of one."""
-    return text.startswith(f"{DEFINED} ")
-
-
 def header(text: str) -> tuple[Variables, Type]:
     """Return the parameters of a canonical text, and the type of what it returns.
 

@@ -23,6 +23,11 @@ VALUES = (*SHIFTS, "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE")
 """Window functions: those that count what comes before, and those of another row."""
 
 
+def is_definition(text: str) -> bool:
+    """Tell whether a text is the definition of an aggregate, not the name of one."""
+    return text.startswith(f"{DEFINED} ")
+
+
 @dataclass(slots=True)
 class FreshNames:
     """A supply of names no variable of one tree has; ``last`` is the last number of each base."""

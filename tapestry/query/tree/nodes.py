@@ -143,7 +143,8 @@ class Fold(Node):
     """The values of a row that an aggregate defined in SQL is of; only an Aggregate's term.
 
     ``definition`` is a canonical text (``definitions.py``), so its constants are none of the
-    filter; before ``check`` it may be a name, ``decayed`` or ``terry.decayed``.
+    filter; before ``check``, and in a context that keeps names, it may be one: ``decayed``,
+    ``terry.decayed``.
     """
 
     definition: str
@@ -437,7 +438,8 @@ class CheckedQuery:
     it was written as one; ``notation``, ``tql`` (or SQL) or ``phrase``, is that of the text.
     ``restated``: the text means another day when it is read later, or is in its writer's own
     words; ``phrase`` says what it means for good.
-    ``borrows``: a filter of somebody else is written out in it, which the asker is not shown.
+    ``borrows``: a filter of somebody else is written out in it, which the asker is not shown, or
+    an aggregate that has a name.
     In a context that keeps references ``by_name`` they are its only sugar.
     """
 

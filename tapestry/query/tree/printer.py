@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tapestry.core.clock import SECOND, UNITS, to_datetime
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.identifiers import RESERVED, FreshNames
+from tapestry.query.tree.identifiers import RESERVED, FreshNames, is_definition
 from tapestry.query.tree.parsed import MESSAGE
 from tapestry.query.tree.walk import columns_of, walk
 
@@ -161,7 +161,11 @@ class _Printer:
         if isinstance(node.term, n.Fold):
             args = ", ".join([self.term(arg) for arg in node.term.args])
             rows = f"{self._variables(node.bindings)}: {self.condition(node.condition)}"
-            return f"{node.term.definition} OF ({args}, {rows})"
+            definition = node.term.definition
+            if is_definition(definition):
+                return f"{definition} OF ({args}, {rows})"
+            owner, _, name = definition.rpartition(".")
+            return f"{_name(owner)}.{name}({args}, {rows})" if owner else f"{name}({args}, {rows})"
         of = self.term(node.term) if node.term else "*" if self.sql and not node.last else ""
         of = f"DISTINCT {of}" if node.distinct else of
         if self.sql and not node.last:
