@@ -7,6 +7,7 @@ from typing import Any
 from ninja import NinjaAPI
 
 from filters.api.calls import (
+    aggregates,
     agreement,
     arrival,
     contacts,
@@ -47,7 +48,7 @@ api = NinjaAPI(
 )
 handle_errors(api)
 for part in (
-    *(filters, filter_acts, sharing, imports, questions, messages, triage, importance),
+    *(filters, filter_acts, sharing, aggregates, imports, questions, messages, triage, importance),
     *(sources, trials, destinations, feeds, drafts, sending, arrival, agreement, contacts),
 ):
     api.add_router("", part.router)

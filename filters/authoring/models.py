@@ -19,6 +19,7 @@ from filters.people.models import User, validate_timeliness
 from filters.runs.models import Clock
 from tapestry.core.clock import BEGINNING
 from tapestry.deliver.timing.timeliness import AFTER
+from tapestry.query.tql.own_aggregates import LONGEST_NAME
 
 filter_name = RegexValidator(
     r"\A[a-z0-9]+(-[a-z0-9]+)*\Z",
@@ -256,6 +257,11 @@ class Filter(models.Model):
         return acts_words(self.acts.split(), self.acts_label)
 
     @property
+    def reference_name(self) -> str:
+        """Return the name under which references to it are stored."""
+        return self.name
+
+    @property
     def display_name(self) -> str:
         """Return what people call it."""
         return self.title or self.name
@@ -271,8 +277,38 @@ class Filter(models.Model):
         return self.display_tql and self.display_text
 
 
+class Aggregate(models.Model):
+    """An aggregate that a person has defined in SQL, for filters to use by its name.
+
+    ``text`` is its definition as written, ``definition`` the canonical text of that
+    (tapestry.query.tree.definitions), which filters take from it.
+    """
+
+    owner = models.ForeignKey(User, models.CASCADE, related_name="aggregates")
+    name = models.CharField(max_length=LONGEST_NAME)
+    text = models.TextField(max_length=65536)
+    definition = models.TextField()
+    visibility = models.CharField(
+        max_length=10, choices=Filter.Visibility.choices, default=Filter.Visibility.PRIVATE
+    )
+
+    class Meta:
+        ordering = ["name"]
+        constraints = [
+            models.UniqueConstraint(fields=["owner", "name"], name="aggregate_name_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.owner.get_username()}.{self.reference_name}"
+
+    @property
+    def reference_name(self) -> str:
+        """Return the name under which references to it are stored."""
+        return f"{self.name}()"
+
+
 class Reference(models.Model):
-    """A filter's reference to another, direct or through other filters.
+    """A filter's reference to another, direct or through other filters, or to an aggregate.
 
     It holds the name and not the key, in small letters: the other filter may be deleted, and
     another of that name be made.

@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from filters.authoring.views import (
     acts,
+    aggregates,
     editor,
     filter_list,
     importing,
@@ -14,6 +15,7 @@ from filters.authoring.views import (
 )
 
 urlpatterns = [
+    path("aggregates/", aggregates.aggregates, name="aggregates"),
     path("filters/", filter_list.filter_list, name="filters"),
     path("filters/ready-made/", filter_list.add_ready_made, name="add-ready-made"),
     path("filters/remind/", reminders.remind, name="remind"),

@@ -1,4 +1,4 @@
-"""Who uses a filter: whose filters refer to it, and how much of that its owner is told.
+"""Who uses a filter, or an aggregate: whose filters refer to it, and what its owner is told of it.
 
 A number is told to all.  Filters are named to their owners, and to others if they are shared.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, QuerySet
 
-from filters.authoring.models import Filter, Reference
+from filters.authoring.models import Aggregate, Filter, Reference
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +48,13 @@ class Usage:
         return f"Your filter{plural} {names} use{'' if first else 's'} it."
 
 
-def usage_of(filter_: Filter) -> Usage:
-    """Return who uses a filter, as its owner is told."""
-    users = Filter.objects.filter(references__in=_references([filter_])).exclude(pk=filter_.pk)
-    own = users.filter(owner=filter_.owner_id).order_by("name")
-    others = users.exclude(owner=filter_.owner_id)
+def usage_of(of: Filter | Aggregate) -> Usage:
+    """Return who uses a filter or an aggregate, as its owner is told."""
+    users = Filter.objects.filter(references__in=_references([of]))
+    if isinstance(of, Filter):
+        users = users.exclude(pk=of.pk)
+    own = users.filter(owner=of.owner_id).order_by("name")
+    others = users.exclude(owner=of.owner_id)
     shared = others.filter(visibility=Filter.Visibility.SHARED).select_related("owner")
     return Usage(
         tuple(used.display_name for used in own),
@@ -77,13 +79,13 @@ def people_using(filters: Collection[Filter]) -> dict[int, int]:
     return counted
 
 
-def _name(filter_: Filter) -> tuple[str, str]:
-    return filter_.owner.get_username().lower(), filter_.name.lower()
+def _name(of: Filter | Aggregate) -> tuple[str, str]:
+    return of.owner.get_username().lower(), of.reference_name.lower()
 
 
-def _references(filters: Collection[Filter]) -> QuerySet[Reference]:
+def _references(named: Collection[Filter | Aggregate]) -> QuerySet[Reference]:
     wanted = Q()
-    for filter_ in filters:
-        owner, name = _name(filter_)
+    for of in named:
+        owner, name = _name(of)
         wanted |= Q(owner=owner, name=name)
     return Reference.objects.filter(wanted).order_by()

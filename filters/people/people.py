@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 
 from django.db.models import Q, QuerySet
 
-from filters.authoring.models import Filter
+from filters.authoring.models import Aggregate, Filter
 from filters.people.models import User
 from filters.site.work.db.batching import in_batches
 from tapestry.core.clock import wall_clock
@@ -91,7 +91,13 @@ class Directory:
         return list(User.objects.filter(username__iexact=name))
 
     def texts(self, owner: User, name: str) -> Sequence[tuple[str, str]]:
-        """Return the texts of an owner's filters of this name, each with its visibility."""
+        """Return the texts of an owner's filters of this name, each with its visibility.
+
+        With ``()`` behind the name, the definition of an aggregate.
+        """
+        if name.endswith("()"):
+            aggregates = Aggregate.objects.filter(owner=owner, name=name.removesuffix("()").lower())
+            return list(aggregates.values_list("definition", "visibility"))
         filters = Filter.objects.filter(owner=owner, name__iexact=name).order_by("name")
         return list(filters.values_list("text", "visibility"))
 

@@ -18,6 +18,21 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.CreateModel(
+            name='Aggregate',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(max_length=50)),
+                ('text', models.TextField(max_length=65536)),
+                ('definition', models.TextField()),
+                ('visibility', models.CharField(choices=[('private', 'only me'), ('shared', 'everyone here')], default='private', max_length=10)),
+                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='aggregates', to=settings.AUTH_USER_MODEL)),
+            ],
+            options={
+                'ordering': ['name'],
+                'constraints': [models.UniqueConstraint(fields=('owner', 'name'), name='aggregate_name_once')],
+            },
+        ),
+        migrations.CreateModel(
             name='Filter',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),

@@ -50,8 +50,10 @@ def recent_names(
     Reads, in whole row groups, a few small columns of the newest ``rows`` rows of each table that
     may be seen.
     """
-    mail = _visible(tables, MESSAGES, audiences, rows)
-    annotations = _visible(tables, ANNOTATIONS, audiences, rows)
+    mail, annotations = (
+        newest_rows(tables, table, _COLUMNS[table], audiences, rows)
+        for table in (MESSAGES, ANNOTATIONS)
+    )
     tagged = annotations.filter(pc.equal(annotations["kind"], "tag"))
     people = _people(mail, most)
     return Names(
@@ -64,14 +66,17 @@ def recent_names(
     )
 
 
-def _visible(tables: Tables, table: str, audiences: Collection[str], rows: int) -> pa.Table:
+def newest_rows(
+    tables: Tables, table: str, names: Collection[str], audiences: Collection[str], rows: int
+) -> pa.Table:
     """Return the newest ``rows`` rows of a table that these audiences may see, newest first.
 
+    Of the columns ``names``, of which the audience is one, and those of their instants.
     Which they are, and their order, does not depend on rows that they may not see, nor on the
     files that these lie in: there is no limit on how much is passed over.
     """
     seen, instants = frozenset(audiences), bounded(table)
-    columns, types = [*_COLUMNS[table], *instants], arrow_schema(table)
+    columns, types = [*names, *instants], arrow_schema(table)
     schema = pa.schema([(name, types.field(name).type) for name in columns])
     found = schema.empty_table()
     oldest: tuple[int, ...] = ()  # the instants of the last row, once there are enough

@@ -21,6 +21,7 @@ from filters.api.authentication import make_token
 from filters.api.models import SCOPES
 from filters.authoring.lifecycle import install
 from filters.authoring.models import Filter
+from filters.authoring.own_aggregates import save
 from filters.compose.models import Attachment, OutgoingMessage, Template
 from filters.delivery.models import Address, Destination, Feed
 from filters.inbox.models import AppraiserRule
@@ -61,12 +62,18 @@ def things(mail: Tables, engine: None, worker: None, alice: User) -> Things:
     }
     draft = OutgoingMessage.objects.create(**mine, subject="alices", changed_at=1)
     file = Attachment.objects.create(message=draft, name="alices", size=1, content=b"1")
+    save(alice, DEFINITION)
     for name in ("alices", "shown"):
         install(alice, "from mary", name=name, title=name)
     Filter.objects.filter(name="shown").update(visibility="shared")
     keys = {name: encrypt(row.pk) for name, row in kept.items()}
     hook = Destination.objects.create(**mine, kind="webhook", name="alices hook", settings={})
     return keys | {"draft": str(draft.uid), "file": encrypt(file.pk), "hook": encrypt(hook.pk)}
+
+
+DEFINITION = (
+    "CREATE AGGREGATE alices(x NUMBER) RETURNS NUMBER STATE (s NUMBER) INITIALIZE (x) ITERATE (s)"
+)
 
 
 def bodies(alice: User) -> dict[str, Any]:
@@ -76,6 +83,8 @@ def bodies(alice: User) -> dict[str, Any]:
     folders, no_host = {"folders": ["INBOX"]}, {"host": NOBODY, "user": "u", "secret": "s"}
     return {
         "POST understand": text,
+        "PUT aggregates/{name}": {"text": DEFINITION},
+        "POST aggregates/values": {"text": DEFINITION},
         "POST filters": text | {"title": "Other"},
         "PATCH filters/{name}": {"title": "Other", "visibility": "shared", "acts": ["star"]},
         "POST filters/{name}/acts/undo": {},
@@ -138,6 +147,7 @@ OWNERS = {
 
 OTHERS = {
     **dict.fromkeys(("POST shared/{owner}/{name}/follow",), 201),
+    "PUT aggregates/{name}": 204,
     "GET lists/{name}": 200,
     "PUT signatures": 422,
 }

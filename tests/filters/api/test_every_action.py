@@ -6,6 +6,7 @@ from filters.api.api import described
 from tests.filters.site.web.test_cast import EXPECTED
 
 CALLS = {
+    "aggregates/": "PUT aggregates/{name}",
     "agreement/": "PUT agreement",
     "compose/": "POST drafts",
     "compose/<uuid:uid>/again/": "POST drafts/{id}/again",

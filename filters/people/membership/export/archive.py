@@ -2,6 +2,7 @@
 
     profile.json      what this site knows of the person
     filters.toml      their filters, as the page "Import and export filters" reads them again
+    aggregates.sql    the aggregates that they have defined
     annotations.jsonl their votes, tags and notes, and those of others that are for them alone
     triage.jsonl      what they starred, snoozed, are done with, and muted
     written.mbox      their drafts, and what they sent of late or could not send
@@ -64,6 +65,10 @@ def write(user: User, path: Path) -> Content:
             archive.writestr("profile.json", profile_json(user))
             filters = Filter.objects.filter(owner=user).order_by("name")
             archive.writestr("filters.toml", write_filters(filters, user.zone))
+            defined = user.aggregates.values_list("text", flat=True)
+            archive.writestr(
+                "aggregates.sql", "".join(f"{text.rstrip(' ;')};\n" for text in defined)
+            )
             with archive.open("annotations.jsonl", "w", force_zip64=True) as lines:
                 for row in annotations_by(tables, user.get_username(), audience):
                     lines.write(annotation_line(row.ts, row.annotation).encode())

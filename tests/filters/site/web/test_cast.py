@@ -71,6 +71,7 @@ STAFFS = Kind((404, 404, 404, 404), (404, 404, 404, 404))
 EXPECTED = {
     "": OWN,
     "act/<slug:act>/<str:token>/": LINK,
+    "aggregates/": OWN_FORM,
     "agreement/": OWN_FORM,
     "api/v1/": EXPIRED,
     "api/v1/openapi.json": EVERYBODYS,
