@@ -44,10 +44,6 @@ _ASKED = {"remind": "reminder", "unfold": "unfolded", "acts_undone": "acts undon
 SUGAR = ("Between", "Braces", "InFilter", "NotTrue", "Truth")
 """Nodes that no canonical text has, or that decide nothing."""
 
-NOT_DRAWN = ("Case", "Fold", "Reached")
-"""Nodes of aggregates that are defined in SQL (``tests/laws/test_fold_laws.py``), and one that no
-text has."""
-
 CANNOT_MEET = {
     ("kept", "left the list"): "a filter that keeps lets nothing go",
 }
@@ -60,7 +56,7 @@ def features() -> list[str]:
     from tapestry.query.tree import nodes
 
     conditions = {kind.__name__ for kind in get_args(nodes.Condition)} - {*SUGAR}
-    terms = {kind.__name__ for kind in get_args(nodes.Term)} - {"Column", "Literal", *NOT_DRAWN}
+    terms = {kind.__name__ for kind in get_args(nodes.Term)} - {"Column", "Literal", "Reached"}
     constructs = sorted({*conditions, *terms, "Aggregate"})
     return [*(f"phrase:{name}" for name in KINDS), *(f"tql:{name}" for name in constructs)]
 

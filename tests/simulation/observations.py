@@ -31,6 +31,9 @@ _ROWS = {
             error, revision, waits_from, begun_at, folds_before, unfolded_at
         FROM authoring_filter f JOIN people_user u ON u.id = f.owner_id ORDER BY f.id""",
     "complete": "SELECT source, audience, upto, ts FROM runs_completeupto ORDER BY id",
+    "aggregates": """
+        SELECT u.username AS owner, a.name, definition, visibility
+        FROM authoring_aggregate a JOIN people_user u ON u.id = a.owner_id ORDER BY a.id""",
     "destinations": """
         SELECT id AS key, cursor, latest, claimed_until, holder, due_at, failures, active, error
         FROM delivery_destination ORDER BY id""",

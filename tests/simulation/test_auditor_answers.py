@@ -75,6 +75,12 @@ def test_aggregates_of_the_last_answer_alike(drawn):
 
 
 @RANDOM
+@given(worlds(aggregates="defined"))
+def test_aggregates_defined_in_sql_answer_alike(world):
+    agree(world)
+
+
+@RANDOM
 @given(agreeing())
 def test_agreements_answer_alike_as_they_are_written(drawn):
     world, judge, literal = drawn

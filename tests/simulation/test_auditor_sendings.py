@@ -233,6 +233,27 @@ def test_a_filter_over_that_of_somebody_else_is_of_one_that_is_shared_and_as_it_
     assert sentences == [] if not said else said in sentences[0]
 
 
+DEFINED = "AGGREGATE (x NUMBER) RETURNS NUMBER STATE (s NUMBER) INITIALIZE (x) ITERATE (s + x)"
+
+
+@pytest.mark.parametrize(
+    ("text", "tql", "visibility", "said"),
+    [
+        ("alice.g1(a.number", DEFINED, "shared", ""),
+        ("alice.g1(a.number", DEFINED, "private", "g1 of alice is not there for it"),
+        ("g1(a.number", DEFINED, "shared", "g1 of bob is not there for it"),
+        ("alice.g1(a.number", DEFINED.replace("+", "-"), "shared", "something else by now"),
+    ],
+)
+def test_a_filter_uses_an_aggregate_that_is_shared_and_as_it_is(text, tql, visibility, said):
+    story = borrowed(text, f"{tql} OF (a.number, a IN annotations: a.msgid = m.msgid) > 1")
+    story.settle(TEN)
+    row = {"owner": "alice", "name": "g1", "definition": DEFINED, "visibility": visibility}
+    story.tell("seen", kind="aggregates", rows=[row])
+    sentences = [sentence for sentence in found(story) if "borrowing" in sentence]
+    assert sentences == [] if not said else said in sentences[0]
+
+
 def test_a_filter_that_may_not_be_borrowed_has_an_error():
     story = borrowed(visibility="private")
     story.settle(TEN, f2={"error": "There is no filter f1."})

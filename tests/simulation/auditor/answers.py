@@ -21,6 +21,7 @@ from tests.simulation.auditor.nodes import (
     Column,
     Compare,
     Exists,
+    Fold,
     Has,
     InFilter,
     InList,
@@ -51,7 +52,7 @@ from tests.simulation.auditor.parts import (
     once,
     one_of,
 )
-from tests.simulation.auditor.ranks import Counted, of_the_last, place, ranked, segments
+from tests.simulation.auditor.ranks import Counted, of_the_last, place, placed, ranked, segments
 from tests.simulation.auditor.spans import (
     ALL,
     COMPARE,
@@ -295,6 +296,12 @@ class _Compiler:
             rows = self.of_the_last(node, rows)
         if node.term is None:
             return lambda env: [(1, spans) for _, spans in rows(env)]
+        if isinstance(node.term, Fold):
+            args = [self.term(arg) for arg in node.term.args]
+            return lambda env: [
+                (placed(inner, node.bindings, [arg(inner, 0) for arg in args]), spans)
+                for inner, spans in rows(env)
+            ]
         term = self.term(node.term)
         return lambda env: [(term(inner, 0), spans) for inner, spans in rows(env)]
 

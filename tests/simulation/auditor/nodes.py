@@ -49,6 +49,14 @@ class Call(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Fold(Node):
+    """What an aggregate that is defined in SQL is of; only an Aggregate's term."""
+
+    definition: str
+    args: tuple[Node, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Truth(Node):
     value: bool
 

@@ -7,9 +7,10 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from tests.simulation.auditor.nodes import Aggregate
+from tests.simulation.auditor.nodes import Aggregate, Binding, Fold
 from tests.simulation.auditor.sequences import moment
 from tests.simulation.auditor.spans import FOREVER, Spans, meet, union_all
+from tests.support.engines import folds
 
 Counted = tuple[Any, Spans]
 """A value, and when it counts."""
@@ -44,8 +45,26 @@ def segments(aggregate: Aggregate, counted: list[Counted]) -> list[Segment]:
     return found
 
 
+def placed(
+    env: dict[str, dict[str, Any]], bindings: tuple[Binding, ...], values: list[Any]
+) -> tuple[Any, ...] | None:
+    """Return the values of bound rows with the place of these in the order in which all came.
+
+    None where a value is NULL: such a row does not count.
+    """
+    if None in values:
+        return None
+    rows = [env[binding.var] for binding in bindings]
+    mail = tuple(row["received"] for row in rows if "annid" not in row)
+    keys = tuple(row["annid" if "annid" in row else "msgid"] for row in rows)
+    came = max(row["ts"] for row in rows)
+    return (came, mail, keys, tuple(row["audience"] for row in rows)), tuple(values)
+
+
 def _value(aggregate: Aggregate, rows: Counter[Any]) -> Any:
     """Return an aggregate of values, each so many times; sums are exact."""
+    if isinstance(aggregate.term, Fold):
+        return folds.value(aggregate.term.definition, [row for _, row in sorted(rows.elements())])
     there = [value for value, times in rows.items() if times]
     if aggregate.function == "COUNT":
         return len(there) if aggregate.distinct else rows.total()

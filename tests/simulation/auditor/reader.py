@@ -26,6 +26,7 @@ from tests.simulation.auditor.nodes import (
     Column,
     Compare,
     Exists,
+    Fold,
     Has,
     InFilter,
     InList,
@@ -54,6 +55,7 @@ UNITS = {
     "week": 7 * 86_400 * SECOND,
 }
 FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+DEFINED = "AGGREGATE"
 OPS = ("=", "<>", "<", "<=", ">", ">=")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Value = str | int | float | None
@@ -61,7 +63,7 @@ Value = str | int | float | None
 _TOKEN = re.compile(
     r"""\s*(?: (?P<text>'(?:[^']|'')*') | (?P<quoted>"(?:[^"]|"")*")
              | (?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?) | (?P<name>[^\W\d]\w*)
-             | (?P<symbol><>|<=|>=|[=<>+\-*(),.:]) | (?P<end>\Z) )""",
+             | (?P<symbol><>|<=|>=|[=<>+\-*/(),.:]) | (?P<end>\Z) )""",
     re.VERBOSE,
 )
 
@@ -177,8 +179,8 @@ class _Reader:
             return self.sequence(scope)
         if self.next_is("AGREES") and self.next_is("(", ahead=1):
             return self.agreement(scope)
-        if self.next_is(*FUNCTIONS) and self.next_is("(", ahead=1):
-            aggregate = self.aggregate(scope)
+        if self.next_is(*FUNCTIONS, DEFINED) and self.next_is("(", ahead=1):
+            aggregate = self.defined(scope) if self.take(DEFINED) else self.aggregate(scope)
             return Threshold(aggregate, self.need(*OPS), self.value())
         if self.tokens[self.at + 1].text in ("IN", "NOT") and self.peek.kind in ("name", "quoted"):
             return self.member(scope)
@@ -321,6 +323,29 @@ class _Reader:
             bindings = (*(Binding(var, table or MESSAGES) for var in sorted(unbound)), *bindings)
         self.need(":")
         return Aggregate(function, distinct, term, bindings, self.inside(bindings, scope))
+
+    def defined(self, scope: Scope) -> Aggregate:
+        """Read ``(x NUMBER) RETURNS … TERMINATE s OF (a.number, a IN annotations: …)``."""
+        words = [DEFINED]
+        while not self.take("OF"):
+            token = self.peek
+            if token.kind == "end":
+                raise UnreadableError("OF expected, not the end")
+            quoted = token.text.replace("'", "''")
+            words.append(f"'{quoted}'" if token.kind == "text" else token.text)
+            self.at += 1
+        self.need("(")
+        args = [self.term(scope)]
+        while self.take(",") and not self.next_is_binding():
+            args.append(self.term(scope))
+        bindings = self.bindings()
+        self.need(":")
+        fold = Fold(" ".join(words), tuple(args))
+        return Aggregate(DEFINED, False, fold, bindings, self.inside(bindings, scope))
+
+    def next_is_binding(self) -> bool:
+        is_name = self.peek.kind in ("name", "quoted")
+        return is_name and self.next_is(",", ":", "IN", ahead=1)
 
     def next_is_last(self) -> bool:
         """Return whether LAST comes before the conditions of an aggregate."""

@@ -92,9 +92,9 @@ PAUSE = 20 * SECOND
 def begin(cast: Cast) -> None:
     """Have some filters share the window from the first mail on, and one live list wait."""
     for texts in (PLAIN, PLAIN, AGED, SAID, LIVE, LIVE):
-        _write(cast, texts)
+        write(cast, texts)
     _write_flickering(cast)
-    _enroll(cast)
+    enroll(cast)
 
 
 def watch(cast: Cast) -> None:
@@ -103,11 +103,11 @@ def watch(cast: Cast) -> None:
 
 
 def _watch(cast: Cast, texts: Sequence[str]) -> None:
-    _write(cast, texts)
-    _enroll(cast)
+    write(cast, texts)
+    enroll(cast)
 
 
-def _write(cast: Cast, texts: Sequence[str], owner: str = "", **more: str) -> list[dict[str, Any]]:
+def write(cast: Cast, texts: Sequence[str], owner: str = "", **more: str) -> list[dict[str, Any]]:
     """Have a filter of one of these texts be written, which are live ones or not; return it."""
     lots = cast.lots
     cast.made += 1
@@ -124,13 +124,13 @@ def _write(cast: Cast, texts: Sequence[str], owner: str = "", **more: str) -> li
 
 
 def _write_flickering(cast: Cast) -> None:
-    _write(cast, (FLICKERING,), mode="live", timeliness="hourly")
+    write(cast, (FLICKERING,), mode="live", timeliness="hourly")
 
 
-def _enroll(cast: Cast) -> None:
+def enroll(cast: Cast) -> None:
     for lane in LANES:
         cast.world.pass_time(PAUSE)
-        _run(cast, "filters.tick", lane)
+        run(cast, "filters.tick", lane)
 
 
 def rewrite(cast: Cast) -> None:
@@ -155,11 +155,11 @@ def rewrite(cast: Cast) -> None:
         told = {"forget": False, "status": status}
         cast.note_filters("edit", {row["key"]}, **told)
         cast.world.pass_time(SECOND)
-        _run(cast, *lanes)
+        run(cast, *lanes)
     if len(texts) == 1 and lots.random() < 0.7:
-        _enroll(cast)
+        enroll(cast)
     bring_mail(cast)
-    _run(cast, "filters.tick")
+    run(cast, "filters.tick")
 
 
 def overtake(cast: Cast) -> None:
@@ -169,15 +169,15 @@ def overtake(cast: Cast) -> None:
     owners = [name for name in cast.names if row["audience"] in cast.audiences_of(name)]
     if not owners:
         return
-    found = _write(cast, ("tagged later",), cast.lots.choice(owners), mail="new")
+    found = write(cast, ("tagged later",), cast.lots.choice(owners), mail="new")
     for lane in LANES:
         bring_mail(cast, 1)
-        _run(cast, "filters.tick", lane)
-    _say(cast, row, LATER)
+        run(cast, "filters.tick", lane)
+    say(cast, row, LATER)
     for filter_ in found:
         forget = partial(edit, cast, filter_, "edit", text="from nobody@z.org", found="forget")
         cast.world.plan_meanwhile(forget, cast.lots.choice((1, 2, 2, 2, 3)))
-        _run(cast, "filters.tick")
+        run(cast, "filters.tick")
         cast.world.meanwhile = None
 
 
@@ -201,21 +201,21 @@ def flicker(cast: Cast) -> None:
         _write_flickering(cast)
         return
     row = cast.lots.choice(rows)
-    said = _say(cast, row, LATER)
-    _run(cast, "filters.tick", "filters.own_windows")
+    said = say(cast, row, LATER)
+    run(cast, "filters.tick", "filters.own_windows")
     if cast.lots.random() < 0.5:
-        _run(cast, "filters.deliver_due")
+        run(cast, "filters.deliver_due")
     _take_back(cast, said)
-    _run(cast, "filters.tick", "filters.own_windows")
-    cast.flickered.append(_say(cast, row, LATER))
-    _run(cast, "filters.tick", "filters.own_windows")
+    run(cast, "filters.tick", "filters.own_windows")
+    cast.flickered.append(say(cast, row, LATER))
+    run(cast, "filters.tick", "filters.own_windows")
 
 
 def trickle(cast: Cast) -> None:
     """Have messages come one by one, each in a window of its own: nothing else asks its filters."""
     for _ in range(4):
         bring_mail(cast, 1)
-        _run(cast, "filters.tick")
+        run(cast, "filters.tick")
 
 
 def ripen(cast: Cast) -> None:
@@ -223,10 +223,10 @@ def ripen(cast: Cast) -> None:
     lots, world = cast.lots, cast.world
     _watch(cast, AGED)
     bring_mail(cast)
-    _run(cast, "filters.tick")
+    run(cast, "filters.tick")
     for _ in range(lots.choice((1, 2))):
         world.pass_time(lots.choice((HOUR, DAY - SECOND, DAY, DAY + SECOND, 3 * DAY)))
-        _run(cast, "filters.tick", lots.choice(LANES))
+        run(cast, "filters.tick", lots.choice(LANES))
 
 
 def change_mind(cast: Cast) -> None:
@@ -244,15 +244,15 @@ def change_mind(cast: Cast) -> None:
         taken_back = lots.sample(range(3), lots.choice((1, 2, 3)))
     said = []
     for what, owner in first:
-        said.append(_say(cast, row, what, owner))
+        said.append(say(cast, row, what, owner))
         if lots.random() < 0.4:
-            _run(cast, "filters.tick")
+            run(cast, "filters.tick")
     _watch(cast, SAID)
     if lots.random() < 0.4:
         cast.world.pass_time(lots.choice((HOUR, DAY)))
     for number in taken_back:
         _take_back(cast, said[number])
-        _run(cast, "filters.tick")
+        run(cast, "filters.tick")
 
 
 def agree(cast: Cast) -> None:
@@ -266,18 +266,18 @@ def agree(cast: Cast) -> None:
     said = []
     for row in common:
         number = lots.choice((1.0, 1.0, 1.0, -1.0))
-        said.append(_say(cast, row, VOTE | {"number": number}, "Jones"))
-        _say(cast, row, VOTE, "terry")
+        said.append(say(cast, row, VOTE | {"number": number}, "Jones"))
+        say(cast, row, VOTE, "terry")
         annotate(cast, person, row, {"id": row["msgid"], "kind": "vote", "number": 1})
-    _run(cast, "filters.append_annotations")
+    run(cast, "filters.append_annotations")
     for texts in (AGREED, AGREED_WITH_ME):
-        _write(cast, texts, person)
-    _enroll(cast)
-    _say(cast, other, VOTE, "Jones")
-    _run(cast, "filters.tick")
+        write(cast, texts, person)
+    enroll(cast)
+    say(cast, other, VOTE, "Jones")
+    run(cast, "filters.tick")
     _take_back(cast, lots.choice(said))
-    _say(cast, last, VOTE, "Jones")
-    _run(cast, "filters.tick")
+    say(cast, last, VOTE, "Jones")
+    run(cast, "filters.tick")
 
 
 def know(cast: Cast) -> None:
@@ -288,27 +288,27 @@ def know(cast: Cast) -> None:
     senders = sorted({row["sender"] for row in seen if "@" in (row["sender"] or "")})
     if len(senders) < 2:
         return
-    _write(cast, KNOWN, person)
-    _write(cast, KNOWN, person, mode="live")
-    _enroll(cast)
+    write(cast, KNOWN, person)
+    write(cast, KNOWN, person, mode="live")
+    enroll(cast)
     first, second = lots.sample(senders, 2)
     for act, address in (("add", first), ("add", second), ("remove", first)):
         cast.note_outbox("page")
         cast.request(person, "post", "/contacts/", {"act": act, "address": address})
         cast.note_outbox("page")
         if lots.random() < 0.7:
-            _run(cast, "filters.append_annotations", "filters.tick")
+            run(cast, "filters.append_annotations", "filters.tick")
         if lots.random() < 0.3:
             bring_mail(cast)
-    _run(cast, "filters.append_annotations", "filters.tick")
+    run(cast, "filters.append_annotations", "filters.tick")
 
 
 def say_to(cast: Cast, audience: str) -> None:
     """Have strangers say something to an audience alone, of mail that others see too."""
     public = [row for row in cast.mail.rows if row["audience"] == "public"]
     for row in cast.lots.sample(public, min(len(public), 6)):
-        _say(cast, {**row, "audience": audience}, cast.lots.choice((LATER, VOTE)))
-    _run(cast, *LANES, "filters.tick", "filters.appraise")
+        say(cast, {**row, "audience": audience}, cast.lots.choice((LATER, VOTE)))
+    run(cast, *LANES, "filters.tick", "filters.appraise")
 
 
 def retag(cast: Cast) -> None:
@@ -328,7 +328,7 @@ def retag(cast: Cast) -> None:
     for sent in (tag | {"value": "later"}, tag | {"value": "index"}, vote | {"number": 1}):
         say(sent)
     if lots.random() < 0.5:
-        _run(cast, "filters.append_annotations", "filters.tick")
+        run(cast, "filters.append_annotations", "filters.tick")
     say(tag | {"take_back": "later"})
     say(vote | {"number": lots.choice((-1, -1, 0))})
 
@@ -348,13 +348,13 @@ def stumble(cast: Cast) -> None:
     world.fault = (kind, at)
     cast.history.add("fault", kind=kind, at=at)
     if said:
-        _run(cast, "filters.append_annotations")
+        run(cast, "filters.append_annotations")
     else:
         bring_mail(cast)
-    _run(cast, "filters.tick")
+    run(cast, "filters.tick")
 
 
-def _say(cast: Cast, row: dict[str, Any], what: dict[str, Any], owner: str = "") -> dict[str, Any]:
+def say(cast: Cast, row: dict[str, Any], what: dict[str, Any], owner: str = "") -> dict[str, Any]:
     """Have a stranger say something of a message to those who may see it."""
     cast.made += 1
     owner = owner or cast.lots.choice(("Jones", "Jones", "terry"))
@@ -367,7 +367,7 @@ def _say(cast: Cast, row: dict[str, Any], what: dict[str, Any], owner: str = "")
 
 def _take_back(cast: Cast, said: dict[str, Any]) -> None:
     """Have a stranger take back what they have said."""
-    _say(cast, said, {"kind": "retraction", "value": said["annid"], "number": None}, said["owner"])
+    say(cast, said, {"kind": "retraction", "value": said["annid"], "number": None}, said["owner"])
 
 
 def _text(cast: Cast, texts: Sequence[str]) -> str:
@@ -383,6 +383,6 @@ def _is_lent(row: dict[str, Any], rows: list[dict[str, Any]]) -> bool:
     return any(called in other["text"].replace('"', "") for other in rows)
 
 
-def _run(cast: Cast, *names: str) -> None:
+def run(cast: Cast, *names: str) -> None:
     for name in names:
         run_task(cast.world, Task(name))

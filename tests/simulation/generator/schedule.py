@@ -8,6 +8,7 @@ from functools import partial
 
 from tests.simulation import looking, observations
 from tests.simulation.generator import (
+    aggregates,
     beginnings,
     changes,
     desk,
@@ -233,6 +234,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (3, pieces.retag),
     (2, pieces.agree),
     (2, pieces.know),
+    (2, aggregates.define),
     (3, pieces.stumble),
     (2, people.rest),
     (1, people.switch),

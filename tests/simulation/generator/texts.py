@@ -15,15 +15,18 @@ from typing import Any
 
 from tapestry.core.clock import to_datetime
 from tapestry.core.schema import MESSAGES, Type
+from tapestry.plan.folding import definition_of
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 from tapestry.query.phrases.nodes import Joined, Negated, Phrase, PhraseNode
 from tapestry.query.phrases.parser import parse_phrase
+from tapestry.query.tql.parser import parse_definition
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.printer import print_tql
 from tests.simulation.world import BEGIN, DAY, HOUR, MINUTE
+from tests.support.generators.definitions import OPS, _Definition
 from tests.support.generators.random_filters import _Limits, _Writer
 from tests.support.generators.sequences import SHAPES, text_of
 
@@ -226,8 +229,42 @@ class _Drawn(_Writer):
         return super().mark(aggregate)
 
 
+class _DrawnDefinition(_Definition):
+    """The writer of aggregates of the laws, drawing from a seed."""
+
+    def __init__(self, lots: random.Random, parameters: tuple[str, ...]) -> None:
+        self.lots, self.parameters = lots, parameters
+
+    def pick(self, *options: Any) -> Any:
+        return self.lots.choice(options)
+
+
+_ROWS = (
+    (("x",), "a.number, a IN annotations: a.msgid = m.msgid AND a.kind = 'vote'"),
+    (("x", "k"), "a.number, a.kind, a IN annotations: a.msgid = m.msgid"),
+    (("x", "age"), "a.number, a.ts - m.received, a IN annotations: a.msgid = m.msgid"),
+    (("x", "y"), "r.attachments, r.size, r: r.inreplyto = m.msgid"),
+)
+"""Parameters of aggregates, and of what they are with them."""
+
+
+def defined(lots: random.Random, name: str = "") -> tuple[str, str, set[str]]:
+    """Return the canonical text of an aggregate in SQL, what is compared, and its constructs.
+
+    It is compared by its name if it is given one.
+    """
+    parameters, rows = lots.choice(_ROWS)
+    _, read_ = parse_definition(_DrawnDefinition(lots, parameters).text())
+    mark = lots.choice(("0", "0.5", "1", "1.5"))
+    rest = f"({rows}) {lots.choice((*OPS, '>', '>='))} {mark}"
+    whole = f"{read_.text} OF {rest}"
+    return read_.text, f"{name}{rest}" if name else whole, set(features_of("", whole))
+
+
 def tql(lots: random.Random) -> tuple[str, set[str]]:
     """Return a condition in TQL, and the names of the constructs in it."""
+    if lots.random() < 0.06:
+        return defined(lots)[1:]
     writer = _Drawn(lots, lots.choice((MINUTE, HOUR, DAY)))
     scope = (n.Binding("m", MESSAGES),)
     if lots.random() < 0.2:
@@ -268,3 +305,6 @@ def n_walk(node: Any) -> Any:
         for name in node.__dataclass_fields__:
             if name != "span":
                 yield from n_walk(getattr(node, name))
+        if isinstance(node, n.Fold):
+            inside = definition_of(node.definition)
+            yield from n_walk((*inside.initialize, *inside.iterate, inside.terminate))

@@ -38,6 +38,22 @@ PLANTS = (
         "phrases",
     ),
     Plant(
+        "an aggregate in SQL takes the newest row first",
+        "tapestry.plan.lowering.folds",
+        "Folds._aggregate",
+        "sorted(known, key=self._place)",
+        "sorted(known, key=self._place, reverse=True)",
+        "matches",
+    ),
+    Plant(
+        "a filter keeps the aggregate that it knew",
+        "filters.authoring.own_aggregates",
+        "save",
+        "if before is None or _taken_from(before) != _taken_from(new):",
+        "if before is None:",
+        "borrowing",
+    ),
+    Plant(
         "a share of votes counts the other way",
         "tapestry.query.check.agreement",
         "_weighed",
