@@ -77,7 +77,7 @@ def delete_aggregate(request: PersonRequest, name: str) -> Status[None]:
     return Status(204, None)
 
 
-@router.post("/aggregates/values", auth=READ, response=list[ValueOut])
+@router.post("/aggregate-values", auth=READ, response=list[ValueOut])
 def show_values(request: PersonRequest, given: ValuesIn) -> list[ValueOut]:
     """Compute an aggregate of the newest messages that have such rows, saved or not."""
     with refusing():

@@ -142,7 +142,7 @@ def _values(asked: _Asked, audiences: Sequence[str]) -> list[tuple[Card, Any]]:
     lines = [line for msgid in shown for line in _lines(asked, mail[msgid], rows[msgid])]
     order = len(order_columns([asked.rows]))
     aggregate = Folds(asked.fold.definition, 1, 1, order, ())
-    values = dict(aggregate(lines))
+    values = {row[0]: row[1] for row in aggregate(lines)}
     return [(card_of(mail[msgid]), values.get(msgid)) for msgid in shown]
 
 

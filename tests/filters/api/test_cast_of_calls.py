@@ -84,7 +84,7 @@ def bodies(alice: User) -> dict[str, Any]:
     return {
         "POST understand": text,
         "PUT aggregates/{name}": {"text": DEFINITION},
-        "POST aggregates/values": {"text": DEFINITION},
+        "POST aggregate-values": {"text": DEFINITION},
         "POST filters": text | {"title": "Other"},
         "PATCH filters/{name}": {"title": "Other", "visibility": "shared", "acts": ["star"]},
         "POST filters/{name}/acts/undo": {},
