@@ -47,7 +47,7 @@ def save(owner: User, text: str, *, visibility: str = "", replaces: str = "") ->
         if before is None and owner.aggregates.count() >= MOST:
             message = f"You have {MOST} aggregates, the most allowed."
             raise TapestryError(message, hint="Delete one that you no longer need.")
-        new.pk = before and before.pk
+        new.pk = before.pk if before is not None else None
         new.save()
         if before is None or _taken_from(before) != _taken_from(new):
             recompile_dependents([(owner.get_username(), new.reference_name)], at, ahead)
@@ -75,7 +75,7 @@ def shared_with(user: User) -> QuerySet[Aggregate]:
 
 def _stored(owner: User, name: str) -> Definition | None:
     stored = owner.aggregates.filter(name=name).first()
-    return stored and _taken_from(stored)
+    return None if stored is None else _taken_from(stored)
 
 
 def _taken_from(of: Aggregate) -> Definition:
