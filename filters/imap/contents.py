@@ -16,20 +16,18 @@ from contextvars import ContextVar
 from datetime import datetime
 from typing import TypeVar
 
-from pymap.bytes import WriteStream
 from pymap.flags import SessionFlags
 from pymap.interfaces.message import MessageInterface
 from pymap.message import BaseLoadedMessage
-from pymap.mime import MessageContent, MessageHeader
-from pymap.parsing.primitives import List, String
+from pymap.mime import MessageContent
 from pymap.parsing.response.fetch import BodyStructure, EnvelopeStructure
 from pymap.parsing.specials import FetchRequirement, Flag, ObjectId
 
+from filters.imap.envelope import Envelope
 from filters.imap.letters import Letter
 from filters.imap.threads import in_thread
 from filters.inbox.mailboxes import NOT_KEPT, held_originals
 from filters.people.models import User
-from tapestry.mime.charset import decode
 
 log = logging.getLogger(__name__)
 
@@ -88,33 +86,6 @@ class Originals:
 
     def _read(self, letters: Sequence[Letter]) -> None:
         self._raws = held_originals(self._owner(), [letter.card for letter in letters])
-
-
-class Envelope(EnvelopeStructure):
-    """An envelope that has the date and the subject as the message has them (RFC 3501, 7.4.2)."""
-
-    def __init__(self, header: MessageHeader) -> None:
-        parsed = header.parsed
-        people = (parsed.from_, parsed.sender, parsed.reply_to, parsed.to, parsed.cc, parsed.bcc)
-        super().__init__(None, None, *people, parsed.in_reply_to, parsed.message_id)
-        texts = [String.build(_text_of(header, name)) for name in (b"date", b"subject")]
-        others = self._value
-        assert isinstance(others, List)
-        self._written = bytes(List([*texts, *others.value[2:]]))
-        self.date, self.subject = parsed.date, parsed.subject  # for searches
-
-    def write(self, writer: WriteStream) -> None:
-        writer.write(self._written)
-
-    def __bytes__(self) -> bytes:
-        return self._written
-
-
-def _text_of(header: MessageHeader, name: bytes) -> str | None:
-    """Return the first header of a name in one line, not decoded; None if there is none."""
-    lines = (bytes(line) for key, line in header.folded if key.lower() == name)
-    line = next(lines, None)
-    return None if line is None else decode(_LINE_END.sub(b"", line.partition(b":")[2]).strip())
 
 
 class Content(BaseLoadedMessage):

@@ -13,6 +13,7 @@ from contextlib import AsyncExitStack, closing, suppress
 from secrets import token_bytes
 
 from proxyprotocol.sock import SocketInfo
+from pymap.bytes import WriteStream
 from pymap.concurrent import Event
 from pymap.config import BackendCapability, IMAPConfig
 from pymap.context import connection_exit
@@ -20,7 +21,7 @@ from pymap.imap import IMAPConnection
 from pymap.imap.state import ConnectionState
 from pymap.parsing.command import Command
 from pymap.parsing.command.select import IdleCommand
-from pymap.parsing.response import ResponseBye
+from pymap.parsing.response import Response, ResponseBye
 from pysasl.hashing import BuiltinHash
 
 from filters.imap.contents import draining
@@ -40,6 +41,9 @@ IDLE_SECONDS = 30 * 60.0
 """Seconds without a command after which a signed-in program is let go (RFC 3501, 5.4)."""
 
 MOST_CONNECTIONS = 500
+
+PACKET = 16 * 1024
+"""Bytes that are sent together: as many as one record of TLS has at most (RFC 8446, 5.1)."""
 
 RELOAD = 3600.0
 """Seconds between two readings of the certificate: it is renewed while the server runs."""
@@ -116,6 +120,23 @@ class CommandReader(StreamReader):
         return part
 
 
+class Packets(WriteStream):
+    """What is written in many small parts, and sent in few packets."""
+
+    def __init__(self, writer: StreamWriter) -> None:
+        self._writer, self._parts = writer, bytearray()
+
+    def write(self, data: bytes) -> None:
+        self._parts += data
+        if len(self._parts) >= PACKET:
+            self.send()
+
+    def send(self) -> None:
+        """Send what has been written by now."""
+        self._writer.write(bytes(self._parts))
+        self._parts.clear()
+
+
 class Connection(IMAPConnection):
     """A connection that holds little for a stranger, and waits for nobody for ever."""
 
@@ -139,6 +160,14 @@ class Connection(IMAPConnection):
         except TimeoutError as error:
             await self.write_response(ResponseBye(b"Nothing was heard for too long."))
             raise EOFError from error
+
+    async def write_response(self, resp: Response) -> None:
+        """Send a response, which is written once: not a second time for the log."""
+        packets = Packets(self.writer)
+        with suppress(ConnectionError):
+            await resp.async_write(packets)
+            packets.send()
+            await self.writer.drain()
 
     async def handle_updates(self, state: ConnectionState, done: Event, cmd: IdleCommand) -> None:
         """Send what is new until the program has heard enough; end the wait where that fails."""
