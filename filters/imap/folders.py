@@ -10,24 +10,34 @@ from collections.abc import Sequence
 from itertools import product
 
 from django.db import transaction
+from django.db.models import Max
 from pymap.flags import FlagOp
 from pymap.parsing.specials import Flag
 from pymap.parsing.specials.flag import Flagged, Seen
 
 from filters.authoring.models import Filter
-from filters.imap.letters import PERMANENT, KeptLetters, Letter
+from filters.imap.letters import SYSTEM, KeptLetters, Letter, flags_of
 from filters.imap.models import ImapFolder, ImapUid
+from filters.imap.refusals import LimitError
 from filters.inbox import mailboxes
+from filters.inbox.counts import mark_of
 from filters.inbox.mailboxes import SHELVES
 from filters.inbox.models import Card
 from filters.people.models import User
-from filters.site.work.db.batching import in_batches
+from filters.reading.annotations.keywords import keywords, tell
+from filters.reading.models import OutboxAnnotation
+from filters.reading.tasks import append_soon
+from filters.site.work.db.batching import batched, in_batches
 from tapestry.core.clock import SECOND, wall_clock
+from tapestry.servers.imap_flags import is_tag
 
 DELIMITER = "/"
 
 FILTERS = f"Filters{DELIMITER}"
 """With which the name of the mailbox of a filter begins."""
+
+MOST_TAGGED = 200
+"""Messages of which one command changes the keywords."""
 
 _kept = KeptLetters()
 
@@ -50,10 +60,16 @@ def folder_named(user: User, name: str) -> ImapFolder | None:
     return ImapFolder.objects.get_or_create(**key, defaults=defaults)[0]
 
 
+def mark(user: User) -> str:
+    """Return a text that changes whenever a list of a person does, or what they tagged."""
+    last = OutboxAnnotation.objects.filter(owner=user).aggregate(last=Max("pk"))["last"]
+    return f"{mark_of(user)} {last}"
+
+
 def letters(user: User, folder: ImapFolder, mark: str) -> list[Letter]:
     """Return what is in a mailbox now, by UID; what is new in the list gets its UID here.
 
-    ``mark`` is that of the lists before.  What is forgotten changes no mark, but takes its UID.
+    ``mark`` is that from before.  What is forgotten changes no mark, but takes its UID.
     """
     name = f"{folder.uid_validity} {mark}"
     state = f"{name} {folder.uids.count()}"
@@ -70,9 +86,15 @@ def _read(user: User, folder: ImapFolder) -> list[Letter]:
     if listed != {card for _, card, _ in stored}:
         _allot(folder, listed)
         stored = _stored(folder)
-    flags = mailboxes.flags_of(user, folder.filter)
+    flags, tagged = mailboxes.flags_of(user, folder.filter), _tagged(user)
+    none = frozenset[str]()
     return [
-        Letter(uid, card, received, seen=card not in flags.unread, flagged=card in flags.starred)
+        Letter(
+            uid,
+            card,
+            received,
+            flags_of(card not in flags.unread, card in flags.starred, tagged.get(card, none)),
+        )
         for uid, card, received in stored
     ]
 
@@ -83,8 +105,9 @@ def forget_uids() -> None:
 
 
 def store(user: User, changed: Sequence[Letter], flags: frozenset[Flag], mode: FlagOp) -> None:
-    """Set the flags of messages as the pages do: read or unread, starred or not."""
-    given = flags & PERMANENT
+    """Set the flags of messages as the pages do: read or unread, starred or not, tagged or not."""
+    _tag(user, changed, flags, mode)
+    given = flags & SYSTEM
     for flag, to in product((Seen, Flagged), (True, False)):
         cards = [
             letter.card
@@ -93,6 +116,27 @@ def store(user: User, changed: Sequence[Letter], flags: frozenset[Flag], mode: F
             and (flag in mode.apply(letter.permanent_flags, given)) == to
         ]
         mailboxes.set_flag(user, "read" if flag == Seen else "starred", cards, to=to)
+
+
+def _tag(user: User, letters: Sequence[Letter], flags: frozenset[Flag], mode: FlagOp) -> None:
+    """Tag messages with keywords, or take that back; LimitError for too many at once."""
+    given = {str(flag).lower(): str(flag) for flag in flags if is_tag(str(flag))}
+    changes: dict[int, list[tuple[str, bool]]] = {}
+    for letter in letters:
+        now = {name.lower(): name for name in map(str, letter.permanent_flags - SYSTEM)}
+        before, operand = (frozenset(map(Flag, names)) for names in (now, given))
+        after = mode.apply(before, operand)
+        named = {Flag(key): name for key, name in (given | now).items()}
+        if changed := [(named[flag], flag in after) for flag in sorted(before ^ after)]:
+            changes[letter.card] = changed
+    if len(changes) > MOST_TAGGED:
+        raise LimitError(f"At most {MOST_TAGGED} messages are tagged at a time. Name fewer.")
+    for batch in in_batches(Card.objects.visible_to(user), changes):
+        for card, msgid, audience in batch.values_list("pk", "msgid", "audience"):
+            for tag, to in changes[card]:
+                tell(user, msgid, audience, tag, to)
+    if changes:
+        append_soon()
 
 
 def _stored(folder: ImapFolder) -> list[tuple[int, int, int]]:
@@ -124,3 +168,12 @@ def _allot(folder: ImapFolder, listed: set[int]) -> None:
         )
         folder.next_uid = locked.next_uid + len(received)
         ImapFolder.objects.filter(pk=locked.pk).update(next_uid=folder.next_uid)
+
+
+def _tagged(user: User) -> dict[int, frozenset[str]]:
+    tags = {msgid: frozenset(names.values()) for msgid, names in keywords(user).items() if names}
+    return {
+        card: tags[msgid]
+        for batch in batched(tags)
+        for card, msgid in Card.objects.filter(msgid__in=batch).values_list("pk", "msgid")
+    }

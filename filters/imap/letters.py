@@ -5,30 +5,34 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from threading import Lock
 
 from pymap.flags import SessionFlags
 from pymap.interfaces.message import CachedMessage, FlagsKey
 from pymap.parsing.specials import Flag, ObjectId
-from pymap.parsing.specials.flag import Flagged, Seen
+from pymap.parsing.specials.flag import Flagged, Seen, Wildcard
 
 from filters.site.work.crypto.opaque_keys import keyed_digest
 from tapestry.core.clock import to_datetime
 
-PERMANENT = frozenset({Seen, Flagged})
-"""The flags that are kept; others are ignored, as PERMANENTFLAGS tells."""
+SYSTEM = frozenset({Seen, Flagged})
+"""The flags of the standard that are kept; others are ignored, as PERMANENTFLAGS tells."""
+
+PERMANENT = SYSTEM | {Wildcard}
+"""The flags that are kept: keywords are the tags of their person."""
 
 MOST = 300_000
 """Letters that are kept in a process, of about 250 bytes."""
 
 _NO_ID = ObjectId(None)
-_FLAGS = {
-    (seen, flagged): frozenset(
-        flag for flag, is_set in ((Seen, seen), (Flagged, flagged)) if is_set
-    )
-    for seen in (False, True)
-    for flagged in (False, True)
-}
+
+
+@lru_cache(10_000)
+def flags_of(seen: bool, flagged: bool, keywords: frozenset[str]) -> frozenset[Flag]:
+    """Return the flags of a message; equal ones are one object."""
+    system = {Seen: seen, Flagged: flagged}
+    return frozenset([*(flag for flag in system if system[flag]), *map(Flag, keywords)])
 
 
 class Letter(CachedMessage):
@@ -43,9 +47,9 @@ class Letter(CachedMessage):
     permanent_flags: frozenset[Flag]
     uid: int
 
-    def __init__(self, uid: int, card: int, received: int, *, seen: bool, flagged: bool) -> None:
+    def __init__(self, uid: int, card: int, received: int, flags: frozenset[Flag]) -> None:
         self.uid, self.card, self._received = uid, card, received
-        self.permanent_flags = _FLAGS[seen, flagged]
+        self.permanent_flags = flags
         self.flags_key = (uid, self.permanent_flags)
 
     @property

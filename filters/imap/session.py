@@ -14,7 +14,7 @@ from pymap.mailbox import MailboxSnapshot
 from pymap.parsing.message import AppendMessage
 from pymap.parsing.response.code import AppendUid, CopyUid
 from pymap.parsing.specials import FetchRequirement, Flag, ObjectId, SearchKey, SequenceSet
-from pymap.parsing.specials.flag import Deleted, Seen
+from pymap.parsing.specials.flag import Deleted, Seen, Wildcard
 from pymap.search import SearchCriteriaSet, SearchParams
 from pymap.selected import SelectedMailbox
 
@@ -25,7 +25,6 @@ from filters.imap.letters import PERMANENT, Letter, first_unseen
 from filters.imap.models import ImapFolder
 from filters.imap.refusals import CANNOT_DELETE, CANNOT_PUT, CannotError, EndedError, LimitError
 from filters.imap.threads import in_thread
-from filters.inbox.counts import mark_of
 from filters.people.models import User
 
 T = TypeVar("T")
@@ -97,7 +96,7 @@ class Session(SessionInterface):
         housekeeping: bool = False,
     ) -> SelectedMailbox:
         while wait_on is not None and not wait_on.is_set():
-            if await self._run(mark_of) != selected.mod_sequence:
+            if await self._run(folders.mark) != selected.mod_sequence:
                 break
             await wait_on.wait(timeout=POLL)
         return await self._updated(selected)
@@ -229,7 +228,7 @@ class Session(SessionInterface):
 
     async def _updated(self, selected: SelectedMailbox) -> SelectedMailbox:
         """Tell the program's picture of a mailbox what has changed in the list, if anything has."""
-        if await self._run(mark_of) != selected.mod_sequence:
+        if await self._run(folders.mark) != selected.mod_sequence:
             try:
                 mark, folder, letters = await self._run(_opened, selected.lookup)
             except MailboxNotFound:
@@ -244,7 +243,7 @@ class Session(SessionInterface):
 
 
 def _opened(user: User, name: str) -> tuple[str, ImapFolder, list[Letter]]:
-    mark = mark_of(user)
+    mark = folders.mark(user)
     folder = folders.folder_named(user, name)
     if folder is None:
         raise MailboxNotFound(name)
@@ -255,13 +254,22 @@ def _identifier(folder: ImapFolder) -> ObjectId:
     return ObjectId(b"F" + folder.digest.encode())
 
 
-def _snapshot(folder: ImapFolder, letters: Sequence[Letter]) -> MailboxSnapshot:
+class Snapshot(MailboxSnapshot):
+    r"""A mailbox as it is selected; ``\*`` is no flag that a message has (RFC 3501, 7.1)."""
+
+    @property
+    def flags(self) -> frozenset[Flag]:
+        return super().flags - {Wildcard}
+
+
+def _snapshot(folder: ImapFolder, letters: Sequence[Letter]) -> Snapshot:
+    flags = PERMANENT.union(*{letter.permanent_flags for letter in letters})
     unseen = sum(Seen not in letter.permanent_flags for letter in letters)
-    return MailboxSnapshot(
+    return Snapshot(
         _identifier(folder),
         False,
         folder.uid_validity,
-        PERMANENT,
+        flags,
         frozenset(),
         len(letters),
         0,

@@ -4,8 +4,7 @@
                             ├ merged with the base┤          ├─> the new base
     site ─ tags since then ─┘                     └─> tags ──┘
 
-As flags do (filters.sources.both_ways.flag_sync).  Keywords are told apart by their letters alone,
-not by whether these are capitals.  A tag that comes from a mailbox is its owner's alone.
+As flags do (filters.sources.both_ways.flag_sync).  A tag that comes from a mailbox is its owner's alone.
 """
 
 from __future__ import annotations
@@ -13,25 +12,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable
 
-from filters.people import people
-from filters.people.models import User
-from filters.reading.annotations.opinions import keep
+from filters.reading.annotations.keywords import Named, keywords, tell
 from filters.reading.models import OutboxAnnotation
-from filters.site.work.parts import services
 from filters.sources.models import Source, SyncedFlags
-from tapestry.core.annotations import standing
 from tapestry.core.clock import MINUTE
-from tapestry.core.message import Annotation
 from tapestry.deliver.imap.flag_changes import FolderFlags, merged, store_keyword
 from tapestry.deliver.imap.folders import MailFolders
-from tapestry.servers.imap_flags import is_tag, permitted
-from tapestry.tables.read.messages import annotations_on
+from tapestry.servers.imap_flags import permitted
 
 MARGIN = 10 * MINUTE
 """How long it may take to store what is said: what was said so lately is looked at again."""
-
-Named = dict[str, str]
-"""Keywords, or tags, by themselves in small letters."""
 
 
 def merge_tags(
@@ -46,7 +36,7 @@ def merge_tags(
     annotated = OutboxAnnotation.objects.filter(owner=source.owner_id, created__gte=since - MARGIN)
     recent = set(annotated.values_list("msgid", flat=True))
     looked_at = [row for row in rows if _may_differ(row, found, recent)]
-    tags = _tags_of(source.owner, {row.msgid for row in looked_at})
+    tags = keywords(source.owner, {row.msgid for row in looked_at})
     there_to: dict[tuple[str, bool], list[SyncedFlags]] = defaultdict(list)
     here_to: list[tuple[str, str, bool]] = []
     after: dict[int, set[str]] = {}
@@ -69,7 +59,7 @@ def merge_tags(
             for row in changed:  # it is as it was there: it is tried again as it changes
                 (after[row.pk].discard if value else after[row.pk].add)(spelling.lower())
     for msgid, spelling, value in dict.fromkeys(here_to):
-        _tell(source, msgid, spelling, value)
+        tell(source.owner, msgid, source.audience, spelling, value)
     for row in looked_at:
         row.keywords = sorted(after[row.pk])
     SyncedFlags.objects.bulk_update(looked_at, ["keywords"], batch_size=100)
@@ -85,30 +75,3 @@ def _there(row: SyncedFlags, found: FolderFlags) -> Named:
     """Return the keywords of a message; those of the base where they have not changed."""
     flags = found.flags.get(row.uid)
     return {name.lower(): name for name in (flags.keywords if flags else row.keywords or ())}
-
-
-def _tags_of(owner: User, msgids: Collection[str]) -> dict[str, Named]:
-    """Return the tags that a person gave to messages, of those that can be keywords."""
-    audiences, name = people.audiences(owner), owner.get_username()
-    waiting = OutboxAnnotation.objects.filter(owner=owner, msgid__in=msgids, appended_at=None)
-    late = [row.as_annotation() for row in waiting.select_related("owner").order_by("pk")]
-    annotations: dict[str, list[Annotation]] = defaultdict(list)
-    rows = annotations_on(services.tables(), msgids, audiences) if msgids else []
-    for annotation in [*(row.annotation for row in rows), *late]:
-        if annotation.owner == name:
-            annotations[annotation.msgid].append(annotation)
-    return {
-        msgid: {
-            row.value.lower(): row.value
-            for row in standing(annotations[msgid])
-            if row.kind == "tag" and row.value and is_tag(row.value)
-        }
-        for msgid in msgids
-    }
-
-
-def _tell(source: Source, msgid: str, tag: str, to: bool) -> None:
-    """Have a person tag a message, for themselves, or take that back."""
-    given = {"kind": "tag", "number": None, "private": True}
-    given |= {"value": tag, "take_back": ""} if to else {"value": "", "take_back": tag}
-    keep(source.owner, msgid, source.audience, given)

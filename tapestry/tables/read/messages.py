@@ -141,8 +141,19 @@ def annotations_on(
     tables: Tables, msgids: Iterable[str], audiences: Collection[str]
 ) -> list[AnnotationRow]:
     """Return the annotations of these messages that one of the audiences may see, oldest first."""
+    return _annotations(tables, "msgid", msgids, audiences)
+
+
+def annotations_by(tables: Tables, owner: str, audiences: Collection[str]) -> list[AnnotationRow]:
+    """Return the annotations of a person that one of the audiences may see, oldest first."""
+    return _annotations(tables, "owner", [owner], audiences)
+
+
+def _annotations(
+    tables: Tables, column: str, values: Iterable[str], audiences: Collection[str]
+) -> list[AnnotationRow]:
     columns = arrow_schema(ANNOTATIONS).names
-    rows = lookup(tables, ANNOTATIONS, "msgid", msgids, audiences, columns)
+    rows = lookup(tables, ANNOTATIONS, column, values, audiences, columns)
     return list(map(annotation_row, rows))
 
 

@@ -9,13 +9,19 @@ from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientError
 
 from filters.api.models import AccessToken
+from filters.imap import folders
 from filters.imap.folders import forget_uids
 from filters.imap.models import ImapFolder
 from filters.inbox.models import Match
 from filters.inbox.triage.actions import ACTIONS
 from filters.inbox.triage.steps import Target, act
 from filters.people.models import User
+from filters.reading.annotations import opinions
+from filters.reading.annotations.changes import said_by
+from filters.reading.annotations.keywords import keywords
+from filters.reading.annotations.outbox import annotate, append_outbox
 from filters.runs.store.filter_store import DjangoClock
+from tapestry.core.annotations import standing
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
@@ -24,6 +30,8 @@ from tests.filters.imap.conftest import Program
 from tests.support.listed_mail import find, installed, letters
 
 pytestmark = pytest.mark.live
+
+TAG = {"kind": "tag", "number": None, "private": True, "take_back": ""}
 
 RAW = b"""\
 From: Mary Jones <mary@example.org>
@@ -84,7 +92,8 @@ def test_a_message_is_read_as_it_came(program: Program, alice: User, tables: Tab
     client = program(alice)
     selected = client.select_folder("Filters/plans")
     assert (selected[b"EXISTS"], selected[b"UIDNEXT"]) == (2, 3)
-    assert set(selected[b"PERMANENTFLAGS"]) == {b"\\Seen", b"\\Flagged"}
+    assert set(selected[b"PERMANENTFLAGS"]) == {b"\\Seen", b"\\Flagged", b"\\*"}
+    assert set(selected[b"FLAGS"]) == {b"\\Seen", b"\\Flagged", b"\\Recent"}
     row, empty = client.fetch(
         [1, 2], ["ENVELOPE", "BODYSTRUCTURE", "BODY.PEEK[]", "RFC822.SIZE", "BODY.PEEK[1]"]
     ).values()
@@ -161,6 +170,48 @@ def test_flags_go_both_ways(program: Program, alice: User, tables: Tables) -> No
     act(alice, ACTIONS["done"], [Target("b@x", "public", "")])
     assert client.folder_status("Filters/plans", "MESSAGES") == {b"MESSAGES": 1}
     assert client.folder_status("Done", ["MESSAGES", "UNSEEN"]) == {b"MESSAGES": 1, b"UNSEEN": 0}
+
+
+def test_tags_are_keywords_both_ways(
+    program: Program, alice: User, bob: User, tables: Tables
+) -> None:
+    letters(tables, "a@x", "b@x", "c@x")
+    find(tables, installed(alice, "plans"), "a@x", "b@x", "c@x")
+    annotate(bob, "a@x", "public", "tag", value="Bobs")
+    annotate(alice, "a@x", "public", "tag", value="Later")
+    annotate(alice, "a@x", "public", "tag", value="to do")
+    client, other = program(alice), program(alice)
+    client.select_folder("INBOX")
+    other.select_folder("INBOX")
+    assert client.get_flags([1]) == {1: (b"Later",)}
+    other.idle()
+    client.add_flags([1, 2], ["todo", "later", "$Forwarded", "NonJunk"])
+    assert (1, b"FETCH", (b"FLAGS", (b"Later", b"todo"))) in other.idle_check(timeout=60)
+    other.idle_done()
+    append_outbox(tables)
+    assert client.search(["KEYWORD", "todo"]) == [1, 2]
+    assert client.search(["UNKEYWORD", "later"]) == [1, 3]  # of the first, it is spelt Later
+    assert {"todo": "todo"}.items() <= keywords(alice)["b@x"].items()
+    client.set_flags([1], ["\\Seen", "TODO"])
+    assert client.get_flags([1]) == {1: (b"\\Seen", b"todo")}
+    assert [row.value for row in standing(said_by(alice, "a@x"))] == ["to do", "todo"]
+    opinions.keep(alice, "c@x", "public", {**TAG, "value": "new"})
+    opinions.keep(alice, "b@x", "public", {**TAG, "value": "", "take_back": "todo"})
+    assert other.get_flags([2, 3]) == {2: (b"later",), 3: (b"new",)}
+
+
+def test_many_messages_are_not_tagged_at_once(
+    program: Program, alice: User, tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "MOST_TAGGED", 1)
+    letters(tables, "a@x", "b@x")
+    find(tables, installed(alice, "plans"), "a@x", "b@x")
+    client = program(alice)
+    client.select_folder("INBOX")
+    with pytest.raises(IMAPClientError, match="At most 1 messages are tagged"):
+        client.add_flags([1, 2], ["todo"])
+    client.add_flags([2], ["todo"])
+    assert client.get_flags([1, 2]) == {1: (), 2: (b"todo",)}
 
 
 def test_nothing_is_put_moved_or_deleted(program: Program, alice: User, tables: Tables) -> None:

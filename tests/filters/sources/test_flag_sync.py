@@ -33,7 +33,7 @@ NAMES = ("lunch", "plan", "tea", "vote")
 TAGS = ("Later", "todo")
 
 STEPS = (
-    (tag_sync, "keep"),
+    (tag_sync, "tell"),
     (IMAPClient, "add_flags"),
     (IMAPClient, "remove_flags"),
     (flag_sync, "act"),
