@@ -25,6 +25,7 @@ from pymap.parsing.specials import FetchRequirement, Flag, ObjectId
 
 from filters.imap.envelope import Envelope
 from filters.imap.letters import Letter
+from filters.imap.parts import Part, Structure, part_at
 from filters.imap.threads import in_thread
 from filters.inbox.mailboxes import NOT_KEPT, held_originals
 from filters.people.models import User
@@ -42,7 +43,7 @@ UNREADABLE = b"Subject: (unreadable)\r\n\r\nThe original of this message cannot 
 UNREAD = (ValueError, LookupError, TypeError, AttributeError, RecursionError, AssertionError)
 """What parsers of mail raise where a message is not what they expect."""
 
-Structure = TypeVar("Structure", EnvelopeStructure, BodyStructure)
+Made = TypeVar("Made", EnvelopeStructure, BodyStructure)
 
 _HEAD_END = re.compile(rb"\n[ \t]*\r?\n")
 _LINE_END = re.compile(rb"\r?\n")
@@ -79,10 +80,10 @@ class Originals:
         # NUL is in no literal (RFC 3501, 4.3), and lines end with CRLF.
         lines = _LINE_END.sub(b"\r\n", raw.replace(b"\0", b"")) or NOT_KEPT
         try:
-            return MessageContent.parse(lines)
+            return Part.parse(lines)
         except UNREAD as error:
             log.warning("card=%s cannot be parsed for IMAP: %s", card, error)
-            return MessageContent.parse(UNREADABLE)
+            return Part.parse(UNREADABLE)
 
     def _read(self, letters: Sequence[Letter]) -> None:
         self._raws = held_originals(self._owner(), [letter.card for letter in letters])
@@ -91,9 +92,16 @@ class Originals:
 class Content(BaseLoadedMessage):
     """The content of a message; one header that cannot be read costs its structure alone."""
 
+    def _get_subpart(self, section: Sequence[int] | None) -> MessageContent:
+        return part_at(self.content, section or ())
+
     @classmethod
     def _get_envelope_structure(cls, msg: MessageContent) -> EnvelopeStructure:
         return Envelope(msg.header)
+
+    @classmethod
+    def _get_body_structure(cls, msg: MessageContent) -> BodyStructure:
+        return Structure(msg)
 
     def get_envelope_structure(self) -> EnvelopeStructure:
         return self._written(super().get_envelope_structure, EnvelopeStructure.empty())
@@ -101,7 +109,7 @@ class Content(BaseLoadedMessage):
     def get_body_structure(self) -> BodyStructure:
         return self._written(super().get_body_structure, BodyStructure.empty())
 
-    def _written(self, made: Callable[[], Structure], otherwise: Structure) -> Structure:
+    def _written(self, made: Callable[[], Made], otherwise: Made) -> Made:
         """Return a structure that can be written, which happens as it is sent."""
         try:
             structure = made()

@@ -19,7 +19,7 @@ _GROUP = re.compile(r'(?:^|(?<=[,;]))([^:;,<>@"]*):([^:;]*);')
 _SPECIAL = re.compile(rb'(["\\])')
 
 _PEOPLE = b"from", b"sender", b"reply-to", b"to", b"cc", b"bcc"
-_NIL = b"NIL"
+NIL = b"NIL"
 
 
 class Envelope(EnvelopeStructure):
@@ -33,9 +33,9 @@ class Envelope(EnvelopeStructure):
         values = dict(_values(header))
         people = {name: _people(values.get(name, "")) for name in _PEOPLE}
         for name in (b"sender", b"reply-to"):
-            people[name] = people[b"from"] if people[name] == _NIL else people[name]
+            people[name] = people[b"from"] if people[name] == NIL else people[name]
         date, subject, parent, msgid = (
-            _string(values.get(name))
+            string(values.get(name))
             for name in (b"date", b"subject", b"in-reply-to", b"message-id")
         )
         self._written = b"(%b)" % b" ".join([date, subject, *people.values(), parent, msgid])
@@ -64,7 +64,7 @@ def _people(value: str) -> bytes:
     for name, inside, after in zip(*[iter(groups)] * 3, strict=True):
         people += [_address(name.strip(), None), *_mailboxes(inside), _address(None, None)]
         people += _mailboxes(after)
-    return b"(%b)" % b"".join(people) if people else _NIL
+    return b"(%b)" % b"".join(people) if people else NIL
 
 
 def _mailboxes(value: str) -> list[bytes]:
@@ -76,13 +76,13 @@ def _mailboxes(value: str) -> list[bytes]:
 
 
 def _address(local: str | None, domain: str | None, name: str | None = None) -> bytes:
-    return b"(%b NIL %b %b)" % tuple(_string(part) for part in (name, local, domain))
+    return b"(%b NIL %b %b)" % tuple(string(part) for part in (name, local, domain))
 
 
-def _string(value: str | None) -> bytes:
+def string(value: str | None) -> bytes:
     """Return a text as a quoted string, or as a literal where it is none; NIL for None."""
     if value is None:
-        return _NIL
+        return NIL
     data = value.encode("utf-8", "replace")
     if value.isascii() and value.isprintable():
         return b'"%b"' % _SPECIAL.sub(rb"\\\1", data)

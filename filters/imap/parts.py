@@ -1,0 +1,118 @@
+"""The parts of a message, and its structure, as mail programs ask for them (RFC 3501, 7.4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from email.headerregistry import ContentTypeHeader
+
+from pymap.mime import MessageBody, MessageContent, MessageHeader
+from pymap.parsing.primitives import List
+from pymap.parsing.response.fetch import BodyStructure
+
+from filters.imap.envelope import NIL, Envelope, string
+
+Lines = Sequence[tuple[int, int, int]]
+"""Of each line where it begins, where it ends, and where the next begins."""
+
+
+class Part(MessageContent):
+    """A message, or a part: the line end before a boundary belongs to that (RFC 2046, 5.1.1)."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _parse(cls, data: bytes, view: memoryview, lines: Lines) -> MessageContent:
+        header_lines, body_lines = cls._split_lines(data, lines)
+        header = MessageHeader._parse(data, view, header_lines)
+        return cls(data, header, _Body._parse(data, view, body_lines, header.parsed.content_type))
+
+
+class _Body(MessageBody):
+    __slots__ = ()
+
+    @classmethod
+    def _parse_rfc822(
+        cls, data: bytes, view: memoryview, lines: Lines, content_type: ContentTypeHeader
+    ) -> MessageBody:
+        return cls(data, lines, content_type, [Part._parse(data, view, lines)])
+
+    @classmethod
+    def _parse_multipart(
+        cls,
+        data: bytes,
+        view: memoryview,
+        lines: Lines,
+        content_type: ContentTypeHeader,
+        boundary: bytes,
+    ) -> MessageBody:
+        parts = [
+            [*part[:-1], (part[-1][0], part[-1][1], part[-1][1])] if part else []
+            for part in cls._find_parts(data, view, lines, boundary)
+        ]
+        return cls(data, lines, content_type, [Part._parse(data, view, part) for part in parts])
+
+
+def part_at(message: MessageContent, section: Sequence[int]) -> MessageContent:
+    """Return a part by its numbers; those within an attached message are as in that message."""
+    part = message
+    for depth, number in enumerate(section):
+        whole = part.body.nested[0] if depth and part.is_rfc822 else part
+        if whole.body.content_type.maintype == "multipart":
+            part = whole.body.nested[number - 1]
+        elif number == 1:
+            part = whole
+        else:
+            raise IndexError(number)
+    return part
+
+
+class Structure(BodyStructure):
+    """The structure of a message, with its extension data too; sizes are those of the bodies."""
+
+    def __init__(self, part: MessageContent) -> None:
+        self._short, self._long = (List(_fields(part, more)) for more in (False, True))
+
+    @property
+    def _value(self) -> List:
+        return self._short
+
+    @property
+    def extended(self) -> List:
+        return self._long
+
+
+def _structure(part: MessageContent, more: bool) -> bytes:
+    return b"(%b)" % b" ".join(_fields(part, more))
+
+
+def _fields(part: MessageContent, more: bool) -> list[bytes]:
+    header, kind = part.header.parsed, part.body.content_type
+    disposition = header.content_disposition
+    placed = NIL
+    if disposition is not None:
+        name = string(disposition.content_disposition)
+        placed = b"(%b %b)" % (name, _parameters(disposition.params))
+    others = [_text(header.content_language), _text(header.content_location)]
+    own = _parameters(kind.params)
+    if kind.maintype == "multipart" and part.body.has_nested:
+        within = b"".join(_structure(inner, more) for inner in part.body.nested)
+        return [within, string(kind.subtype), *([own, placed, *others] if more else [])]
+    described = [_text(header.content_id), _text(header.content_description)]
+    encoding = string(str(header.content_transfer_encoding or "7BIT"))
+    size, lines = b"%d" % len(part.body), b"%d" % bytes(part.body).count(b"\n")
+    fields = [string(kind.maintype), string(kind.subtype), own, *described, encoding, size]
+    if part.body.has_nested:
+        (message,) = part.body.nested
+        fields += [bytes(Envelope(message.header)), _structure(message, more), lines]
+    elif kind.maintype == "text":
+        fields.append(lines)
+    return [*fields, *([NIL, placed, *others] if more else [])]
+
+
+def _parameters(named: Mapping[str, str]) -> bytes:
+    pairs = [b"%b %b" % (string(name), string(value)) for name, value in named.items()]
+    return b"(%b)" % b" ".join(pairs) if pairs else NIL
+
+
+def _text(header: object | None) -> bytes:
+    return NIL if header is None else string(str(header))
