@@ -119,6 +119,7 @@ java:
 servers: $(SPARK_READY) $(INN_READY)
 	$(call need,Dovecot's IMAP server (for the tests),$(HAS_DOVECOT),dovecot-imapd)
 	$(call need,mbsync (for the tests),command -v mbsync >/dev/null,isync)
+	$(call need,NeoMutt (for the tests),command -v neomutt >/dev/null,neomutt)
 	$(call need,Pigeonhole's sieve-test (for the tests),command -v sieve-test >/dev/null,dovecot-sieve)
 	@if [ -d /run/systemd/system ] && [ "$$(id -u)" = 0 ]; then \
 		systemctl disable --quiet --now dovecot.service dovecot.socket 2>/dev/null || true; fi

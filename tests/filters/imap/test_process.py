@@ -25,6 +25,8 @@ from tapestry.tables.delta.log import Tables
 from tests.filters.imap.conftest import Place, certify, connect
 from tests.filters.imap.test_reading import RAW, put
 from tests.support.listed_mail import find, installed
+from tests.support.site_parts import eventually
+from tests.support.terminal import Terminal
 
 MBSYNC = """\
 IMAPAccount tapestry
@@ -51,6 +53,30 @@ Patterns *
 Create Near
 Sync All
 SyncState *
+"""
+
+
+NEOMUTT = """\
+set folder = "imaps://localhost:{port}/"
+set spoolfile = "+Filters/plans"
+set imap_user = alice
+set imap_pass = "{secret}"
+set certificate_file = "{authority}"
+set ssl_use_system_certs = no
+set ssl_force_tls = yes
+set imap_idle = yes
+set timeout = 5
+set mail_check = 5
+set header_cache = ""
+set quit = yes
+set auto_tag = no
+set wait_key = no
+set mark_old = no
+set arrow_cursor = yes
+set index_format = "%C %Z %s"
+set status_format = "messages: %m"
+set pager_format = "reading"
+set beep = no
 """
 
 
@@ -130,6 +156,34 @@ def test_mbsync_keeps_a_copy_and_brings_flags_back(
     Match.objects.update(read_at=None)
     (copy,) = sync()
     assert copy.name.endswith(":2,F")
+
+
+@pytest.mark.live
+@pytest.mark.long
+def test_neomutt_reads_flags_and_sees_what_is_new(
+    process: Place, alice: User, tables: Tables, tmp_path: Path
+) -> None:
+    assert shutil.which("neomutt") is not None, "`make test-long` installs it on Debian."
+    filter_ = installed(alice, "plans")
+    put(tables, "plan@x", RAW)
+    find(tables, filter_, "plan@x")
+    secret = make_token(alice, "laptop", ["imap"], 7)[1]
+    port, authority = process
+    config = tmp_path / "neomuttrc"
+    config.write_text(NEOMUTT.format(port=port, secret=secret, authority=authority))
+    command = ["neomutt", "-n", "-F", str(config)]
+    with Terminal(command, tmp_path) as screen:
+        screen.wait_for(b"The plan")
+        screen.press(b"\r")
+        screen.wait_for(b"Shall we meet on Tuesday?")
+        screen.press(b"iF$")
+        eventually(lambda: Match.objects.get().read_at is not None)
+        eventually(lambda: alice.message_states.filter(starred_at__isnull=False).exists())
+        put(tables, "later@x", RAW.replace(b"The plan", b"A later one"))
+        find(tables, filter_, "later@x")
+        screen.wait_for(b"New mail in this mailbox")
+    with Terminal(command, tmp_path) as screen:
+        screen.wait_for(b"A later one")
 
 
 @pytest.mark.parametrize(
