@@ -12,9 +12,11 @@ from email.message import EmailMessage
 from email.utils import format_datetime
 
 import pytest
+from imapclient import IMAPClient
 from playwright.sync_api import expect
 
 from filters.site.launch.stack import unhealthy
+from tapestry.core.processes.child_process import free_port
 from tests.support.accessibility import faults
 from tests.support.servers.dovecot import PASSWORD as MAIL_PASSWORD
 from tests.support.servers.dovecot import USER
@@ -82,12 +84,18 @@ def smtp():
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory, smtp):
+def imap_port():
+    """Where the site serves mail programs."""
+    return free_port()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory, smtp, imap_port):
     """Tapestry with two people and four messages, two of which are replies by Jones."""
     place = tmp_path_factory.mktemp("site")
     data_dir = place / "data"
     data_dir.mkdir(0o700)
-    running = start(data_dir, EMAIL_URL=smtp.url)
+    running = start(data_dir, EMAIL_URL=smtp.url, TAPESTRY_IMAP=f"127.0.0.1:{imap_port}")
     try:
         wait_ready(running)
         for name in ("terry", "alice"):
@@ -376,6 +384,8 @@ joe = User.objects.create_user("joe")
 address = Address.objects.create(owner=joe, email="joe@x.org", confirmed_at=1)
 Destination.objects.create(owner=joe, kind="forward", name="forward", address=address)
 install(joe, "from ann@x.org", existing=False)
+from filters.api.authentication import make_token
+print(make_token(joe, "phone", ["imap"], 1)[1])
 """
 
 MOST_WORKERS = 5
@@ -393,16 +403,19 @@ def test_a_site_starts_once_per_directory_and_says_what_it_takes(site, tmp_path)
     assert f"error: The data directory {site.data} is in use by another Tapestry" in refused
 
 
-def test_killed_parts_start_again_and_each_message_is_forwarded_once(site, smtp):
-    site.manage("shell", "-v", "0", "-c", FORWARDED)
+def test_killed_parts_start_again_and_each_message_is_forwarded_once(site, smtp, imap_port):
+    token = manage(site.data, "shell", "-v", "0", "-c", FORWARDED).strip()
+    program = mail_program(imap_port, token)
+    program.idle()
     joes_letter(site, 1)
     eventually(lambda: forwarded(smtp) == {"<1@x>": 1})
+    assert (1, b"EXISTS") in program.idle_check(timeout=60)
     start_sparks(site.data)
     before = all_parts_of(site.data)
     workers = [numbers for kind, numbers in before.items() if kind.startswith("worker of ")]
     assert sum(map(len, workers)) == len(WORKERS)
     joes_letter(site, 2)
-    kill(before, PARTS - {"redis"})
+    kill(before, PARTS - {"redis"} | {"imap"})
     eventually(lambda: forwarded(smtp) == {"<1@x>": 1, "<2@x>": 1})
     joes_letter(site, 3)
     kill(parts_of(site.data), {"redis"})
@@ -411,9 +424,18 @@ def test_killed_parts_start_again_and_each_message_is_forwarded_once(site, smtp)
     after = all_parts_of(site.data)
     assert not set().union(*before.values()) & set().union(*after.values())
     eventually(lambda: unhealthy(site.url) is None)
+    assert len(mail_program(imap_port, token).search()) == 4
     log = (site.data / "up.log").read_text()
     assert "The worker of shared ended by signal 9; the last line of" in log
     assert "Traceback" not in log
+
+
+def mail_program(port, token):
+    """Return a mail program that has opened Joe's inbox."""
+    client = IMAPClient("127.0.0.1", port, ssl=False, timeout=60)
+    client.login("joe", token)
+    client.select_folder("INBOX")
+    return client
 
 
 def joes_letter(site, number):

@@ -58,6 +58,7 @@ def kind_of(arguments: list[str]) -> str:
     for sign, kind in (
         ("beat", "beat"),
         ("web_server", "web"),
+        ("imap_server", "imap"),
         ("redis", "redis"),
         ("spark", "spark"),
         ("manage.py up", "up"),
@@ -78,7 +79,7 @@ def parts_of(data: Path) -> dict[str, set[int]]:
 
 def all_parts_of(data: Path) -> dict[str, set[int]]:
     """Return them once all run: one that has just ended is started again after a pause."""
-    return eventually(lambda: parts if (parts := parts_of(data)).keys() == PARTS else None)
+    return eventually(lambda: parts if (parts := parts_of(data)).keys() >= PARTS else None)
 
 
 def start_sparks(data: Path) -> None:
