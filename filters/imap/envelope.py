@@ -68,11 +68,12 @@ def _people(value: str) -> bytes:
 
 
 def _mailboxes(value: str) -> list[bytes]:
-    return [
-        _address(*address.rsplit("@", 1) if "@" in address else (address, ""), name or None)
-        for name, address in (getaddresses([value]) if value else ())
-        if address
-    ]
+    written = []
+    for name, address in getaddresses([value]) if value else ():
+        local, _, domain = address.rpartition("@") if "@" in address else (address, "", "")
+        if address:
+            written.append(_address(local, domain, name or None))
+    return written
 
 
 def _address(local: str | None, domain: str | None, name: str | None = None) -> bytes:

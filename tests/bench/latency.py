@@ -1,6 +1,7 @@
-"""How long mail takes from its arrival at an IMAP server to the list, and to an SMTP server.
+"""How long mail takes from its arrival at an IMAP server to a list, and to whom that is brought.
 
-APPEND ─ IDLE ─> pulled ─> matched ─> in the list ─> released ─> forwarded ─> SMTP
+APPEND ─ IDLE ─> pulled ─> matched ─> in the list ─┬─ released ─> forwarded (SMTP), webhook
+                                                   └─ a look at it ─> IDLE, subscription (MCP)
 """
 
 from __future__ import annotations
@@ -8,43 +9,58 @@ from __future__ import annotations
 import math
 import os
 import statistics
-import threading
 import time
 from argparse import ArgumentParser
-from collections.abc import Iterator
-from contextlib import contextmanager
-from email import message_from_bytes
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from email.message import EmailMessage
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from aiosmtpd.controller import Controller
 from imapclient import IMAPClient
 
+from filters.api.authentication import make_token
 from filters.authoring.models import Filter
 from filters.delivery.models import Address, Destination
 from filters.inbox.models import Match
 from filters.people.models import User
+from filters.site.work.crypto.encryption import encrypt
+from filters.site.work.parts import services
 from filters.site.work.queues.queue import UNPROVEN_WINDOWS, run_soon
 from filters.sources.accounts.credentials import keep_secret
 from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
 from tapestry.core.processes.child_process import free_port
+from tapestry.deliver.http.signature import make_secret
+from tests.bench.support.receivers import (
+    LAST_SECONDS,
+    Arrivals,
+    assistant,
+    mail_program,
+    smtp_server,
+    webhook,
+)
 from tests.bench.support.site import running_site, wait_until
 
-SUMMARY = "seconds from arrival at an IMAP server to the list, and to the SMTP server"
+SUMMARY = "seconds from arrival at an IMAP server to the list, and to all who wait for it"
 
-FIGURES = {
-    "from the IMAP server to the list, half and 95 of 100, {others} other filters": (
-        "{inbox_p50_seconds} s; {inbox_p95_seconds} s"
-    ),
-    "from the IMAP server to the SMTP server, half and 95 of 100, {others} other filters": (
-        "{smtp_p50_seconds} s; {smtp_p95_seconds} s"
-    ),
+WAYS = {
+    "list": "the list",
+    "smtp": "the SMTP server",
+    "webhook": "a webhook",
+    "idle": "a mail program that waits (IDLE)",
+    "mcp": "an assistant that has subscribed (MCP)",
 }
 
-PEOPLE, FILTERS_EACH = 10, 20
-"""Others, and the filters of each of them."""
+FIGURES = {
+    f"from the IMAP server to {where}, half and 95 of 100, {{others:,}} other filters": (
+        f"{{{way}_p50_seconds}} s; {{{way}_p95_seconds}} s"
+    )
+    for way, where in WAYS.items()
+}
+
+PEOPLE = 10
+"""Others, who have the filters."""
 
 WARM = 15
 """Messages before those that are measured."""
@@ -52,10 +68,7 @@ WARM = 15
 OF_A_FILTER = 25
 """Messages of one filter: where it finds many more, they come as one digest."""
 
-LAST_SECONDS = 60.0
-"""Seconds that a message may take; one that takes longer ends the measurement."""
-
-SETTLE_SECONDS = 600.0
+SETTLE_SECONDS = 1800.0
 """Seconds that the filters may take to join the shared window."""
 
 
@@ -64,33 +77,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--imap", required=True, metavar="URL", help="a mailbox: imap://user:password@host:port/"
     )
     parser.add_argument("--messages", type=int, default=40, help="that are measured (40)")
+    parser.add_argument("--others", type=int, default=200, help="filters of others (200)")
     parser.add_argument("--every", type=float, default=2.0, help="seconds between two messages (2)")
 
 
-class Arrivals:
-    """An SMTP handler: when the message with each Message-ID came."""
-
-    def __init__(self) -> None:
-        self.instants: dict[str, float] = {}
-        self.came = threading.Condition()
-
-    async def handle_DATA(self, server: Any, session: Any, envelope: Any) -> str:  # noqa: N802
-        name = str(message_from_bytes(envelope.content)["Message-ID"])
-        with self.came:
-            self.instants.setdefault(name, time.monotonic())
-            self.came.notify_all()
-        return "250 OK"
-
-    def wait_for(self, name: str) -> float:
-        """Return when a message came; raise TapestryError if it does not in ``LAST_SECONDS``."""
-        with self.came:
-            if not self.came.wait_for(lambda: name in self.instants, LAST_SECONDS):
-                raise TapestryError(f"A message was not sent in {LAST_SECONDS:.0f} seconds.")
-            return self.instants[name]
-
-
 def measure(options: dict[str, Any]) -> dict[str, Any]:
-    """Return percentiles of the seconds from the IMAP server to the list and to SMTP.
+    """Return percentiles of the seconds from the IMAP server to the list and to each receiver.
 
     Raises TapestryError if a message does not arrive, or the mailbox cannot be used.
     """
@@ -100,44 +92,53 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
             "The address names no mailbox.", hint="Write imap://user:password@host:port/"
         )
     mailbox = (url.hostname, url.port or 143, unquote(url.username), unquote(url.password or ""))
-    os.environ["TAPESTRY_PRIVATE_HOSTS"] = url.hostname
-    with _smtp_server() as arrivals, running_site():
-        person = _fill(*mailbox, -(-(WARM + options["messages"]) // OF_A_FILTER))
+    os.environ["TAPESTRY_PRIVATE_HOSTS"] = f"{url.hostname},127.0.0.1"
+    imap_port, count = free_port(), WARM + options["messages"]
+    os.environ["TAPESTRY_IMAP"] = f"127.0.0.1:{imap_port}"
+    with ExitStack() as stack:
+        smtp_port, smtp = stack.enter_context(smtp_server())
+        os.environ["EMAIL_URL"] = f"smtp://127.0.0.1:{smtp_port}"
+        hook, posts = stack.enter_context(webhook())
+        site = stack.enter_context(running_site())
+        names = [f"joe{number}" for number in range(-(-count // OF_A_FILTER))]
+        person = _fill(*mailbox, names, hook, options["others"])
         run_soon(UNPROVEN_WINDOWS)
         wait_until(lambda: not Filter.objects.filter(enrolled=False).exists(), SETTLE_SECONDS)
         wait_until(lambda: Source.objects.filter(listened_at__gt=0).exists(), SETTLE_SECONDS)
-        with IMAPClient(*mailbox[:2], ssl=False) as client:
-            client.login(*mailbox[2:])
-            waits = list(_waits(client, person, arrivals, options))[WARM:]
-    inbox, smtp = zip(*waits, strict=True)
+        secret = make_token(person, "bench", ["imap", "read", "filters"], 1)[1]
+        receivers = {
+            "smtp": smtp,
+            "webhook": posts,
+            "idle": stack.enter_context(mail_program(imap_port, person.username, secret)),
+            "mcp": stack.enter_context(assistant(site, secret, names)),
+        }
+        client = stack.enter_context(IMAPClient(*mailbox[:2], ssl=False))
+        client.login(*mailbox[2:])
+        waits = list(_waits(client, person, receivers, options))[WARM:]
+    figures = {way: _percentiles(way, [seconds[way] for seconds in waits]) for way in WAYS}
     return {
         "messages": len(waits),
-        "others": PEOPLE * FILTERS_EACH,
-        **_percentiles("inbox", inbox),
-        **_percentiles("smtp", smtp),
+        "others": options["others"],
+        **{name: value for of_way in figures.values() for name, value in of_way.items()},
     }
 
 
-@contextmanager
-def _smtp_server() -> Iterator[Arrivals]:
-    """Run an SMTP server, to which the parts that are started in the block send their mail."""
-    arrivals, port = Arrivals(), free_port()
-    controller = Controller(arrivals, "127.0.0.1", port)
-    controller.start()
-    os.environ["EMAIL_URL"] = f"smtp://127.0.0.1:{port}"
-    try:
-        yield arrivals
-    finally:
-        controller.stop()
-
-
-def _fill(host: str, port: int, user: str, password: str, filters: int) -> User:
-    """Install the filters of others; return a person with a source, a destination and filters."""
+def _fill(
+    host: str, port: int, user: str, password: str, names: list[str], hook: str, others: int
+) -> User:
+    """Install the filters of others; return a person with a source, destinations and filters."""
     from filters.authoring.lifecycle import install
 
     person = User.objects.create_user("terry", "terry@latency.example")
     address = Address.objects.create(owner=person, email=person.email, confirmed_at=1)
     Destination.objects.create(owner=person, kind="forward", name="each", address=address)
+    Destination.objects.create(
+        owner=person,
+        kind="webhook",
+        name="hook",
+        settings={"url": hook},
+        secret=encrypt(make_secret(), services.data()),
+    )
     source = Source(
         owner=person, kind="imap", host=host, port=port, security="none", user=user,
         folder_patterns=["INBOX"], active=True, audience=f"user:{person.username}",
@@ -146,30 +147,31 @@ def _fill(host: str, port: int, user: str, password: str, filters: int) -> User:
     source.save()
     for number in range(PEOPLE):
         other = User.objects.create_user(f"p{number}")
-        for place in range(FILTERS_EACH):
+        for place in range(number, others, PEOPLE):
             sender = f"s{place}@latency.example"
             texts = (f"from {sender}", f"replies by {sender}", f"from {sender} with no reply")
             install(other, texts[place % 3], name=f"f{place}", existing=False)
-    for number in range(filters):
-        install(person, f"from joe{number}@latency.example", name=f"joe{number}", existing=False)
+    for name in names:
+        install(person, f"from {name}@latency.example", name=name, existing=False)
     return person
 
 
 def _waits(
-    client: IMAPClient, person: User, arrivals: Arrivals, options: dict[str, Any]
-) -> Iterator[tuple[float, float]]:
-    """Append a message now and then; yield the seconds until it was listed, and was sent."""
+    client: IMAPClient, person: User, receivers: Mapping[str, Arrivals], options: dict[str, Any]
+) -> Iterator[dict[str, float]]:
+    """Append a message now and then; yield the seconds until it was listed, and was everywhere."""
     for number in range(WARM + options["messages"]):
-        name = f"{time.monotonic_ns()}.{number}@latency.example"
-        letter = EmailMessage()
-        sender = f"joe{number // OF_A_FILTER}@latency.example"
-        letter["From"], letter["To"] = f"Joe <{sender}>", "terry@latency.example"
-        letter["Message-ID"], letter["Subject"] = f"<{name}>", f"Number {number}"
+        msgid = f"{time.monotonic_ns()}.{number}@latency.example"
+        letter, name = EmailMessage(), f"joe{number // OF_A_FILTER}"
+        letter["From"], letter["To"] = f"Joe <{name}@latency.example>", "terry@latency.example"
+        letter["Message-ID"], letter["Subject"] = f"<{msgid}>", f"Number {number}"
         letter.set_content("This is new.\n")
         began = time.monotonic()
         client.append("INBOX", bytes(letter))
-        listed = _seconds_until_listed(person, name, began)
-        yield listed, arrivals.wait_for(f"<{name}>") - began
+        listed = _seconds_until_listed(person, msgid, began)
+        known = {"smtp": msgid, "webhook": msgid, "idle": str(number + 1), "mcp": name}
+        came = {way: receivers[way].wait_for(known[way], began) for way in receivers}
+        yield {"list": listed, **came}
         time.sleep(max(0.0, began + options["every"] - time.monotonic()))
 
 
@@ -183,7 +185,7 @@ def _seconds_until_listed(person: User, name: str, began: float) -> float:
     return time.monotonic() - began
 
 
-def _percentiles(name: str, seconds: tuple[float, ...]) -> dict[str, float]:
+def _percentiles(name: str, seconds: list[float]) -> dict[str, float]:
     ordered = sorted(seconds)
     return {
         f"{name}_p50_seconds": round(statistics.median(ordered), 2),

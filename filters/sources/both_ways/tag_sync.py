@@ -4,7 +4,7 @@
                             ├ merged with the base┤          ├─> the new base
     site ─ tags since then ─┘                     └─> tags ──┘
 
-As flags do (filters.sources.both_ways.flag_sync).  A tag that comes from a mailbox is its owner's alone.
+As flags do (``flag_sync``).  A tag that comes from a mailbox is its owner's alone.
 """
 
 from __future__ import annotations
