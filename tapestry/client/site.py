@@ -51,7 +51,7 @@ class Site:
         self._base = f"{url.rstrip('/')}/api/v1/"
         self._headers = {"Authorization": f"Bearer {token}", "User-Agent": f"tapestry/{VERSION}"}
         retry = urllib3.Retry(3, backoff_factor=0.5, redirect=0, raise_on_status=False)
-        self._pool = urllib3.PoolManager(timeout=PATIENCE, retries=retry)
+        self._pool = urllib3.PoolManager(maxsize=10, timeout=PATIENCE, retries=retry)
 
     def get(self, path: str, **query: Any) -> Any:
         """Return what a call that reads answers."""

@@ -63,6 +63,7 @@ HOSTILE = [
     + b"--a\nContent-Type: multipart/x; boundary=a\n\n" * 300,
     b"Content-Type: message/rfc822\n\n" * 200 + b"x",
     b"Subject: " + b"x" * 200_000 + b"\n\n" + b"y" * 200_000,
+    b"From: " + b"a:" * 20_000 + b"\nTo: " + b"(" * 20_000 + b"\n\nx",
     b"From: a@b\nSubject: a\r\nSubject: b\n" + bytes(range(256)),
 ]
 
