@@ -24,7 +24,9 @@ from filters.imap.contents import Message, Originals
 from filters.imap.letters import PERMANENT, Letter, first_unseen
 from filters.imap.models import ImapFolder
 from filters.imap.refusals import CANNOT_DELETE, CANNOT_PUT, CannotError, EndedError, LimitError
+from filters.imap.releases import LOOK, Releases
 from filters.imap.threads import in_thread
+from filters.inbox.counts import newest_of
 from filters.people.models import User
 
 T = TypeVar("T")
@@ -32,12 +34,14 @@ T = TypeVar("T")
 SCOPE = "imap"
 
 POLL = 1.5
-"""Seconds between two looks at the lists while a program waits for what is new (IDLE)."""
+"""Seconds between two looks at the lists while a program waits (IDLE) and nothing new is shown."""
 
 MOST_SEARCHED = 2000
 """Messages whose text one search reads."""
 
 Found = tuple[int, Message]
+
+_releases = Releases()
 
 
 class Session(SessionInterface):
@@ -96,9 +100,10 @@ class Session(SessionInterface):
         housekeeping: bool = False,
     ) -> SelectedMailbox:
         while wait_on is not None and not wait_on.is_set():
+            newest = await self._run(newest_of)
             if await self._run(folders.mark) != selected.mod_sequence:
                 break
-            await wait_on.wait(timeout=POLL)
+            await self._pause(wait_on, newest)
         return await self._updated(selected)
 
     async def fetch_messages(
@@ -193,6 +198,15 @@ class Session(SessionInterface):
         self, selected: SelectedMailbox, sequence_set: SequenceSet, mailbox: str
     ) -> tuple[CopyUid | None, SelectedMailbox]:
         raise CannotError(CANNOT_PUT)
+
+    async def _pause(self, done: Event, newest: int) -> None:
+        """Wait for POLL seconds, or until something newer is shown to the person."""
+        position = -1
+        for _ in range(round(POLL / LOOK)):
+            await done.wait(timeout=LOOK)
+            before, position = position, await _releases.position()
+            if done.is_set() or (position != before and await self._run(newest_of) != newest):
+                return
 
     async def _run(self, work: Callable[..., T], *arguments: object) -> T:
         """Call a function of the token's owner, and more, in a thread."""

@@ -167,6 +167,12 @@ def mark_of(user: User) -> str:
     return keyed_digest("sidebar", repr((user.pk, state)))[:16]
 
 
+def newest_of(user: User) -> int:
+    """Return the last position of the release sequence that a person has; 0 if none."""
+    own = Filter.objects.filter(owner=user).order_by().annotate(last=_last("sequence"))
+    return own.aggregate(newest=Max("last"))["newest"] or 0
+
+
 def _last(name: str) -> Subquery:
     """Return the greatest value of a field of a filter's matches, by a seek in an index."""
     own = Match.objects.filter(filter=OuterRef("pk"), **{f"{name}__isnull": False})
