@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+import random
 import statistics
 import time
 from argparse import ArgumentParser
@@ -160,6 +161,7 @@ def _waits(
     client: IMAPClient, person: User, receivers: Mapping[str, Arrivals], options: dict[str, Any]
 ) -> Iterator[dict[str, float]]:
     """Append a message now and then; yield the seconds until it was listed, and was everywhere."""
+    chance = random.Random(1992)
     for number in range(WARM + options["messages"]):
         msgid = f"{time.monotonic_ns()}.{number}@latency.example"
         letter, name = EmailMessage(), f"joe{number // OF_A_FILTER}"
@@ -172,7 +174,8 @@ def _waits(
         known = {"smtp": msgid, "webhook": msgid, "idle": str(number + 1), "mcp": name}
         came = {way: receivers[way].wait_for(known[way], began) for way in receivers}
         yield {"list": listed, **came}
-        time.sleep(max(0.0, began + options["every"] - time.monotonic()))
+        rest = max(0.0, began + options["every"] - time.monotonic())
+        time.sleep(rest + chance.uniform(0, options["every"]))  # in step with nobody who looks
 
 
 def _seconds_until_listed(person: User, name: str, began: float) -> float:

@@ -32,10 +32,12 @@ def keywords(owner: User, msgids: Collection[str] | None = None) -> dict[str, Na
     if msgids is not None:
         waiting = waiting.filter(msgid__in=msgids)
     late = [row.as_annotation() for row in waiting.select_related("owner")]
-    if msgids is None:
-        rows = annotations_by(services.tables(), name, audiences)
-    else:
-        rows = annotations_on(services.tables(), msgids, audiences) if msgids else []
+    tables = services.tables()
+    rows = (
+        annotations_by(tables, name, audiences)
+        if msgids is None
+        else annotations_on(tables, msgids, audiences)
+    )
     annotations: dict[str, list[Annotation]] = defaultdict(list)
     for annotation in [*(row.annotation for row in rows), *late]:
         if annotation.owner == name:
