@@ -96,9 +96,9 @@ def originals(user: User, keys: Collection[int]) -> Iterator[tuple[int, bytes]]:
     All that they may see comes, in no order: an original that was not kept is empty, and last.
     """
     cards = {
-        (card.msgid, card.audience, card.ts): card.pk
+        (msgid, audience, ts): card
         for batch in in_batches(Card.objects.visible_to(user), keys)
-        for card in batch
+        for msgid, audience, ts, card in batch.values_list("msgid", "audience", "ts", "pk")
     }
     missing = set(cards.values())
     for place, raw in raws_of(services.tables().data_files(ORIGINALS), cards.keys()):
