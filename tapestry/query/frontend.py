@@ -101,7 +101,8 @@ def _readers(text: str) -> list[_Reader]:
         may_be_words = operators.may_be_in(text)
         readers = [phrases.parse, *readers] if may_be_words else [phrases.parse]
     is_no_tql = tql.cannot_be(text) or operators.compares_days(text)
-    is_likelier = is_no_tql or (may_be_words and '"' in text)
+    is_quoted = text.lstrip().startswith('"') and operators.are_named_in(text)
+    is_likelier = is_no_tql or is_quoted or (may_be_words and '"' in text)
     readers = [*readers, _as_tql] if is_likelier else [_as_tql, *readers]
     return [*readers, _as_words] if operators.are_words(text) else readers
 
@@ -141,6 +142,8 @@ def _is_cut_short(text: str) -> bool:
 def _asked_words(text: str) -> PhraseNode:
     """Return what a request for words asks, ``find the invoices from mary``."""
     request = reworded(text)
+    if request and phrases.is_misspelt(request):
+        raise MisreadError("This is no phrase.", Span(0, 0))
     if request and not begins_sentence(request):
         if found := words_with_phrases(request, MOST_WORDS):
             return placed_in(phrases.parse_phrase(found), text)

@@ -18,6 +18,9 @@ from tapestry.query.phrases.dates import NUMBERS, read_date
 from tapestry.query.phrases.filetypes import file_type
 from tapestry.query.phrases.spellings import no_span
 
+BY = "by"
+"""The kind of “by joe” until it is known whether a verb stands before it."""
+
 PREFIX, OPPOSITE, SHORTHAND = "phrase_", "opposite_", "shorthand_"
 """A rule ``phrase_x`` is the phrase of kind ``x``, ``opposite_x`` what that does not find,
 ``shorthand_x_0`` its first shorthand."""
@@ -100,6 +103,9 @@ def phrase_of(kind: str, pieces: list[Any]) -> nodes.PhraseNode:
     """Return a phrase made of the words and values that stand in it, or several phrases."""
     for place, piece in enumerate(pieces):
         if isinstance(piece, Listed):
+            if kind == "only_to" and "and" in piece.words:
+                hint = "Write “to mary and to joe”, or “only to me”."
+                return nodes.Refused("“Only to” is of one person.", _span_of_all(pieces), hint)
             parts = [
                 phrase_of(kind, [*pieces[:place], value, *pieces[place + 1 :]])
                 for value in piece.values
@@ -110,6 +116,7 @@ def phrase_of(kind: str, pieces: list[Any]) -> nodes.PhraseNode:
     amounts = [piece for piece in pieces if isinstance(piece, nodes.Amount)]
     words = [_without_article(kind, piece) for piece in pieces if isinstance(piece, nodes.Words)]
     units = [piece.type for piece in pieces if isinstance(piece, lark.Token)]
+    kind = BY if kind == "from" and units[0] == "BY" else kind
     amount = amounts[0] if amounts else nodes.NO_AMOUNT
     if amounts and units and units[-1] in ("KB", "MB"):
         amount = nodes.Amount(amount.value, amount.span, units[-1])
@@ -133,7 +140,12 @@ def _without_article(kind: str, words: nodes.Words) -> nodes.Words:
     """Return words that are looked for without an article, unless they stand in quotes."""
     article, _, others = words.text.partition(" ")
     is_plain = words.span.end - words.span.start == len(words.text)
-    if kind not in _OF_TEXT or article.lower() not in _ARTICLES or not others or not is_plain:
+    if (
+        not kind.endswith(_OF_TEXT)
+        or article.lower() not in _ARTICLES
+        or not others
+        or not is_plain
+    ):
         return words
     return nodes.Words(others, Span(words.span.end - len(others), words.span.end))
 
@@ -192,13 +204,20 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
         raise AttributeError(rule)
 
     def start(self, children: list[nodes.PhraseNode]) -> nodes.PhraseNode:
-        return children[0]
+        node, _ = _with_verb(children[0], None)
+        return node
 
     def disjunction(self, children: list[Any]) -> nodes.PhraseNode:
         return joined("or", _parts(children))
 
     def conjunction(self, children: list[Any]) -> nodes.PhraseNode:
-        return joined("and", _parts(children))
+        apart = [
+            replace(child, kind="from")
+            if nodes.kind_of(child) == BY and isinstance(before, nodes.PhraseNode)
+            else child
+            for before, child in zip([None, *children], children, strict=False)
+        ]
+        return joined("and", _parts(apart))
 
     def negated(self, children: list[Any]) -> nodes.PhraseNode:
         return negated(children[1])
@@ -225,6 +244,8 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
         first, _, last = _dated(children)[-3:]
         if isinstance(first, nodes.Amount):
             first = _with_number(last, first)
+        elif first.month and last.year and not first.is_settled:
+            first = replace(first, year=last.year - (first.month > last.month))
         span = _span_of_all(children)
         since, until = ("dated_since", "dated_until") if len(children) > 4 else ("since", "until")
         bounds = (nodes.Phrase(since, span, date=first), nodes.Phrase(until, span, date=last))
@@ -317,10 +338,35 @@ def _dated(pieces: list[Any]) -> list[Any]:
     """Return pieces with a date in place of each token that is one."""
     return [
         (read_date(str(piece), span_of(piece, piece)) or piece)
-        if isinstance(piece, lark.Token) and piece.type in ("DAY", "PERIOD")
+        if isinstance(piece, lark.Token) and piece.type in ("DAY", "PERIOD", "LAST_DAY")
         else piece
         for piece in pieces
     ]
+
+
+def _with_verb(
+    node: nodes.PhraseNode, last: nodes.Phrase | None
+) -> tuple[nodes.PhraseNode, nodes.Phrase | None]:
+    """Return a tree in which each “by joe” has the verb before it, and its last phrase.
+
+    “Voted for by mary but not by joe” is about his vote; elsewhere it is who sent a message, as in
+    “replied to by mary by joe”.
+    """
+    match node:
+        case nodes.Joined():
+            parts = []
+            for part in node.parts:
+                done, last = _with_verb(part, last)
+                parts.append(done)
+            return replace(node, parts=tuple(parts)), last
+        case nodes.Negated():
+            part, last = _with_verb(node.part, last)
+            return replace(node, part=part), None
+        case nodes.Phrase() if node.kind == BY and last and last.kind.endswith("_by"):
+            node = replace(last, person=node.person, span=node.span)
+        case nodes.Phrase() if node.kind == BY:
+            node = replace(node, kind="from")
+    return node, node if isinstance(node, nodes.Phrase) else None
 
 
 def _opposite(kind: str, pieces: list[Any]) -> nodes.PhraseNode:

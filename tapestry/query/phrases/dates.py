@@ -23,7 +23,7 @@ MONTHS = (
     *("July", "August", "September", "October", "November", "December"),
 )
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-WORDS = {"today": 0, "yesterday": 1}
+WORDS = {"today": 0, "yesterday": 1, "the day before yesterday": 2}
 """Days by how many days they are ago."""
 
 UNITS = "(?:week|day|hour|minute|second|month|quarter|year)s?"

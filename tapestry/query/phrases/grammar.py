@@ -68,10 +68,11 @@ STRING.1: /"[^"]*(""[^"]*)*"|“[^”]*”|'[^']*'(?![^\s,()"“”])/
 _PRIORITIES = {
     "THEN": 6,
     **dict.fromkeys(("LISTED", "LISTED_TYPE", "OR_MORE", "IN_SUBJECT", "BARE_FILE_TYPE"), 5),
-    **dict.fromkeys(("DAY", "PERIOD", "ANYONE", "THE_LIST"), 4),
+    **dict.fromkeys(("DAY", "PERIOD", "LAST_DAY", "ANYONE", "THE_LIST"), 4),
     **dict.fromkeys(("LINK", "DIGITS", "NOUN"), 3),
     **dict.fromkeys(("NUMBER", "UNIT"), 2),
-    **dict.fromkeys(("NOISE", "EARLIER", "RECENT_DAY", "RECENT_WEEK"), 1),
+    **dict.fromkeys(("EARLIER", "RECENT_DAY", "RECENT_WEEK"), 1),
+    **{"NOISE": 0, "WORD": -1},
 }
 _KEYWORD_PRIORITY = 2
 
@@ -160,7 +161,7 @@ def grammar(start: str = "start") -> lark.Lark:
 
 
 def _priority(name: str) -> int:
-    return 0 if name == "WORD" else _PRIORITIES.get(name, _KEYWORD_PRIORITY)
+    return _PRIORITIES.get(name, _KEYWORD_PRIORITY)
 
 
 def _escaped(expression: str) -> str:

@@ -9,6 +9,7 @@ from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.catalogue.kind import NOUNS
 from tapestry.query.phrases.dates import NUMBERS, print_date
 from tapestry.query.phrases.grammar import is_taken
+from tapestry.query.phrases.spellings import NEVER_NAMES, SIGN_AT_END
 
 _PLAIN = re.compile(r"[\w@.+*$&=/#!?:;~^|<>{}\[\]-]+")
 _OPERATOR = re.compile(r"[-!~]|\w+:")
@@ -62,7 +63,8 @@ def quoted(text: str) -> str:
     >>> quoted("Jones"), quoted("Mary Jones"), quoted("from")
     ('Jones', '"Mary Jones"', '"from"')
     """
-    if _PLAIN.fullmatch(text) and not is_taken(text) and not _OPERATOR.match(text):
+    is_plain = _PLAIN.fullmatch(text) and not is_taken(text) and text.lower() not in NEVER_NAMES
+    if is_plain and not _OPERATOR.match(text) and not SIGN_AT_END.search(text):
         return text
     doubled = text.replace('"', '""')
     return f'"{doubled}"'

@@ -14,7 +14,7 @@ from tapestry.core.errors import Span
 from tapestry.query.phrases.grammar import FIRST_WORDS
 from tapestry.query.phrases.nodes import Joined, Negated, Person, Phrase, PhraseNode, Words
 from tapestry.query.phrases.printer import quoted
-from tapestry.query.phrases.spellings import NOUN, NUMBER, WORD
+from tapestry.query.phrases.spellings import NEVER_NAMES, NOUN, NUMBER, SIGN_AT_END, WORD
 from tapestry.query.tree.parsed import MisreadError
 
 _WORD = re.compile(WORD)
@@ -25,41 +25,22 @@ _CONNECTED = re.compile(r"(?:,|\b(?:or|and))\s*\Z", re.IGNORECASE)
 _NO_NAMES = (
     *("a", "an", "certain", "find", "contains", "equals", "is", "like", "matches", "by"),
     *("or", "reply", "you", "his", "her", "their", "my", "your", "our", "the", "specific"),
+    *("any", "all", "both", "either", "neither", "nobody", "anyone", "anybody", "everybody"),
 )
 """Words that begin no name: verbs that other programs want before a value, and a second “by”."""
 
-_NEVER_NAMES = (
-    "doesn't",
-    "isn't",
-    "or",
-    "reply",
-    "the",
-    "something",
-    "anything",
-    "everything",
-    "it",
-    "them",
-)
+_EXCEPT = ("except", "excluding", "unless")
 _NOT_IN_NAMES = (
-    "except",
-    "excluding",
-    "that",
-    "which",
-    "who",
-    "unless",
-    "if",
-    "when",
-    "i",
-    "is",
-    "are",
-    "a",
+    *_EXCEPT,
+    *("that", "which", "who", "if", "when", "i", "is", "are", "a", "|", "||"),
+    *("she", "he", "they", "hasn't", "haven't", "didn't"),
 )
 """Words that are in no name of more than one word: a sentence goes on there."""
 
 _COUNTS = ("more", "fewer", "less")
 _VERBS = (
     *("says", "say", "includes", "include", "is", "line", "mentions", "either", "contains"),
-    *("does", "doesn't", "isn't"),
+    *("does", "doesn't", "isn't", "has", "have"),
 )
 """Words that other programs want before a text."""
 
@@ -67,6 +48,8 @@ _COUNTED = re.compile(
     rf"(?:(?:only|just|more than|over|at least)\s+)?{NUMBER}\s+(?:{NOUN}|repl(?:y|ies)|answers?)",
     re.IGNORECASE,
 )
+_MAIL_AFTER = re.compile(rf"\s+{NOUN}", re.IGNORECASE)
+_AND_AFTER = re.compile(r"\s+and\b", re.IGNORECASE)
 _AND = ("adn", "andd", "annd")
 
 
@@ -82,7 +65,8 @@ def check_slips(node: PhraseNode, text: str) -> None:
         for value in (phrase.person, phrase.words):
             start = value.span.start
             is_quoted = not value.text or text[start] in _QUOTES
-            is_checked = " " in value.text or value.text.lower() in _NEVER_NAMES
+            is_checked = " " in value.text or _ends(value.text, text[value.span.end :])
+            is_checked = is_checked or value.text.lower() in NEVER_NAMES
             if not is_quoted and (is_checked or _CONNECTED.search(text, 0, start)):
                 _check(phrase.kind, value, text)
         if not may_be_newsgroup(phrase):
@@ -118,8 +102,11 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
     if isinstance(value, Person) and value.kind == "me":
         return
     first = value.text.split(maxsplit=1)[0].lower() if value.text else ""
-    is_alone = value.text.lower() in _NEVER_NAMES
-    if not is_person and first.rstrip(":") in _VERBS and (is_alone or " " in value.text):
+    is_alone = value.text.lower() in NEVER_NAMES
+    is_verb = first.rstrip(":") in _VERBS or (
+        first == "both" and _AND_AFTER.match(text, value.span.end)
+    )
+    if not is_person and is_verb and (is_alone or " " in value.text):
         rest = text[: value.span.start] + value.text[len(first) :].lstrip()
         hint = (
             f"Leave it out: “{rest[:80]}”. If it is a word of the text, put that in double quotes."
@@ -132,17 +119,18 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
     words = list(_WORD.finditer(text, value.span.start, value.span.end))
     for place, match in enumerate(words):
         word, span = match[0], Span(*match.span())
-        if is_person and len(words) == 1 and word.lower() in _NEVER_NAMES:
+        following = words[place + 1][0].lower() if place + 1 < len(words) else ""
+        if is_person and len(words) == 1 and word.lower() in NEVER_NAMES:
             hint = f'If it is a name, put it in double quotes: “"{word}"”.'
             raise MisreadError(f"“{word}” is not understood here.", span, hint)
         if is_person and place == 0 and len(words) > 1 and word.lower() in _NO_NAMES:
             rest = value.text[len(word) :].strip()[:40]
             hint = f"Leave it out: “{rest}”. If it is a part of the name, put it in double quotes."
             raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
-        if is_person and place and word.lower() in _NOT_IN_NAMES:
+        is_sign = is_person and not following and _ends(word, text[span.end :])
+        if is_sign or (place and word.lower() in (_NOT_IN_NAMES if is_person else _EXCEPT)):
             hint = f"If it is a part of the name, put “{value.text[:40]}” in double quotes."
             raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
-        following = words[place + 1][0].lower() if place + 1 < len(words) else ""
         meant = None
         if is_person and following == "than":
             meant = next(iter(get_close_matches(word.lower(), _COUNTS, n=1, cutoff=0)))
@@ -154,6 +142,12 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
         if place and (kind == "in" or (is_person and "@" in value.text)):
             hint = f"Did you mean “mentioning {word}”?"
             raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
+
+
+def _ends(name: str, after: str) -> bool:
+    """Tell whether a name ends in a sign, or is whose mail is meant: “replies to Anna's mails”."""
+    is_owner = name.endswith(("'s", "’s")) and _MAIL_AFTER.match(after)
+    return bool(is_owner or SIGN_AT_END.search(name))
 
 
 def slip(word: str, *, only_left_out: bool = False) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from tapestry.query.phrases.dates import DAY_PATTERN, NUMBERS, PERIOD_PATTERN, UNITS
+from tapestry.query.phrases.dates import DAY_PATTERN, NUMBERS, PERIOD_PATTERN, UNITS, WEEKDAYS
 from tapestry.query.phrases.filetypes import FILE_TYPE, TYPE_OF_FILES
 
 _BETWEEN = r"\s,()\"“”"
@@ -29,7 +29,7 @@ FORMS = {
     "BARE_AT": rf"at(?=\s+(?:least|most){END})",
     "BARE_FILE": rf"(?:an?\s+)?(?:attachments?|files?)(?=\s+(?:named|called){END})",
     "BARE_FILE_TYPE": TYPE_OF_FILES,
-    "BARE_LESS": rf"less(?=\s+than{END})",
+    "BARE_LESS": rf"(?:less|fewer)(?=\s+than{END})",
     "BARE_MORE": rf"more(?=\s+than{END})",
     "BARE_NO": rf"no(?=\s+(?:repl(?:y|ies)|answers?|responses?|attachments?|files?){END})",
     "BARE_TOP": rf"top(?=\s+{NUMBER})",
@@ -79,6 +79,7 @@ FORMS = {
     "WITHIN": rf"within(?!\s+(?:the\s+)?(?:last|past){END})",
     "UNKNOWN": rf"unknown(?=\s+senders{END})",
     "UNANSWERED": "unanswered|unreplied",
+    "THE_TEXT": r"the\s+(?:words?|phrase|text|string)(?=\s+\S)",
     "THE_WORD": "words?",
     "RECENT_DAY": "today",
     "RECENT_WEEK": r"this\s+week",
@@ -86,6 +87,7 @@ FORMS = {
 """Keywords that have several forms, or are keywords only before certain words."""
 
 EARLIER = {
+    "the day before yesterday": ("between two and three days old", "on the day before yesterday"),
     "yesterday": ("between one and two days old", "on yesterday"),
     "last week": ("between one and two weeks old", "newer than two weeks"),
     "this month": ("newer than 30 days", "newer than four weeks"),
@@ -95,6 +97,7 @@ EARLIER = {
 }
 """Spans that move with the calendar, and what to write instead."""
 
+_LAST_DAY = rf"last\s+(?:{'|'.join(WEEKDAYS)})"
 EARLIER_PATTERN = "|".join(words.replace(" ", r"\s+") for words in EARLIER)
 
 
@@ -116,6 +119,17 @@ _DONE = "(?:sent|written|posted|received|addressed|started)"
 _LINK = rf"(?:(?:that|which|who)(?:\s+{_BEING})?(?:\s+{_DONE})?|{_BEING}(?:\s+{_DONE})?|{_DONE})"
 
 
+_NEVER_NAMES = """
+    doesn't isn't does or reply the something anything everything it them
+    message messages mails emails posts lists strangers against
+"""
+NEVER_NAMES = frozenset(_NEVER_NAMES.split())
+"""Words that are no name, and no text, unless they stand in quotes."""
+
+SIGN_AT_END = re.compile(r"(?:[&|;]|(?:\A|\s)\+)\Z")
+"""A sign at which a name ends, and another phrase begins."""
+
+
 def keyword(name: str) -> str:
     """Return the regular expression of a keyword."""
     return f"(?:{FORMS.get(name, name.lower())}){END}"
@@ -125,7 +139,7 @@ def beginning(first_words: Iterable[str]) -> str:
     """Return the regular expression of what begins or joins phrases, by its first keywords."""
     words = "|".join(FORMS.get(name, name.lower()) for name in first_words)
     return (
-        rf"(?:\(|(?:{words}|{EARLIER_PATTERN}|and|or|but|not|nor){END}"
+        rf"(?:\(|(?:{words}|{EARLIER_PATTERN}|{_LAST_DAY}|and|or|but|not|nor){END}"
         rf"|{NUMBER}\s+{UNIT})"
     )
 
@@ -161,6 +175,7 @@ FIXED_TERMINALS = {
     **_RUNS,
     "NOISE": rf"{NOISE_WORD}(?:\s+{NOISE_WORD})*",
     "EARLIER": f"(?:{EARLIER_PATTERN}){END}",
+    "LAST_DAY": f"{_LAST_DAY}{END}",
     "IN_SUBJECT": rf"with\s+{WORD}(?:\s+{WORD}){{0,3}}?\s+in\s+(?:the\s+)?subject{END}",
     "FILE_TYPE": f"{FILE_TYPE}{END}",
     "LISTED_TYPE": rf"(?:(?:,\s*)?(?:or|and)\s+|,\s*)(?={FILE_TYPE}{END})",

@@ -28,9 +28,9 @@ STATES = {
 
 _MAIL = r"(?:e-?mails?|mails?|messages?|posts?|threads?|conversations?|ones?)"
 _STATE = r"(?P<{}>un-?read|unseen|starred|flagged|snoozed)"
-_OPENING = r"\A(?:(?:show|find|all|my|the|any|new|me|everything|anything)\s+)*"
+_OPENING = r"\A(?:(?:show|find|only|just|all|my|the|any|new|me|everything|anything)\s+)*"
 _PHRASE = rf"(?:(?:and\s+)?(?:from|to|about|in|with|since|before|newer|older|this|today)|{_MAIL})"
-_JOINT = r"(?:\s+that|\s+which|\s+and|,)(?:\s+(?:are|is))?(?:\s+still)?\s+(?P<no>not\s+)?"
+_JOINT = r"(?:\s+(?:that|which|and|but|&|\+)|,)(?:\s+(?:are|is))?(?:\s+still)?\s+(?P<no>not\s+)?"
 _NOT_YET = r"i\s+(?:have\s+not|haven['’]?t|did\s+not|didn['’]?t)\s+(?:yet\s+)?"
 
 
@@ -45,10 +45,10 @@ _OPENINGS = _compiled(
 _ENDINGS = _compiled(rf"{_JOINT}{_STATE.format('a')}(?:\s+by\s+me)?\s*\Z")
 _SENTENCES = _compiled(
     r"(?:\s+(?:that|which))?\s+i\s+(?:have\s+)?(?P<starred>starred)\b",
-    rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unread>read)\b",
+    rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unread>read)(?:\s+yet)?\b",
     rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unstarred>starred|star)\b",
     r"\s+in\s+(?:my|the)\s+(?P<inbox>inbox)\b",
-    r"\Ain\s+(?:my|the)\s+(?P<inbox>inbox)\s*\Z",
+    r"\Ain\s+(?:(?:my|the)\s+)?(?P<inbox>inbox)\s*\Z",
 )
 _VERBS = _compiled(rf"{_JOINT}(?P<a>read|done)\s*\Z")
 """States that are verbs as well: after a phrase alone."""

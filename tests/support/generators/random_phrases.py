@@ -49,6 +49,9 @@ one_phrase = st.one_of(
         for template in (
             "from {}",
             "BY {}",
+            "voted for by {} but not by {}",
+            "replies to a message about {}",
+            "replies to a message mentioning {}",
             "to {}",
             "cc {}",
             "with an attachment named {}",

@@ -74,6 +74,7 @@ def _kinds(of: str, opening: str, verb: str, ranks: range) -> tuple[PhraseKind, 
             description=f"{verb} on this day, or in this month or year",
             rank=on,
             meaning=lambda phrase, context: _within(of, phrase.date, context),
+            others=() if opening else ("FROM? LAST_DAY",),
             extension=("period", f"{opening}in {{period}}"),
         ),
     )

@@ -26,6 +26,14 @@ def _parent_is_by(phrase: Phrase, context: Context) -> n.Condition:
     )
 
 
+def _parent_has(phrase: Phrase, *columns: str) -> n.Condition:
+    """Return that what a message answers has words in one of its columns."""
+    parent = c.equal(c.column("msgid", "p"), c.column("inreplyto"))
+    words = c.text(phrase.words.text, phrase.words.span)
+    has = n.Or.of([n.Has(c.column(name, "p"), words) for name in columns])
+    return n.Exists((n.Binding("p", MESSAGES),), n.And.of((parent, has)))
+
+
 def _no_recent_reply(phrase: Phrase) -> n.Condition:
     recent = n.Compare(">", c.column("received", "r"), c.ago(c.length(phrase.amount)))
     old = n.Compare("<=", c.column("received"), c.ago(c.length(phrase.amount)))
@@ -67,6 +75,18 @@ KINDS = (
         rank=11,
         meaning=_parent_is_by,
         listed="or",
+    ),
+    PhraseKind(
+        spelling="replies to a message about {words:release}",
+        description="that answer a message with these words in its subject",
+        rank=79,
+        meaning=lambda phrase, _: _parent_has(phrase, "subject"),
+    ),
+    PhraseKind(
+        spelling="replies to a message mentioning {words:release}",
+        description="that answer a message with these words in subject or body",
+        rank=79,
+        meaning=lambda phrase, _: _parent_has(phrase, "subject", "body"),
     ),
     PhraseKind(
         spelling="replied to",

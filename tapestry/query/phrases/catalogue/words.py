@@ -75,7 +75,11 @@ KINDS = (
         description="with these words in subject or body",
         rank=5,
         meaning=lambda phrase, _: _has_words(phrase.words, "subject", "body"),
-        others=("CONTAINING words", "WITH THE THE_WORD words"),
+        others=(
+            "CONTAINING words",
+            "(CONTAINING | MENTIONING) THE_TEXT words",
+            "WITH THE THE_WORD words",
+        ),
     ),
     PhraseKind(
         spelling="mentioning me",

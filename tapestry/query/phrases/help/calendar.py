@@ -87,6 +87,8 @@ def lasting(text: str, span: Span) -> list[str]:
 def _days(span: str, today: date) -> str:
     monday = today - timedelta(days=today.weekday())
     match " ".join(span.casefold().split()):
+        case "the day before yesterday":
+            return f"on {_day(today - timedelta(days=2))}"
         case "yesterday":
             return f"on {_day(today - timedelta(days=1))}"
         case "last week":

@@ -33,25 +33,42 @@ LEXICON = {
     "| wrote back | written back",
     "ASK": "ask | asks | asked | asking",
     "BE": "is | are | was | were | be | been | being | has been | have been",
-    "BEGIN": "start | starts | starting | begin | begins | beginning | end | ends",
+    "BEGIN": "start | starts | starting | begin | begins | beginning",
+    "BYTES": "kb | mb",
     "CONTAIN": "contain | contains | containing | include | includes | including | have | has "
     "| having | with | mention | mentions | mentioning | saying | says",
     "COPIED": "cc'd | cc'ed | cced | been cc'd | been copied | copied "
-    "| copied in | in cc | in copy | on cc | in the cc",
+    "| copied in | in cc | in copy | on cc | in the cc | on the cc line | in the cc line "
+    "| in the cc field",
+    "COUNTED": "reply | replies | answer | answers | response | responses | vote | votes | "
+    "attachment "
+    "| attachments | file | files",
+    "DIDNT": "didn't | did not | hasn't | has not | doesn't | does not",
     "DONE": "sent | addressed | written | received | posted",
+    "END": "end | ends | ending",
     "FILES": "attachment | attachments | attached file | attached files | file attached "
     "| files attached | file | files | attached",
     "GET": "get | gets | got | gotten | receive | receives | received | have | has | had",
+    "HAVE": "with | has | have | having | got",
+    "HOW": "from | to | by | cc | about | CONTAIN | ANSWERED by | voted for by | voted against by",
     "I": "i | i've | i have | i am | i'm | i was | you | you've | you have | you are | you're | we "
     "| we have | we've",
     "LIST": "list | lists | mailing list | mailing lists",
+    "ISNT": "isn't | aren't | wasn't | weren't | is not | are not | was not | were not",
+    "JOIN": "and | or | but",
+    "LETTER": "MAIL | anything | something | everything",
     "MAIL": "mail | mails | email | emails | e-mail | e-mails | message | messages | letter | "
     "letters "
     "| post | posts | item | items | article | articles | email messages | mail messages | ones",
     "ME": "me | you | us | myself | mine | my address | my addresses | my email address "
     "| my e-mail address | my email addresses | my e-mail addresses | any of my addresses "
     "| one of my addresses | one of my email addresses | one of my e-mail addresses "
-    "| any of my email addresses",
+    "| any of my email "
+    "addresses",
+    "MENTION": "mention | mentions | mentioning | mentioned | contain | contains | containing "
+    "| say "
+    "| says | saying",
+    "MORE": "more | fewer | less | at least | at most",
     "MUST": "must | should | have to | need to | ought to | must still | still need to | do "
     "need to "
     "| still have to | need | owe",
@@ -69,8 +86,13 @@ LEXICON = {
     "| someone else | anybody else | anyone else | somebody else",
     "PEOPLE": "they | people | anybody | anyone | anybody else | anyone else | the recipient "
     "| the recipients | recipients | recipient | somebody | someone | the other side",
+    "PICTURES": "photos | pictures | images | videos | documents | spreadsheets | presentations",
+    "PREP": "from | to | by | cc",
     "QUESTION": "question | questions | question mark | question marks",
-    "REPLY": "reply | replies | answer | answers | response | responses | reaction | reactions",
+    "PHRASE": "HOW | REPLY | in | on | since | before | after | LIST",
+    "REPLY": "reply | replies | answer | answers | response | responses | reaction | reactions "
+    "| replys | reply's",
+    "SENDER": "from | sender | the sender | author | the author",
     "SENT": "sent | outgoing | outbound",
     "SUBJECT": "subject | subjects | subject line | subject lines | the subject | the subject line "
     "| the subject box | subject box | subject field | the subject field | title | the title | "
@@ -82,6 +104,7 @@ LEXICON = {
     "UPON": "in | on | to | of",
     "WAIT": "wait | waits | waiting | awaiting | still waiting | still awaiting",
     "WHICH": "that | which | who | whom | where | in which | to which | when | if | what",
+    "WAY": "more | fewer | less",
     "WITHIN": "in | within | after | for | since | for more than | for over | after more than "
     "| for at least | in the last | in the past | in over | for the last",
     "WITHOUT": "without | with no | without any | without a | without an | with an empty "
@@ -91,6 +114,8 @@ LEXICON = {
 
 _PATTERNS = {
     "ALL": ".+",
+    "AMP": r"(?:&&?|\+|;)",
+    "BAR": r"\|\|?",
     "ADDRESS": r"[^\s,()@]*@[^\s,()]+\.[^\s,()]+",
     "CLOCK": r"[0-9]{1,2}(?::[0-5][0-9])?(?: ?[ap]\.?m\.?)?",
     "DAYNAME": rf"(?:{'|'.join((*WORDS, *WEEKDAYS))})",
@@ -98,12 +123,14 @@ _PATTERNS = {
     "HOST": rf"@?(?:[\w-]+\.)+(?:{TOP_LEVELS})",
     "DOMAIN": r"@?[\w-]+(?:\.[\w-]+)+",
     "GROUP": r"[\w+-]+(?:\.[\w+*-]+)+",
-    "NAME": r"(?!(?:i|you|we|they|it|just|not|that|which|who|is|are|was|were|been|has|have|nobody"
-    r"|no-one|noone|people|anyone|anybody|someone|mails?|e?-?mails?|messages?|threads?|things|stuff)\s)"
-    r"[^\s,():]+",
-    "OWNER": r"[^\s,()]+'s",
+    "NAME": r"(?!(?:i|you|we|they|he|she|it|do|just|not|that|which|who|is|are|was|were|been|has"
+    r"|have|nobody|no-one|noone|people|anyone|anybody|someone|e?-?mails?|messages?|threads?"
+    r"|things|stuff)\s)[^\s,():]+",
+    "OWNER": r"(?!(?:today|yesterday|week|month|year|what|who|where|that|it|let)'s)[^\s,()]+'s",
     "VALUE": rf"(?:{QUOTE}[0-9]+|[^\s,():]+)",
     "DASHED": r"\w+(?:-\w+)+",
+    "OPEN": r"\(",
+    "CLOSE": r"\)",
     "COMPARED": r"(?:older|newer|larger|smaller|bigger|more|less)",
     "DATE": f"(?:{DAY_PATTERN}|{PERIOD_PATTERN})",
     "N": rf"(?:[0-9]+|an?|{'|'.join(NUMBERS)})",

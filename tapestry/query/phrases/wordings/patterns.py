@@ -12,7 +12,7 @@ from functools import cache
 
 from tapestry.query.phrases.wordings.lexicon import class_pattern
 
-_APART = re.compile(r"([,()]|:(?=\s|$))")
+_APART = re.compile(r"([,()]|[:;](?=\s|$))")
 _ENDING = re.compile(r"[\s?!.…,]+\Z")
 _ELEMENT = re.compile(r"\(|\)\??|\||\^|\$|{\w+:[A-Z]+}\??|[^\s()|]+")
 _SLOT = re.compile(r"{(\w+):([A-Z]+)}")

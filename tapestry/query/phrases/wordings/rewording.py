@@ -80,6 +80,8 @@ def _nearest(word: str) -> str:
 
 def _is_meant(other: str, word: str) -> bool:
     """Tell whether a word was meant to be another: a short one if letters are changed about."""
+    if word == f"{other}s":
+        return False
     return is_slip(word, other) if len(word) > _SHORTEST else has_changed(word, other)
 
 

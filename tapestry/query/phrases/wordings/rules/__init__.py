@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from tapestry.query.phrases.wordings.rules import (
     answers,
+    counts,
     marks,
     openings,
     orders,
@@ -23,15 +24,20 @@ FIRST = (
     "CONTAIN A? (link | links | url | urls) $",
     "between N and AGE ago",
     "from DATED",
+    "from (N | DATE) (to | until | till) DATE",
     "DATE from CLOCK (and | to) CLOCK",
     "SUBJECT (contains | has | with) a question mark",
     "from (people | persons | anyone | senders)? outside",
     "^ my (questions | posts)",
+    "^ my MAIL",
+    "^ who (has)? ALSO? ANSWER A? (me | us | MAIL)",
+    "PREP (everyone | everybody) (except | but)",
     "^ (hot | lively | busy) (THREAD | MAIL) SPAN $",
 )
 """Requests that are phrases as well, but would mean something else there."""
 
 RULES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    *counts.RULES,
     *openings.RULES,
     *threads.RULES,
     *words.RULES,

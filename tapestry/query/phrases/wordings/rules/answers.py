@@ -28,6 +28,38 @@ def _reminder(found: re.Match[str]) -> str:
 
 
 RULES = (
+    ("REPLY (from | by) {who:NAME} to A? LETTER (from | by)", "from {who} and replies to "),
+    (
+        "REPLY to A? LETTER (from | by) {who:NAME} about",
+        "replies to {who} and replies to a message about ",
+    ),
+    ("REPLY to A? LETTER WHICH? BE? about", "replies to a message about "),
+    (
+        "REPLY to A? LETTER WHICH? MENTION (the)? (word | words)?",
+        "replies to a message mentioning ",
+    ),
+    ("REPLY to A? LETTER WHICH? BE? DONE? (from | by)", "replies to "),
+    ("^ REPLY to A? MAIL $", "replies "),
+    ("not REPLY from {who:NAME}", "not replies by {who}"),
+    (
+        "^ {owner:OWNER} (replies | answers | responses)",
+        lambda found: f"replies by {found['owner'][:-2]} ",
+    ),
+    (
+        "^ {owner:OWNER} (mail | mails | email | emails | e-mails | messages)",
+        lambda found: f"from {found['owner'][:-2]} ",
+    ),
+    ("^ (did | has) OTHERS ALSO? ANSWER A? (me | us | my MAIL)", "replies to me "),
+    ("^ who (has)? ALSO? ANSWER A? (me | us | MAIL)", "replies to me "),
+    ("^ (did | has) {who:NAME} ALSO? ANSWER A? (me | us | my MAIL) $", "replies to me from {who}"),
+    ("^ (did | has) {who:NAME} ALSO? ANSWER {whom:NAME} $", "replies to {whom} from {who}"),
+    ("^ REPLY to my (MAIL | QUESTION)", "replies to me "),
+    ("to {who:NAME} WHICH? (she | he | they) NOT ANSWER", "to {who} with no reply by {who}"),
+    (
+        "(ANSWERED by | WHICH?) OTHERS (else | but me | other than me | except me | but I) "
+        "(has | have)? ANSWERED?",
+        "not unanswered by others ",
+    ),
     (
         "^ who NOT ANSWER (my | our | about | to my) {words:TOPIC} $",
         "from me about {words} with no reply",
@@ -83,12 +115,14 @@ RULES = (
     ("WHICH? (has | have)? NOBODY (has | ever)? (ANSWER | answers)", _UNANSWERED),
     ("WHICH? A? PEOPLE NOT ANSWER", _UNANSWERED),
     ("WHICH? {who:NAME} NOT ANSWERED", "with no reply by {who}"),
+    ("WHICH? {who:NAME} DIDNT ANSWER", "with no reply by {who}"),
     ("WHICH? GET no REPLY", _UNANSWERED),
     ("WHICH? NOT (been)? ANSWERED by {who:NAME}", "with no reply by {who}"),
     ("WHICH? NOT (been)? ANSWERED", _UNANSWERED),
     ("WHICH? (got | GET | BE) ANSWERED by", "replied to by "),
     ("WHICH? (got | GET | BE) ANSWERED", "replied to "),
     ("WHICH? I ALSO? ANSWERED", "replied to by me "),
+    ("(that | which) {who:NAME} (has)? ALSO? ANSWERED", "and replied to by {who}"),
     ("^ MAIL WHICH? {who:NAME} (has)? ALSO? ANSWERED $", "replied to by {who}"),
     (
         "WHICH? (got | received | have got | have received) (a | an | any | some | at least "

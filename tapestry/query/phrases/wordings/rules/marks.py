@@ -38,6 +38,9 @@ RULES = (
         "with latest votes averaging above {number}",
     ),
     ("(over | larger than | bigger than | more than) {size:SIZED}", _sized),
+    ("size (is)? (greater | larger | bigger | more) than", "larger than "),
+    ("(size (is)?)? at least {size:SIZE} {unit:BYTES}", "larger than {size} {unit}"),
+    ("(under | smaller than | less than) {size:SIZED}", lambda found: f"not {_sized(found)}"),
     ("over {size:SIZE} (kilobytes | kilobyte | kb)", "larger than {size} KB"),
     ("over {size:SIZE} (megabytes | megabyte | mb)", "larger than {size} MB"),
     ("^ large attachments", "with attachments "),
@@ -59,6 +62,7 @@ RULES = (
         "WHICH? {who:NAME} (has | have)? (voted against | downvoted | down-voted)",
         "voted against by {who}",
     ),
+    ("(and | but) against by", "and voted against by "),
     ("WHICH? (got | BE)? (voted down | downvoted | down-voted)", "with a score below 0 "),
     ("WHICH? (got | BE)? (voted up | upvoted | up-voted)", "with a score above 0 "),
     ("WHICH? CONTAIN (an | a | any | some)? FILES", "with attachments "),
@@ -79,7 +83,10 @@ RULES = (
         "(invites | invite | invitations | invitation)",
         "with invitations ",
     ),
-    ("(meeting | calendar) (invites | invite | invitations | invitation)", "with invitations "),
+    (
+        "(with)? A? (meeting | calendar) (invites | invite | invitations | invitation)",
+        "with invitations ",
+    ),
     (
         "(with | have | has) A? FILES? (ending | that ends | whose name ends | which ends) "
         "(with | in | on) {ending:WORD}",
@@ -109,6 +116,13 @@ RULES = (
         "unless (it | they | these | those | i'm | i am | its | it's | they're | MAIL)? "
         "(is | are | come | comes | came | was | were)?",
         "and not ",
+    ),
+    (
+        "{how:PREP} (anyone | anybody | people)? at? {domain:DOMAIN} (except | excluding | but "
+        "not) {word:NAME} $",
+        lambda found: (
+            f"{found['how']} @{found['domain'].lstrip('@')} and not {found['how']} {found['word']} "
+        ),
     ),
     ("(except | excluding | but not | and not) {word:PLAIN} $", _without_word),
     ("(except | excluding | but not)", "and not "),

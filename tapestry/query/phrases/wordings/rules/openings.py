@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 _LOOK = (
     "(show | find | list | give | get | display | select | fetch | query | see | view | check "
-    "| match | include | collect | search for | search | look for | looking for | filter for "
+    "| match | include | collect | search for | searching for | search | look for | looking "
+    "for | filter for "
     "| filter | filer)"
 )
 _EACH = (
@@ -13,7 +16,30 @@ _EACH = (
 )
 
 
+def _mine(found: re.Match[str]) -> str:
+    """Return “my mails” as those that one sent where their answers are asked for."""
+    rest = found["rest"]
+    is_sent = re.search(r"\b(?:repl|answer|respon)", rest) and not re.search(
+        r"\b(?:i|me)\b", rest, re.I
+    )
+    return f"from me {rest} " if is_sent else found[0]
+
+
+def _neither(found: re.Match[str]) -> str:
+    """Return a list that is left out, of senders, recipients or words."""
+    how = found["how"].lower()
+    how = how if how.split()[-1] in ("from", "to", "by", "cc", "about") else "mentioning"
+    return f"{'and ' if found.start() else ''}not {how} {found['words']} or {found['other']} "
+
+
 RULES = (
+    ("(but | except) (for)? (the)? (ones | those)", "and not "),
+    ("except (if | when | where)", "unless "),
+    (
+        "^ (everything | anything | all) MAIL? (except | but | excluding) (for)? MAIL? "
+        "{how:PHRASE}",
+        "not {how}",
+    ),
     ("^ (only | solely) (addressed | sent | written)? to ME", "exclusively to me "),
     (
         "^ (what's | what is) (the status of | new with | up with | happening with) "
@@ -29,14 +55,30 @@ RULES = (
     ("^ (ignore | hide | skip | exclude | leave out | filter out)", "not "),
     ("^ (check | read | open) (my | the) (MAIL | inbox | mailbox) $", "newer than one day "),
     ("^ (stuff | things | anything | whatever) (that | which)?", ""),
+    ("BAR", "or "),
+    ("AMP", "and "),
+    ("either {words:WORDS} or", "{words} or"),
+    ("^ my MAIL {rest:ALL}", _mine),
+    ("{how:PREP} (everyone | everybody) (except | but)", "not {how}"),
+    ("^ both", ""),
+    ("(from | by) both {one:NAME} and", "from {one} or"),
+    ("{how:HOW} both {words:WORDS} and", "{how} {words} and"),
+    ("{how:HOW} OPEN {words:WORDS} CLOSE", "{how} {words}"),
+    ("(from or to | to or from) {who:NAME}", "(from {who} or to {who})"),
+    ("(replys | reply's)", "replies "),
+    ("{how:HOW} (any | one | some | all) of", "{how}"),
+    ("(and | or | but)? {how:HOW} neither {words:WORDS} nor {other:WORD}", _neither),
+    ("(and | or | but)? neither {how:HOW} {words:WORDS} nor {other:WORD} $", _neither),
     ("^ (please | hey | hi | ok | okay) ,?", ""),
+    ("^ (how many | any news)", ""),
     ("^ (can | could | would | will) (you | I) please?", ""),
     ("^ I (want | need | would like | can | wish) to?", ""),
     ("^ i'd like to?", ""),
-    (f"^ (only | just)? {_LOOK} me? (only | just)?", ""),
+    (f"^ (I | only | just)? {_LOOK} me? (only | just)?", ""),
     ("^ (do i have | have i got | are there | is there) (any | some)?", ""),
     ("^ (which | what) of? (all | my | the)? MAIL did i send", "from me "),
     ("^ (which | what) of? my? SENT MAIL", "from me "),
+    ("^ (what | which) did i (send | write)", "from me "),
     ("^ (which | what) of? (my | the)? MAIL", "messages "),
     ("^ (if | when | whenever) (an | a | the)? MAIL", ""),
     ("^ (if | when | whenever) (an | a | the)? SUBJECT", "subject "),
@@ -50,6 +92,7 @@ RULES = (
 """Applied first."""
 
 LAST = (
+    ("{join:JOIN} and", "{join}"),
     ("^ (and | but | that | which | who | where | is | are | MAIL)", ""),
     ("^ (and | but | that | which | who | where | is | are)", ""),
     ("^ THREAD from", "from "),

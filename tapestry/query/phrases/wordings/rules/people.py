@@ -11,6 +11,12 @@ _KIN = (
 )
 
 
+def _from(found: re.Match[str]) -> str:
+    """Return “form joe” as it was meant, and the word that follows."""
+    following = found[0].split()[-1]
+    return f"from {found['who']} {'' if following == found['who'] else following} "
+
+
 def _of_domain(found: re.Match[str]) -> str:
     return f"from @{found['domain'].lstrip('@')} "
 
@@ -62,11 +68,26 @@ RULES = (
     ("MAIL? WHICH? I (have)? ALSO? (sent | wrote | written | posted | mailed)", "from me "),
     ("WHICH? I (have)? (received | got)", ""),
     (
-        "what did {who:NAME} (say | write) (about | on) (the)? {words:WORDS} $",
+        "(what | when | where | how often | how many MAIL)? did {who:NAME} (say | write | talk | "
+        "post | mail) (about | on) (the)? {words:WORDS} $",
         "from {who} about {words}",
     ),
-    ("^ MAIL form {who:NAME} $", "from {who}"),
-    ("^ form {who:NAME} $", "from {who}"),
+    ("^ who (wrote | writes | asked | talked) (me)? (about | on)", "about "),
+    (
+        "(when | where | how often) did {who:NAME} mention (the)? {words:WORDS} $",
+        "from {who} mentioning {words}",
+    ),
+    (
+        "WHICH {who:NAME} (mentions | mentioned) (the)? {words:WORDS} $",
+        "from {who} mentioning {words}",
+    ),
+    (
+        "WHICH {who:NAME} (writes | wrote | talks | talked | speaks) about (the)? {words:WORDS} $",
+        "from {who} about {words}",
+    ),
+    ("^ {what:PICTURES} (from | by)", "with {what} from "),
+    ("^ MAIL? form {who:NAME} ($ | about | since | with | before | after | to)", _from),
+    ("(from | by) strangers", "from unknown senders "),
     (
         "(from | by) (A | someone)? (specific | certain | particular) (people | person | sender "
         "| user | address | account) :?",

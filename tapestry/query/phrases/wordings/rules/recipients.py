@@ -15,6 +15,10 @@ def _both_ways(found: re.Match[str]) -> str:
 
 
 RULES = (
+    (
+        "to ME (and | but) (nobody | no one | noone | not to? (anyone | anybody | others)) (else)?",
+        "only to me ",
+    ),
     ("WHICH? BE? DONE? (only | solely | exclusively | just) to ME (alone | only)?", "only to me "),
     ("WHICH? I (am)? only (COPIED | cc)", "cc me and not directly to me "),
     ("WHICH {who:NAME} is (COPIED | cc)", "cc {who}"),
@@ -29,6 +33,10 @@ RULES = (
         "WHICH? (my | the) (email | e-mail | name | address) (address)? is (explicitly)? (in | "
         "on) the? to :? (field | line | header)?",
         "directly to me ",
+    ),
+    (
+        "WHICH? (my | the) (email | name | address) is not (in | on) the? to (box | field | line)?",
+        "not directly to me ",
     ),
     (
         "WHICH? I (am)? ALSO? named? (in | on) the? to :? (field | line | header)?",
@@ -48,6 +56,7 @@ RULES = (
     ("WHICH? I (was | been)? (only)? (COPIED | cc)", "cc me "),
     ("WHICH? BE? (ccing | cc'ing | copying | cc) (to)? ME", "cc me "),
     ("WHICH? NOT (DONE)? to ME", "not to me "),
+    ("WHICH? ISNT DONE? {how:HOW}", "and not {how}"),
     ("to or cc", "to "),
     ("(MAIL | THREAD)? between {one:WORD} and {other:WORD} $", _both_ways),
     ("to myself", "to me "),

@@ -15,8 +15,9 @@ RULES = (
         f"(in | of)? A? THREAD UPON? WHICH? I ALSO? (have | am)? ALSO? {_PART} UPON?",
         "in a thread with me ",
     ),
+    ("A? THREAD UPON? WHICH? I (am)? (in | part of) $", "in a thread with me "),
     (
-        f"(in | of)? A? THREAD UPON? WHICH {{who:NAME}} (has | have)? ALSO? {_PART} UPON?",
+        f"(in | of)? A? THREAD UPON? WHICH? {{who:NAME}} (has | have)? ALSO? {_PART} UPON?",
         "in a thread with {who}",
     ),
     ("(in | of)? A? THREAD with me", "in a thread with me "),
@@ -70,6 +71,10 @@ RULES = (
         lambda found: f"among the top ten by replies {found['span']} ",
     ),
     ("^ (hot | lively | busy) (THREAD | MAIL) $", "among the top ten by replies "),
+    (
+        "^ the? most (replied | answered) to? MAIL",
+        "among the top ten by replies ",
+    ),
     ("^ MAIL? with? the? most votes", "among the top ten by votes "),
     ("^ MAIL? with? the? most REPLY", "among the top ten by replies "),
 )

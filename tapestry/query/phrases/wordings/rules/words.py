@@ -31,9 +31,41 @@ RULES = (
         "{words:WORD}",
         "(from addresses like *{words}* or to addresses like *{words}*)",
     ),
-    ("(from | sender) (contains | matches) {words:DOMAIN}", "from addresses like *{words}*"),
-    ("(from | sender) (contains | matches) {words:VALUE}", "from {words}"),
+    ("SENDER (contains | matches | includes) {words:DOMAIN}", "from addresses like *{words}*"),
+    (
+        "the? sender's? address (contains | matches | includes) {words:WORD}",
+        "from addresses like *{words}*",
+    ),
+    ("the? sender's? address END (with | in) {words:WORD}", "from addresses like *{words}"),
+    ("SENDER (contains | matches | includes) {words:VALUE}", "from {words}"),
+    ("^ {words:WORD} or {other:WORD} in SUBJECT", "about {words} or {other}"),
+    ("the? sender's domain (is | =) {words:DOMAIN}", "from @{words}"),
+    ("SENDER (is | =)", "from "),
+    (
+        "SUBJECT (contains | has | includes | mentions)? {words:WORD} (but | and) not "
+        "{other:PLAIN} $",
+        "about {words} and not about {other}",
+    ),
+    ("and {words:VALUE} in (the)? (body | text)", "and saying {words}"),
+    (
+        "the? (recipient | recipients) (is | are | include | includes | contain | contains | =)",
+        "to ",
+    ),
+    ("(from | to) not {who:VALUE}", lambda found: f"not {found[0].replace(' not', '', 1)}"),
+    ("SUBJECT WHICH? END (with | in) {words:WORD}", 'with a subject like "*{words}"'),
+    ("WITHOUT (the)? (word | words)", "and not mentioning "),
+    ("(and | but) not the (word | words)", "and not mentioning "),
+    ("(has | have | with) the (word | words)", "mentioning "),
+    (
+        "^ {words:VALUE} in (the)? (subject | body) (or | and) (the)? (subject | body)",
+        "mentioning {words}",
+    ),
+    ("^ {words:VALUE} in (the)? (subject | subject line)", "about {words}"),
     ("SUBJECT NOT (contain | include | mention | have) {words:VALUE}", "not about {words}"),
+    (
+        "(and | but)? WHICH? (do not | don't | NOT) MENTION (the)? (word | words)?",
+        "and not mentioning ",
+    ),
     (
         "CONTAIN {words:VALUE} but not in SUBJECT",
         lambda found: f"{_saying(found)}and not about {found['words']} ",
