@@ -56,7 +56,7 @@ def cards_in(user: User, shelf: str, filter_: Filter | None = None) -> set[int]:
 
 def flags_of(user: User, filter_: Filter | None = None) -> Flags:
     """Return the flags of a person's messages; ``filter_``: unread is what this one found."""
-    unread = Match.objects.filter(filter__owner=user, read_at=None, retracted_at=None)
+    unread = Match.objects.visible_to(user).filter(read_at=None)
     if filter_ is not None:
         unread = unread.filter(filter=filter_)
     starred = MessageState.objects.filter(owner=user, starred_at__isnull=False)

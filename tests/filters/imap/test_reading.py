@@ -22,6 +22,7 @@ from filters.reading.annotations.keywords import keywords
 from filters.reading.annotations.outbox import annotate, append_outbox
 from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.annotations import standing
+from tapestry.core.clock import DAY, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
@@ -219,6 +220,22 @@ def test_many_messages_are_not_tagged_at_once(
         client.add_flags([1, 2], ["todo"])
     client.add_flags([2], ["todo"])
     assert client.get_flags([1, 2]) == {1: (), 2: (b"todo",)}
+
+
+def test_what_is_to_be_shown_later_makes_nothing_unread(
+    program: Program, alice: User, tables: Tables
+) -> None:
+    filters = installed(alice, "plans"), installed(alice, "evenings")
+    letters(tables, "a@x")
+    for filter_ in filters:
+        find(tables, filter_, "a@x")
+    act(alice, ACTIONS["read"], [Target("a@x", "public", "")])
+    filters[1].matches.update(read_at=None, sequence=None, shown_at=wall_clock() + DAY)
+    client = program(alice)
+    client.select_folder("INBOX")
+    assert client.get_flags([1]) == {1: (b"\\Seen",)}
+    filters[1].matches.update(shown_at=wall_clock())
+    assert client.get_flags([1]) == {1: ()}
 
 
 def test_nothing_is_put_moved_or_deleted(program: Program, alice: User, tables: Tables) -> None:
