@@ -38,7 +38,10 @@ OF_MODES = ("recompiled", "left the list", "backup", "restore", "mailbox", "mail
 _COPIES = {"mailbox": "mailbox copy"}
 """How a delivery is called whose kind has the name of something else."""
 
-_ASKED = {"remind": "reminder", "unfold": "unfolded", "acts_undone": "acts undone"}
+_ASKED = {
+    **{"remind": "reminder", "unfold": "unfolded", "acts_undone": "acts undone"},
+    **{"shown_now": "shown now", "imap": "IMAP"},
+}
 """How it is called what people ask for beside acts."""
 
 SUGAR = ("Between", "Braces", "InFilter", "NotTrue", "Truth")
@@ -138,7 +141,7 @@ class Scene:
                         yield event, self._seeing(row["audience"])
             case "act":
                 yield entry["kind"], self.of(entry["person"])
-            case "remind" | "unfold" | "acts_undone":
+            case "remind" | "unfold" | "acts_undone" | "shown_now" | "imap":
                 yield _ASKED[entry["what"]], self.of(entry["person"])
             case "steps":
                 yield "cursor", {entry["filter"]} & self.filters.keys()

@@ -22,8 +22,12 @@ act: person, kind (an action of a list, undo, vote, tag, …), msgids, filter or
     the answer), until (of a snooze)
 steps: person, filter, reader, steps (of each op, msgid, matched_at), is_end: what a program that
     reads a filter by a cursor was told next by the API; ``seen, steps`` at a settled point
+imap: person, mailbox, page and name (of the list that it has), uid_validity, next_uid, rows (uid,
+    msgid, audience, whether seen, whether flagged): what a mail program was told by IMAP;
+    ``seen, imap`` at a settled point
 remind: person, msgids (of one message), until (tomorrow, chosen, never, settled), chosen (a minute
     of the clock of zone), every (after so many days again), step_made, status
+shown_now: person, filter, status: what a filter found and would show later was to be shown at once
 unfold: person, filter, status: what a filter found in mail of before was opened in the inbox
 acts_undone: person, filter, msgids, status: what a filter did with messages was undone
 destination: key, uid, person, kind, address or url, filters (keys; null for all), active, cursor

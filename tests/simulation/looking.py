@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tests.simulation.asking import ask
-from tests.simulation.generator import programs
+from tests.simulation.generator import mail_programs, programs
 from tests.simulation.observations import LISTED
 from tests.simulation.settling import run_task
 from tests.simulation.world import SECOND
@@ -25,6 +25,7 @@ def look_around(cast: Any, *, at_end: bool) -> None:
     """Look at some of it, by lot; at the end at all."""
     lots = cast.lots
     programs.read_on(cast, settled=True)
+    mail_programs.read_mail(cast, settled=True)
     for person in cast.names:
         if at_end or lots.random() < 0.5:
             search(cast, person)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.simulation.auditor import judge
 from tests.simulation.auditor.findings import Finding
 from tests.simulation.stories import Story
 
 HOUR = 3_600_000_000
+MINUTE = HOUR // 60
 
 
 def findings(story: Story, law: str) -> list[Finding]:
@@ -120,3 +123,27 @@ def test_a_delivery_waits_until_its_owners_rest_is_over() -> None:
         (look,) = (entry for entry in story.entries if entry.get("kind") == "destinations")
         look["rows"][0]["due_at"] = until
         assert bool(findings(story, "put off")) == is_wrong
+
+
+@pytest.mark.parametrize(
+    ("status", "minute", "said"),
+    [
+        *((302, 6, ""), (302, 60, "its owner has asked to be shown it")),
+        *((404, 6, "is to be shown at"), (404, 60, ""), (None, 6, ""), (None, 60, "")),
+    ],
+)
+def test_what_waits_is_shown_as_its_owner_asks_for_it(
+    status: int | None, minute: int, said: str
+) -> None:
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.size = 1", timeliness="hourly")
+    story.mail(5 * MINUTE, {"msgid": "m1"})
+    match = story.match(1, "m1", 5 * MINUTE, shown_at=HOUR, sequence=None)
+    story.settle(5 * MINUTE + 1)
+    story.now = 6 * MINUTE
+    story.tell("shown_now", person="alice", filter=1, status=status)
+    match.update(shown_at=minute * MINUTE, sequence=1 if minute == 6 else None)
+    story.settle(7 * MINUTE)
+    sentences = [str(finding) for finding in judge(story.entries)]
+    assert said in sentences[0] if said else sentences == []

@@ -15,6 +15,9 @@ from tests.simulation.auditor.timing import HELD, shown_at
 
 LAW = "deliveries"
 
+REFUSED = 400
+"""The status of an answer that says that it was not done, or a higher one."""
+
 Row = dict[str, Any]
 
 
@@ -23,8 +26,9 @@ class Plans:
 
     ``replanned`` are people and filters of which a change may have planned anew what was stored up
     to an instant.  ``choices`` are those of filters at the last point, which was at ``last``.
-    ``set_back`` is by how much the clock was set back so far, in all; ``is_back``, whether it was
-    since the last point: what waits may have been planned anew.
+    ``shown_now`` says of filters between which instants all that waited was to be shown, and if
+    that is sure.  ``set_back`` is by how much the clock was set back so far, in all; ``is_back``,
+    whether it was since the last point: what waits may have been planned anew.
     """
 
     def __init__(self, known: Known) -> None:
@@ -33,6 +37,7 @@ class Plans:
         self.stored: dict[int, Row] = {}
         self.replanned: dict[str | int, int] = {}
         self.hurried: dict[int, tuple[int, int]] = {}
+        self.shown_now: dict[int, list[tuple[int, int, bool]]] = {}
         self.choices: dict[int, str] = {}
         self.last = 0
 
@@ -48,6 +53,11 @@ class Plans:
                 self.set_back -= min(entry["by"], 0)
         self.is_back = self.set_back > before
         self.hurried = dict(_hurried(point.entries, lives))
+        self.shown_now = {}
+        for before, entry in pairwise([{"now": self.last}, *point.entries]):
+            if entry["what"] == "shown_now" and (entry["status"] or 0) < REFUSED:
+                at = before["now"], entry["now"], entry["status"] is not None
+                self.shown_now.setdefault(entry["filter"], []).append(at)
 
     def judge(self, point: Point, rows: list[Row], lives: dict[int, Life]) -> Iterator[Finding]:
         """A match is shown when its owner wants to see it, and released then."""
@@ -70,7 +80,7 @@ class Plans:
                 yield Finding(LAW, f"{said}, and not released", point.step)
             known = self.stored.get(row["key"])
             same = known is not None and known["stored_at"] == stored_at
-            if row["filter"] in self.hurried:
+            if row["filter"] in self.hurried.keys() - self.shown_now.keys():
                 yield from self._planned_anew(point, row, entry)
             replanned = stored_at <= self._replanned(row["filter"], entry["owner"])
             if replanned or entry.get("while_unread"):
@@ -91,7 +101,13 @@ class Plans:
                 planned = HELD
             else:
                 planned = self._time_of(entry["timeliness"], person, stored_at, row)
-            if shown != planned:
+            asked = self.shown_now.get(row["filter"], [])
+            if any(least <= shown <= most for least, most, _ in asked):
+                continue
+            if row["retracted_at"] is None and _was_to_be_shown(asked, stored_at, planned):
+                said = f"{row['msgid']} of filter {row['filter']} waits until {when(shown)}, and"
+                yield Finding(LAW, f"{said} its owner has asked to be shown it", point.step)
+            elif shown != planned:
                 said = (
                     f"{row['msgid']} of filter {row['filter']} ({entry['timeliness']}), stored at"
                 )
@@ -141,6 +157,11 @@ class Plans:
             if held and row["filter"] not in unread and not (waits and not row["listed"]):
                 said = f"{row['msgid']} of filter {row['filter']} is held, and nothing there"
                 yield Finding(LAW, f"{said} is unread", point.step)
+
+
+def _was_to_be_shown(asked: list[tuple[int, int, bool]], stored_at: int, planned: int) -> bool:
+    """Return whether a match that waits was there as its owner wanted to see all that waits."""
+    return any(sure and stored_at < least and planned > most for least, most, sure in asked)
 
 
 def _hurried(entries: list[Entry], lives: dict[int, Life]) -> Iterator[tuple[int, tuple[int, int]]]:

@@ -124,17 +124,19 @@ class Cast:
         self, user: str, method: str, path: str, data: Any = None, **more: Any
     ) -> dict[str, Any] | None:
         """Ask for a page once; None if there was no answer."""
-        try:
-            answer: dict[str, Any] = self.world.order(
-                "request", user=user, method=method, path=path, data=data, **more
-            )
-        except CrashedError:
-            self.history.add("fault", kind="crashed", during=path)
-            return None
-        except OrderFailedError as error:
-            self.tell_error(path, error)
-            return None
+        asked = {"user": user, "method": method, "path": path, "data": data, **more}
+        answer: dict[str, Any] | None = self.ask(path, "request", **asked)
         return answer
+
+    def ask(self, during: str, do: str, **what: Any) -> Any:
+        """Have the site do something, and not again; None if there was no answer."""
+        try:
+            return self.world.order(do, **what)
+        except CrashedError:
+            self.history.add("fault", kind="crashed", during=during)
+        except OrderFailedError as error:
+            self.tell_error(during, error)
+        return None
 
     def has_program(self) -> bool:
         """Tell by lot whether somebody has a program do what they would do on a page."""

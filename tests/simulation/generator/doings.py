@@ -221,6 +221,26 @@ def unfold(cast: Cast) -> None:
         cast.history.add("unfold", **told, status=answer and answer["status"])
 
 
+_WAITING = """
+SELECT DISTINCT m.filter_id AS key FROM inbox_match m
+WHERE m.sequence IS NULL AND m.retracted_at IS NULL AND m.shown_at > ? ORDER BY m.filter_id"""
+
+
+def show_now(cast: Cast) -> None:
+    """Have somebody be shown at once what a filter of theirs would show later."""
+    waiting = cast.world.select(_WAITING, cast.world.now)
+    keys = [row["key"] for row in waiting if row["key"] in cast.filters]
+    if keys:
+        filter_ = cast.filters[cast.lots.choice(keys)]
+        person, name = filter_["owner"], filter_["name"]
+        if cast.has_program():
+            answer = cast.call(person, "post", f"/filters/{name}/show")
+        else:
+            answer = cast.request(person, "post", f"/in/{name}/show/")
+        told = {"person": person, "filter": filter_["key"], "status": answer and answer["status"]}
+        cast.history.add("shown_now", **told)
+
+
 _ACTED = """
 SELECT f.id AS key, m.msgid FROM inbox_match m JOIN authoring_filter f ON f.id = m.filter_id
 WHERE m.acted_at IS NOT NULL AND m.acts LIKE '%"stands"%' AND m.card_id IS NOT NULL ORDER BY m.id"""

@@ -15,6 +15,7 @@ from tests.simulation.generator import (
     doings,
     importance,
     letters,
+    mail_programs,
     mailboxes,
     people,
     pieces,
@@ -36,8 +37,8 @@ from tests.simulation.world import DAY, HOUR, MINUTE, NO_FAULT, SECOND, World
 SETTLED = 25
 """Steps between two settled points, about."""
 
-CHANGED = 4
-"""Filters that are changed at once, where what they say has not met that."""
+CHANGED, RESTED = 4, 12
+"""Filters that are changed at once, or rest and go on, where what they say has not met that."""
 
 OFTEN = 0.6
 """How likely an end is planned for a step, where the site is to be killed often."""
@@ -152,18 +153,19 @@ def answer_late(cast: Cast) -> None:
 
 def rest_some(cast: Cast) -> None:
     """Have some filters pause, and go on once something was done without them."""
-    doings.change_filter(cast, ["pause"], CHANGED)
+    doings.change_filter(cast, ["pause"], RESTED)
     work(cast)
-    doings.change_filter(cast, ["resume"], CHANGED)
+    doings.change_filter(cast, ["resume"], RESTED)
 
 
 def meet(cast: Cast) -> None:
-    """Do what meets filters that have not met it yet: what lacks most, most often."""
+    """Do what meets filters that have not met it yet: what lacks most, and was done least."""
     early = cast.history.step < cast.early
     events = [event for event in MEETINGS if not (early and event == "forget")]
-    lacks = [cast.aims.lacks(event) ** 2 for event in events]
+    lacks = [cast.aims.lacks(event) ** 2 / 4 ** cast.used[MEETINGS[event]] for event in events]
     if any(lacks):
         (event,) = cast.lots.choices(events, lacks)
+        cast.used[MEETINGS[event]] += 1
         MEETINGS[event](cast)
 
 
@@ -219,10 +221,12 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (2, letters.change_letter),
     (2, people.borrow),
     (2, programs.read_on),
+    (4, mail_programs.read_mail),
     (2, reminders.remind),
     (3, questions.ask),
     (3, plots.plot),
     (1, doings.unfold),
+    (2, doings.show_now),
     (1, doings.undo_acts),
     (2, pieces.watch),
     (4, pieces.trickle),

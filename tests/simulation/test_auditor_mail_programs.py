@@ -1,0 +1,111 @@
+"""The auditor finds what a mail program must not be told by IMAP, and nothing in what it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.simulation.auditor import judge
+from tests.simulation.stories import Story
+
+HOUR = 3_600_000_000
+BEGIN = 480_000 * HOUR
+ONE, TWO, THREE = ("m1", "public"), ("m2", "public"), ("m3", "public")
+
+
+def mailbox(
+    story: Story, page: str, name: str, next_uid: int, *rows: Any, settled: bool = True
+) -> None:
+    """Have a mail program read a mailbox of alice."""
+    told = {"person": "alice", "mailbox": name or page, "page": page, "name": name}
+    told |= {"uid_validity": 7, "next_uid": next_uid, "rows": [[n, *c, *f] for n, c, *f in rows]}
+    story.tell("seen", kind="imap", **told) if settled else story.tell("imap", **told)
+
+
+def right_story() -> Story:
+    """A filter of everything, read by IMAP before and after one message of it was starred, done."""
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.size = 1")
+    for number, (msgid, _) in enumerate((ONE, TWO, THREE)):
+        story.mail(BEGIN + number, {"msgid": msgid})
+        story.match(1, msgid, BEGIN + number, read_at=BEGIN if msgid == "m1" else None)
+    mailbox(story, "inbox", "", 3, (1, ONE, True, False), (2, TWO, False, False), settled=False)
+    story.settle(BEGIN + HOUR)
+    rows = (1, ONE, True, False), (2, TWO, False, False), (3, THREE, False, False)
+    mailbox(story, "inbox", "", 4, *rows)
+    mailbox(story, "filter", "f1", 4, *rows)
+    for kind, msgid in (("star", "m2"), ("done", "m3")):
+        story.now += HOUR
+        told = {"kind": kind, "msgids": [msgid], "step_made": [kind]}
+        story.tell("act", person="alice", status=200, **told)
+    story.settle(BEGIN + 5 * HOUR)
+    mailbox(story, "inbox", "", 4, rows[0], (2, TWO, False, True))
+    mailbox(story, "shelf", "starred", 2, (1, TWO, False, True))
+    mailbox(story, "shelf", "done", 2, (1, THREE, False, False))
+    return story
+
+
+def found(story: Story) -> list[str]:
+    return [str(finding) for finding in judge(story.entries)]
+
+
+def test_nothing_is_found_in_mailboxes_that_have_what_is_in_the_lists() -> None:
+    assert found(right_story()) == []
+
+
+def told(story: Story) -> list[dict[str, Any]]:
+    return [entry for entry in story.entries if "imap" in (entry["what"], entry.get("kind"))]
+
+
+def has(number: int, next_uid: int, *rows: Any) -> Callable[[Story], None]:
+    """Return what has a mailbox have other messages."""
+
+    def corrupt(story: Story) -> None:
+        of_program = [[uid, *copy, *flags] for uid, copy, *flags in rows]
+        told(story)[number].update(next_uid=next_uid, rows=of_program)
+
+    return corrupt
+
+
+FIRST, SECOND, THIRD = (1, ONE, True, False), (2, TWO, False, False), (3, THREE, False, False)
+
+CORRUPTIONS = {
+    "a message is missing": (has(2, 4, FIRST, SECOND), "f1 of alice: it lacks m3"),
+    "a message is there that is done": (
+        has(3, 5, FIRST, (2, TWO, False, True), THIRD),
+        "inbox of alice: it has m3, which is not to be there",
+    ),
+    "a message is there twice": (
+        has(1, 5, FIRST, SECOND, THIRD, (4, ONE, True, False)),
+        "there twice",
+    ),
+    "a UID is given again": (has(1, 4, (1, TWO, False, False), SECOND, THIRD), "1 is m2, and was"),
+    "a UID is below the next": (has(0, 4, FIRST, SECOND), "m3 is new as 3, below 4"),
+    "the next UID is given already": (has(1, 3, FIRST, SECOND, THIRD), "the next is said to be 3"),
+    "what is unread is seen": (
+        has(2, 4, FIRST, (2, TWO, True, False), THIRD),
+        "f1 of alice: m2 is read",
+    ),
+    "what is read is not seen": (has(2, 4, (1, ONE, False, False), SECOND, THIRD), "m1 is unread"),
+    "what is starred is not flagged": (has(3, 4, FIRST, SECOND), "m2 is not starred"),
+    "what is flagged has no star": (
+        has(2, 4, FIRST, SECOND, (3, THREE, False, True)),
+        "m3 is starred",
+    ),
+    "a shelf lacks what is on it": (has(4, 2), "starred of alice: it lacks m2"),
+    "a shelf has what is not on it": (
+        has(5, 3, (1, THREE, False, False), (2, ONE, True, False)),
+        "done of alice: it has m1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CORRUPTIONS)
+def test_each_corruption_of_a_mailbox_is_found(name: str) -> None:
+    corrupt, said = CORRUPTIONS[name]
+    story = right_story()
+    corrupt(story)
+    assert any("mail programs" in sentence and said in sentence for sentence in found(story))
