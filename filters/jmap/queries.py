@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 from django.db.models import Case, F, Q, QuerySet, Value, When
@@ -16,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from filters.inbox.mailboxes import originals
-from filters.jmap.arguments import Comparator, EmailQuery, read
+from filters.jmap.arguments import Comparator, Count, EmailQuery, read
 from filters.jmap.boxes import DEEPEST, parts_of
 from filters.jmap.headers import fields_of
 from filters.jmap.models import JmapAccount, JmapRecord
@@ -68,6 +69,8 @@ class Condition(BaseModel):
     some_in_thread_have_keyword: str | None = None
     none_in_thread_have_keyword: str | None = None
     has_attachment: bool | None = None
+    min_size: Count = 0
+    max_size: Count = 2**53 - 1
     subject: str | None = None
     from_: str | None = Field(None, alias="from")
     text: str | None = None
@@ -227,7 +230,14 @@ _OF_TEXT = {
 
 def _tests(given: Condition) -> list[Test]:
     texts = given.model_dump(by_alias=True, exclude_none=True)
-    tests = [_text_test(columns, texts[n]) for n, columns in _OF_TEXT.items() if n in texts]
+    tests = [
+        _column_test(columns, partial(_has, _words(texts[name])))
+        for name, columns in _OF_TEXT.items()
+        if name in texts
+    ]
+    if given.model_fields_set & {"min_size", "max_size"}:
+        sizes = range(given.min_size, given.max_size)
+        tests.append(_column_test(("size",), lambda values: values[0] in sizes))
     if given.bcc is not None:
         tests.append(_header_test("bcc", given.bcc))
     if given.header is not None:
@@ -235,9 +245,7 @@ def _tests(given: Condition) -> list[Test]:
     return tests
 
 
-def _text_test(columns: Sequence[str], text: str) -> Test:
-    words = _words(text)
-
+def _column_test(columns: Sequence[str], is_met: Callable[[Sequence[Any]], bool]) -> Test:
     def met(account: JmapAccount, rows: Sequence[JmapRecord]) -> set[int | None]:
         audiences = people.audiences(account.owner)
         keys = {
@@ -247,8 +255,7 @@ def _text_test(columns: Sequence[str], text: str) -> Test:
         found: set[int | None] = set()
         for batch in batched({msgid for msgid, _ in keys}):
             for row in lookup(services.tables(), MESSAGES, "msgid", batch, audiences, wanted):
-                values = [row[column] for column in columns]
-                if _has(words, values):
+                if is_met([row[column] for column in columns]):
                     found.add(keys.get((row["msgid"], row["audience"])))
         return found
 

@@ -67,7 +67,7 @@ def three(tables: Tables, alice: User) -> list[str]:
     """A thread of two, and a message with an original, which a filter of alice found."""
     letters(tables, "a@x")
     letters(tables, "b@x", root="a@x")
-    put(tables, "plan@x", RAW, body="Shall we meet on Tuesday?", attachments=1)
+    put(tables, "plan@x", RAW, body="Shall we meet on Tuesday?", attachments=1, size=200)
     found = ["a@x", "b@x", "plan@x"]
     find(tables, installed(alice, "plans"), *found)
     return found
@@ -171,6 +171,8 @@ def test_a_message_without_its_original_has_what_its_line_shows(
         ({"text": "tuesday meet"}, ["plan@x"]),
         ({"body": '"on tuesday"'}, ["plan@x"]),
         ({"hasAttachment": True}, ["plan@x"]),
+        ({"minSize": 100}, ["plan@x"]),
+        ({"minSize": 100, "maxSize": 200}, []),
         ({"header": ["list-post", "plans"]}, ["plan@x"]),
         ({"hasKeyword": "$seen"}, ["a@x"]),
         ({"notKeyword": "$seen"}, ["b@x", "plan@x"]),
@@ -223,7 +225,7 @@ def test_a_query_is_read_by_pages(program: Sign, alice: User, three: list[str]) 
     call("Email/set", update={ids[1]: {"keywords/$flagged": True}})
     flagged = {"property": "hasKeyword", "keyword": "$flagged", "isAscending": False}
     assert call("Email/query", sort=[flagged])["ids"][0] == ids[1]
-    assert call.refusal("Email/query", filter={"minSize": 1}) == "unsupportedFilter"
+    assert call.refusal("Email/query", filter={"unknown": 1}) == "unsupportedFilter"
     since = everything["queryState"]
     assert call.refusal("Email/queryChanges", sinceQueryState=since) == "cannotCalculateChanges"
 
