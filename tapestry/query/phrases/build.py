@@ -360,8 +360,8 @@ def _with_verb(
                 parts.append(done)
             return replace(node, parts=tuple(parts)), last
         case nodes.Negated():
-            part, last = _with_verb(node.part, last)
-            return replace(node, part=part), None
+            part, after = _with_verb(node.part, last)
+            return replace(node, part=part), after if nodes.kind_of(node.part) == BY else None
         case nodes.Phrase() if node.kind == BY and last and last.kind.endswith("_by"):
             node = replace(last, person=node.person, span=node.span)
         case nodes.Phrase() if node.kind == BY:

@@ -33,7 +33,7 @@ _EXCEPT = ("except", "excluding", "unless")
 _NOT_IN_NAMES = (
     *_EXCEPT,
     *("that", "which", "who", "if", "when", "i", "is", "are", "a", "|", "||"),
-    *("she", "he", "they", "hasn't", "haven't", "didn't"),
+    *("she", "he", "they", "hasn't", "haven't", "didn't", "for"),
 )
 """Words that are in no name of more than one word: a sentence goes on there."""
 

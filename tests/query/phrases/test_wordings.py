@@ -69,7 +69,7 @@ REQUESTS = {
     "newsletters unless they come from heise.de": "mentioning newsletters and not from @heise.de",
     "from mary unless it is about lunch": "from mary and not about lunch",
     "ignore mail from joe unless it's to me": "from joe and to me",
-    "hide replies from mary": "not replies and from mary",
+    "hide replies from mary": "not replies by mary",
     "search for the invoices": "mentioning invoices",
     "find recent invoices from mary": "mentioning recent and mentioning invoices and from mary",
     "contracts from legal@acme.io that have files attached": (
