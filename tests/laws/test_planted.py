@@ -235,17 +235,6 @@ def _column(event: EventPoint) -> n.Term:
     return event.anchor[0] if event.anchor is not None else event.term
 
 
-@caught_by(filter_laws.a_filter_that_waits_delivers_what_the_oracle_does)
-def a_slice_goes_by_the_clock_of_all(patch):
-    patch.setattr(
-        candidates, "slices", lambda ms, event, *a: slices(ms, replace(event, term=_all(event)), *a)
-    )
-
-
-def _all(event: EventPoint) -> n.Term:
-    return event.term.term if isinstance(event.term, n.Reached) else event.term
-
-
 @caught_by(filter_laws.filters_run_together_deliver_what_each_would_alone)
 def a_group_sees_what_its_first_filter_may_see(patch):
     real = execute.signature_groups

@@ -391,13 +391,13 @@ def worlds_of(
 @st.composite
 def steps(draw: st.DrawFn) -> tuple[tuple[int, int], ...]:
     """Draw the steps of a clock: up to when all mail was here, NEVER where no source counts."""
-    made: list[tuple[int, int]] = []
+    low = draw(st.integers(0, LAST))
+    made: list[tuple[int, int]] = [(BEGINNING, low)]
     behind = st.sampled_from((0, 0, 1, 3, 8, None))
-    low = 0
     for ts, late in draw(st.dictionaries(st.integers(0, 2 * LAST), behind, max_size=6)).items():
         made.append((ts, NEVER if late is None else -late))
     made.sort()
-    for i, (ts, late) in enumerate(made):
+    for i, (ts, late) in enumerate(made[1:], 1):
         if late != NEVER:
             low = max(low, ts + late)
             made[i] = ts, low
