@@ -17,6 +17,11 @@ _NEW = re.compile(r"(?:\+\+\+|---) (\S.*)")
 _MOVED = re.compile(r"(?:rename|copy) (?:from|to) (.+)")
 _HUNK = re.compile(r"@@ -[0-9]|\*{15}")
 _PATH = re.compile(r'"((?:[^"\\]|\\.)*)"|([^\t]*)')
+_AFTER = re.compile(
+    r"(?<!\s)\s+(?:[0-9]{4}-[0-9]{2}-[0-9]{2}|[A-Z][a-z]{2} [A-Z][a-z]{2} |\((?:rev|work)).*"
+)
+"""What diff and svn write after a path, where mail has made blanks of the tab."""
+
 _ESCAPED = re.compile(r"\\([0-7]{3}|.)")
 _CONTROLS = {"n": b"\n", "t": b"\t", "a": b"\a", "b": b"\b", "f": b"\f", "r": b"\r", "v": b"\v"}
 _SIDES = ("a/", "b/", "c/", "i/", "o/", "w/")
@@ -79,8 +84,9 @@ def _both(sides: str) -> Iterator[str]:
 
 
 def _path(written: str, *, is_sided: bool = False) -> Iterator[str]:
-    found = _PATH.match(written)
-    path = _unquoted(found[1]) if found and found[1] else found[2].strip() if found else ""
+    found = _PATH.match(_AFTER.sub("", written))
+    quoted, plain = found.groups() if found else ("", "")
+    path = _unquoted(quoted) if quoted else (plain or "").strip()
     if is_sided and path.startswith(_SIDES):
         path = path[2:]
     if 0 < len(path) <= LONGEST_PATH and path != "/dev/null":

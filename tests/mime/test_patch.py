@@ -26,6 +26,7 @@ def paths(text: str) -> tuple[str, ...]:
         ("diff --git a/x b/x\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n", ("x",)),
         ("diff --git a/a b b/c d\nrename from a b\nrename to c d\n", ("a b", "c d")),
         ("--- x.c.orig\t2004-01-31\n+++ x.c\t2004-02-01\n@@ -1 +1 @@\n", ("x.c.orig", "x.c")),
+        ("--- x.c   2012-04-25 17:55\n+++ x.c  (revision 3)\n@@ -1 +1 @@\n", ("x.c",)),
         ("*** x.c\t2004\n--- y.c\t2004\n***************\n", ("x.c", "y.c")),
         ("--- what I mean\n+++ what you mean\nNothing.\n", ()),
         ("".join(f"> {line}\n" for line in GIT.splitlines()), ()),

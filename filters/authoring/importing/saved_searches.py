@@ -17,8 +17,7 @@ from urllib.parse import unquote
 from dulwich.config import ConfigFile
 
 from filters.authoring.importing.entries import Entry, UnreadableFileError, check_count
-from filters.authoring.importing.gmail.terms import NoEquivalentError
-from filters.authoring.importing.statements import Statement, phrased
+from filters.authoring.importing.statements import NoEquivalentError, Statement, phrased
 from filters.authoring.models import as_title
 from tapestry.query.context import Context
 from tapestry.query.operators.syntax import Term

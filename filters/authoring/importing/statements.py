@@ -19,6 +19,10 @@ from tapestry.query.tree.parsed import Parsed, on_message
 from tapestry.query.tree.printer import print_tql
 
 
+class NoEquivalentError(Exception):
+    """A filter cannot say this; the message, empty if there is nothing to add, says why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A condition that is not checked yet, and the phrase that means it, None if there is none.

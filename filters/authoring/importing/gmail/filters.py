@@ -28,9 +28,9 @@ from filters.authoring.importing.entries import (
 )
 from filters.authoring.importing.gmail.dialect import GMAIL
 from filters.authoring.importing.gmail.meaning import statement_of_all
-from filters.authoring.importing.gmail.terms import NoEquivalentError, size_over, statement_of
+from filters.authoring.importing.gmail.terms import size_over, statement_of
 from filters.authoring.importing.saved_searches import SAVED, saved_statement_of
-from filters.authoring.importing.statements import Statement, all_of
+from filters.authoring.importing.statements import NoEquivalentError, Statement, all_of
 from filters.authoring.models import ACTS, LONGEST_TAG, acts_words, as_title
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from filters.authoring.importing.gmail.terms import NoEquivalentError, statement_of
-from filters.authoring.importing.statements import Statement, all_of, any_of, opposite
+from filters.authoring.importing.gmail.terms import statement_of
+from filters.authoring.importing.statements import (
+    NoEquivalentError,
+    Statement,
+    all_of,
+    any_of,
+    opposite,
+)
 from tapestry.query.context import Context
 from tapestry.query.operators.syntax import Group, Negation, Search, Term, Unknown
 

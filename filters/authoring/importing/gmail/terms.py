@@ -11,7 +11,7 @@ from contextlib import suppress
 from datetime import date
 from decimal import Decimal
 
-from filters.authoring.importing.statements import Statement, any_of, phrased
+from filters.authoring.importing.statements import NoEquivalentError, Statement, any_of, phrased
 from tapestry.core.schema import Type
 from tapestry.query.context import Context
 from tapestry.query.operators.files import attached_file
@@ -32,10 +32,6 @@ _SIZE = re.compile(r"([0-9]{1,12})([km]?)b?", re.IGNORECASE)
 _LENGTH = re.compile(r"([0-9]{1,4})([dhmy])", re.IGNORECASE)
 _DATE = re.compile(r"([0-9]{4})[/-]([0-9]{1,2})[/-]([0-9]{1,2})")
 _LENGTHS = {"h": (1, "hour"), "d": (1, "day"), "m": (30, "day"), "y": (365, "day")}
-
-
-class NoEquivalentError(Exception):
-    """A filter cannot say this; the message, empty if there is nothing to add, says why."""
 
 
 def statement_of(term: Term, context: Context) -> Statement | None:
