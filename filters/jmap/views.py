@@ -46,6 +46,9 @@ RETRY = 1500
 KEY = 22
 """Characters of the id of an Email, with which those of its blobs begin."""
 
+METHODS = "jmap.methods"
+"""Where a request keeps the names of its methods."""
+
 NAMED = 3
 """Methods of a request that the uses of a token name."""
 
@@ -71,7 +74,7 @@ def _by_token(page: Page) -> Page:
         if token is None:
             return unauthorized()
         response = page(request, **named)
-        usage.record(token, request, {"name": getattr(request, "methods", "")})
+        usage.record(token, request, {"name": request.META.get(METHODS, "")})
         return response
 
     return answer
@@ -133,7 +136,7 @@ def api(request: PersonRequest) -> HttpResponse:
     except RequestError as error:
         return _refused(error)
     names = [name for name, _, _ in given.calls]
-    request.methods = " · ".join(names[:NAMED])
+    request.META[METHODS] = " · ".join(names[:NAMED])
     made = answers(given, partial(method_of, request.user, given.using))
     content: dict[str, Any] = {
         "methodResponses": made,
