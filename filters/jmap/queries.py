@@ -236,8 +236,8 @@ def _tests(given: Condition) -> list[Test]:
         if name in texts
     ]
     if given.model_fields_set & {"min_size", "max_size"}:
-        sizes = range(given.min_size, given.max_size)
-        tests.append(_column_test(("size",), lambda values: values[0] in sizes))
+        least, most = given.min_size, given.max_size
+        tests.append(_column_test(("size",), lambda row: least <= (row[0] or 0) < most))
     if given.bcc is not None:
         tests.append(_header_test("bcc", given.bcc))
     if given.header is not None:
