@@ -24,7 +24,10 @@ def phrase(text):
         ("from:mary a b OR to:joe", 'from mary and mentioning "a" and mentioning b or to joe'),
         ("from:mary AND subject:x OR to:joe", "from mary and about x or to joe"),
         ("from:mary two weeks old", "from mary and two weeks old"),
-        ("from:joe tea in it", 'from joe and mentioning tea and mentioning "in" and mentioning "it"'),
+        (
+            "from:joe tea in it",
+            'from joe and mentioning tea and mentioning "in" and mentioning "it"',
+        ),
         ("from:*@x.org to:y.org", "from @x.org and to @y.org"),
         ("from:Mary <mary@x.org>", "from mary@x.org"),
         ("in:inbox from:mary", "from mary"),
