@@ -43,7 +43,6 @@ MISSPELT = {
     "from joe andd about x": "from joe and about x",
     "in contains comp.misc": "in comp.misc",
     "since 3 Marh 2025": "since 3 March 2025",
-    "from is jones": "from jones",
     "replies by": "replies by me",
     "with no": "with no reply",
     "older than two": "older than two weeks",

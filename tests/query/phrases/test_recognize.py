@@ -92,6 +92,9 @@ OTHERWISE = {
     "replies numbered three and to me": (
         "replies numbered three and (to terry@parc.com or to terry@home.org)"
     ),
+    # Nor that a reply by one of several addresses is by their person.
+    "voted for by mary and not voted for by terry and voted for by Jones or replied to by mary "
+    "and replied to by me": None,
     # Nor whose address book it is.
     'from contacts or about "contacts" and not replies': None,
     'not from contacts and not from "contacts"': None,

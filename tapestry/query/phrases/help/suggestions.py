@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import lark
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
+from tapestry.query.phrases.build import BY
 from tapestry.query.phrases.grammar import PLAIN, grammar
 from tapestry.query.phrases.nodes import kind_of
 
@@ -141,7 +142,8 @@ def _shortest(phrase: InteractiveParser) -> str | None:
     for _ in range(_LONGEST):
         accepts = phrase.accepts()
         if _END in accepts:
-            return kind_of(phrase.copy(deepcopy_values=False).feed_eof())
+            kind = kind_of(phrase.copy(deepcopy_values=False).feed_eof())
+            return "from" if kind == BY else kind
         terminal = next((name for name in (*_VALUES, *_fixed(accepts)) if name in accepts), None)
         if terminal is None:
             return None

@@ -60,7 +60,11 @@ def accepted(text, completion):
         ("RepliED ", ["to", "to by ", "to within "]),
         (
             "replies",
-            ["replies by ", "replies to ", "replies numbered ", "replies following a pause of "],
+            [
+                *("replies by ", "replies to ", "replies numbered "),
+                *("replies following a pause of ", "replies to a message about "),
+                "replies to a message mentioning ",
+            ],
         ),
         (
             "with no r",
@@ -162,13 +166,9 @@ def test_nothing_typed_yet_offers_the_usual_phrases():
 
 
 def test_after_a_whole_phrase_it_goes_on_is_joined_or_another_begins():
-    assert offered("replies ")[:6] == [
-        "by ",
-        "to ",
-        "numbered ",
-        "following a pause of ",
-        "and ",
-        "or ",
+    assert offered("replies ") == [
+        *("by ", "to ", "numbered ", "following a pause of "),
+        *("to a message about ", "to a message mentioning ", "and ", "or "),
     ]
     assert offered("(from joe ")[:3] == ["and ", "or ", "but "]
 
@@ -216,7 +216,7 @@ def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
     )
     starts += ("with a score ", "among the top ten by ", "mentioning ", "tagged urgent th")
     starts += ("among the l", "with replies ", "with no reply w", "voted for by p", "liked ")
-    starts += ("unanswered by me ",)
+    starts += ("unanswered by me ", "replies to a m")
     seen = {
         offer.meaning
         for prefix in (*starts, *(word[:-1] for word in KEYWORDS))
