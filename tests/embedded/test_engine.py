@@ -24,7 +24,7 @@ from tapestry.run.execute import execute, execute_windows
 from tests.spark.test_engine import FILTERS, OF_VOTES, ROWS, snapshot_of, subscriptions
 from tests.suites.test_sqllogictest import DATA, check
 from tests.support.engines.sqlite_engine import SqliteEngine
-from tests.support.generators import random_filters, thread_filters
+from tests.support.generators import random_filters, random_worlds, thread_filters
 
 RETRACTION = {"annid": "r0", "msgid": "m0", "owner": "bob", "kind": "retraction", "value": "a0"}
 TAKEN_BACK = ROWS | {
@@ -84,7 +84,7 @@ def test_random_filters_deliver_what_the_plans_do(tmp_path_factory, examples):
     @given(st.data())
     def same(draw):
         nonlocal ran
-        world = draw.draw(random_filters.counting_worlds())
+        world = draw.draw(random_worlds.counting_worlds())
         queries = [
             world.query,
             draw.draw(random_filters.queries()),

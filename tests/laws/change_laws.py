@@ -19,8 +19,9 @@ from tests.laws import filter_laws
 from tests.laws.filter_laws import Law
 from tests.support import oracle
 from tests.support.engines.sqlite_engine import SqliteEngine
-from tests.support.generators import random_filters
-from tests.support.generators.random_filters import World
+from tests.support.generators import random_filters, random_worlds
+from tests.support.generators import rows as generated_rows
+from tests.support.generators.random_worlds import World
 
 
 def replayed(answer: set[str], reported: Iterable[Change]) -> set[str]:
@@ -72,24 +73,24 @@ def step_by_step(
 def every_change_in_order_gives_the_answer_of_every_instant(
     draw: st.DataObject, aggregates: bool
 ) -> None:
-    world = draw.draw(random_filters.worlds(depth=2, aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(depth=2, aggregates=aggregates))
     follow(world, oracle.Oracle(world.query, world.data, world.audiences), net=False)
 
 
 def every_count_and_every_top_give_the_answer_of_every_instant(
     draw: st.DataObject, aggregates: bool
 ) -> None:
-    world = draw.draw(random_filters.counting_worlds())
+    world = draw.draw(random_worlds.counting_worlds())
     follow(world, oracle.Oracle(world.query, world.data, world.audiences), net=False)
 
 
 def net_changes_give_the_answer_of_every_run(draw: st.DataObject, aggregates: bool) -> None:
-    world = draw.draw(random_filters.worlds(depth=2, aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(depth=2, aggregates=aggregates))
     follow(world, oracle.Oracle(world.query, world.data, world.audiences), net=True)
 
 
 def all_windows_at_once_tell_what_each_would(draw: st.DataObject, aggregates: bool) -> None:
-    world = draw.draw(random_filters.worlds(depth=2, aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(depth=2, aggregates=aggregates))
     net = draw.draw(st.booleans())
     runs = follow(world, oracle.Oracle(world.query, world.data, world.audiences), net)
     since = BEGINNING if world.start is None else world.start
@@ -101,7 +102,7 @@ def all_windows_at_once_tell_what_each_would(draw: st.DataObject, aggregates: bo
 def live_filters_run_together_tell_what_each_would_alone(
     draw: st.DataObject, aggregates: bool
 ) -> None:
-    world = draw.draw(random_filters.worlds(depth=2, aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(depth=2, aggregates=aggregates))
     queries = [world.query, draw.draw(random_filters.queries(depth=1, aggregates=aggregates))]
     queries += [draw.draw(random_filters.siblings(world.query)) for _ in range(2)]
     until, net = world.schedule[-1], draw.draw(st.booleans())
@@ -109,7 +110,7 @@ def live_filters_run_together_tell_what_each_would_alone(
         Subscription(
             filter_id,
             filter_laws.compiled(query, "general"),
-            draw.draw(random_filters.audiences),
+            draw.draw(generated_rows.audiences),
             draw.draw(st.sampled_from((BEGINNING, until - 1, until - 4))),
         )
         for filter_id, query in enumerate(queries)
@@ -128,8 +129,8 @@ def live_filters_run_together_tell_what_each_would_alone(
 
 
 def no_change_and_no_evidence_crosses_an_audience(draw: st.DataObject, aggregates: bool) -> None:
-    world = draw.draw(random_filters.worlds(depth=2, aggregates=aggregates))
-    others = draw.draw(random_filters.data(crowded=aggregates))
+    world = draw.draw(random_worlds.worlds(depth=2, aggregates=aggregates))
+    others = draw.draw(generated_rows.data(crowded=aggregates))
     shown, changed = filter_laws.with_hidden_rows(world, others)
     net = draw.draw(st.booleans())
     judge = oracle.Oracle(world.query, shown, world.audiences)

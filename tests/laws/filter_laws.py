@@ -32,8 +32,9 @@ from tapestry.run.execute import Subscription, execute, execute_windows, signatu
 from tests.support import oracle
 from tests.support.engines import nested_loops
 from tests.support.engines.sqlite_engine import SqliteEngine
-from tests.support.generators import random_filters
-from tests.support.generators.random_filters import World
+from tests.support.generators import random_filters, random_worlds
+from tests.support.generators import rows as generated_rows
+from tests.support.generators.random_worlds import World
 from tests.support.generators.terms import disjoin
 
 Law = Callable[[st.DataObject, Any], None]
@@ -130,31 +131,31 @@ def expected(world: World) -> list[dict[str, int]]:
 
 
 def every_schedule_delivers_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
-    world = draw.draw(random_filters.worlds(aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(aggregates=aggregates))
     assert [times(matches) for matches in run(world)] == expected(world)
 
 
 def the_general_rule_delivers_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
-    world = draw.draw(random_filters.worlds(aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(aggregates=aggregates))
     assert [times(matches) for matches in run(world, "general")] == expected(world)
 
 
 def every_count_and_every_top_deliver_what_the_oracle_does(
     draw: st.DataObject, aggregates: bool
 ) -> None:
-    world = draw.draw(random_filters.counting_worlds())
+    world = draw.draw(random_worlds.counting_worlds())
     assert [times(matches) for matches in run(world)] == expected(world)
 
 
 def all_windows_at_once_deliver_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
-    world = replace(draw.draw(random_filters.worlds(aggregates=aggregates)), start=None)
+    world = replace(draw.draw(random_worlds.worlds(aggregates=aggregates)), start=None)
     asked = Subscription(7, compiled(world.query), world.audiences, BEGINNING)
     runs = execute_windows(SqliteEngine(world.data), [asked], world.schedule)
     assert [times(matches) for matches in runs] == expected(world)
 
 
 def fast_rules_equal_the_general_rule(draw: st.DataObject, aggregates: bool) -> None:
-    world = draw.draw(random_filters.worlds(depth=2, in_query=False, aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(depth=2, in_query=False, aggregates=aggregates))
     fast, general = run(world, "fast"), run(world, "general")
     assert [times(matches) for matches in fast] == [times(matches) for matches in general]
 
@@ -162,21 +163,21 @@ def fast_rules_equal_the_general_rule(draw: st.DataObject, aggregates: bool) -> 
 def a_filter_that_waits_delivers_what_the_oracle_does(
     draw: st.DataObject, aggregates: bool
 ) -> None:
-    world = draw.draw(random_filters.worlds(depth=2, aggregates=aggregates))
-    world = replace(world, steps=draw.draw(random_filters.steps()))
+    world = draw.draw(random_worlds.worlds(depth=2, aggregates=aggregates))
+    world = replace(world, steps=draw.draw(random_worlds.steps()))
     strategy = draw.draw(st.sampled_from(("fast", "general")))
     assert [times(matches) for matches in run(world, strategy)] == expected(world)
 
 
 def what_matched_at_the_start_is_not_delivered(draw: st.DataObject, aggregates: bool) -> None:
-    world = draw.draw(random_filters.worlds(depth=1, aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(depth=1, aggregates=aggregates))
     start = draw.draw(st.sampled_from(sorted({row["ts"] for row in world.data["messages"]} | {3})))
     world = replace(world, schedule=(start + 4, start + 30), start=start)
     assert [times(matches) for matches in run(world)] == expected(world)
 
 
 def asking_gives_the_answer_of_that_instant(draw: st.DataObject, aggregates: bool) -> None:
-    world = draw.draw(random_filters.worlds(aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(aggregates=aggregates))
     engine = SqliteEngine(world.data)
     subscription = Subscription(0, compiled(world.query), world.audiences, BEGINNING)
     judge = oracle.Oracle(world.query, world.data, world.audiences)
@@ -193,7 +194,7 @@ def asking_gives_the_answer_of_that_instant(draw: st.DataObject, aggregates: boo
 def filters_run_together_deliver_what_each_would_alone(
     draw: st.DataObject, aggregates: bool
 ) -> None:
-    world = draw.draw(random_filters.worlds(aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(aggregates=aggregates))
     queries = [world.query, draw.draw(random_filters.queries(depth=2, aggregates=aggregates))]
     queries += [draw.draw(random_filters.siblings(world.query)) for _ in range(2)]
     worlds = []
@@ -202,9 +203,9 @@ def filters_run_together_deliver_what_each_would_alone(
         start = draw.draw(st.sampled_from((None, world.schedule[0] - 1)))
         if joins:
             start = world.schedule[joins - 1]
-        audiences = draw.draw(random_filters.audiences)
+        audiences = draw.draw(generated_rows.audiences)
         schedule = world.schedule[joins:] if start is not None else world.schedule
-        steps = draw.draw(st.one_of(st.none(), random_filters.steps()))
+        steps = draw.draw(st.one_of(st.none(), random_worlds.steps()))
         worlds.append(World(query, world.data, audiences, schedule, start, steps))
     plans = [compiled(world.query, waits=world.steps is not None) for world in worlds]
     engine = SqliteEngine(world.data)
@@ -236,7 +237,7 @@ def filters_run_together_deliver_what_each_would_alone(
 def alternatives_of_one_shape_deliver_what_the_oracle_does(
     draw: st.DataObject, aggregates: bool
 ) -> None:
-    world = draw.draw(random_filters.worlds(depth=2, aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(depth=2, aggregates=aggregates))
     alike = [world.query, *(draw.draw(random_filters.siblings(world.query)) for _ in range(2))]
     query = replace(world.query, condition=disjoin([sibling.condition for sibling in alike]))
     world = replace(world, query=query)
@@ -262,8 +263,8 @@ def with_hidden_rows(world: World, others: oracle.Data) -> tuple[oracle.Data, or
 
 
 def no_match_and_no_evidence_crosses_an_audience(draw: st.DataObject, aggregates: bool) -> None:
-    world = draw.draw(random_filters.worlds(aggregates=aggregates))
-    others = draw.draw(random_filters.data(crowded=aggregates))
+    world = draw.draw(random_worlds.worlds(aggregates=aggregates))
+    others = draw.draw(generated_rows.data(crowded=aggregates))
     shown, changed = with_hidden_rows(world, others)
     runs = run(world)
     assert run(replace(world, data=changed)) == runs
@@ -280,7 +281,7 @@ def no_match_and_no_evidence_crosses_an_audience(draw: st.DataObject, aggregates
 
 
 def evidence_alone_makes_a_match_true(draw: st.DataObject, aggregates: bool) -> None:
-    world = draw.draw(random_filters.worlds(depth=2, aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(depth=2, aggregates=aggregates))
     disjuncts = compiled(world.query).query.normal.disjuncts
     for match in (match for matches in run(world) for match in matches):
         disjunct = disjuncts[match.disjunct]
@@ -299,7 +300,7 @@ def evidence_alone_makes_a_match_true(draw: st.DataObject, aggregates: bool) -> 
 
 
 def a_run_that_was_lost_and_repeated_delivers_once(draw: st.DataObject, aggregates: bool) -> None:
-    world = draw.draw(random_filters.worlds(aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(aggregates=aggregates))
     plan, engine = compiled(world.query), SqliteEngine(world.data)
     since = BEGINNING if world.start is None else world.start
     stored: dict[str, int] = {}
@@ -320,8 +321,8 @@ def a_run_that_was_lost_and_repeated_delivers_once(draw: st.DataObject, aggregat
 
 def normal_rules_keep_the_rows_and_do_nothing_twice(draw: st.DataObject, aggregates: bool) -> None:
     query = draw.draw(random_filters.queries(depth=2, aggregates=aggregates))
-    data = draw.draw(random_filters.data(crowded=aggregates))
-    judge = oracle.Oracle(query, data, draw.draw(random_filters.audiences))
+    data = draw.draw(generated_rows.data(crowded=aggregates))
+    judge = oracle.Oracle(query, data, draw.draw(generated_rows.audiences))
     instants = judge.events[:: max(1, len(judge.events) // 6)]
     kept = [judge.answer(t) for t in instants]
 
@@ -347,8 +348,8 @@ def printing_and_reading_again_is_the_identity(draw: st.DataObject, aggregates: 
     once = read(print_tql(query), Context())
     assert read(print_tql(once), Context()).condition == once.condition
     assert read(print_sql(once), Context()).condition == once.condition
-    data = draw.draw(random_filters.data(SECOND, crowded=aggregates))
-    audiences = draw.draw(random_filters.audiences)
+    data = draw.draw(generated_rows.data(SECOND, crowded=aggregates))
+    audiences = draw.draw(generated_rows.audiences)
     t = draw.draw(st.integers(-2, 40)) * SECOND
     assert nested_loops.answer(once, data, audiences, t) == nested_loops.answer(
         query, data, audiences, t

@@ -22,8 +22,8 @@ from tests.laws import change_laws, filter_laws
 from tests.laws.filter_laws import run, times
 from tests.support import oracle
 from tests.support.engines import nested_loops, sequences, window_functions
-from tests.support.generators import random_filters
-from tests.support.generators.random_filters import World
+from tests.support.generators import random_filters, random_worlds
+from tests.support.generators.random_worlds import World
 from tests.support.generators.rows import partitions
 from tests.support.generators.sequences import text_of
 
@@ -67,7 +67,7 @@ def written_out(literal: n.CheckedQuery) -> n.CheckedQuery:
 def written(draw: st.DrawFn, kind: str) -> Written:
     literal = draw(random_filters.ordered(kind))
     drawn = partitions() if kind in ("functions", "lasts") else None
-    return Written(draw(random_filters.worlds_of(written_out(literal), drawn=drawn)), literal)
+    return Written(draw(random_worlds.worlds_of(written_out(literal), drawn=drawn)), literal)
 
 
 def every_schedule_delivers_what_a_literal_reading_does(draw: st.DataObject, kind: str) -> None:

@@ -14,7 +14,7 @@ from tests.laws import change_laws, filter_laws
 from tests.laws.filter_laws import run, times
 from tests.laws.sequence_laws import Literally, written_out
 from tests.support.generators import agreements
-from tests.support.generators.random_filters import World
+from tests.support.generators.random_worlds import World
 from tests.support.generators.rows import schedules
 from tests.support.generators.sequences import text_of
 

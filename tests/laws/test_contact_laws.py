@@ -12,7 +12,7 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tests.laws import change_laws, filter_laws
 from tests.support import oracle
-from tests.support.generators.random_filters import World
+from tests.support.generators.random_worlds import World
 from tests.support.generators.rows import retractions, schedules
 from tests.support.generators.values import one_of, whole
 

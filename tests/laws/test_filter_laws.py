@@ -5,7 +5,7 @@ import pytest
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.tree import nodes as n
 from tests.laws import filter_laws
-from tests.support.generators.random_filters import World
+from tests.support.generators.random_worlds import World
 from tests.support.generators.terms import NULL, column
 
 by_name = pytest.mark.parametrize("law", filter_laws.LAWS, ids=lambda law: law.__name__)

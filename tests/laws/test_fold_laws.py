@@ -17,7 +17,7 @@ from tests.laws.filter_laws import QUICK
 from tests.support.engines import folds
 from tests.support.generators.agreements import voted
 from tests.support.generators.definitions import OPS, definitions
-from tests.support.generators.random_filters import World
+from tests.support.generators.random_worlds import World
 from tests.support.generators.rows import schedules
 from tests.support.generators.terms import column, number
 from tests.support.generators.values import one_of

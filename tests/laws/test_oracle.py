@@ -9,6 +9,7 @@ from tests.support import oracle, oracle_values
 from tests.support.campaigns import campaigns
 from tests.support.engines import nested_loops
 from tests.support.generators import random_filters
+from tests.support.generators import rows as generated_rows
 from tests.support.generators.terms import column, integer, number, text
 
 M, R = n.Binding("m", "messages"), n.Binding("r", "messages")
@@ -193,8 +194,8 @@ def test_a_set_compares_as_sql_any(elements, op, value, expected):
     30,
     100,
     random_filters.queries(),
-    random_filters.data(),
-    random_filters.audiences,
+    generated_rows.data(),
+    generated_rows.audiences,
     st.integers(-2, 40),
 )
 def test_sql_and_loops_agree(query, data, audiences, t):
@@ -207,8 +208,8 @@ def test_sql_and_loops_agree(query, data, audiences, t):
     100,
     300,
     random_filters.queries(depth=2, aggregates=True),
-    random_filters.data(crowded=True),
-    random_filters.audiences,
+    generated_rows.data(crowded=True),
+    generated_rows.audiences,
     st.integers(-2, 40),
 )
 def test_sql_and_loops_agree_on_aggregates_and_ranks(query, data, audiences, t):
@@ -221,8 +222,8 @@ def test_sql_and_loops_agree_on_aggregates_and_ranks(query, data, audiences, t):
     30,
     100,
     random_filters.queries(depth=2, aggregates=True),
-    random_filters.data(crowded=True),
-    random_filters.audiences,
+    generated_rows.data(crowded=True),
+    generated_rows.audiences,
 )
 def test_no_aggregate_changes_between_two_instants(query, data, audiences):
     judge = oracle.Oracle(query, data, audiences)
@@ -233,7 +234,7 @@ def test_no_aggregate_changes_between_two_instants(query, data, audiences):
         last_answer = judge.answer(t)
 
 
-@campaigns(30, 100, random_filters.queries(), random_filters.data(), random_filters.audiences)
+@campaigns(30, 100, random_filters.queries(), generated_rows.data(), generated_rows.audiences)
 def test_no_answer_changes_between_two_instants(query, data, audiences):
     judge = oracle.Oracle(query, data, audiences)
     first = {}
@@ -245,10 +246,10 @@ def test_no_answer_changes_between_two_instants(query, data, audiences):
 
 @campaigns(30, 100, st.data())
 def test_runs_deliver_what_their_windows_hold_by_definition(draw):
-    query, data = draw.draw(random_filters.queries()), draw.draw(random_filters.data())
-    audiences = draw.draw(random_filters.audiences)
+    query, data = draw.draw(random_filters.queries()), draw.draw(generated_rows.data())
+    audiences = draw.draw(generated_rows.audiences)
     judge = oracle.Oracle(query, data, audiences)
-    schedule = draw.draw(random_filters.schedules(tuple(judge.events)))
+    schedule = draw.draw(generated_rows.schedules(tuple(judge.events)))
     start = draw.draw(st.one_of(st.none(), st.integers(schedule[0] - 9, schedule[0])))
     since = -100 if start is None else start
     seen = set() if start is None else judge.answer(start)

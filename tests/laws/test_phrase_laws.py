@@ -10,8 +10,8 @@ from tapestry.query.phrases.help.phrasebook import phrasebook
 from tapestry.query.phrases.recognize import recognize
 from tests.laws.filter_laws import expected, run, times
 from tests.support.campaigns import campaigns
-from tests.support.generators.random_filters import worlds_of
 from tests.support.generators.random_phrases import one_phrase, some_phrases
+from tests.support.generators.random_worlds import worlds_of
 from tests.support.generators.rows import LAST, annotations, messages
 from tests.support.oracle import Oracle
 

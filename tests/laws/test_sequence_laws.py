@@ -5,7 +5,7 @@ import pytest
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tests.laws import filter_laws, sequence_laws
-from tests.support.generators.random_filters import World
+from tests.support.generators.random_worlds import World
 
 by_name = pytest.mark.parametrize("law", sequence_laws.LAWS, ids=lambda law: law.__name__)
 of_each = pytest.mark.parametrize("kind", ["sequences", "windows", "functions", "lasts"])

@@ -12,7 +12,8 @@ from tapestry.query.tree import nodes as n
 from tapestry.query.tree.printer import print_sql, print_tql
 from tests.laws import change_laws, filter_laws
 from tests.support import oracle
-from tests.support.generators import random_filters
+from tests.support.generators import random_worlds
+from tests.support.generators import rows as generated_rows
 from tests.support.generators.thread_filters import THREADS, worlds
 from tests.support.threads import thread_rows
 
@@ -37,7 +38,7 @@ def live(draw, aggregates):
 
 
 def facts_are_the_least_fixpoint(draw, aggregates):
-    data = draw.draw(random_filters.data())
+    data = draw.draw(generated_rows.data())
     judged = oracle.Oracle(n.CheckedQuery("m", n.Truth(True), ""), data, ("public",)).db
     rows = judged.execute("SELECT msgid, ts, root, audience FROM threads").fetchall()
     derived = [tuple(row.values()) for row in thread_rows(data[MESSAGES])]
@@ -51,7 +52,7 @@ def nothing_crosses_an_audience(draw, aggregates):
     """Everybody sees what is public, from which facts for an audience may follow."""
     world = draw.draw(worlds())
     world = replace(world, audiences=tuple(sorted({PUBLIC, *world.audiences})))
-    _, changed = filter_laws.with_hidden_rows(world, draw.draw(random_filters.data()))
+    _, changed = filter_laws.with_hidden_rows(world, draw.draw(generated_rows.data()))
     runs = filter_laws.run(world, most_delta_queries=40)
     assert filter_laws.run(replace(world, data=changed), most_delta_queries=40) == runs
 
@@ -110,7 +111,7 @@ MAIL = [
 )
 def test_depths_and_roots(text, matched):
     query, data = read(text, Context()), {"messages": MAIL, "annotations": []}
-    world = random_filters.World(query, data, (PUBLIC,), (25, 200), None)
+    world = random_worlds.World(query, data, (PUBLIC,), (25, 200), None)
     runs = [filter_laws.times(matches) for matches in filter_laws.run(world)]
     assert {msgid: at for run in runs for msgid, at in run.items()} == matched
     assert runs == filter_laws.expected(world)

@@ -14,7 +14,7 @@ from tapestry.run.execute import Subscription, execute_windows, signature_groups
 from tests.laws import filter_laws
 from tests.support import oracle
 from tests.support.engines.sqlite_engine import SqliteEngine
-from tests.support.generators.random_filters import World
+from tests.support.generators.random_worlds import World
 
 PUBLIC = ("public",)
 

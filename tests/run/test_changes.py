@@ -10,7 +10,7 @@ from tapestry.run.execute import Subscription
 from tests.laws import change_laws, filter_laws
 from tests.support import oracle
 from tests.support.engines.sqlite_engine import SqliteEngine
-from tests.support.generators.random_filters import World
+from tests.support.generators.random_worlds import World
 from tests.support.generators.terms import column, integer, number
 
 by_name = pytest.mark.parametrize("law", change_laws.LAWS, ids=lambda law: law.__name__)

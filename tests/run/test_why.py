@@ -20,7 +20,7 @@ from tests.laws import filter_laws
 from tests.support import oracle
 from tests.support.clocks import MemoryClock
 from tests.support.engines.sqlite_engine import SqliteEngine, engine_of
-from tests.support.generators import random_filters
+from tests.support.generators import random_worlds
 
 T = 1_700_000_000 * SECOND
 
@@ -38,7 +38,7 @@ def _holds(part: Part, at: int) -> bool:
 def the_whole_is_what_the_oracle_says_and_what_its_parts_come_to(
     draw: st.DataObject, aggregates: bool
 ) -> None:
-    world = draw.draw(random_filters.worlds(depth=2, aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(depth=2, aggregates=aggregates))
     filter_laws.compiled(world.query, "general")  # or it is no filter
     judge = oracle.Oracle(world.query, world.data, world.audiences)
     seen = [row for row in world.data["messages"] if row["audience"] in world.audiences]

@@ -16,7 +16,7 @@ from tests.simulation.auditor.reader import read
 from tests.simulation.auditor.spans import holds
 from tests.simulation.auditor.tables import Tables
 from tests.support.generators import thread_filters
-from tests.support.generators.random_filters import counting_worlds, worlds
+from tests.support.generators.random_worlds import counting_worlds, worlds
 from tests.support.generators.sequences import text_of
 from tests.support.oracle import Oracle
 

@@ -26,7 +26,8 @@ from tapestry.tables.rows import REPEATING, ROW_GROUP, arrow_schema
 from tests.support.covered import decided_and_evaluated
 from tests.support.datadriven import parse
 from tests.support.engines.sqlite_engine import SqliteEngine
-from tests.support.generators import random_filters, thread_filters
+from tests.support.generators import random_filters, random_worlds, thread_filters
+from tests.support.generators import rows as generated_rows
 from tests.support.oracle_values import received
 from tests.support.paths import FIXTURES
 from tests.support.threads import rows_of
@@ -239,7 +240,7 @@ def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory, exa
         suppress_health_check=list(HealthCheck),
     )
     @given(
-        random_filters.data(),
+        generated_rows.data(),
         st.lists(random_filters.queries(), min_size=8, max_size=8),
         st.lists(thread_filters.queries(), min_size=2, max_size=2),
     )
@@ -285,7 +286,7 @@ def test_random_counts_and_tops_deliver_the_same_on_spark(session, tmp_path_fact
     @given(st.data())
     def same(draw):
         nonlocal ran
-        worlds = [draw.draw(random_filters.counting_worlds()) for _ in range(4)]
+        worlds = [draw.draw(random_worlds.counting_worlds()) for _ in range(4)]
         queries = [world.query for world in worlds]
         queries += [
             draw.draw(random_filters.siblings(query)) for query in queries for _ in range(4)

@@ -14,8 +14,8 @@ from tests.laws.filter_laws import check, compiled, run, times
 from tests.suites.answers import answer
 from tests.suites.partitions import conditions, counted, parts, wrapped
 from tests.support.engines.sqlite_engine import SqliteEngine
-from tests.support.generators import random_filters
-from tests.support.generators.random_filters import World
+from tests.support.generators import random_worlds
+from tests.support.generators.random_worlds import World
 
 
 def asking(world: World, condition: n.Condition) -> World:
@@ -23,7 +23,7 @@ def asking(world: World, condition: n.Condition) -> World:
 
 
 def draw_world(draw: st.DataObject, aggregates: bool) -> tuple[World, n.Condition]:
-    world = draw.draw(random_filters.worlds(depth=1, aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(depth=1, aggregates=aggregates))
     return replace(world, start=None), draw.draw(conditions(aggregates=aggregates))
 
 

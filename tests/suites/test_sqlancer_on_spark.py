@@ -22,6 +22,7 @@ from tapestry.spark.session import connect
 from tests.spark.test_engine import ALL_READ, ALL_SENT, AUDIENCES, LOOKED_UP, snapshot_of
 from tests.suites.partitions import conditions, counted, parts, wrapped
 from tests.support.generators import random_filters
+from tests.support.generators import rows as generated_rows
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -89,7 +90,7 @@ def test_laws_of_sqlancer_on_spark(
     @seed(19920602)
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck), **QUICK)
     @given(
-        random_filters.data(crowded=aggregates),
+        generated_rows.data(crowded=aggregates),
         st.lists(pairs, min_size=AT_ONCE, max_size=AT_ONCE, unique_by=repr),
         st.sampled_from([AUDIENCES[:1], AUDIENCES]),
         st.sampled_from([ALL_SENT, LOOKED_UP, ALL_READ]),

@@ -19,7 +19,7 @@ from tapestry.plan.lowering.top_k import can_sweep
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, signature_groups
 from tests.support.datadriven import parse
-from tests.support.generators import random_filters
+from tests.support.generators import random_worlds
 from tests.support.paths import FIXTURES
 
 DEFINITION = "AGGREGATE (x NUMBER) RETURNS NUMBER STATE (s NUMBER) INITIALIZE (x) ITERATE (s + x)"
@@ -71,7 +71,7 @@ def test_every_fixture_joins_by_equality_but_those_named():
     phases=(Phase.generate,),
     suppress_health_check=list(HealthCheck),
 )
-@given(random_filters.counting_worlds())
+@given(random_worlds.counting_worlds())
 def test_random_counts_and_tops_join_by_equality(world):
     compiled = compile_query(world.query)
     tops = [top for part in compiled.query.normal.disjuncts for top in part.top_k_tests]

@@ -11,7 +11,7 @@ from tapestry.query.tree.canonical import canonicalize
 from tapestry.query.tree.ordering import alpha_normalize, order_as_phrase
 from tests.support import oracle
 from tests.support.campaigns import campaigns
-from tests.support.generators import random_filters
+from tests.support.generators import random_filters, random_worlds
 
 TERRY = Context(owner="terry", addresses=("terry@parc.com",))
 
@@ -35,7 +35,7 @@ class Judge:
         return [judge.answer(at) for at in self.instants]
 
 
-@campaigns(50, 150, st.one_of(random_filters.worlds(), random_filters.worlds(aggregates=True)))
+@campaigns(50, 150, st.one_of(random_worlds.worlds(), random_worlds.worlds(aggregates=True)))
 def test_a_shaped_condition_is_true_of_the_same_messages_at_every_instant(world):
     judge = Judge(world)
     expected = judge.answers(world.query.condition)
@@ -120,7 +120,7 @@ SPECIAL = [
 
 
 @pytest.mark.parametrize("text", SPECIAL)
-@campaigns(10, 30, world=random_filters.worlds())
+@campaigns(10, 30, world=random_worlds.worlds())
 def test_the_special_cases_keep_their_meaning(text, world):
     condition = read(text, TERRY).condition
     judge = Judge(world)
@@ -139,7 +139,7 @@ ALTERNATIVES = [
 
 
 @pytest.mark.parametrize("text", ALTERNATIVES)
-@campaigns(8, 20, world=random_filters.worlds())
+@campaigns(8, 20, world=random_worlds.worlds())
 def test_the_phrase_shown_finds_the_same_messages(text, world):
     condition = read(text, TERRY).condition
     phrase = recognize(condition)

@@ -28,8 +28,9 @@ from tests.laws import filter_laws
 from tests.support.engines.memory_index import DictRows, NaiveLookup
 from tests.support.engines.sqlite_engine import SqliteEngine
 from tests.support.engines.stored_rows import StoredRows
-from tests.support.generators import random_filters, thread_filters
-from tests.support.generators.random_filters import World
+from tests.support.generators import random_filters, random_worlds, thread_filters
+from tests.support.generators import rows as generated_rows
+from tests.support.generators.random_worlds import World
 from tests.support.work import counted
 
 
@@ -54,7 +55,7 @@ def ran(*given, **options):
 
 
 def shared_windows_deliver_what_the_oracle_does(draw: st.DataObject, aggregates: bool) -> None:
-    world = draw.draw(random_filters.worlds(aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(aggregates=aggregates))
     queries = [world.query, draw.draw(random_filters.queries(depth=2, aggregates=aggregates))]
     queries += [draw.draw(random_filters.siblings(world.query)) for _ in range(2)]
     worlds = []
@@ -62,7 +63,7 @@ def shared_windows_deliver_what_the_oracle_does(draw: st.DataObject, aggregates:
         filter_laws.compiled(query)
         start = draw.draw(st.sampled_from((None, world.schedule[0] - 1)))
         worlds.append(
-            World(query, world.data, draw.draw(random_filters.audiences), world.schedule, start)
+            World(query, world.data, draw.draw(generated_rows.audiences), world.schedule, start)
         )
     with patch.object(shared_window_module, "MOST_ASKED", draw.draw(st.sampled_from((0, 100)))):
         assert delivered(worlds) == [filter_laws.expected(world) for world in worlds]
@@ -141,7 +142,7 @@ def test_threads_in_shared_windows():
 
 
 def stored_rows_give_every_key(draw: st.DataObject, aggregates: bool) -> None:
-    world = draw.draw(random_filters.worlds(aggregates=aggregates))
+    world = draw.draw(random_worlds.worlds(aggregates=aggregates))
     queries = [draw.draw(random_filters.missing_annotations()) for _ in range(2)]
     worlds = [replace(world, query=query, start=None) for query in (world.query, *queries)]
     for query in (world.query, *queries):

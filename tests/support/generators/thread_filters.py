@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.tree import nodes as n
-from tests.support.generators import random_filters
+from tests.support.generators import random_worlds
 from tests.support.generators.values import one_of
 
 THREADS = (
@@ -36,4 +36,4 @@ def queries(draw):
 
 def worlds():
     """Return a strategy of worlds whose filter is about threads."""
-    return queries().flatmap(random_filters.worlds_of)
+    return queries().flatmap(random_worlds.worlds_of)
