@@ -34,6 +34,7 @@ ROOMS_WITH_EXAMPLES = {
     "filters.compose",
     "filters.delivery",
     "filters.inbox",
+    "filters.jmap",
     "filters.people",
     "filters.reading",
     "filters.runs",

@@ -140,7 +140,13 @@ class EventPoint:
 
     @property
     def waits(self) -> bool:
-        """Tell whether it is an instant that the clock of a filter that waits has to reach."""
+        """Tell whether it is an instant that the clock of a filter that waits has to reach.
+
+        >>> from tapestry.rewrite.examples import disjunct
+        >>> *_, start = disjunct("m.ts < now() - 1 day").starts
+        >>> start.waits
+        False
+        """
         return isinstance(self.term, n.Reached)
 
 

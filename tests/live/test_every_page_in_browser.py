@@ -37,8 +37,8 @@ from tests.support.second_factors import give_app
 pytestmark = [pytest.mark.live, pytest.mark.timeout(600)]
 
 NO_PAGES = re.compile(
-    r"admin/|api/|sign-out|sidebar|first-steps|read/|healthz|sw\.js|manifest|message/|make/|subscribe/"
-    r"|understand/|complete/|filters/preview/|feeds/.*(atom|ics)|triage/|compose/(save|preview)/"
+    r"admin/|api/|jmap|sign-out|sidebar|first-steps|read/|healthz|sw\.js|manifest|message/|make/"
+    r"|subscribe/|understand/|complete/|filters/preview/|feeds/.*(atom|ics)|triage/|compose/(save|preview)/"
     r"|import/create/|filters/(like|ready-made|remind|why)/|backtest/|export/|security/sign-out/"
     r"|email/link/|sending/.+|follow/"
     r"|(un)?fold/|search/(select|forget)/|filters/dry-run/|lines/|sign-up/|sign-in/|forgot/|me/confirm/"

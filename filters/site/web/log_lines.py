@@ -7,10 +7,10 @@ import re
 from copy import copy
 
 WITH_TOKEN = (
-    *("act", "arrived", "bounces", "confirm", "deleted", "feeds", "forgot", "sign-up"),
+    *("act", "arrived", "bounces", "confirm", "deleted", "feeds", "forgot", "jmap", "sign-up"),
     "unsubscribe",
 )
-"""How the addresses begin that have a token: mostly, who reads it may do what it does.
+"""How the addresses begin that have a token, or names of what is in somebody's mail.
 
 Written here, for most processes log and know no table of addresses.
 """

@@ -19,7 +19,7 @@ def wait(condition: n.Condition) -> n.Condition:
     >>> from tapestry.rewrite.examples import condition, show
     >>> from tapestry.rewrite.normal.isolate_now import isolate_now
     >>> show(wait(isolate_now(condition("m.ts < now() - 2 weeks"))))
-    now() >= reached(m.ts + 2 weeks + 1 microsecond)
+    now() >= reached(m.ts + 2 weeks + 0.000001 seconds)
     """
     return change_conditions(condition, _wait)
 

@@ -341,9 +341,10 @@ def test_changes_that_are_forgotten_are_not_made_up(
 
 
 def test_after_a_restore_all_is_read_anew(program: Sign, alice: User, three: list[str]) -> None:
+    program(alice)("Email/get", ids=[])
+    JmapAccount.objects.update(validity=1)
     call = program(alice)
     before = call("Email/get", ids=[])["state"]
-    JmapAccount.objects.update(validity=1)
     forget_accounts()
     assert call.refusal("Email/get") == "accountNotFound"
     assert program(alice).refusal("Email/changes", sinceState=before) == "cannotCalculateChanges"

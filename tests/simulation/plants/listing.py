@@ -241,8 +241,8 @@ PLANTS = (
         "what is new in a mailbox of IMAP is read",
         "filters.imap.folders",
         "_read",
-        "seen=card not in unread",
-        "seen=card not in starred",
+        "card not in flags.unread",
+        "card not in flags.starred",
         "mail programs",
     ),
     Plant(

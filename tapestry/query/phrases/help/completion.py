@@ -83,7 +83,7 @@ def complete(
     not end in a column, has none.
 
     >>> [completion.text for completion in complete("with no r")]
-    ['reply', 'reply by ', 'reply for ', 'reply within ']
+    ['reply', 'reply by ', 'reply for ', 'reply within ', 'review', 'review for ']
     """
     at = len(text) if at is None else max(0, min(at, len(text)))
     if at > LONGEST:
