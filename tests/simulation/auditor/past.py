@@ -24,17 +24,23 @@ Look = tuple[str, str, str, int]
 
 @dataclass(slots=True)
 class Past:
-    """The pages that were looked at, as long as nothing took away what was on them."""
+    """The pages that were looked at, as long as nothing took away what was on them.
+
+    An instant that comes twice, as the clock was set back, has two answers: none is kept of it.
+    """
 
     known: Known
     timelines: Timelines
     looks: dict[Look, Entry] = field(default_factory=dict)
+    latest: int = 0
 
     def judge(self, point: Point) -> Iterator[Finding]:
         """Judge what was told of the past and of filters at a point."""
         for entry in point.entries:
             self._forget(entry)
-        for look in point.seen.get("page", []):
+            self.latest = max(self.latest, entry["now"])
+        new = (look for look in point.seen.get("page", []) if look["now"] >= self.latest)
+        for look in new:
             self.looks[look["person"], look["page"], look["name"], look["now"]] = look
         for look in point.seen.get("as_of", []):
             yield from self._judge_past(point, look)

@@ -119,6 +119,7 @@ def phrase(
     if lots.random() < 0.1:
         return _search(lots)
     drawn = [_one(lots, kinds, filters, now) for _ in range(lots.choice((1, 2, 2, 3, 3, 4)))]
+    drawn = next(([one] for one in drawn if one[1] == "everything"), drawn)  # it stands alone
     texts = [f"not {text}" if lots.random() < 0.15 else text for text, _ in drawn]
     joined = texts[0]
     for text in texts[1:]:

@@ -111,7 +111,7 @@ RULES = (
     ),
     ("(everything | anything | all) (except | but) newsgroups $", "not in any newsgroup "),
     ("(everything | anything | all) (except | but) LIST $", "not on any list "),
-    ("(everything | anything) (except | but)", "not "),
+    ("(everything | anything) (except | but) not?", "not "),
     (
         "unless (it | they | these | those | i'm | i am | its | it's | they're | MAIL)? "
         "(is | are | come | comes | came | was | were)?",
