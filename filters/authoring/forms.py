@@ -37,8 +37,8 @@ from tapestry.deliver.timing.timeliness import AFTER
 
 MODES = {
     Filter.Mode.KEEP: "A message that matched once stays in the list.",
-    Filter.Mode.WAIT: "While a source of mail that I see is behind, no time passes for it: that "
-    "nobody has answered is not found while a server is away.",
+    Filter.Mode.WAIT: "While a source of mail that you see is behind, no time passes for this "
+    "filter: it does not say that nobody has answered while a server is away.",
     Filter.Mode.LIVE: "A live filter: a message leaves the list when it no longer matches "
     "(somebody has answered it, say), and comes back if it matches again.",
 }

@@ -147,7 +147,7 @@ class Filter(models.Model):
 
         KEEP = "keep", "keep what matched"
         LIVE = "live", "only while it matches"
-        WAIT = "wait", "once all mail is here"
+        WAIT = "wait", "keep what matched, and wait for my sources"
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="filters")
     name = models.CharField(max_length=60, validators=[filter_name])

@@ -81,7 +81,7 @@ def option_words(options: Mapping[str, str], zone: tzinfo) -> Iterator[str]:
     if options.get("mode") == Filter.Mode.LIVE:
         yield "live: messages stay only while they match"
     if options.get("mode") == Filter.Mode.WAIT:
-        yield "it waits for all mail to be here"
+        yield "it waits for all sources of mail that you see"
     timeliness = options.get("timeliness") or "as usual"
     unread = ", not while it has unread messages" if is_set(options, "while_unread") else ""
     yield f"new matches are shown {timeliness}{unread}"

@@ -43,7 +43,7 @@ class Migration(migrations.Migration):
                 ('tql', models.TextField(blank=True, default='')),
                 ('display_tql', models.TextField(blank=True, default='')),
                 ('visibility', models.CharField(choices=[('private', 'only me'), ('shared', 'everyone here')], default='private', max_length=10)),
-                ('mode', models.CharField(choices=[('keep', 'keep what matched'), ('live', 'only while it matches'), ('wait', 'once all mail is here')], default='keep', max_length=10)),
+                ('mode', models.CharField(choices=[('keep', 'keep what matched'), ('live', 'only while it matches'), ('wait', 'keep what matched, and wait for my sources')], default='keep', max_length=10)),
                 ('timeliness', models.CharField(blank=True, default='', max_length=60, validators=[filters.people.models.account.validate_timeliness])),
                 ('while_unread', models.BooleanField(default=False, verbose_name='not while it has unread ones')),
                 ('acts', models.CharField(blank=True, default='', max_length=100)),
