@@ -84,11 +84,17 @@ def _argument(word: str) -> str:
     return f'{found[1] or ""}"{found[2]}"'
 
 
+class _Parser(RawConfigParser):
+    """A parser that leaves the names of searches as they are written."""
+
+    def optionxform(self, optionstr: str) -> str:
+        return optionstr
+
+
 def _of_others(text: str) -> list[tuple[str, str]]:
     if not _OF_OTHERS.search(text):
         return [(name.strip(), query.strip()) for name, query in _LISTED.findall(text)]
-    parser = RawConfigParser(delimiters="=", comment_prefixes="#", strict=False, default_section="")
-    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser = _Parser(delimiters="=", comment_prefixes="#", strict=False, default_section="")
     try:
         parser.read_string(text)
     except Error:
