@@ -27,7 +27,7 @@ from filters.imap.envelope import Envelope
 from filters.imap.letters import Letter
 from filters.imap.parts import Part, Structure, part_at
 from filters.imap.threads import in_thread
-from filters.inbox.mailboxes import NOT_KEPT, held_originals
+from filters.inbox.mailboxes import NOT_KEPT, batch_of_originals
 from filters.people.models import User
 
 log = logging.getLogger(__name__)
@@ -86,7 +86,7 @@ class Originals:
             return Part.parse(UNREADABLE)
 
     def _read(self, letters: Sequence[Letter]) -> None:
-        self._raws = held_originals(self._owner(), [letter.card for letter in letters])
+        self._raws = batch_of_originals(self._owner(), [letter.card for letter in letters])
 
 
 class Content(BaseLoadedMessage):

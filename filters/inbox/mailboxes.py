@@ -78,16 +78,16 @@ def set_flag(user: User, flag: str, cards: Collection[int], *, to: bool) -> None
         act(user, ACTIONS[_ACTIONS[flag][0 if to else 1]], targets)
 
 
-def held_originals(user: User, keys: Collection[int]) -> dict[int, bytes]:
+def batch_of_originals(user: User, keys: Collection[int]) -> dict[int, bytes]:
     """Return ``originals`` of some messages, as many as MOST_BYTES hold, and at least the first."""
-    held: dict[int, bytes] = {}
+    raws: dict[int, bytes] = {}
     size = 0
     for key, raw in originals(user, keys):
-        held[key] = raw
+        raws[key] = raw
         size += len(raw)
         if size > MOST_BYTES:
             break
-    return held
+    return raws
 
 
 def originals(user: User, keys: Collection[int]) -> Iterator[tuple[int, bytes]]:

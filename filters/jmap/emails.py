@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from filters.inbox.mailboxes import NOT_KEPT, held_originals
+from filters.inbox.mailboxes import NOT_KEPT, batch_of_originals
 from filters.inbox.models import Card
 from filters.jmap.arguments import EmailGet, Get
 from filters.jmap.headers import header_property, moment
@@ -129,14 +129,14 @@ def _emails(
 
 def _raws(owner: User, records: Sequence[JmapRecord]) -> Iterator[bytes]:
     """Yield the originals of Emails in their order; few are in memory at once."""
-    held: dict[int, bytes] = {}
+    raws: dict[int, bytes] = {}
     cards = [record.card_id or 0 for record in records]
     for place, card in enumerate(cards):
-        if card not in held:
-            held = held_originals(owner, cards[place : place + BATCH])
-        if card not in held:
-            held = held_originals(owner, [card])
-        yield held.pop(card, b"")
+        if card not in raws:
+            raws = batch_of_originals(owner, cards[place : place + BATCH])
+        if card not in raws:
+            raws = batch_of_originals(owner, [card])
+        yield raws.pop(card, b"")
 
 
 def _ids(account: JmapAccount, records: Sequence[JmapRecord]) -> _Ids:

@@ -91,23 +91,23 @@ def changes(account: JmapAccount, kind: str, since: str, most: int) -> Changes:
     A state within them names, after its own, that of which all was told: what was new since then
     and has changed meanwhile is still to be told as new.
     """
-    at, told = _read(account, since)
+    at, base = _read(account, since)
     later = account.records.filter(kind=kind, changed__gt=at).order_by("changed")
     rows = list(later.values_list("pk", "created", "changed", "gone")[: most + 1])
     found = Changes(state_of(account, kind), more=len(rows) > most)
     if found.more:
         rows = rows[:most]
-        found.until = _written(account, rows[-1][2], told)
+        found.until = _written(account, rows[-1][2], base)
     for key, created, _, gone in rows:
         if gone and created <= at:
             found.destroyed.append(key)
         elif not gone:
-            (found.created if created > told else found.updated).append(key)
+            (found.created if created > base else found.updated).append(key)
     return found
 
 
-def _written(account: JmapAccount, state: int, told: int | None = None) -> str:
-    return ".".join(map(str, (account.validity, state, *(() if told is None else (told,)))))
+def _written(account: JmapAccount, state: int, base: int | None = None) -> str:
+    return ".".join(map(str, (account.validity, state, *(() if base is None else (base,)))))
 
 
 def _read(account: JmapAccount, text: str) -> tuple[int, int]:
@@ -115,10 +115,10 @@ def _read(account: JmapAccount, text: str) -> tuple[int, int]:
     validity, *states = text.split(".") if text.replace(".", "").isdecimal() else [""]
     if validity != str(account.validity) or len(states) not in (1, 2) or len(text) > 80:
         raise MethodError("cannotCalculateChanges")
-    at, told = int(states[0] or -1), int(states[-1] or -1)
-    if not account.forgotten <= told <= at <= account.state:
+    at, base = int(states[0] or -1), int(states[-1] or -1)
+    if not account.forgotten <= base <= at <= account.state:
         raise MethodError("cannotCalculateChanges")
-    return at, told
+    return at, base
 
 
 @dataclass(slots=True)
@@ -184,17 +184,17 @@ class _Lists:
 def _renew(account: JmapAccount, now: dict[Key, tuple[str, int | None]]) -> None:
     """Bring the records to what is now, and the state to that of the last change."""
     rows = account.records.filter(gone=False).values_list("kind", "name", "pk", "value")
-    told = {(kind, name): (pk, value) for kind, name, pk, value in rows}
+    before = {(kind, name): (pk, value) for kind, name, pk, value in rows}
     states = count(account.state + 1)
     changed = [
         (now[key][0], next(states), pk)
-        for key, (pk, value) in told.items()
+        for key, (pk, value) in before.items()
         if key in now and now[key][0] != value
     ]
-    gone = [(True, next(states), pk) for key, (pk, _) in told.items() if key not in now]
+    gone = [(True, next(states), pk) for key, (pk, _) in before.items() if key not in now]
     new = [
         (account.pk, *key, *now[key], state, state)
-        for key, state in zip((key for key in now if key not in told), states, strict=False)
+        for key, state in zip((key for key in now if key not in before), states, strict=False)
     ]
     update_rows(JmapRecord, ("value", "changed"), changed)
     update_rows(JmapRecord, ("gone", "changed"), gone)

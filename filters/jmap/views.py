@@ -179,11 +179,11 @@ def event_source(request: PersonRequest) -> HttpResponse:
     types = request.GET.get("types", "*").split(",")
     kinds = (JmapRecord.EMAIL, JmapRecord.MAILBOX, JmapRecord.THREAD)
     states = {kind: state_of(account, kind) for kind in kinds if types == ["*"] or kind in types}
-    told = "-".join(states.values())
+    event_id = "-".join(states.values())
     lines = [f"retry: {RETRY}"]
-    if request.headers.get("Last-Event-ID") != told:
+    if request.headers.get("Last-Event-ID") != event_id:
         changed = {"@type": "StateChange", "changed": {id_of(account): states}}
-        lines += ["event: state", f"id: {told}", f"data: {json.dumps(changed)}"]
+        lines += ["event: state", f"id: {event_id}", f"data: {json.dumps(changed)}"]
     elif request.GET.get("ping", "0") != "0":
         lines += ["event: ping", f'data: {{"interval": {RETRY // 1000}}}']
     return HttpResponse("\n".join([*lines, "", ""]), content_type="text/event-stream")

@@ -87,7 +87,7 @@ def test_what_is_no_patch_touches_nothing():
     assert parse(raw).message.diff_paths == ()
 
 
-def test_so_many_paths_are_kept():
+def test_no_more_paths_than_the_limit_are_kept():
     text = "".join(f"diff --git a/{number} b/{number}\n" for number in range(MOST_PATHS + 5))
     read = parse(f"Subject: [PATCH 2/3] x\n\n{text}".encode()).message
     assert (len(read.diff_paths), read.patch) == (MOST_PATHS, 2)

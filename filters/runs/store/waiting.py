@@ -38,7 +38,8 @@ def record() -> None:
     """
     waiting = Filter.objects.filter(mode=Filter.Mode.WAIT)
     if not waiting.exists():
-        CompleteUpTo.objects.all().delete()
+        if CompleteUpTo.objects.exists():  # a round writes nothing that need not be
+            CompleteUpTo.objects.all().delete()
         return
     changed = list(_changes(waiting.values_list("owner", flat=True).distinct().order_by()))
     if changed or waiting.filter(waits_from=None).exists():
