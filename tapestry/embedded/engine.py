@@ -43,7 +43,7 @@ SHARED = frozenset(name for columns in COLUMNS.values() for name in columns) - O
 
 _NAME = re.compile(r"\w+")
 
-STEPS = 1_000
+STEPS = 10_000
 """Steps of SQLite between two looks at the clock."""
 
 
