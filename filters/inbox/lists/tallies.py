@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from django.db.models import Q
@@ -18,7 +19,7 @@ from tapestry.core.clock import NEVER
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import DueFilter
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, RETRACTED, RETRACTION
-from tapestry.plan.compile import compile_due
+from tapestry.plan.compile import compile_stored
 from tapestry.plan.explanation import explanation
 from tapestry.plan.witnesses import Witnesses, witnesses
 from tapestry.tables.delta.log import Tables
@@ -80,13 +81,13 @@ def with_retracted(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _asked(matches: Sequence[StaleMatch]) -> dict[int, list[Witnesses]]:
+def _asked(matches: Sequence[StaleMatch]) -> dict[int, Sequence[Witnesses]]:
     """Return what each match says of votes and replies, by its key, where it says anything."""
     filter_ids = {match.filter_id for match in matches}
     counting = of_rows(Filter.objects.filter(_MAY_COUNT), filter_ids, 0)
     due = {due_filter.filter_id: due_filter for due_filter in counting}
-    known: dict[tuple[int, int, str], list[Witnesses]] = {}
-    asked: dict[int, list[Witnesses]] = {}
+    known: dict[tuple[int, int, str], Sequence[Witnesses]] = {}
+    asked: dict[int, Sequence[Witnesses]] = {}
     for match in matches:
         if match.filter_id not in due:
             continue
@@ -98,16 +99,22 @@ def _asked(matches: Sequence[StaleMatch]) -> dict[int, list[Witnesses]]:
     return asked
 
 
-def _witnesses(due_filter: DueFilter, disjunct: int, words: str) -> list[Witnesses]:
+def _witnesses(due_filter: DueFilter, disjunct: int, words: str) -> Sequence[Witnesses]:
     """Return what a disjunct counts or misses; nothing if it is one of an older text."""
+    waits = due_filter.completeness is not None
     try:
-        compiled = compile_due(due_filter)
-        disjuncts = compiled.query.normal.disjuncts
-        if disjunct >= len(disjuncts) or explanation(due_filter, disjunct) != words:
-            return []
+        counted = _counted(due_filter.text, due_filter.live, waits, disjunct)
+        return counted if counted and explanation(due_filter, disjunct) == words else ()
     except TapestryError:
-        return []
-    return witnesses(disjuncts[disjunct], compiled.query.var)
+        return ()
+
+
+@lru_cache(maxsize=100_000)
+def _counted(text: str, live: bool, waits: bool, disjunct: int) -> tuple[Witnesses, ...]:
+    """Return what a disjunct counts or misses, in all filters with the text; nothing without it."""
+    query = compile_stored(text, None, (), live, waits).query
+    disjuncts = query.normal.disjuncts[disjunct : disjunct + 1]
+    return tuple(found for one in disjuncts for found in witnesses(one, query.var))
 
 
 def _tally(
