@@ -10,7 +10,7 @@ from filters.inbox.models import Match
 from filters.people import people
 from filters.people.models import User
 from filters.reading.state import ReadingState
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import BEGINNING, wall_clock
 from tapestry.deliver.timing.schedule import HELD
 
 
@@ -45,6 +45,13 @@ def _of_filter(filter_: Filter) -> Iterator[str]:
         yield f"The filter has stopped: {filter_.error}"
     elif not filter_.active:
         yield "The filter is paused, so it finds nothing now."
+    if filter_.mode == Filter.Mode.WAIT:
+        yield (
+            "The filter waits for your sources: what only the passing of time changes, it finds"
+            f" once they are complete, as they are up to {bare(filter_.clock)}."
+            if filter_.clock > BEGINNING
+            else "The filter waits for your sources, which are not complete up to any time yet."
+        )
     if filter_.start is not None:
         yield (
             f"The filter takes what begins to match after {bare(filter_.start)}:"

@@ -15,6 +15,7 @@ from filters.inbox.lists.cards import refresh_cards
 from filters.people.models import User
 from filters.runs import rounds
 from filters.runs.store.filter_store import DjangoClock
+from tapestry.core.clock import DAY
 from tapestry.core.message import Annotation
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations
@@ -64,6 +65,18 @@ def test_a_filter_says_when_time_alone_makes_it_match(
     assert "If nothing else happens, it matches on " in page
     lifecycle.install(alice, "about lunch", name="lunch")
     assert "It can never match" in page_of(as_user(alice), "lunch")
+
+
+def test_a_filter_that_waits_says_up_to_when_its_sources_are_complete(
+    mail: Tables, alice: User, as_user: SignIn
+) -> None:
+    made = lifecycle.install(
+        alice, "one day old with no reply", name="silent", mode=Filter.Mode.WAIT
+    )
+    client = as_user(alice)
+    assert "which are not complete up to any time yet" in page_of(client, "silent")
+    Filter.objects.filter(pk=made.pk).update(clock=DAY)
+    assert "as they are up to 2 January 1970" in page_of(client, "silent")
 
 
 def test_what_is_listed_and_what_was_let_go_say_so(
