@@ -1,11 +1,11 @@
 # The door for people.  Every target installs what it needs first; a second call is instant.
-#   make demo | run | test | lint | bench | test-long | dist | clean      (make run ARGS="--port 8001")
+#   make demo | run | test | lint | bench | test-long | dist | deb | clean      (make run ARGS="--port 8001")
 #   make simulate SEEDS=1-100 STEPS=400                              (tests/simulation)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo run test lint bench test-long simulate dist clean python java servers requirements
+.PHONY: demo run test lint bench test-long simulate dist deb clean python java servers requirements
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -44,6 +44,7 @@ HAS_DOVECOT = [ -x "$$(PATH=$$PATH:/usr/sbin command -v dovecot || true)" ] \
 	&& [ -e /usr/lib/dovecot/imap -o -e /usr/libexec/dovecot/imap ]
 
 HAS_COMPILER = command -v gcc >/dev/null && [ -e /usr/include/stdio.h ]
+HAS_SYSTEMD = command -v systemd-analyze >/dev/null && command -v man >/dev/null
 HAS_POSTGRES = ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null
 
 # INN unpacked beside the virtual environment: its package would also bring a mail server.
@@ -63,6 +64,7 @@ test: servers $(TEST_READY)
 	$(PYTEST) -m "not long" $(ARGS)
 
 test-long: servers $(TEST_READY)
+	$(call need,systemd-analyze and man (for the tests of the Debian package),$(HAS_SYSTEMD),systemd man-db)
 	$(PYTEST) -m long --timeout=0 $(ARGS)
 
 SEEDS ?= 1-10
@@ -96,6 +98,10 @@ dist: $(RUN_READY)
 	export SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct); \
 	$(PIP) wheel --quiet --no-index --no-deps --no-build-isolation --wheel-dir $$work/out $$work; \
 	mkdir -p $(DIST); mv $$work/out/*.whl $(DIST); ls $(DIST)/*.whl
+
+# A Debian package of the wheel, for this architecture and /usr/bin/python3, or PYTHON=….
+deb: dist
+	filters/site/packaging/build_deb.sh $(DIST)/tapestry-*.whl $(DIST)
 
 # After a change of the pins in pyproject.toml: everything they need, exactly, with its hashes.
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-emit-package pip \

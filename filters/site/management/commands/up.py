@@ -12,6 +12,7 @@ from django.conf import settings
 from filters.people.models import User
 from filters.people.signing_in.checks import check_proxies
 from filters.site.launch.footprint import footprint
+from filters.site.launch.service_manager import notify
 from filters.site.launch.stack import Interrupted, running
 from filters.site.management.base import TapestryCommand
 
@@ -42,6 +43,11 @@ class Command(TapestryCommand):
         turn: Callable[[], None] = lambda: None,
     ) -> None:
         """Start everything, call ``prepare`` meanwhile and ``turn`` about twice a second."""
+
+        def alive_turn() -> None:
+            notify("WATCHDOG=1")
+            turn()
+
         self.warn()
         try:
             with running(data, port, prepare) as stack:
@@ -49,7 +55,8 @@ class Command(TapestryCommand):
                 more = SPARK if any(part.child is None for part in stack.parts) else ""
                 self.stdout.write(f"Tapestry is ready at {stack.url}: {footprint()}.{more}")
                 self.stdout.flush()
-                stack.watch(turn)
+                notify("READY=1")
+                stack.watch(alive_turn)
         except Interrupted:
             self.stdout.write("Stopped.")
 
