@@ -6,6 +6,7 @@ What may be set from outside:
 
     TAPESTRY_DATA     the data directory; without one, an installed Tapestry stores all in
                       ~/.local/share/tapestry
+    TAPESTRY_MACHINE  the name of this machine, where several run the parts of one site
     TAPESTRY_HOSTS    names the site answers to beside loopback, with commas between
     TAPESTRY_PROXIES  how many proxies in front of the site say the address of a client (0)
     TAPESTRY_URL      the address of the site, for links in what it sends
@@ -53,6 +54,7 @@ from filters.site.settings.data_directory import data_directory
 from filters.site.settings.database_url import database_settings
 from filters.site.settings.email_url import email_settings
 from filters.site.settings.imap import read_imap
+from filters.site.settings.machine import read_machine
 from filters.site.settings.numbers import read_retention, seconds, whole_number
 from filters.site.settings.proxies import number_of_proxies
 from filters.site.settings.sign_up import read_mode
@@ -62,6 +64,7 @@ from tapestry.run.budgets import Budgets
 
 BASE = Path(__file__).resolve().parent.parent
 DATA = data_directory(os.environ)
+MACHINE = read_machine(os.environ.get("TAPESTRY_MACHINE", ""))
 
 SITE_URL = (os.environ.get("TAPESTRY_URL") or "http://127.0.0.1:8000").rstrip("/")
 _IS_HTTPS = urlsplit(SITE_URL).scheme == "https"

@@ -15,7 +15,7 @@ from filters.runs.models import SetAside
 from filters.site.work import set_aside
 from filters.site.work.parts import services
 from tapestry.celery import app
-from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.site_lock import site_lock
 
 AGAIN, LATEST = 60, 900
 """Seconds after which mail that could not be sent is tried again: twice as many each time."""
@@ -65,7 +65,7 @@ def send_notice(self: Task, email: str, person: str, what: str) -> None:
 @app.task(name="filters.tend_accounts", ignore_result=True, needs_room=False)
 def tend_accounts() -> None:
     """Make exports, delete accounts, and delete what has expired; one process does so at a time."""
-    with file_lock(services.data() / "run" / "accounts.lock") as acquired:
+    with site_lock(services.data() / "run" / "accounts.lock") as acquired:
         if acquired:
             removals.finish_waiting()
             set_aside.each(

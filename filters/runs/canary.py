@@ -22,7 +22,7 @@ _looked: dict[str, float] = {}
 
 def check_spark(server: str, engine_on: Callable[[Snapshot], Engine], tables: Tables) -> None:
     """Run the smallest of statements if none was lately; EngineStuckError if it does not end."""
-    now, run = time.monotonic(), services.data() / "run"
+    now, run = time.monotonic(), services.run()
     if now - _looked.get(server, -EVERY) < EVERY:
         return
     seen = snapshot(tables)
@@ -35,4 +35,4 @@ def check_spark(server: str, engine_on: Callable[[Snapshot], Engine], tables: Ta
 
 def restart(server: str) -> None:
     """Have a Spark that runs nothing restarted, if it is ours and was there when it was checked."""
-    spark_restart.ask(services.data() / "run", server, CHECK_SECONDS)
+    spark_restart.ask(services.run(), server, CHECK_SECONDS)

@@ -4,9 +4,8 @@
     own lane ───── proven filters with windows of their own, their cards; they join the others
     unproven ───── new and changed filters, in ``UNPROVEN_THREADS`` threads
 
-A lane does not overlap with itself on one machine: a file lock, which ends with its process,
-excludes that.  On several machines an overlap costs work, not correctness: windows are set by
-compare-and-set.
+A lane does not overlap with itself: a lock of the site, which ends with its process, excludes that.
+An overlap would cost work, not correctness: windows are set by compare-and-set.
 """
 
 from __future__ import annotations
@@ -31,7 +30,8 @@ from filters.site.work.queues.queue import DELIVER_DUE, run_soon
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.disk_space import require_room
-from tapestry.core.files.file_lock import FOREVER, file_lock
+from tapestry.core.files.file_lock import FOREVER
+from tapestry.core.files.site_lock import site_lock
 from tapestry.plan.engine import EngineStuckError
 from tapestry.run.resources import Resources
 from tapestry.tables.delta.log import newest_instant
@@ -158,7 +158,7 @@ def _resources() -> Resources:
 
 def lane(name: str, *, wait: float = 0.0) -> AbstractContextManager[bool]:
     """Hold a lane; yield whether it was acquired, at once or after so many seconds."""
-    return file_lock(services.data() / "run" / f"{name}.lock", wait=wait)
+    return site_lock(services.data() / "run" / f"{name}.lock", wait=wait)
 
 
 @contextmanager

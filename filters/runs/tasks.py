@@ -20,7 +20,7 @@ from filters.upkeep import retention
 from filters.upkeep.forgetting import forget_old
 from tapestry.celery import app
 from tapestry.core.errors import TapestryError
-from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.site_lock import site_lock
 from tapestry.core.log import line
 from tapestry.run.unproven import Turns
 
@@ -67,7 +67,7 @@ def compact() -> None:
 
     Retention waits for a backup; not more than one of these tasks does.
     """
-    with file_lock(services.data() / "run" / "upkeep.lock") as acquired:
+    with site_lock(services.data() / "run" / "upkeep.lock") as acquired:
         if acquired:
             _compact()
 

@@ -19,4 +19,7 @@ class SiteConfig(AppConfig):
     name = "filters.site"
 
     def ready(self) -> None:
+        from filters.site.work.db.database import choose_locks
+
+        choose_locks()
         gc.set_threshold(ALLOCATIONS, *gc.get_threshold()[1:])

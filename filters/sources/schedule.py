@@ -14,7 +14,7 @@ from filters.site.work.parts import services
 from filters.sources.models import Source
 from tapestry.core.backoff import LONGEST
 from tapestry.core.clock import SECOND, wall_clock
-from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.site_lock import site_lock
 
 LISTENING = "listening"
 """The part of a source's key under which the watch of its mailbox is set aside."""
@@ -52,15 +52,15 @@ def make_due(source_id: int) -> None:
 
 
 def account_lock(source: Source) -> AbstractContextManager[bool]:
-    """Hold the lock of an account, for one audience, on this machine; yield whether it was free.
+    """Hold the lock of an account, for one audience; yield whether it was free.
 
     Two sources that read the same for the same share what is known of its folders.
     """
     named = f"{source.address}@{source.audience}".encode()
     digest = hashlib.sha256(named).hexdigest()[:16]
-    return file_lock(services.data() / "run" / f"source-{digest}.lock")
+    return site_lock(services.data() / "run" / f"source-{digest}.lock")
 
 
 def token_lock(source: Source, wait: float = 0.0) -> AbstractContextManager[bool]:
     """Hold the lock of a source's access token; yield whether it was free within some seconds."""
-    return file_lock(services.data() / "run" / f"token-{source.pk}.lock", wait=wait)
+    return site_lock(services.data() / "run" / f"token-{source.pk}.lock", wait=wait)

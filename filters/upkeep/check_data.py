@@ -24,7 +24,8 @@ from filters.site.work.parts import services
 from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.file_lock import FOREVER, file_lock
+from tapestry.core.files.file_lock import FOREVER
+from tapestry.core.files.site_lock import site_lock
 from tapestry.core.files.sorted_hashes import Hashes, contains, hash_texts
 from tapestry.core.schema import MESSAGES
 from tapestry.predicate_index.check import check_predicate_index
@@ -64,7 +65,7 @@ def repair() -> list[str]:
 
     tables = services.tables()
     with (
-        file_lock(tables.root / "compact.lock", wait=FOREVER),  # before the lanes, as to forget
+        site_lock(tables.root / "compact.lock", wait=FOREVER),  # before the lanes, as to forget
         rounds.all_lanes(),
         DjangoClock().lock(),
     ):
@@ -175,6 +176,6 @@ def _still_missing(missing: Hashes) -> Hashes:
     if not len(missing):
         return missing
     tables = services.tables()
-    with file_lock(tables.root / "compact.lock", wait=FOREVER):  # whoever removes has it throughout
+    with site_lock(tables.root / "compact.lock", wait=FOREVER):  # whoever removes has it throughout
         matched = np.intersect1d(missing, _matched())
         return _missing(matched, [Path(file.path) for file in tables.data_files(MESSAGES)])

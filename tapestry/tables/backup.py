@@ -16,7 +16,8 @@ from pathlib import Path
 
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.durable import GONE
-from tapestry.core.files.file_lock import FOREVER, file_lock
+from tapestry.core.files.file_lock import FOREVER
+from tapestry.core.files.site_lock import site_lock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, THREADS
 from tapestry.tables.check.log_files import LogContent, read_log
 from tapestry.tables.check.report import Report
@@ -37,7 +38,7 @@ Copy = Callable[[Path, Path], None]
 @contextmanager
 def files_kept(root: Path) -> Iterator[None]:
     """Let nobody delete files of the tables meanwhile: compaction and ``forget`` wait."""
-    with file_lock(root / "compact.lock", wait=FOREVER):
+    with site_lock(root / "compact.lock", wait=FOREVER):
         yield
 
 

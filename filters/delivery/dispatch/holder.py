@@ -1,7 +1,7 @@
-"""Leases: a claim ends with the process that holds it (an advisory file lock).
+"""Leases: a claim ends with the process that holds it (a lock of the site).
 
-Each process holds the lock of a file of its own as long as it lives (its place:
-filters.site.work.parts.services); the kernel releases it however the process ends.  So the claims
+Each process holds a lock of its own as long as it lives (its place:
+filters.site.work.parts.services), which is released however the process ends.  So the claims
 of a killed worker are free at once, and those of a slow one are not.
 """
 
@@ -16,7 +16,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filters.site.work.parts import services
-from tapestry.core.files.file_lock import is_held, shared_lock
+from tapestry.core.files.site_lock import is_site_lock_held, shared_site_lock
 
 _held: dict[tuple[Path, int], str] = {}
 """The names of this process, by data directory and process."""
@@ -48,7 +48,7 @@ def process_name() -> str:
     key = (directory, os.getpid())
     if key not in _held:
         name = uuid.uuid4().hex
-        _locks.enter_context(shared_lock(directory / f"{name}.lock"))
+        _locks.enter_context(shared_site_lock(directory / f"{name}.lock"))
         _held[key] = name
     return _held[key]
 
@@ -58,14 +58,14 @@ def is_alive(claim: str) -> bool:
     process = claim.partition(":")[0]
     if process == process_name():
         return claim in _active
-    return is_held(_directory() / f"{process}.lock")
+    return is_site_lock_held(_directory() / f"{process}.lock")
 
 
 def remove_ended() -> None:
     """Delete the files of processes that ended long ago."""
     for path in _directory().glob("*.lock"):
         with suppress(FileNotFoundError):  # another process deletes them too
-            if path.stat().st_mtime < time.time() - OLD and not is_held(path):
+            if path.stat().st_mtime < time.time() - OLD and not is_site_lock_held(path):
                 path.unlink()
 
 

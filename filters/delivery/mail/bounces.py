@@ -23,7 +23,7 @@ from filters.site.work.parts import services
 from filters.site.work.set_aside import Aside
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.site_lock import site_lock
 from tapestry.core.log import event
 from tapestry.deliver.imap.bounce_mailbox import Place, read_after
 from tapestry.deliver.mail.bounces import read_bounce
@@ -69,7 +69,7 @@ def read_mailbox() -> int:
     """
     if not settings.BOUNCES:
         return 0
-    with file_lock(services.data() / "run" / "bounces.lock") as acquired:
+    with site_lock(services.data() / "run" / "bounces.lock") as acquired:
         return _read_mailbox() if acquired else 0
 
 

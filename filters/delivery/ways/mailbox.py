@@ -26,7 +26,7 @@ from filters.site.work.crypto.encryption import decrypt
 from filters.site.work.parts import services
 from filters.sources.accounts import credentials
 from tapestry.core.errors import TapestryError
-from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.site_lock import site_lock
 from tapestry.deliver.batch import Batch, LaterError, Outcome
 from tapestry.deliver.imap.folders import MailFolders
 from tapestry.deliver.imap.renamed import Place, follow, place_of
@@ -132,7 +132,7 @@ def _alone(destination: Destination) -> Iterator[None]:
     """Hold the mailbox: of two that look for a message at once, each would put it in."""
     mailbox = "/".join(destination.mailbox).lower()
     name = sha256(mailbox.encode(errors="surrogatepass")).hexdigest()
-    with file_lock(services.data() / "run" / "mailboxes" / f"{name}.lock") as is_free:
+    with site_lock(services.data() / "run" / "mailboxes" / f"{name}.lock") as is_free:
         if not is_free:
             raise LaterError(
                 "Another delivery to this mailbox is under way. Ask again in a moment."

@@ -32,7 +32,7 @@ from filters.site.work.db.batching import BATCH_SIZE, batched, in_batches
 from filters.site.work.db.bulk import update_rows
 from filters.site.work.parts import services
 from tapestry.core.annotations import summarize
-from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.site_lock import site_lock
 from tapestry.core.message import Annotation
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.tables.delta.log import Tables
@@ -82,7 +82,7 @@ def count_again(owners: QuerySet[User]) -> None:
 
 def alone(wait: float = 0.0) -> AbstractContextManager[bool]:
     """Have nothing else appraise: yield whether that could be within so many seconds."""
-    return file_lock(services.data() / "run" / "appraise.lock", wait=wait)
+    return site_lock(services.data() / "run" / "appraise.lock", wait=wait)
 
 
 def appraise(tables: Tables, seconds: float = SECONDS) -> bool:

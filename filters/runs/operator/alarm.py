@@ -30,7 +30,7 @@ from filters.site.work.parts import services
 from filters.sources.models import Source
 from tapestry.core.clock import MINUTE, SECOND, to_datetime, wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.site_lock import site_lock
 from tapestry.core.log import event
 from tapestry.deliver.http.post import post
 from tapestry.servers.account import ANYWHERE
@@ -49,7 +49,7 @@ def look() -> None:
 
     One process does so at a time; a mail or request that fails is tried again at the next look.
     """
-    with file_lock(services.data() / "run" / "alarm.lock") as acquired:
+    with site_lock(services.data() / "run" / "alarm.lock") as acquired:
         if acquired:
             _note(unwell())
             channels: dict[str, Callable[[Sequence[str], Sequence[str], str], bool]]

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable
 
 import redis
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
@@ -20,7 +21,8 @@ from django.views.decorators.http import require_safe
 from filters.delivery.dispatch import claims
 from filters.runs.models import Heartbeat, SetAside, SharedWindow
 from filters.runs.store import release
-from filters.site.work.parts import addresses, endings, services, spark_restart
+from filters.site.settings.workers import IMAP, PARTS
+from filters.site.work.parts import addresses, endings, machines, services, spark_restart
 from filters.sources.models import OVERDUE, Source
 from tapestry.core.clock import HOUR, MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
@@ -116,17 +118,38 @@ def _tables() -> str:
 
 def _parts() -> str:
     """Say which parts of `up` have ended; why stands in their logs, which may name anything."""
-    unwell = endings.read(services.data() / "run")
+    if settings.MACHINE:
+        return _machines()
+    unwell = endings.read(services.run())
     if unwell:
-        raise _UnwellError(" ".join(_ending(each) for each in unwell))
+        raise _UnwellError(" ".join(_ending(each, "run") for each in unwell))
     return "run"
 
 
-def _ending(part: endings.Ending) -> str:
+def _machines() -> str:
+    """Say which machines are silent, and which parts have ended there."""
+    every = machines.known()
+    unwell = [
+        f"The machine {machine.name} has said nothing for {seconds} s."
+        for machine in every
+        if (seconds := machine.silent_seconds())
+    ]
+    for machine in every:
+        unwell += [_ending(each, f"run/machines/{machine.name}") for each in machine.endings]
+    if missing := {*PARTS} - {IMAP} - {kind for machine in every for kind in machine.kinds}:
+        unwell.append(f"No machine runs {', '.join(sorted(missing))}.")
+    if unwell:
+        raise _UnwellError(" ".join(unwell))
+    return f"run on {', '.join(machine.name for machine in every)}"
+
+
+def _ending(part: endings.Ending, directory: str) -> str:
     seconds = max(wall_clock() - part.since, 0) // SECOND
     often = "" if part.times == 1 else f", {part.times} times by now"
     then = "will be started again" if part.is_down else "was started again"
-    return f"{part.name} ended {seconds} s ago{often}, and {then}; run/{part.log} says more."
+    return (
+        f"{part.name} ended {seconds} s ago{often}, and {then}; {directory}/{part.log} says more."
+    )
 
 
 def _redis() -> str:
@@ -138,7 +161,7 @@ def _redis() -> str:
 
 
 def _spark() -> str:
-    run, server, remote = services.data() / "run", addresses.PROVEN, services.spark_remote()
+    run, server, remote = services.run(), addresses.PROVEN, services.spark_remote()
     if addresses.is_dormant(run, server):
         if not spark_restart.wanted(run, server).exists():
             return "is not needed yet"

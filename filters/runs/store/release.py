@@ -26,7 +26,7 @@ from filters.site.work.db.batching import in_batches
 from filters.site.work.db.bulk import update_rows
 from filters.site.work.parts import services
 from tapestry.core.clock import wall_clock
-from tapestry.core.files.file_lock import file_lock, is_held
+from tapestry.core.files.site_lock import is_site_lock_held, site_lock
 from tapestry.core.log import event
 from tapestry.core.surroundings import is_of_surroundings
 from tapestry.run.limits.isolation import isolate
@@ -102,12 +102,12 @@ def is_releasing() -> bool:
 
     So what was released at one time is delivered together.
     """
-    return is_held(services.data() / "run" / "release.lock")
+    return is_site_lock_held(services.data() / "run" / "release.lock")
 
 
 @contextmanager
 def _releasing() -> Iterator[bool]:
-    with file_lock(services.data() / "run" / "release.lock", wait=PATIENCE) as acquired:
+    with site_lock(services.data() / "run" / "release.lock", wait=PATIENCE) as acquired:
         yield acquired
 
 

@@ -1,4 +1,7 @@
-"""Hold a data directory, so that two `up` never run on one, and say where its parts are."""
+"""Hold what runs on a data directory from this machine, and say where its parts are.
+
+So two `up` never run on one, but of machines with names.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from django.conf import settings
+
+from filters.site.settings.machine import run_directory
 from filters.site.work import data_dir_permissions
 from filters.site.work.parts import endings
 from filters.site.work.parts.addresses import LOCK, REMOTES
@@ -29,13 +35,13 @@ def claimed(data: Path) -> Iterator[Path]:
     withdrawn.  Files that this process and its children make meanwhile are as closed to other
     people as ``data`` is.
     """
-    run = data / "run"
+    run = run_directory(data, settings.MACHINE)
     lock = run / LOCK
     with ExitStack() as stack:
         try:
             data_dir_permissions.create(data)
             data_dir_permissions.restrict(data)
-            run.mkdir(exist_ok=True)
+            run.mkdir(parents=True, exist_ok=True)
             run.chmod(0o700)
             acquired = stack.enter_context(file_lock(lock, mode=0o600))
             owner = "" if acquired else lock.read_text(errors="replace")[:20].strip()

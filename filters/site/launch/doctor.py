@@ -23,6 +23,7 @@ from django.db import DatabaseError, connection
 from filters.runs.models import Clock
 from filters.site.launch import redis_server
 from filters.site.launch.stack import must_be_free
+from filters.site.work.parts import services
 from filters.site.work.parts.addresses import LOCK, REMOTES
 from filters.sources.models import Source
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
@@ -155,7 +156,7 @@ def _data() -> str:
 
 
 def _is_running() -> bool:
-    lock = settings.DATA / "run" / LOCK
+    lock = services.run() / LOCK
     if not lock.exists():
         return False
     with file_lock(lock, mode=0o600) as acquired:

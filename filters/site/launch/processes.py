@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from django.conf import settings
 
+from filters.site.settings.workers import BEAT, IMAP, LISTENER, PARTS, WORKER
 from tapestry.core.processes.child_process import Child, spawn
 
 BASE = Path(__file__).resolve().parents[3]
@@ -46,18 +47,20 @@ class Program:
         return spawn(self.name, [sys.executable, "-m", *self.module], log, env, BASE)
 
 
-def background() -> Iterator[Program]:
+def background(kinds: Collection[str] = PARTS) -> Iterator[Program]:
     """Yield the worker processes, each named for its first lane, and Celery's beat."""
     names = Counter[str]()
-    for first, *others in settings.WORKERS:
+    for lanes in settings.WORKERS:
+        here = [lane for lane in lanes if (LISTENER if lane == LISTENER else WORKER) in kinds]
+        if not here:
+            continue
+        first, *others = here
         names[first] += 1
         log = f"worker-{first}-{names[first]}.log" if names[first] > 1 else f"worker-{first}.log"
         module = ("filters.site.launch.worker", first, *others)
         yield Program(f"The worker of {first}", log, module)
-    # Its schedule is kept in memory: a file of it could not be written to a full disk.
-    schedule = ("--scheduler", "celery.beat:Scheduler", "--pidfile", "")
-    beat = ("celery", "-A", "tapestry.celery", "--skip-checks", "beat", "--loglevel", "WARNING")
-    yield Program("Beat", "beat.log", (*beat, *schedule))
+    if BEAT in kinds:
+        yield Program("Beat", "beat.log", ("filters.site.launch.beat",))
 
 
 def web(port: int) -> Program:
@@ -65,7 +68,7 @@ def web(port: int) -> Program:
     return Program("The web server", "web.log", ("filters.site.launch.web_server", str(port)))
 
 
-def imap() -> Iterator[Program]:
+def imap(kinds: Collection[str] = PARTS) -> Iterator[Program]:
     """Yield the server for mail programs, if the operator has named a place for it."""
-    if settings.IMAP is not None:
+    if settings.IMAP is not None and IMAP in kinds:
         yield Program("The IMAP server", "imap.log", ("filters.site.launch.imap_server",))

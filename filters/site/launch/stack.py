@@ -12,19 +12,23 @@ import socket
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 
+from django.conf import settings
 from django.db import close_old_connections
+from redis import RedisError
 
 from filters.site.launch import processes, redis_server
 from filters.site.launch.claim import claimed, publish
 from filters.site.launch.parts import Part, Parts
+from filters.site.launch.several_machines import require_shared
+from filters.site.settings.workers import PARTS, WEB, WORKER
 from filters.site.work.db.database import make_database_ready
-from filters.site.work.parts import endings, services, spark_restart
+from filters.site.work.parts import endings, machines, services, spark_restart
 from filters.site.work.parts.addresses import PROVEN, REMOTES, UNPROVEN, spark_remote
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.disk_space import has_room
@@ -57,10 +61,12 @@ class Stack:
     run: Path
     data: Path
     url: str
+    kinds: Collection[str] = PARTS
     parts: Parts = field(default_factory=Parts)
     sparks: dict[str, server.SparkServer] = field(default_factory=dict)
     redis_url: str = ""
     _told: list[endings.Ending] = field(default_factory=list)
+    _next_word: float = 0.0
 
     def check(self) -> None:
         """Raise TapestryError, with the last line of its log, if a part has ended.
@@ -81,7 +87,7 @@ class Stack:
         A Spark that is needed at once is started, and waited for.
         """
         deadline = time.monotonic() + timeout
-        while (complaint := unhealthy(self.url)) is not None:
+        while (complaint := self.complaint()) is not None:
             self.check()
             self.parts.tend()
             if time.monotonic() > deadline:
@@ -94,6 +100,14 @@ class Stack:
         if PROVEN in self.sparks:
             self.sparks[PROVEN].wait()
 
+    def complaint(self) -> str | None:
+        """Return what is not well yet, or None; of several machines each waits only for itself."""
+        if not settings.MACHINE:
+            return unhealthy(self.url)
+        if WEB not in self.kinds or answers(self.url):
+            return None
+        return "the web server does not answer"
+
     def watch(self, turn: Callable[[], None]) -> None:
         """Stay for ever; start again what has ended, and call ``turn``, about twice a second.
 
@@ -102,6 +116,7 @@ class Stack:
         while True:
             self.parts.tend()
             self._tell()
+            self._tell_other_machines()
             try:
                 turn()
             except Exception:
@@ -120,6 +135,23 @@ class Stack:
             log.warning("The health page cannot be told what has ended: %s", error)
         else:
             self._told = told
+
+    def _tell_other_machines(self) -> None:
+        """Say that this machine runs, if it is one of several, and what is not well here."""
+        if not settings.MACHINE or time.monotonic() < self._next_word:
+            return
+        self._next_word = time.monotonic() + machines.EVERY
+        try:
+            machines.tell(settings.MACHINE, self.kinds, self.parts.endings())
+        except RedisError as error:
+            log.warning("Other machines cannot be told that this one runs: %s", error)
+
+    def leave(self) -> None:
+        """Say that this machine was stopped; then stop its parts."""
+        if settings.MACHINE:
+            with suppress(RedisError):
+                machines.leave(settings.MACHINE)
+        self.parts.stop()
 
     def start_redis(self) -> redis_server.RedisServer:
         """Start Redis, or use that of REDIS_URL, and return it; do not wait for it."""
@@ -175,24 +207,33 @@ class Stack:
 
 
 @contextmanager
-def running(data: Path, port: int, prepare: Callable[[], None]) -> Iterator[Stack]:
+def running(
+    data: Path,
+    port: int,
+    prepare: Callable[[], None],
+    kinds: Collection[str] = PARTS,
+) -> Iterator[Stack]:
     """Start everything on ``data`` and yield it once it serves; stop it all at the end.
 
-    The database is upgraded and ``prepare`` is called before anything is due.  Raises TapestryError
+    On one of several machines that is all of Spark, and some ``kinds`` of what is Python.  The
+    database is upgraded and ``prepare`` is called before anything is due.  Raises TapestryError
     for everything that a person can put right.
     """
-    must_be_free(port)
+    require_shared(data, kinds)
+    if WEB in kinds:
+        must_be_free(port)
     with claimed(data) as run, interruptible():
-        stack = Stack(run, data, f"http://127.0.0.1:{port}/")
+        stack = Stack(run, data, f"http://127.0.0.1:{port}/", kinds)
         try:
             _start(stack, port, prepare)
             yield stack
         finally:
-            stack.parts.stop()
+            stack.leave()
 
 
 def _start(stack: Stack, port: int, prepare: Callable[[], None]) -> None:
-    remotes = {name: spark_remote(stack.run, name) for name in REMOTES}
+    runs_filters = WORKER in stack.kinds
+    remotes = {name: spark_remote(stack.run, name) for name in REMOTES if runs_filters}
     if not all(remotes.values()):
         server.find_java()
     for name, remote in remotes.items():
@@ -204,9 +245,10 @@ def _start(stack: Stack, port: int, prepare: Callable[[], None]) -> None:
     make_database_ready()
     redis.wait()
     publish(stack.run, "redis.url", redis.url)
-    stack.start_program(processes.web(port))
+    if WEB in stack.kinds:
+        stack.start_program(processes.web(port))
     prepare()
-    for program in (*processes.background(), *processes.imap()):
+    for program in (*processes.background(stack.kinds), *processes.imap(stack.kinds)):
         stack.start_program(program)
     stack.wait()
 
@@ -224,6 +266,17 @@ def must_be_free(port: int) -> None:
                 f"Port {port} cannot be used ({error.strerror}).",
                 hint=f"Name another with --port N, such as --port {port % 60000 + 1}.",
             ) from error
+
+
+def answers(url: str) -> bool:
+    """Return whether a web server answers that all is well, or that something is not."""
+    try:
+        with urllib.request.urlopen(f"{url}healthz", timeout=10):
+            return True
+    except urllib.error.HTTPError:
+        return True
+    except OSError:
+        return False
 
 
 def unhealthy(url: str) -> str | None:

@@ -87,10 +87,12 @@ def choose_data_directory(argv: Sequence[str], environ: MutableMapping[str, str]
 
 def announce_spark() -> None:
     """Say that Spark is started, which takes a while, or that one that runs is asked."""
+    from filters.site.settings.machine import run_directory
     from filters.site.work.parts.addresses import UNPROVEN, spark_remote
-    from tapestry.settings import DATA
+    from tapestry.settings import DATA, MACHINE
 
-    words = "Asking the Spark that runs…" if spark_remote(DATA / "run", UNPROVEN) else None
+    here = run_directory(DATA, MACHINE)
+    words = "Asking the Spark that runs…" if spark_remote(here, UNPROVEN) else None
     print(words or "Starting Spark…", file=sys.stderr, flush=True)
 
 

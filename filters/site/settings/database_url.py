@@ -8,6 +8,9 @@ import dj_database_url
 
 from tapestry.core.errors import TapestryError
 
+LETS_GO = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
+"""PostgreSQL ends the session of a machine that is gone, and what it locked, after 25 seconds."""
+
 
 def database_settings(url: str) -> dict[str, Any]:
     """Return Django's settings of the database that a URL names.
@@ -18,9 +21,14 @@ def database_settings(url: str) -> dict[str, Any]:
     'tapestry'
     """
     try:
-        return dict(dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True))
+        read: dict[str, Any] = dict(
+            dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True)
+        )
     except ValueError:
         raise TapestryError(
             "DATABASE_URL is not the address of a database.",
             hint="Write postgres://user:password@host:5432/name; %40 for an @ in the password.",
         ) from None
+    if "postgresql" in read["ENGINE"]:
+        read.setdefault("OPTIONS", {}).setdefault("options", LETS_GO)
+    return read

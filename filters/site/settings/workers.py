@@ -7,6 +7,10 @@ from tapestry.core.errors import TapestryError
 LISTENER = "listener"
 """The lane that has no queue: it listens to mailboxes (filters.sources.pull.listening)."""
 
+WEB, IMAP, WORKER, BEAT = "web", "imap", "worker", "beat"
+PARTS = (WEB, WORKER, LISTENER, BEAT, IMAP)
+"""The kinds of parts that may be on several machines."""
+
 THREADS = {"shared": 1, "own": 3, "previews": 3, "sources": 5, "mail": 2, "outbound": 8}
 """The threads of a lane in a process, by its queue."""
 

@@ -25,7 +25,7 @@ from filters.sources.models import MailboxAct, Source
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.site_lock import site_lock
 from tapestry.core.log import event
 from tapestry.core.schema import MESSAGES
 from tapestry.core.surroundings import is_of_surroundings, is_unforeseen
@@ -144,7 +144,7 @@ def act_in(source: Source) -> int:
 
 
 def _lock(source: Source) -> AbstractContextManager[bool]:
-    return file_lock(services.data() / "run" / f"acting-{source.pk}.lock")
+    return site_lock(services.data() / "run" / f"acting-{source.pk}.lock")
 
 
 def _put_off(source: Source, sentence: str) -> None:

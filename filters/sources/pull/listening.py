@@ -22,6 +22,7 @@ from django.db import close_old_connections, connection
 
 from filters.runs.models import Heartbeat, SetAside
 from filters.site.work import set_aside
+from filters.site.work.parts import services
 from filters.sources.accounts.credentials import account_of
 from filters.sources.both_ways.delivery_folders import (
     is_delivery_folder,
@@ -34,6 +35,8 @@ from filters.sources.tasks import pull_soon
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.file_lock import FOREVER
+from tapestry.core.files.site_lock import site_lock
 from tapestry.core.log import event
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.ingest.imap.idle import CannotIdleError, watch_mailbox
@@ -61,7 +64,15 @@ Key = tuple[int, str]
 
 
 def listen() -> NoReturn:
-    """Listen to the mailboxes of all sources; an error of a turn is logged, and ends nothing."""
+    """Listen to the mailboxes of all sources, once no other process does.
+
+    An error of a turn is logged, and ends nothing.
+    """
+    with site_lock(services.data() / "run" / "listener.lock", wait=FOREVER):
+        _listen()
+
+
+def _listen() -> NoReturn:
     listener, failures = Listener(pull_soon), 0
     while True:
         close_old_connections()

@@ -20,7 +20,7 @@ from deltalake import DeltaTable
 
 from tapestry.core.files.damage import DamagedFileError, mended
 from tapestry.core.files.durable import whole_file
-from tapestry.core.files.file_lock import FOREVER, file_lock
+from tapestry.core.files.file_lock import FOREVER
 from tapestry.core.files.mirror import (
     mirror_of,
     mirrors_of,
@@ -29,6 +29,7 @@ from tapestry.core.files.mirror import (
     write_again,
     write_mirror,
 )
+from tapestry.core.files.site_lock import site_lock
 from tapestry.tables.delta.log_entry import entry_path, read_entry
 
 _ENTRY = re.compile(r"\d{20}\.json")
@@ -141,7 +142,7 @@ def _drop_history(root: Path, version: int) -> None:
 
 def _changing(root: Path) -> AbstractContextManager[bool]:
     """Hold what only one may hold who makes, mends or deletes the checkpoints of a log."""
-    return file_lock(root / "_checkpoint.lock", wait=FOREVER)
+    return site_lock(root / "_checkpoint.lock", wait=FOREVER)
 
 
 def checkpoint_path(root: Path, version: int) -> Path:

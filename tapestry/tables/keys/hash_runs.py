@@ -27,7 +27,7 @@ import pyarrow as pa
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.files.damage import DamagedFileError
-from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.site_lock import site_lock
 from tapestry.core.files.sorted_hashes import (
     Hashes,
     SortedHashes,
@@ -97,7 +97,7 @@ def index_runs(root: Path, table: str, column: str) -> Runs:
 
 def extend_index(tables: Tables, table: str) -> bool:
     """Extend the index of a table to its newest row; False if another process is extending it."""
-    with file_lock(tables.root / "index.lock") as acquired:
+    with site_lock(tables.root / "index.lock") as acquired:
         if acquired:
             data_files = tables.data_files(table)
             for column in index_names(table):

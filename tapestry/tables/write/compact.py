@@ -23,7 +23,7 @@ from deltalake import DeltaTable
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.damage import DamagedFileError
 from tapestry.core.files.disk_space import has_room
-from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.site_lock import site_lock
 from tapestry.core.log import event
 from tapestry.core.schema import ANNOTATIONS, INDEXED, MESSAGES, THREADS
 from tapestry.tables.delta.data_files import (
@@ -106,7 +106,7 @@ def compact(
     start = time.perf_counter()
     removed = added = 0
     room = has_room(tables.root)
-    with file_lock(tables.root / "compact.lock") as acquired:
+    with site_lock(tables.root / "compact.lock") as acquired:
         for table in _TABLES if acquired else ():
             opened = tables.open(table)
             groups = mergeable(data_files_of(opened), target) if room else []
@@ -142,7 +142,7 @@ def compact_small_files(tables: Tables, most: int = MOST_SMALL) -> Compaction:
         return Compaction(0, 0)
     start = time.perf_counter()
     removed = added = 0
-    with file_lock(tables.root / "compact.lock") as acquired:
+    with site_lock(tables.root / "compact.lock") as acquired:
         for table in _TABLES if acquired else ():
             tail = _small_tail(tables.data_files(table))
             if len(tail) >= most:

@@ -27,7 +27,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.files.damage import DamagedFileError, mended
 from tapestry.core.files.disk_space import require_room
 from tapestry.core.files.durable import make_directory, remove_directory, sync_directory, sync_file
-from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.site_lock import site_lock
 from tapestry.core.message import Message
 from tapestry.core.schema import MESSAGES
 from tapestry.tables.delta.delta_table import explained
@@ -84,7 +84,7 @@ class Staging:
         directory = tables.root / _DIRECTORY / key
         with (
             explained(f"Mail cannot be staged in {directory}"),
-            file_lock(directory.with_suffix(".lock")) as acquired,
+            site_lock(directory.with_suffix(".lock")) as acquired,
         ):
             if not acquired:
                 raise TapestryError(
@@ -189,7 +189,7 @@ def read_keys(path: Path) -> pa.Table:
 def drop_abandoned(tables: Tables, hours: float) -> None:
     """Delete what was staged more than ``hours`` ago by imports that nobody went on with."""
     for directory in (tables.root / _DIRECTORY).glob("*/"):
-        with file_lock(directory.with_suffix(".lock")) as acquired:
+        with site_lock(directory.with_suffix(".lock")) as acquired:
             if acquired and time.time() - directory.stat().st_mtime > hours * 3600:
                 remove_directory(directory)
 

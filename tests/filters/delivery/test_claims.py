@@ -133,6 +133,7 @@ def test_the_claim_of_a_process_that_ends_is_free_again(
     assert len(way.batches) == 2, "what had been claimed is a delivery of its own"
 
 
+@pytest.mark.sqlite
 def test_the_lock_of_a_holder_ends_with_its_process(data: Path, settings: object) -> None:
     program = (
         "import sys; from pathlib import Path\n"
@@ -234,6 +235,6 @@ def test_files_of_ended_processes_are_deleted_by_several_at_once(
             path.unlink(missing_ok=True)
         return False
 
-    monkeypatch.setattr(holder, "is_held", is_held)
+    monkeypatch.setattr(holder, "is_site_lock_held", is_held)
     holder.remove_ended()
     assert not any(path.exists() for path in ended)

@@ -25,7 +25,7 @@ from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore, late
 from filters.site.work.parts import services
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
-from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.site_lock import site_lock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
@@ -236,7 +236,7 @@ def test_upkeep_is_done_by_one_task_at_a_time(
 ) -> None:
     done: list[str] = []
     monkeypatch.setattr(upkeep_tasks.set_aside, "each", lambda kind, _works: done.append(kind))
-    with file_lock(services.data() / "run" / "upkeep.lock"):
+    with site_lock(services.data() / "run" / "upkeep.lock"):
         upkeep_tasks.compact()
     assert done == [], "that one may be waiting for a backup"
     upkeep_tasks.compact()

@@ -65,7 +65,7 @@ PLANTS = (
         "abandoned claims are never freed",
         "filters.delivery.dispatch.holder",
         "is_alive",
-        'return is_held(_directory() / f"{process}.lock")',
+        'return is_site_lock_held(_directory() / f"{process}.lock")',
         "return True",
         "deliveries",
     ),

@@ -25,6 +25,12 @@ class Site:
     data: Path
     url: str
     process: subprocess.Popen
+    log_name: str = "up.log"
+
+    @property
+    def log(self) -> Path:
+        """What `up` prints."""
+        return self.data / self.log_name
 
     def manage(self, *arguments: str, **environment: str) -> str:
         """Run another command on the same data and return what it prints."""
@@ -32,7 +38,7 @@ class Site:
 
     def ended(self) -> tuple[int, str]:
         """Wait for it to end by itself; return its exit code and all it printed."""
-        return self.process.wait(180), (self.data / "up.log").read_text()
+        return self.process.wait(180), self.log.read_text()
 
 
 def manage(data: Path, *arguments: str, **environment: str) -> str:
@@ -62,9 +68,11 @@ def environment_for(data: Path) -> dict[str, str]:
 def start(
     data: Path, *arguments: str, command: str = "up", port: int | None = None, **environment: str
 ) -> Site:
-    """Start `up` and return at once; its words go to DATA/up.log."""
+    """Start `up` and return at once; its words go to DATA/up.log, or up-MACHINE.log."""
     port = port or free_port()
-    with (data / "up.log").open("wb") as log:
+    machine = environment.get("TAPESTRY_MACHINE")
+    name = f"up-{machine}.log" if machine else "up.log"
+    with (data / name).open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "manage.py", command, "--port", str(port), *arguments],
             cwd=ROOT,
@@ -76,18 +84,17 @@ def start(
             # Ctrl-C stops it, though these tests may run in the background of a shell.
             preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
         )
-    return Site(data, f"http://127.0.0.1:{port}/", process)
+    return Site(data, f"http://127.0.0.1:{port}/", process, name)
 
 
 def wait_ready(site: Site, seconds: float = 300) -> str:
     """Wait for the line that says so; return all that was printed."""
     deadline = time.monotonic() + seconds
-    log = site.data / "up.log"
-    while f"Tapestry is ready at {site.url}" not in log.read_text():
-        assert site.process.poll() is None, log.read_text()
-        assert time.monotonic() < deadline, log.read_text()
+    while f"Tapestry is ready at {site.url}" not in (printed := site.log.read_text()):
+        assert site.process.poll() is None, printed
+        assert time.monotonic() < deadline, printed
         time.sleep(0.2)
-    return log.read_text()
+    return printed
 
 
 def end(site: Site, number: int = signal.SIGINT, *, sets_aside: bool = False) -> int:

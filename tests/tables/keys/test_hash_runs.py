@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 
-from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.site_lock import site_lock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.keys import hash_runs
@@ -101,7 +101,7 @@ def test_an_index_that_cannot_be_written_fails_no_append(tmp_path, caplog):
 
 def test_one_process_extends_it_at_a_time(tmp_path):
     tables = Tables(tmp_path)
-    with file_lock(tmp_path / "index.lock"):
+    with site_lock(tmp_path / "index.lock"):
         assert not hash_runs.extend_index(tables, "messages")
     assert hash_runs.extend_index(tables, "messages")
 

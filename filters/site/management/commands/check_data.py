@@ -8,11 +8,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import CommandParser
 
 from filters.site.launch.claim import claimed
 from filters.site.management.base import TapestryCommand
-from filters.site.work.parts import services
+from filters.site.work.parts import machines, services
+from tapestry.core.errors import TapestryError
 from tapestry.tables.check.report import Damage, Report
 
 
@@ -32,6 +34,7 @@ class Command(TapestryCommand):
 
         report, done = check_data.check(), list[str]()
         if options["repair"] and report.damages:
+            _require_others_stopped()
             with claimed(services.data()):
                 done = check_data.repair()
                 report = check_data.check()
@@ -45,6 +48,15 @@ class Command(TapestryCommand):
                 self.stdout.write(line)
         if report.damages:
             sys.exit(1)
+
+
+def _require_others_stopped() -> None:
+    """Raise TapestryError if another machine runs parts of this site."""
+    running = [machine.name for machine in machines.known()] if settings.MACHINE else []
+    if running:
+        raise TapestryError(
+            f"Parts of this site run on {', '.join(running)}.", hint="Stop them, and try again."
+        )
 
 
 def _lines(report: Report) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
-from collections.abc import Callable
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from filters.site.launch.footprint import footprint
 from filters.site.launch.service_manager import notify
 from filters.site.launch.stack import Interrupted, running
 from filters.site.management.base import TapestryCommand
+from filters.site.settings.workers import PARTS, WEB
 
 NOBODY = "Nobody can sign in yet. Make an account with: manage.py createsuperuser"
 
@@ -30,10 +31,16 @@ class Command(TapestryCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--port", type=int, default=8000, help="of the web pages, on loopback")
+        parser.add_argument(
+            "--parts",
+            type=_parts,
+            default=PARTS,
+            help=f"of several machines, those of this one, as in web,imap ({','.join(PARTS)})",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Run until Ctrl-C, or until a part cannot start at first."""
-        self.serve(Path(settings.DATA), options["port"])
+        self.serve(Path(settings.DATA), options["port"], kinds=options["parts"])
 
     def serve(
         self,
@@ -41,6 +48,7 @@ class Command(TapestryCommand):
         port: int,
         prepare: Callable[[], None] = lambda: None,
         turn: Callable[[], None] = lambda: None,
+        kinds: Collection[str] = PARTS,
     ) -> None:
         """Start everything, call ``prepare`` meanwhile and ``turn`` about twice a second."""
 
@@ -50,10 +58,11 @@ class Command(TapestryCommand):
 
         self.warn()
         try:
-            with running(data, port, prepare) as stack:
+            with running(data, port, prepare, kinds) as stack:
                 self.greet(stack.url)
+                where = f"at {stack.url}" if WEB in kinds else f"as {', '.join(kinds)}"
                 more = SPARK if any(part.child is None for part in stack.parts) else ""
-                self.stdout.write(f"Tapestry is ready at {stack.url}: {footprint()}.{more}")
+                self.stdout.write(f"Tapestry is ready {where}: {footprint()}.{more}")
                 self.stdout.flush()
                 notify("READY=1")
                 stack.watch(alive_turn)
@@ -69,3 +78,10 @@ class Command(TapestryCommand):
         """Say how to sign in."""
         if not User.objects.exists():
             self.stderr.write(NOBODY)
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    named = text.split(",")
+    if unknown := [part for part in named if part not in PARTS]:
+        raise ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(PARTS)}")
+    return tuple(part for part in PARTS if part in named)

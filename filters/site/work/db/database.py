@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import DEFAULT_DB_ALIAS, connections
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
 from filters.site.work import data_dir_permissions
+from filters.site.work.parts import services
 from filters.site.work.restoring import check_restored
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.file_lock import FOREVER
+from tapestry.core.files.site_lock import lock_in_database, site_lock
 
 APP_BEFORE_RELEASE = "filters"
 """The app whose migrations made the databases of before version 1.0."""
@@ -24,8 +27,19 @@ def make_database_ready(*, restoring: bool = False) -> None:
     data_dir_permissions.create(settings.DATA)
     if not restoring:
         check_restored(settings.DATA)
-    if is_of_older_version(or_empty=True):
-        call_command("migrate", verbosity=0, interactive=False)
+    if not is_of_older_version(or_empty=True):
+        return
+    with site_lock(services.data() / "run" / "migrate.lock", wait=FOREVER):
+        if is_of_older_version(or_empty=True):
+            call_command("migrate", verbosity=0, interactive=False)
+
+
+def choose_locks() -> None:
+    """Let the database have the locks of the site, if it is one that several machines can use."""
+    if connection.vendor == "postgresql":
+        from filters.site.work.db.advisory_locks import AdvisoryLocks
+
+        lock_in_database(AdvisoryLocks())
 
 
 def is_of_older_version(*, or_empty: bool = False) -> bool:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 
+from filters.site.settings.machine import run_directory
 from filters.site.work.parts import addresses, spark_restart
 from filters.site.work.parts.addresses import PROVEN, UNPROVEN
 from tapestry.core.errors import TapestryError
@@ -44,6 +45,11 @@ def data() -> Path:
     return Path(settings.DATA)
 
 
+def run() -> Path:
+    """Return the directory of what runs on this machine: addresses, logs, and requests to `up`."""
+    return run_directory(data(), settings.MACHINE)
+
+
 def tables() -> Tables:
     from tapestry.tables.delta.log import Tables
 
@@ -51,13 +57,13 @@ def tables() -> Tables:
 
 
 def redis_url() -> str:
-    written = addresses.written(data() / "run", "redis.url")
+    written = addresses.written(run(), "redis.url")
     return os.environ.get("REDIS_URL") or written or DEFAULT_REDIS
 
 
 def spark_remote(server: str = PROVEN) -> str | None:
     """Return where a Spark serves; None if that is not set and no `up` has started one here."""
-    return addresses.spark_remote(data() / "run", server)
+    return addresses.spark_remote(run(), server)
 
 
 def engine_on(snapshot: Snapshot) -> Engine:
@@ -90,22 +96,22 @@ def _spark(
     from tapestry.spark.engine import SparkEngine
     from tapestry.spark.session import reconnect
 
-    run = data() / "run"
-    is_ours = addresses.is_dormant(run, server) or addresses.owner(run, server) is not None
-    connect_now = partial(_connect, run, server)
+    here = run()
+    is_ours = addresses.is_dormant(here, server) or addresses.owner(here, server) is not None
+    connect_now = partial(_connect, here, server)
     try:
         session = reconnect(connect_now, START if is_ours else 0.0)
     except Exception:
-        spark_restart.ask(run, server, HANGING)
+        spark_restart.ask(here, server, HANGING)
         raise
     return SparkEngine(
         session,
         snapshot,
         local_rows=local_rows,
         reopen=lambda: reconnect(connect_now),
-        running=partial(shared_lock, spark_restart.running(run, server)),
+        running=partial(shared_lock, spark_restart.running(here, server)),
         is_wanted=is_wanted,
-        on_given_up=partial(spark_restart.ask_if_busy, run, server, PATIENCE[server])
+        on_given_up=partial(spark_restart.ask_if_busy, here, server, PATIENCE[server])
         if is_ours
         else lambda: None,
     )

@@ -8,10 +8,9 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from django.conf import settings
+from filters.site.work.parts import services
 
 if TYPE_CHECKING:
     from celery import Signature, Task
@@ -29,7 +28,7 @@ SOON = 5.0
 
 def run_soon(name: str) -> None:
     """Have a lane run at once: something is new."""
-    if os.environ.get("REDIS_URL") or (Path(settings.DATA) / "run" / "redis.url").exists():
+    if os.environ.get("REDIS_URL") or (services.run() / "redis.url").exists():
         from tapestry.celery import app
 
         send(app.signature(name), (), otherwise=f"{name} runs by the clock", expires=SOON)

@@ -18,7 +18,7 @@ from filters.people.models import Export, Invitation, Removal, User
 from filters.runs.models import SetAside
 from filters.site.work import set_aside
 from filters.site.work.parts import services
-from tapestry.core.files.file_lock import file_lock
+from tapestry.core.files.site_lock import site_lock
 from tapestry.tables.delta.log import Tables
 from tests.support.second_factors import confirm
 from tests.support.set_asides import Planted
@@ -35,7 +35,7 @@ def test_it_makes_exports_and_deletes_accounts(mail: Tables, alice: User, bob: U
 
 def test_not_while_another_process_does(mail: Tables, bob: User) -> None:
     exports.ask(bob)
-    with file_lock(services.data() / "run" / "accounts.lock"):
+    with site_lock(services.data() / "run" / "accounts.lock"):
         tasks.tend_accounts()
     assert Export.objects.get().ended_at is None
 

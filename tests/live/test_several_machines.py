@@ -1,0 +1,86 @@
+"""Two `up` with parts of one site, as on two machines, over one PostgreSQL, Redis and directory."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from tapestry.client.site import Site as Api
+from tests.support.servers.postgres import running_postgres
+from tests.support.servers.redis_process import Redis
+from tests.support.servers.site import end, start, wait_ready
+from tests.support.site_parts import WORKER, eventually, processes_of, wait_for_nobody
+
+pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
+
+PARTS = "web,worker,listener,beat"
+
+SETTLE = """
+from filters.api.authentication import make_token
+from filters.authoring.lifecycle import install
+from filters.people.models import User
+joe = User.objects.create_user("joe")
+install(joe, "from jones", name="jones")
+print(make_token(joe, "test", ["read"], 7)[1])
+"""
+
+LETTER = "Message-ID: <{name}@x>\nFrom: jones@x.org\nSubject: {name}\n\nHello.\n"
+
+
+@pytest.fixture
+def environment(tmp_path, spark_server):
+    redis = Redis(tmp_path)
+    redis.start()
+    try:
+        with running_postgres() as database:
+            yield {"DATABASE_URL": database, "REDIS_URL": redis.url, "SPARK_REMOTE": spark_server}
+    finally:
+        redis.kill()
+
+
+@pytest.fixture
+def machines(data_dir, environment):
+    """Two machines, each with all that is Python."""
+    started = [
+        start(data_dir, "--parts", PARTS, **environment, TAPESTRY_MACHINE=name) for name in "ab"
+    ]
+    try:
+        for site in started:
+            wait_ready(site)
+        yield started
+    finally:
+        for site in started:
+            site.process.kill()
+            site.process.wait()
+        wait_for_nobody(data_dir)
+
+
+def test_what_one_machine_leaves_another_goes_on_with(machines, environment, data_dir):
+    one, other = machines
+    secret = one.manage("shell", "-v", "0", "-c", SETTLE, **environment).strip()
+    pages = [Api(site.url, secret) for site in machines]
+
+    def found(page):
+        return sorted(m["id"] for m in page.get("filters/jones/matches")["matches"])
+
+    def mails(name, *expected, of):
+        (data_dir / f"{name}.eml").write_text(LETTER.format(name=name))
+        one.manage("ingest", str(data_dir / f"{name}.eml"), **environment)
+        for page in of:
+            eventually(lambda page=page: found(page) == sorted(expected), 300)
+
+    mails("1", "1@x", of=pages)
+    workers = [
+        number
+        for number, arguments in processes_of(data_dir).items()
+        if WORKER in arguments and "shared" in arguments
+    ]
+    assert len(workers) == 2
+    os.kill(workers[0], signal.SIGKILL)
+    mails("2", "1@x", "2@x", of=pages)
+    one.process.kill()
+    mails("3", "1@x", "2@x", "3@x", of=pages[1:])
+    assert "Traceback" not in other.log.read_text()
+    assert end(other) == 0
