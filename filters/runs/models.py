@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from django.db import models
+from django.db import connection, models
 from django.db.models import F
 
 
@@ -43,6 +43,11 @@ class Clock(SingleRow):
     def instant(cls) -> int:
         """Return the newest instant without the lock; 0 if there is none yet."""
         return cls.objects.values_list("last", flat=True).first() or 0
+
+    def confirm(self) -> None:
+        """Raise DatabaseError if the lock went with the connection to the database."""
+        if connection.vendor != "sqlite":  # which has its lock as long as this process lives
+            type(self).objects.filter(pk=self.pk).exists()
 
     def advance(self, to: int) -> None:
         """Store a newer instant; an older one leaves the clock as it is."""

@@ -21,6 +21,9 @@ class LockedClock(Protocol):
     def last(self) -> int:
         """The newest instant that was ever stamped or run to, as stored."""
 
+    def confirm(self) -> None:
+        """Raise an error if the lock was lost meanwhile."""
+
     def advance(self, to: int) -> None:
         """Store a newer instant; it stays if the lock is released without an error."""
 

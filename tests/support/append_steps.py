@@ -56,6 +56,9 @@ class _Locked:
     def last(self):
         return self.locked.last
 
+    def confirm(self):
+        self.locked.confirm()
+
     def advance(self, to):
         self.locked.advance(to)
         self.act()

@@ -15,6 +15,9 @@ class _Held:
     def __init__(self, last: int) -> None:
         self.last = last
 
+    def confirm(self) -> None:
+        """It cannot be lost."""
+
     def advance(self, to: int) -> None:
         self.last = max(self.last, to)
 

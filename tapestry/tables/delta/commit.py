@@ -22,7 +22,7 @@ from deltalake.exceptions import DeltaError
 
 from tapestry.tables.delta.data_files import bounds_of, statistics
 from tapestry.tables.delta.delta_table import explained
-from tapestry.tables.delta.draft import Draft
+from tapestry.tables.delta.draft import Confirm, Draft, of_nobody_else
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_check import make_checkpoint
 from tapestry.tables.delta.parquet_file import write_parquet
@@ -46,15 +46,17 @@ def commit(
     rows: pa.Table,
     transactions: Mapping[str, int],
     information: Mapping[str, str],
+    confirm: Confirm = of_nobody_else,
 ) -> None:
     """Append rows, which have their ``ts``, in one commit with app transactions.
 
-    Raise TapestryError if they cannot be written; then nothing is committed.
+    ``confirm`` raises an error if the clock's lock was lost.  Raise TapestryError if they cannot be
+    written; then nothing is committed.
     """
     with Draft(tables.root / table) as draft:
         if rows.num_rows:
             write_rows(tables, table, rows, draft)
-        commit_draft(tables, table, draft, transactions, information)
+        commit_draft(tables, table, draft, transactions, information, confirm)
 
 
 def write_rows(tables: Tables, table: str, rows: pa.Table, draft: Draft) -> None:
@@ -74,6 +76,7 @@ def commit_draft(
     draft: Draft,
     transactions: Mapping[str, int],
     information: Mapping[str, str],
+    confirm: Confirm,
 ) -> None:
     """Make the files of a draft part of a table, all in one commit with app transactions.
 
@@ -84,7 +87,7 @@ def commit_draft(
     ]
     described = {"operation": "WRITE", "operationParameters": {"mode": "Append"}, **information}
     with _written(tables, table):
-        while not draft.commit(tables.version(table)[0] + 1, described):
+        while not draft.commit(tables.version(table)[0] + 1, described, confirm):
             pass
 
 

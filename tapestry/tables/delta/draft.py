@@ -4,6 +4,9 @@
                         │                        │
                         └── error: files deleted └── from here on nothing deletes them
 
+An entry that is written under a lock is confirmed before its link: the lock is still held.  Who has
+it next revokes entries without a link, so that a writer which was paused meanwhile cannot link its
+own any more (a fence, on any number of machines).
 The link is the commit.  Before it the files are let go, and they are taken back only if it is
 known that there is no link: whatever fails later cannot cost rows that others see already.
 """
@@ -12,7 +15,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
@@ -27,6 +30,13 @@ from tapestry.core.log import line
 from tapestry.tables.delta.log_entry import Action, add_action, entry_bytes, entry_path, now_ms
 
 log = logging.getLogger(__name__)
+
+Confirm = Callable[[], None]
+"""Raise an error if the lock under which an entry is written was lost."""
+
+
+def of_nobody_else() -> None:
+    """Confirm that nobody else writes."""
 
 
 class Draft:
@@ -66,21 +76,28 @@ class Draft:
             with _reported("not_deleted", self._files[-1]):
                 self._files.pop().unlink(missing_ok=True)
 
-    def commit(self, version: int, information: Mapping[str, Any]) -> bool:
+    def commit(
+        self, version: int, information: Mapping[str, Any], confirm: Confirm | None = None
+    ) -> bool:
         """Make the draft the entry of its log with this number; return False if there is one.
 
         Once it is committed it is used up.  Entry and name are then on the disk; what fails in
         that is logged, not raised.  If the number is taken the draft may have another.  Raise
-        OSError if there is no entry.
+        OSError if there is no entry.  With ``confirm`` whoever holds the lock next may revoke it.
         """
         if self._is_committed:
             raise RuntimeError("This draft is committed: make another.")
         path = entry_path(self.root, version)
         content = entry_bytes(self.actions, information)
         unnamed = path.with_name(f"_commit_{uuid4()}.json.tmp")
+        if confirm is not None:
+            unnamed = _revocable(self.root) / unnamed.name
+            unnamed.parent.mkdir(self.root.stat().st_mode & 0o777, exist_ok=True)
         try:
             _write(unnamed, content)
-            if not self._link(unnamed, path):
+            if confirm is not None:
+                confirm()
+            if not self._link(unnamed, path, content):
                 return False
         finally:
             with _reported("not_deleted", unnamed):
@@ -91,18 +108,39 @@ class Draft:
             write_mirror(path, content)
         return True
 
-    def _link(self, unnamed: Path, path: Path) -> bool:
+    def _link(self, unnamed: Path, path: Path, content: bytes) -> bool:
         """Give the entry its name; return False if another has it."""
         files, self._files, self._is_committed = self._files, [], True
         try:
             os.link(unnamed, path)
         except OSError as error:
-            if unnamed.stat().st_nlink == 1:  # else the answer was lost, not the link
+            if not _is_linked(unnamed, path, content):  # else the answer was lost, not the link
                 self._files, self._is_committed = files, False
                 if isinstance(error, FileExistsError):
                     return False
                 raise
         return True
+
+
+def revoke(root: Path) -> None:
+    """Let no entry be committed any more that was to be under a lock which the caller holds now.
+
+    Whoever had the lock has ended, or has lost it and does not know yet: the entry that it has
+    written and not linked is deleted.  One that it has linked is there for all to see.
+    """
+    for unnamed in _revocable(root).glob("*.tmp"):
+        unnamed.unlink(missing_ok=True)
+
+
+def _revocable(root: Path) -> Path:
+    return root / "_committing"
+
+
+def _is_linked(unnamed: Path, path: Path, content: bytes) -> bool:
+    try:
+        return unnamed.stat().st_nlink > 1
+    except FileNotFoundError:  # revoked, after the link or before
+        return path.exists() and path.read_bytes() == content
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -22,8 +22,9 @@ import pyarrow.compute as pc
 from tapestry.core.contacts import book_of
 from tapestry.core.files.checksummed_file import write_checksummed
 from tapestry.core.files.durable import make_directory
-from tapestry.core.files.file_lock import FOREVER, file_lock
+from tapestry.core.files.file_lock import FOREVER
 from tapestry.core.files.mirror import read_mirrored, remove_mirrored, write_mirror
+from tapestry.core.files.site_lock import site_lock
 from tapestry.core.log import event
 from tapestry.core.message import audience_digest
 from tapestry.core.ports import Clock
@@ -41,6 +42,7 @@ from tapestry.tables.keys.tombstones import (
 )
 from tapestry.tables.read.find import by_key
 from tapestry.tables.rows import ORIGINALS
+from tapestry.tables.write.append import locked_tables
 from tapestry.tables.write.compact import (
     KEEP_HOURS,
     commit_rewritten,
@@ -95,9 +97,9 @@ def forget(
     an error, it is told (again) by the next call for the audience.
     """
     start = time.perf_counter()
-    with file_lock(tables.root / "compact.lock", wait=FOREVER):
+    with site_lock(tables.root / "compact.lock", wait=FOREVER):
         if before is None:
-            with clock.lock():  # what an import has published before is seen below
+            with locked_tables(tables, clock):  # what an import has published before is seen below
                 staged = set_aside_audience(tables, audience)
             for directory in staged:
                 shutil.rmtree(directory, ignore_errors=True)

@@ -12,7 +12,8 @@ lock reads the newest ``ts`` from the logs themselves.  ``advance_watermark`` is
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -22,9 +23,10 @@ from tapestry.core.clock import next_instant, wall_clock, watermark_instant
 from tapestry.core.files.disk_space import require_room
 from tapestry.core.log import event
 from tapestry.core.message import Annotation, Message
-from tapestry.core.ports import Clock
+from tapestry.core.ports import Clock, LockedClock
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, THREADS
 from tapestry.tables.delta.commit import checkpoint_if_due, commit
+from tapestry.tables.delta.draft import Confirm, revoke
 from tapestry.tables.delta.log import Tables, newest_instant
 from tapestry.tables.keys.hash_runs import extend_index_if_behind
 from tapestry.tables.read.originals import Original, originals_to_arrow
@@ -126,13 +128,22 @@ def append_annotations(
     return append_rows(tables, clock, ANNOTATIONS, rows, None, now, forbidden)
 
 
+@contextmanager
+def locked_tables(tables: Tables, clock: Clock) -> Iterator[LockedClock]:
+    """Hold the clock; nothing is appended any more by whoever had it before."""
+    with clock.lock() as locked:
+        for table in (ORIGINALS, MESSAGES, ANNOTATIONS, THREADS):
+            revoke(tables.root / table)
+        yield locked
+
+
 def advance_watermark(tables: Tables, clock: Clock, now: Callable[[], int] = wall_clock) -> int:
     """Return the end of a run's window, and advance the clock to it.
 
     No row with ``ts`` at or before it will become visible later.
     """
-    with clock.lock() as locked:
-        extend_threads(tables)
+    with locked_tables(tables, clock) as locked:
+        extend_threads(tables, locked.confirm)
         until = watermark_instant(now(), max(locked.last, newest_instant(tables)))
         locked.advance(until)
     return until
@@ -162,7 +173,7 @@ def append_rows(
         return Receipt(None, 0, 0)
     require_room(tables.root)
     start = time.perf_counter()
-    with clock.lock() as locked:
+    with locked_tables(tables, clock) as locked:
         if forbidden():
             receipt = Receipt(None, 0, 0, refused=True)
         elif cursor is not None and not _is_newer(tables, cursor):
@@ -179,12 +190,12 @@ def append_rows(
                 announce(ts)
                 mark_audiences(tables.root, pc.unique(new["audience"]).to_pylist())
                 if originals is not None:
-                    _commit_originals(tables, with_keys(originals, keys), ts)
+                    _commit_originals(tables, with_keys(originals, keys), ts, locked.confirm)
             if ts is not None or cursor is not None:
-                _commit_rows(tables, table, new, ts, cursor)
+                _commit_rows(tables, table, new, ts, cursor, locked.confirm)
             if ts is not None:
                 if table == MESSAGES:
-                    extend_threads(tables)
+                    extend_threads(tables, locked.confirm)
                 locked.advance(ts)
             receipt = Receipt(ts, new.num_rows, rows.num_rows - new.num_rows)
     derived = (THREADS,) if table == MESSAGES else ()
@@ -210,18 +221,23 @@ def _is_newer(tables: Tables, cursor: Cursor) -> bool:
     return stored is None or cursor.version > stored
 
 
-def _commit_originals(tables: Tables, originals: pa.Table, ts: int) -> None:
-    commit(tables, ORIGINALS, stamped(ORIGINALS, originals, ts), {}, information(ts))
+def _commit_originals(tables: Tables, originals: pa.Table, ts: int, confirm: Confirm) -> None:
+    commit(tables, ORIGINALS, stamped(ORIGINALS, originals, ts), {}, information(ts), confirm)
 
 
 def _commit_rows(
-    tables: Tables, table: str, rows: pa.Table, ts: int | None, cursor: Cursor | None
+    tables: Tables,
+    table: str,
+    rows: pa.Table,
+    ts: int | None,
+    cursor: Cursor | None,
+    confirm: Confirm,
 ) -> None:
     transactions = {} if cursor is None else _transactions(cursor)
     if ts is None:
-        commit(tables, table, rows, transactions, {})
+        commit(tables, table, rows, transactions, {}, confirm)
     else:
-        commit(tables, table, stamped(table, rows, ts), transactions, information(ts))
+        commit(tables, table, stamped(table, rows, ts), transactions, information(ts), confirm)
 
 
 def transactions_of(tables: Tables, cursors: Iterable[Cursor]) -> dict[str, int]:

@@ -36,6 +36,7 @@ from tapestry.tables.write.append import (
     Receipt,
     append_rows,
     information,
+    locked_tables,
     to_nobody,
     transactions_of,
 )
@@ -189,7 +190,7 @@ class _NewFiles:
 
     def commit(self, clock: Clock, announce: Announce) -> Receipt | None:
         """Commit the files; None if it is too late for their ``ts``, or the tables have changed."""
-        with clock.lock() as locked:
+        with locked_tables(self.tables, clock) as locked:
             self.staging.check_is_there()
             if max(locked.last, newest_instant(self.tables)) >= self.ts or self._is_outdated():
                 return None
@@ -198,7 +199,7 @@ class _NewFiles:
                 announce(self.ts)
                 mark_audiences(self.tables.root, [self.staging.audience])
             described = information(self.ts) if self.new else {}
-            extend_threads(self.tables)
+            extend_threads(self.tables, locked.confirm)
             of_tables = {MESSAGES: transactions, THREADS: {COMPLETE: self.ts} if self.new else {}}
             outdated = {THREADS} if self._is_joined() else set[str]()
             for table, draft in self.drafts.items():
@@ -206,9 +207,9 @@ class _NewFiles:
                     continue
                 of_table = of_tables.get(table, {})
                 if draft.actions or of_table:
-                    commit_draft(self.tables, table, draft, of_table, described)
+                    commit_draft(self.tables, table, draft, of_table, described, locked.confirm)
             if self.new:
-                extend_threads(self.tables)
+                extend_threads(self.tables, locked.confirm)
                 locked.advance(self.ts)
         return Receipt(self.ts if self.new else None, self.new, self.staged - self.new)
 

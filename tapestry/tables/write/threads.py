@@ -36,6 +36,7 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.message import PUBLIC
 from tapestry.core.schema import MESSAGES, THREADS
 from tapestry.tables.delta.commit import commit
+from tapestry.tables.delta.draft import Confirm, of_nobody_else
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.find import by_key, by_time
 from tapestry.tables.rows import arrow_schema, ordered
@@ -63,11 +64,11 @@ RepliesTo = Callable[[Collection[str]], Iterable[Row]]
 """Return the earlier messages whose parent has one of these msgids."""
 
 
-def extend_threads(tables: Tables) -> bool:
+def extend_threads(tables: Tables, confirm: Confirm = of_nobody_else) -> bool:
     """Append the facts that follow from messages since the last call; tell whether there are any.
 
-    The caller holds the clock's lock.  Raise TapestryError if they cannot be written, or a file
-    that they follow from is damaged.
+    The caller holds the clock's lock, as ``confirm`` makes sure.  Raise TapestryError if they
+    cannot be written, or a file that they follow from is damaged.
     """
     messages = tables.data_files(MESSAGES)
     complete = tables.transaction(THREADS, COMPLETE)
@@ -77,7 +78,7 @@ def extend_threads(tables: Tables) -> bool:
     new = by_time(messages, MESSAGES, [(since, messages.newest)], HEADERS)
     rows = [] if new is None else sorted(new.to_pylist(), key=itemgetter("ts"))
     for ts, batch in groupby(rows, itemgetter("ts")):
-        commit(tables, THREADS, derived(tables, list(batch), ts), {COMPLETE: ts}, {})
+        commit(tables, THREADS, derived(tables, list(batch), ts), {COMPLETE: ts}, {}, confirm)
     return bool(rows)
 
 
