@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from filters.authoring import known_names
 from filters.inbox import counts as inbox_counts
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
+from filters.site.work.db.advisory_locks import LOCKS
 from filters.sources.accounts import oauth, trials
 from tapestry.core.message import Annotation, Message
 from tapestry.servers import connection
@@ -23,6 +24,13 @@ from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_annotations, append_messages
 from tests.support.pages import Browser
 from tests.support.process_memory import forget_names, forget_tries
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """End the session of locks before the database of the tests is deleted."""
+    yield
+    LOCKS.close()
 
 
 @pytest.fixture(autouse=True)

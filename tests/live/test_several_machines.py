@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -57,6 +60,16 @@ def machines(data_dir, environment):
         wait_for_nobody(data_dir)
 
 
+def parts_of_health(site):
+    try:
+        with urllib.request.urlopen(f"{site.url}healthz") as answer:
+            content = json.load(answer)
+    except urllib.error.HTTPError as error:
+        content = json.load(error)
+    return content["parts"]["parts"]["says"]
+
+
+@pytest.mark.long
 def test_what_one_machine_leaves_another_goes_on_with(machines, environment, data_dir):
     one, other = machines
     secret = one.manage("shell", "-v", "0", "-c", SETTLE, **environment).strip()
@@ -71,6 +84,8 @@ def test_what_one_machine_leaves_another_goes_on_with(machines, environment, dat
         for page in of:
             eventually(lambda page=page: found(page) == sorted(expected), 300)
 
+    for site in machines:
+        eventually(lambda site=site: parts_of_health(site) == "run on a, b")
     mails("1", "1@x", of=pages)
     workers = [
         number
@@ -82,5 +97,6 @@ def test_what_one_machine_leaves_another_goes_on_with(machines, environment, dat
     mails("2", "1@x", "2@x", of=pages)
     one.process.kill()
     mails("3", "1@x", "2@x", "3@x", of=pages[1:])
+    eventually(lambda: "The machine a has said nothing for" in parts_of_health(other))
     assert "Traceback" not in other.log.read_text()
     assert end(other) == 0

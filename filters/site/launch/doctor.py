@@ -23,6 +23,7 @@ from django.db import DatabaseError, connection
 from filters.runs.models import Clock
 from filters.site.launch import redis_server
 from filters.site.launch.stack import must_be_free
+from filters.site.work.db.database import seconds_apart
 from filters.site.work.parts import services
 from filters.site.work.parts.addresses import LOCK, REMOTES
 from filters.sources.models import Source
@@ -209,14 +210,10 @@ def _clock() -> str:
             f"The clock of this machine is {seconds:,} seconds behind what is stored.",
             hint=f"{SET_CLOCK} Until then all waits.",
         )
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT extract(epoch FROM clock_timestamp())")
-            apart = abs(int(cursor.fetchone()[0]) - wall_clock() // SECOND)
-        if apart * SECOND > MINUTE:
-            raise TapestryError(
-                f"This machine and the database are {apart:,} seconds apart.", hint=SET_CLOCK
-            )
+    if (apart := seconds_apart()) * SECOND > MINUTE:
+        raise TapestryError(
+            f"This machine and the database are {apart:,} seconds apart.", hint=SET_CLOCK
+        )
     return "not behind what is stored"
 
 

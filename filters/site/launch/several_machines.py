@@ -11,7 +11,12 @@ from django.conf import settings
 from django.db import connection
 
 from filters.site.settings.workers import PARTS
+from filters.site.work.db.database import seconds_apart
 from tapestry.core.errors import TapestryError
+
+CLOCKS = 20
+"""Seconds that a machine and the database may be apart: two machines are then less than those after
+which a clock counts as set back."""
 
 
 def require_shared(data: Path, kinds: Collection[str]) -> None:
@@ -27,6 +32,11 @@ def require_shared(data: Path, kinds: Collection[str]) -> None:
         raise TapestryError(
             "Several machines share one PostgreSQL and one Redis.",
             hint="Set DATABASE_URL and REDIS_URL, or unset TAPESTRY_MACHINE.",
+        )
+    if (apart := seconds_apart()) > CLOCKS:
+        raise TapestryError(
+            f"The clocks of this machine and of the database are {apart:,} seconds apart.",
+            hint="Set it right, as with `timedatectl set-ntp true`.",
         )
     kind, options = mount_of(data)
     if kind.startswith("nfs") and (

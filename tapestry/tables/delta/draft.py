@@ -66,6 +66,10 @@ class Draft:
         self.own(path)
         self.actions.append(add_action(path, stats, data_change=data_change))
 
+    def removed(self) -> set[str]:
+        """Return the files that it removes from the table, as the log names them."""
+        return {action["remove"]["path"] for action in self.actions if "remove" in action}
+
     def is_whole(self) -> bool:
         """Return whether its files are there: a removal for good deletes what is in no version."""
         return all(path.exists() for path in self._files)

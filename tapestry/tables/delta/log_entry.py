@@ -91,7 +91,7 @@ def remove_action(root: Path, path: str, size: int) -> dict[str, Any]:
     """Return the action that removes a file from its table; its rows are in other files."""
     return {
         "remove": {
-            "path": quote(os.path.relpath(path, root)),
+            "path": name_in_log(root, path),
             "deletionTimestamp": now_ms(),
             "dataChange": False,
             "extendedFileMetadata": True,
@@ -99,6 +99,15 @@ def remove_action(root: Path, path: str, size: int) -> dict[str, Any]:
             "size": size,
         }
     }
+
+
+def name_in_log(root: Path, path: str) -> str:
+    """Return what a log calls a file of its table.
+
+    >>> name_in_log(Path("/srv/messages"), "/srv/messages/part 1.parquet")
+    'part%201.parquet'
+    """
+    return quote(os.path.relpath(path, root))
 
 
 def now_ms() -> int:

@@ -195,7 +195,7 @@ class _Removal:
             if self.table == MESSAGES:
                 add_tombstones(self.tables.root, self.audience, self.keys)
         with merging(self.draft.root):
-            commit_rewritten(self.draft, self.tables.version(self.table)[0])
+            commit_rewritten(self.draft)
 
     def _instants_of(self, named: Collection[str]) -> list[int]:
         """Take the messages whose rows go; return the ``ts`` of those rows that are not old."""
@@ -233,7 +233,7 @@ def _drop_files(tables: Tables, clock: Clock, before: int | None, any_gone: bool
     """Delete the files that held the rows, the log's entries that name them, and the index."""
     for table in TABLES:
         if before is None:
-            with clock.lock():
+            with locked_tables(tables, clock):
                 newest = drop_old_files(tables.open(table), 0, stray=True)
                 drop_history(tables.root / table, newest)
         elif any_gone:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from itertools import chain, count, islice, pairwise, takewhile
+from itertools import chain, islice, pairwise, takewhile
 from operator import attrgetter
 from pathlib import Path
 
@@ -40,7 +40,7 @@ from tapestry.tables.delta.delta_table import explained
 from tapestry.tables.delta.draft import Draft
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.delta.log_check import make_checkpoint
-from tapestry.tables.delta.log_entry import remove_action
+from tapestry.tables.delta.log_entry import name_in_log, remove_action
 from tapestry.tables.delta.parquet_file import new_parquet_file, open_parquet, read_parquet
 from tapestry.tables.keys.hash_runs import extend_index
 from tapestry.tables.rows import (
@@ -193,7 +193,7 @@ def replace(opened: DeltaTable, table: str, data_files: Sequence[DataFile], keep
     root = root_of(opened)
     with Draft(root) as draft, merging(root):
         rewrite(draft, table, data_files, keep)
-        commit_rewritten(draft, opened.version())
+        commit_rewritten(draft)
 
 
 def merging(root: Path) -> AbstractContextManager[None]:
@@ -214,11 +214,21 @@ def rewrite(draft: Draft, table: str, data_files: Sequence[DataFile], keep: Keep
         written.unlink()
 
 
-def commit_rewritten(draft: Draft, version: int) -> None:
-    """Commit a draft of ``rewrite`` after a version, or after those that were appended since."""
-    for number in count(version + 1):
-        # Others only append meanwhile: whoever replaces files holds the lock.
-        if draft.commit(number, {"operation": "OPTIMIZE"}):
+def commit_rewritten(draft: Draft) -> None:
+    """Commit a draft of ``rewrite`` after the newest version, if that has all files it replaces.
+
+    Others append meanwhile.  Raise TapestryError if one has replaced files, who took the lock while
+    this process was paused: the same rows would be there twice.
+    """
+    tables, table, replaced = Tables(draft.root.parent), draft.root.name, draft.removed()
+    while True:
+        version, files = tables.version(table)
+        if not replaced <= {name_in_log(draft.root, data_file.path) for data_file in files}:
+            raise TapestryError(
+                f"Another process has replaced files of {draft.root} meanwhile.",
+                hint="Run it again.",
+            )
+        if draft.commit(version + 1, {"operation": "OPTIMIZE"}):
             return
 
 

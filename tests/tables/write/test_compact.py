@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import fcntl
 import multiprocessing
+from contextlib import nullcontext
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 
+from tapestry.core.errors import TapestryError
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.write import compact as compaction
@@ -70,6 +73,25 @@ def test_two_compactions_never_run_at_once(tmp_path):
         fcntl.flock(file, fcntl.LOCK_EX)
         assert compact(tables) == Compaction(0, 0)
     assert compact(tables) == Compaction(6, 2)
+
+
+def test_of_two_that_have_lost_the_lock_one_replaces_the_files(tmp_path, monkeypatch):
+    tables, clock, turns = Tables(tmp_path), MemoryClock(), []
+    for n in range(3):
+        append_messages(tables, clock, [Message(f"m{n}")])
+    rewrite = compaction.rewrite
+
+    def paused(*arguments):
+        rewrite(*arguments)
+        turns.append(arguments)
+        if len(turns) == 1:
+            assert compact(tables).removed == 6
+
+    monkeypatch.setattr(compaction, "site_lock", lambda path: nullcontext(True))
+    monkeypatch.setattr(compaction, "rewrite", paused)
+    with pytest.raises(TapestryError, match="Another process has replaced files"):
+        compact(tables)
+    assert sum(file.rows for file in tables.data_files("messages")) == 3
 
 
 def test_small_files_are_merged_as_they_accumulate(tmp_path):

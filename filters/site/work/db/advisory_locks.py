@@ -176,6 +176,10 @@ class AdvisoryLocks:
             self._begin()
 
 
+LOCKS = AdvisoryLocks()
+"""Those of this process."""
+
+
 def _key(path: Path) -> int:
     """Return the number of a lock: the same wherever a machine has the data directory."""
     data = Path(settings.DATA)

@@ -10,6 +10,7 @@ from django.db.migrations.executor import MigrationExecutor
 from filters.site.work import data_dir_permissions
 from filters.site.work.parts import services
 from filters.site.work.restoring import check_restored
+from tapestry.core.clock import SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.file_lock import FOREVER
 from tapestry.core.files.site_lock import lock_in_database, site_lock
@@ -34,12 +35,21 @@ def make_database_ready(*, restoring: bool = False) -> None:
             call_command("migrate", verbosity=0, interactive=False)
 
 
+def seconds_apart() -> int:
+    """Return how far the clocks of this machine and of PostgreSQL are apart; 0 without it."""
+    if connection.vendor != "postgresql":
+        return 0
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT extract(epoch FROM clock_timestamp())")
+        return int(abs(int(cursor.fetchone()[0]) - wall_clock() // SECOND))
+
+
 def choose_locks() -> None:
     """Let the database have the locks of the site, if it is one that several machines can use."""
     if connection.vendor == "postgresql":
-        from filters.site.work.db.advisory_locks import AdvisoryLocks
+        from filters.site.work.db.advisory_locks import LOCKS
 
-        lock_in_database(AdvisoryLocks())
+        lock_in_database(LOCKS)
 
 
 def is_of_older_version(*, or_empty: bool = False) -> bool:

@@ -79,6 +79,7 @@ def test_a_directory_must_show_what_others_have_written(
     settings.MACHINE = "a"
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1/0")
     monkeypatch.setattr(several_machines, "connection", SimpleNamespace(vendor="postgresql"))
+    monkeypatch.setattr(several_machines, "seconds_apart", lambda: 0)
     mounts = [
         SimpleNamespace(mountpoint="/", fstype="ext4", opts="rw"),
         SimpleNamespace(mountpoint=str(data.resolve()), fstype=kind, opts=options),
