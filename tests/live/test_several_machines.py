@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
+import time
 import urllib.error
 import urllib.request
 
 import pytest
 
 from tapestry.client.site import Site as Api
+from tests.support.servers.dovecot import running_dovecot
 from tests.support.servers.postgres import running_postgres
 from tests.support.servers.redis_process import Redis
 from tests.support.servers.site import end, start, wait_ready
+from tests.support.servers.smtp import running_smtp
+from tests.support.site_killed import World
 from tests.support.site_parts import WORKER, eventually, processes_of, wait_for_nobody
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
+
+KILLS = int(os.environ.get("TEST_KILLS") or 12)
+"""Kills of the campaign, of parts and of machines."""
 
 PARTS = "web,worker,listener,beat"
 
@@ -100,3 +108,38 @@ def test_what_one_machine_leaves_another_goes_on_with(machines, environment, dat
     eventually(lambda: "The machine a has said nothing for" in parts_of_health(other))
     assert "Traceback" not in other.log.read_text()
     assert end(other) == 0
+
+
+class TwoMachines(World):
+    """A world whose site has two machines, of which parts are killed, and either as a whole."""
+
+    def run_and_kill(self, most, **environment):
+        given = {**self.environment, **environment}
+        sites = [start(self.data, **{**given, "TAPESTRY_MACHINE": name}) for name in "ab"]
+        for site in sites:
+            wait_ready(site)
+        self.send_and_kill(most)
+        self.chance.shuffle(sites)
+        for site in sites:
+            self.send(2)
+            time.sleep(self.chance.choice([0.0, 5.0, 20.0]))
+            site.process.kill()
+            site.process.wait(120)
+            self.killed["machine"] += 1
+            assert "Traceback" not in site.log.read_text()
+        wait_for_nobody(self.data)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(0)
+def test_nothing_is_lost_or_comes_twice_when_machines_are_killed(inn, environment, data_dir):
+    with running_dovecot() as dovecot, running_smtp() as smtp:
+        named = {**environment, "EMAIL_URL": smtp.url, "TAPESTRY_MACHINE": "a"}
+        world = TwoMachines(dovecot, inn, smtp, data_dir, named, random.Random(KILLS))
+        try:
+            world.settle()
+            while world.killed.total() < KILLS:
+                world.run_and_kill(5)
+            assert not list(world.differences())
+        finally:
+            world.end()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from urllib.error import URLError
 from urllib.parse import urljoin
@@ -16,6 +19,7 @@ from urllib.request import urlopen
 import pytest
 
 from tapestry.core.processes.child_process import free_port
+from tapestry.spark.server import JAVA_HINTS, java_hint
 from tests.support.paths import ROOT
 
 pytestmark = [pytest.mark.live, pytest.mark.long]
@@ -52,11 +56,11 @@ class Installed:
             "PATH": os.environ["PATH"], "HOME": str(self.home), "PYTHONPATH": str(self.packages)
         }  # fmt: skip
 
-    def run(self, *arguments: str) -> Tapestry:
+    def run(self, *arguments: str, **environment: str) -> Tapestry:
         return subprocess.run(
             [self.packages / "bin" / "tapestry", *arguments],
-            cwd=self.home, env=self.environ, stdin=subprocess.DEVNULL, capture_output=True,
-            text=True,
+            cwd=self.home, env=self.environ | environment, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True,
         )  # fmt: skip
 
 
@@ -86,6 +90,16 @@ def test_its_commands_run_elsewhere(installed: Installed) -> None:
     assert (refused.returncode, refused.stdout) == (1, "")
     assert refused.stderr.startswith("error: What measures is in the repository")
     assert refused.stderr.endswith("Run there: make bench\n")
+
+
+def test_a_java_that_is_missing_is_named_with_what_installs_it(
+    installed: Installed, tmp_path: Path
+) -> None:
+    refused = installed.run("demo", "--port", str(free_port()), JAVA_HOME=str(tmp_path))
+    assert (refused.returncode, refused.stdout) == (1, "")
+    words, hint = refused.stderr.splitlines()
+    assert words.startswith("error: Spark needs Java 17 or newer, and there is none in JAVA_HOME")
+    assert hint in {java_hint(), *JAVA_HINTS.values()}
 
 
 @pytest.fixture
@@ -119,3 +133,33 @@ def test_its_pages_come_with_their_files(site: str) -> None:
     for name in referred:
         with urlopen(urljoin(site, name)) as answer:
             assert answer.status == 200 and answer.read()
+
+
+UV = "uv==0.13.9"
+
+
+@pytest.mark.timeout(3600)
+def test_one_line_starts_the_demo_in_an_empty_home(installed: Installed, tmp_path: Path) -> None:
+    """By uv, which makes an environment of the wheel and of what the index has for it."""
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
+    subprocess.run([*pip, "--target", tmp_path / "uv", UV], check=True, capture_output=True)
+    (wheel,) = installed.packages.parent.glob("tapestry-*.whl")
+    port, home = free_port(), tmp_path / "home"
+    home.mkdir()
+    index = {name: value for name, value in os.environ.items() if name.startswith(("UV_", "SSL_"))}
+    line = [tmp_path / "uv" / "bin" / "uvx", "--from", wheel, "tapestry", "demo", "--still"]
+    with subprocess.Popen(
+        [*line, "--port", str(port)],
+        cwd=home,
+        env={"PATH": os.environ["PATH"], "HOME": str(home)} | index,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as demo:
+        assert demo.stdout is not None
+        said = list(takewhile(lambda words: "Tapestry is ready at" not in words, demo.stdout))
+        with urlopen(f"http://127.0.0.1:{port}/healthz") as answer:
+            assert answer.status == 200, said
+        demo.send_signal(signal.SIGINT)
+        assert demo.wait(120) == 0, said
+    assert (home / ".local/share/tapestry/db.sqlite3").exists()
+    shutil.rmtree(home)  # some gigabytes

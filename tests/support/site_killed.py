@@ -153,20 +153,15 @@ class World:
             time.sleep(self.chance.uniform(0.0, 15.0))
         else:
             words = f"Tapestry is ready at {site.url}"
-            log = self.data / "up.log"
             # Or it gives up: on a busy machine Spark may not answer in time.
             eventually(
-                lambda: words in log.read_text() or site.process.poll() is not None,
+                lambda: words in site.log.read_text() or site.process.poll() is not None,
                 300,
-                log.read_text,
+                site.log.read_text,
             )
             for name in REMOTES:  # as a statement does that needs it
                 spark_restart.want(self.data / "run", name)
-        for _ in range(self.chance.randint(1, most)):
-            self.send(self.chance.randint(1, 3))
-            time.sleep(self.chance.choice([0.0, 0.3, 1.0, 4.0]) * self.chance.random())
-            if not self.kill_a_part():
-                break
+        self.send_and_kill(most)
         if site.process.poll() is None:
             time.sleep(self.chance.choice([0.0, 5.0, 20.0]))  # parts are started again meanwhile
             site.process.kill()
@@ -175,6 +170,14 @@ class World:
         words = (self.data / "up.log").read_text()
         assert "Traceback" not in words, words
         wait_for_nobody(self.data)
+
+    def send_and_kill(self, most: int) -> None:
+        """Have mail come, and kill parts meanwhile, at most so many."""
+        for _ in range(self.chance.randint(1, most)):
+            self.send(self.chance.randint(1, 3))
+            time.sleep(self.chance.choice([0.0, 0.3, 1.0, 4.0]) * self.chance.random())
+            if not self.kill_a_part():
+                break
 
     def differences(self) -> Iterator[str]:
         """Start the site once more, wait until all is done, and yield what is not as it must be."""

@@ -31,7 +31,12 @@ LOOK = 1.0
 UNUSED = 60
 """Looks after which a session that holds nothing is ended."""
 
-NOTICE = {"keepalives_idle": 5, "keepalives_interval": 3, "keepalives_count": 3}
+NOTICE = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 3,
+    "keepalives_count": 3,
+    "connect_timeout": 10,
+}
 """How soon a process notices that PostgreSQL is gone: sooner than PostgreSQL lets its locks go."""
 
 _TRY = {
