@@ -15,6 +15,7 @@ from typing import Any
 from tapestry.client import verbs
 from tapestry.client.access import HERE, SITE, TOKEN, TOKEN_FILE, token_of
 from tapestry.client.output import readable
+from tapestry.client.save import FORMATS
 from tapestry.client.site import CallError, Site
 
 HELP = f"""\
@@ -89,6 +90,8 @@ def parser() -> ArgumentParser:
         of[verb].add_argument("--since", default="", metavar="CURSOR", help="go on after this one")
     follow = "wait for more, until Ctrl-C"
     of[verbs.matches].add_argument("--follow", action="store_true", help=follow)
+    form = f"what is written ({FORMATS[0]})"
+    of[verbs.save].add_argument("--format", choices=FORMATS, default=FORMATS[0], help=form)
     of[verbs.vote].add_argument("vote", choices=["for", "against", "none"])
     of[verbs.tag].add_argument("--take-back", action="store_true", help="take the tag back")
     port = "serve at http://127.0.0.1:PORT/mcp, each request with a token of its own"

@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tapestry.client import maildir
+from tapestry.client import save as saving
 from tapestry.client.site import REFUSED, CallError, Site, path_of
 
 Row = dict[str, Any]
@@ -128,8 +128,8 @@ def _steps(site: Site, name: str, cursor: str, follow: bool) -> Iterator[Row]:
 
 
 def save(site: Site, given: Namespace) -> Iterator[Row]:
-    """Write what came into a filter's list to a Maildir; again, only what is new."""
-    yield from maildir.save(site, given.name, given.directory)
+    """Write what came into a filter's list to a directory; again, only what is new."""
+    yield from saving.save(site, given.name, given.directory, given.format)
 
 
 def message(site: Site, given: Namespace) -> Iterator[Row]:

@@ -6,10 +6,9 @@ import json
 import mailbox
 import subprocess
 import sys
-from contextlib import AbstractContextManager
 from errno import ENOSPC
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import pytest
 from pytest_django.live_server_helper import LiveServer
@@ -19,12 +18,13 @@ from filters.api.models import SCOPES
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.release import release
-from tapestry.client import maildir, verbs
+from tapestry.client import formats, save, verbs
 from tapestry.client import main as client
 from tapestry.client.access import token_of
 from tapestry.client.output import readable
-from tapestry.client.site import CallError, Site
+from tapestry.client.site import CallError
 from tapestry.core.processes.child_process import free_port
+from tapestry.core.schema import MESSAGES
 from tapestry.tables.delta.log import Tables
 from tests.support.intake import ingest
 from tests.support.live_filters import run
@@ -40,11 +40,11 @@ def tapestry(alice: User, live_server: LiveServer, capsys: pytest.CaptureFixture
     secret = make_token(alice, "of the tests", SCOPES, 7)[1]
     environ = {"TAPESTRY_SITE": live_server.url, "TAPESTRY_TOKEN": secret}
 
-    def run_verb(*arguments: str, code: int = 0, **more: str) -> Any:
+    def run_verb(*arguments: str, code: int = 0, rows: int = 0, **more: str) -> Any:
         assert client.main(arguments, environ | more) == code
         printed = capsys.readouterr()
         if code:
-            assert printed.out == "" and printed.err.startswith("error: ")
+            assert printed.out.count("\n") == rows and printed.err.startswith("error: ")
             return printed.err
         return [json.loads(line) for line in printed.out.splitlines()]
 
@@ -91,42 +91,93 @@ Two.
 """
 
 
-def test_a_filter_is_saved_as_a_maildir_each_message_once(
-    mail: Tables, tapestry: Tapestry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def kept(mail: Tables, tapestry: Tapestry, tmp_path: Path) -> Path:
+    """Have a filter with two letters of which the originals were kept, and three others."""
     (tmp_path / "box").write_text(LETTERS)
     ingest(str(tmp_path / "box"), mail, DjangoClock())
-    place = tmp_path / "Mail" / "mary"
     tapestry("add", "from mary", "--name", "mary")
     run("mary")
     release()
-    whole_file = maildir.whole_file
+    return tmp_path / "Mail" / "mary"
 
-    def fails(path: Path) -> AbstractContextManager[IO[bytes]]:
-        if path.name == maildir.CURSOR and any((place / "new").iterdir()):
-            raise OSError(ENOSPC, "No space left on device")
-        return whole_file(path)
 
-    site = Site(tapestry.environ["TAPESTRY_SITE"], tapestry.environ["TAPESTRY_TOKEN"])
-    with monkeypatch.context() as patch, pytest.raises(CallError, match="No space left"):
-        patch.setattr(maildir, "whole_file", fails)
-        list(maildir.save(site, "mary", str(place)))
-    rows = tapestry("save", "mary", str(place))
-    assert sorted((row["id"], not row["file"]) for row in rows) == [
-        ("one@x", False),
-        ("parc@example.org", True),
-        ("plan@example.org", True),
-        ("secret@example.org", True),
-        ("two@x", False),
-    ], "of what no original was kept, that is said"
-    box = mailbox.Maildir(place)
-    assert sorted(letter.get_payload() for letter in box) == ["One.\n", "Two.\n"]
-    assert tapestry("save", "mary", str(place)) == []
-    (place / ".tapestry").unlink()
-    assert "is not empty" in tapestry("save", "mary", str(place), code=2)
-    (place / ".tapestry").write_text("{}")
-    assert "another filter" in tapestry("save", "mary", str(place), code=2)
+@pytest.mark.parametrize("form", ["maildir", "mbox", "public-inbox"])
+def test_a_filter_is_saved_for_other_programs_each_message_once(
+    kept: Path,
+    mail: Tables,
+    tapestry: Tapestry,
+    tmp_path: Path,
+    form: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    saved = ("save", "mary", str(kept), "--format", form)
+    originals = ["one@x", "two@x"]
+
+    def killed(*_: Any) -> None:
+        raise OSError(ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:  # all is written, nothing recorded
+        patch.setattr(save.Ledger, "finish", killed)
+        assert "No space left" in tapestry(*saved, code=1, rows=5)
+    with monkeypatch.context() as patch:  # a page is cut off
+        patch.setattr(formats.Originals, "content", killed)
+        assert "No space left" in tapestry(*saved, code=1)
+    rows = tapestry(*saved)
+    assert sorted(row["id"] for row in rows if row["file"]) == originals
+    assert len([row["error"] for row in rows if not row["file"]]) == 3, "no original was kept"
+    assert tapestry(*saved) == []
+    later = tmp_path / "later"
+    later.write_text(LETTERS.replace("one@x", "six@x").replace("One.", "From Six.\n>From 6"))
+    ingest(str(later), mail, DjangoClock())
+    run("mary")
+    release()
+    assert [row["id"] for row in tapestry(*saved)] == ["six@x"]
+    there = Tables(tmp_path / "there")
+    for _ in range(2):
+        ingest(str(kept), there, DjangoClock())
+    messages = there.open(MESSAGES).to_pyarrow_table(columns=["msgid", "body"]).to_pylist()
+    assert {row["msgid"]: row["body"].strip() for row in messages} == {
+        "one@x": "One.",
+        "two@x": "Two.",
+        "six@x": "From Six.\nFrom 6",
+    }
+    assert len(messages) == 3
+
+
+def test_a_filter_is_saved_as_json_lines(kept: Path, tapestry: Tapestry) -> None:
+    saved = ("save", "mary", str(kept), "--format", "jsonl")
+    assert all(row["file"] == "messages.jsonl" for row in tapestry(*saved))
+    assert tapestry(*saved) == []
+    lines = (kept / "messages.jsonl").read_text().splitlines()
+    assert {json.loads(line)["id"] for line in lines} == {
+        "one@x", "two@x", "parc@example.org", "plan@example.org", "secret@example.org"
+    }  # fmt: skip
+
+
+def test_a_directory_with_something_else_is_left_alone(
+    kept: Path, tapestry: Tapestry, tmp_path: Path
+) -> None:
+    tapestry("save", "mary", str(kept))
+    assert "something else" in tapestry("save", "mary", str(kept), "--format", "mbox", code=2)
+    (kept / ".tapestry").write_text("{")
+    assert "something else" in tapestry("save", "mary", str(kept), code=2)
+    (kept / ".tapestry").unlink()
+    assert "is not empty" in tapestry("save", "mary", str(kept), code=2)
     assert "There is no such thing" in tapestry("save", "none", str(tmp_path / "x"), code=3)
+
+
+def test_a_mailbox_that_a_mail_program_wrote_anew_is_not_truncated(tmp_path: Path) -> None:
+    box = formats.Mbox(tmp_path)
+    step = {"received": "2026-01-01T00:00:00+00:00"}
+    box.add(step, b"Subject: one\n\nFrom here\n")
+    end = box.end()
+    box.add(step, b"Subject: two\n\n")
+    box.end_at(end)
+    assert [dict(letter) for letter in mailbox.mbox(tmp_path / "mbox")] == [{"Subject": "one"}]
+    (tmp_path / "mbox").write_bytes(anew := b"From x Thu Jan  1 00:00:00 1970\n" + b"S: x\n" * 99)
+    box.end_at(end)
+    assert (tmp_path / "mbox").read_bytes() == anew
 
 
 def test_a_person_reads_votes_tags_and_acts(mail: Tables, tapestry: Tapestry) -> None:
