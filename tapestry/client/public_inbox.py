@@ -10,12 +10,13 @@ from datetime import datetime
 from pathlib import Path
 
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
+from dulwich.refs import Ref
 from dulwich.repo import Repo
 
 from tapestry.client.formats import Originals, Step
 from tapestry.core.files.durable import sync_directory
 
-BRANCH = b"refs/heads/master"
+BRANCH = Ref(b"refs/heads/master")
 _HELD = 32 * 1024 * 1024
 """Bytes of messages that are held for one pack."""
 
@@ -60,7 +61,7 @@ class PublicInbox(Originals):
     def end_at(self, end: str) -> None:
         """Set the branch back; nobody refers to what is after it."""
         self._last = ObjectID(end.encode()) if end else None
-        if end:
+        if self._last:
             self._repo.refs[BRANCH] = self._last
         else:
             self._repo.refs.remove_if_equals(BRANCH, None)

@@ -28,6 +28,7 @@ SHARED = 20
 
 BELOW = "Approximately: what is in folders below is found, too."
 LEAVES_OUT = "Approximately: a patch that touches others as well is left out."
+WIDER = "Approximately: it finds more than this pattern."
 IN_TEXT = "Approximately: it may stand anywhere in the text, not in changed lines alone."
 NO_REGEX = "Not translated: a filter has no such regular expression."
 OF_ALL = "Not translated: it is a list of many subsystems, and all of its mail would be found."
@@ -35,6 +36,13 @@ OF_ALL = "Not translated: it is a list of many subsystems, and all of its mail w
 _LINE = re.compile(r"^([A-Z]):[ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
 _SECTION = re.compile(r"^(?![A-Z]:[ \t])(\S.*)\n((?:[A-Z]:[ \t]+\S.*(?:\n|\Z))+)", re.MULTILINE)
 _ADDRESS = re.compile(r"[^\s<>()]+@[^\s<>()]+")
+_CLASS = re.compile(r"\[([^]]+)\]")
+_GROUP = re.compile(r"\((?:\?:|\?i:)?([^()]*)\)([?*+]?)")
+_REPEATED = re.compile(r"(?:\\\W|[^\\?*+|()])(?:[?*+])")
+_MOST_GROUPS, _MOST_OPTIONS = 3, 24
+_LEAST = 3
+"""Letters and digits, at least, of what is looked for in place of a regular expression."""
+
 _MEANT = "LFXNK"
 _PEOPLE = "MR"
 
@@ -86,20 +94,56 @@ def _clauses(tag: str, value: str, lists: Mapping[str, int]) -> Iterator[Clause]
     elif tag == "L":
         yield from _list(source, value, lists)
     elif tag in "FX" and '"' not in value:
-        is_open = value.endswith("*")
-        touching = f'touching "{value}"'
+        paths = _paths(value)
+        touching = " or ".join(f'touching "{path}"' for path in paths)
         if tag == "X":
-            yield Clause(source, f"not {touching}", LEAVES_OUT)
+            yield Clause(source, f"not ({touching})", LEAVES_OUT)
         else:
-            yield Clause(source, touching, BELOW if is_open else "")
+            is_wider = "?" in paths[0] and "?" not in value
+            yield Clause(source, touching, WIDER if is_wider else BELOW if "*" in value else "")
     elif tag in "NK":
-        form = of_regex(value)
-        if form is None or '"' in form:
-            yield Clause(source, problem=NO_REGEX)
-        elif tag == "N":
-            yield Clause(source, f'touching "{form}"')
-        else:
-            yield Clause(source, f'with a body like "{form}"', IN_TEXT)
+        yield _regex(source, value, 'touching "{}"' if tag == "N" else 'with a body like "{}"')
+
+
+def _paths(value: str) -> list[str]:
+    """Return the paths of a line, of which each is one of those with a class of characters.
+
+    >>> _paths("irq-gic*.[ch]"), _paths("da[0-9].c")
+    (['irq-gic*.c', 'irq-gic*.h'], ['da?.c'])
+    """
+    found = _CLASS.search(value)
+    if found is None:
+        return [value]
+    signs = "?" if re.search(r"[\W_]", found[1]) or value.count("[") > 1 else found[1]
+    return [path for sign in signs for path in _paths(value.replace(found[0], sign, 1))]
+
+
+def _regex(source: str, pattern: str, phrase: str) -> Clause:
+    """Return a regular expression as a phrase of wildcards, which finds more if need be."""
+    exact = of_regex(pattern)
+    is_long = len(_GROUP.findall(pattern)) > _MOST_GROUPS or pattern.count("|") > _MOST_OPTIONS
+    parts = [] if is_long else _wider(pattern)
+    forms = [exact] if exact else [of_regex(part) for part in parts]
+    if not forms or not all(form and len(re.findall(r"[^\W_]", form)) >= _LEAST for form in forms):
+        return Clause(source, problem=NO_REGEX)
+    text = " or ".join(phrase.format(str(form).replace('"', '""')) for form in forms)
+    return Clause(source, text, WIDER if not exact else "" if "touching" in phrase else IN_TEXT)
+
+
+def _wider(pattern: str) -> list[str]:
+    r"""Return alternatives that find together what a regular expression does, and more.
+
+    >>> _wider(r"\b(?i:clang|llvm)\b"), _wider(r"bcm[9]?63138"), _wider("(devm_)?gpio_(get|set)")
+    (['clang', 'llvm'], ['bcm.*63138'], ['.*gpio_get', '.*gpio_set'])
+    """
+    simple = re.sub(r"\\b|\(\?i\)", "", pattern)
+    simple = _REPEATED.sub(".*", re.sub(r"\\[swdSWD]", ".", _CLASS.sub(".", simple)))
+    found = _GROUP.search(simple)
+    if found is None:
+        return list(dict.fromkeys(simple.split("|")))
+    options = [".*"] if found[2] else found[1].split("|")
+    alternatives = (_wider(simple.replace(found[0], option, 1)) for option in options)
+    return list(dict.fromkeys(part for parts in alternatives for part in parts))
 
 
 def _list(source: str, value: str, lists: Mapping[str, int]) -> Iterator[Clause]:

@@ -65,14 +65,18 @@ FORMS = {
     "ONLY": rf"only(?=\s+to{END})",
     "NO_CONTACT": r"(?:nobody|no(?:\s+|-)?one|(?:(?:any|some)(?:one|body)|people)\s+"
     rf"(?:(?:who|that)\s+(?:is|are)\s+)?not)\s+{_IN_BOOK}",
-    "NOBODY": rf"nobody(?=\s+(?:has\s+)?(?:replied|answered){END})",
-    "PATCH": rf"(?:an?\s+)?patch(?=\s+series{END})",
+    "NOBODY": rf"nobody(?=\s+(?:has\s+)?(?:replied|answered|reviewed){END})",
+    "PATCH": rf"(?<=with\sa\s)patch|(?:an?\s+)?patch(?=\s+series{END})",
+    "PATCHES": rf"(?:an?\s+)?patch(?:es)?(?=\s+(?:(?:not\s+)?reviewed|unreviewed|nobody|from|by"
+    rf"|(?:with\s+no|without)\s+(?:an?\s+)?(?:reply|replies|reviews?)){END})"
+    rf"|(?<=reviewed\s)patch(?:es)?(?!\s+series{END})",
     "REPLIES": "replies|answers|responses",
     "REPLY": "reply|answer|response",
     "REVIEW": "reviews?",
     "THEN": rf"(?:and\s+)?then(?=\s+(?:unanswered|unreplied)\s+for{END})",
     "THREADS": "threads?",
     "TOUCHING": rf"(?:patch(?:es)?\s+)?touching(?=\s*\Z|{_FILE})"
+    rf"|(?:patch(?:es)?\s+)?(?:that|which)\s+touch(?:es|ed)?(?={_FILE})"
     rf"|patch(?:es)?\s+(?:to|for|in|against)(?=\s+{_PATH})",
     "UNREVIEWED": "unreviewed",
     "WHO": rf"who(?=\s+agrees?\s+with{END})",

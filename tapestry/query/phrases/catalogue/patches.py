@@ -58,6 +58,13 @@ KINDS = (
         meaning=lambda phrase, _: touches(phrase.words),
     ),
     PhraseKind(
+        spelling="with a patch",
+        description="with [PATCH] in the subject, and answering no such message",
+        rank=86,
+        meaning=lambda *_: n.Not(n.IsNull(c.column("patch"))),
+        others=("PATCHES",),
+    ),
+    PhraseKind(
         spelling="patch series",
         description="that begin a series of patches: a cover letter, or the first patch",
         rank=81,
@@ -70,7 +77,12 @@ KINDS = (
         description="below which nobody but the author wrote, but for programs",
         rank=82,
         meaning=lambda *_: n.Not(_reviewed(_BY_ANOTHER)),
-        others=("HAS NO REVIEW", "WITHOUT (A | AN | ANY)? REVIEW", "UNREVIEWED"),
+        others=(
+            "HAS NO REVIEW",
+            "WITHOUT (A | AN | ANY)? REVIEW",
+            "UNREVIEWED",
+            "NOBODY HAS? REVIEWED",
+        ),
     ),
     PhraseKind(
         spelling="with a review",
@@ -90,6 +102,10 @@ KINDS = (
         description="at least so old, and not reviewed of late",
         rank=83,
         meaning=lambda phrase, _: _no_recent_review(phrase),
-        others=("WITHOUT (A | AN | ANY)? REVIEW FOR age", "UNREVIEWED FOR age"),
+        others=(
+            "WITHOUT (A | AN | ANY)? REVIEW FOR age",
+            "UNREVIEWED FOR age",
+            "NOBODY HAS? REVIEWED (FOR | IN) age",
+        ),
     ),
 )

@@ -114,7 +114,7 @@ KINDS = (
         description="that nobody has answered",
         rank=2,
         meaning=lambda *_: n.Not(_has_reply()),
-        others=(*_NO_REPLIES, "NOBODY HAS? (REPLIED | ANSWERED)"),
+        others=(*_NO_REPLIES, "NOBODY HAS? (REPLIED TO? | ANSWERED)"),
     ),
     PhraseKind(
         spelling="with no reply by {person:Jones}",

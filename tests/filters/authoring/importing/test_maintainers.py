@@ -13,6 +13,7 @@ from filters.authoring.importing.maintainers import (
     NO_REGEX,
     OF_ALL,
     SHARED,
+    WIDER,
 )
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
@@ -38,7 +39,9 @@ R:\tMary <mary@x.org>
 F:\tdrivers/tegra/*
 N:\ttegra
 N:\t[^a-z]tegra
+N:\tt[0-9]
 K:\ttegra_init
+K:\t\\b(?i:host|dma)1x_(get)?
 """
 
 
@@ -53,7 +56,8 @@ def test_a_subsystem_is_a_filter_of_its_files_and_its_list() -> None:
     )
     assert print_tql(read(tegra.text, Context())) == (
         "m.diff_paths LIKE 'drivers/tegra/%' OR m.diff_paths LIKE '%tegra%' OR "
-        "m.body LIKE '%tegra\\_init%'"
+        "m.diff_paths LIKE '%_tegra%' OR m.body LIKE '%tegra\\_init%' OR "
+        "m.body LIKE '%host1x\\_%' OR m.body LIKE '%dma1x\\_%'"
     )
 
 
@@ -62,9 +66,28 @@ def test_what_is_only_nearly_so_is_shown_with_its_reason() -> None:
     problems = [clause.problem for entry in (ext4, tegra) for clause in entry.clauses]
     assert [problem for problem in problems if problem] == [
         *(OF_ALL, LEAVES_OUT),
-        *(BELOW, NO_REGEX, IN_TEXT),
+        *(BELOW, WIDER, NO_REGEX, IN_TEXT, WIDER),
     ]
     assert ext4.objection and not ext4.is_exact
+
+
+def test_a_class_of_characters_is_each_of_them() -> None:
+    lines = ("F:\tirq-gic*.[ch]", "X:\tda[0-9].c", "F:\tx[ab][cd].h")
+    (entry,) = read_file("\n".join(("GIC", *lines)).encode())
+    assert entry.text == (
+        '(touching "irq-gic*.c" or touching "irq-gic*.h" or touching "x??.h") '
+        'and not (touching "da?.c")'
+    )
+    assert [clause.problem for clause in entry.clauses] == [BELOW, LEAVES_OUT, WIDER]
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a|b)" * 50, "((((" * 99, "a|" * 99 + "b", "[" * 99, "(?!x)y"]
+)
+def test_a_pattern_that_cannot_be_said_is_refused(pattern: str) -> None:
+    (entry,) = read_file(f"BAD\nF:\tfs/\nK:\t{pattern}\n".encode())
+    assert entry.text == 'touching "fs/"'
+    assert entry.clauses[1].problem == NO_REGEX
 
 
 def test_a_list_of_many_subsystems_is_that_of_none() -> None:
