@@ -17,6 +17,7 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.operators.reading import are_in
 from tapestry.query.phrases.dates import NUMBERS
+from tapestry.query.phrases.help.bare_words import has_clause
 from tapestry.query.phrases.help.completion import candidates_at
 from tapestry.query.phrases.help.sentences import phrases_in, words_in
 from tapestry.query.phrases.help.suggestions import Place, place_after
@@ -85,6 +86,8 @@ def corrections(
     if isinstance(error, MisreadError):
         misread = _candidates(text, error.span, vocabulary or Vocabulary())
         candidates = chain(misread, candidates)
+        if has_clause(text) and not is_misspelt(text):
+            candidates = chain(_of_sentence(text, context), candidates)
     for correction in islice(dict.fromkeys(candidates), _TRIED):
         result = correction.applied_to(text)
         if _letters(result) in tried or _joins_words(correction, text):

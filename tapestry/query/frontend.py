@@ -19,6 +19,7 @@ from tapestry.query.phrases.help.bare_words import (
 )
 from tapestry.query.phrases.help.calendar import check_no_span
 from tapestry.query.phrases.nodes import PhraseNode
+from tapestry.query.phrases.slips import slip
 from tapestry.query.phrases.states import check_no_states
 from tapestry.query.phrases.wordings.requests import is_request
 from tapestry.query.phrases.wordings.rewording import placed_in, reworded
@@ -101,7 +102,7 @@ def _readers(text: str) -> list[_Reader]:
         may_be_words = operators.may_be_in(text)
         readers = [phrases.parse, *readers] if may_be_words else [phrases.parse]
     is_no_tql = tql.cannot_be(text) or operators.compares_days(text)
-    is_quoted = text.lstrip().startswith('"') and operators.are_named_in(text)
+    is_quoted = text.lstrip().startswith('"') and operators.are_in(text)
     is_likelier = is_no_tql or is_quoted or (may_be_words and '"' in text)
     readers = [*readers, _as_tql] if is_likelier else [_as_tql, *readers]
     return [*readers, _as_words] if operators.are_words(text) else readers
@@ -118,10 +119,17 @@ def _with_operators(text: str, context: Context, depth: int) -> Parsed:
 def _as_words(text: str, context: Context, depth: int) -> Parsed:
     if is_request(text):
         return phrases.parse(text, context, depth, _asked_words)
-    if phrases.is_misspelt(text) or words_with_phrases(text) or _is_cut_short(text):
+    mixed = None if any(map(slip, text.split())) else words_with_phrases(text)
+    if mixed:
+        return phrases.parse(text, context, depth, lambda _: _placed(mixed, text))
+    if phrases.is_misspelt(text) or _is_cut_short(text):
         raise MisreadError("This is no phrase.", Span(0, 0))
     check_no_span(text)
     return phrases.parse(text, context, depth, parse_words)
+
+
+def _placed(phrase: str, text: str) -> PhraseNode:
+    return placed_in(phrases.parse_phrase(phrase), text)
 
 
 def _is_cut_short(text: str) -> bool:
@@ -146,7 +154,7 @@ def _asked_words(text: str) -> PhraseNode:
         raise MisreadError("This is no phrase.", Span(0, 0))
     if request and not begins_sentence(request):
         if found := words_with_phrases(request, MOST_WORDS):
-            return placed_in(phrases.parse_phrase(found), text)
+            return _placed(found, text)
         if opens_with_words(text, request) and not is_request(request):
             return placed_in(parse_words(request), text)
     raise MisreadError("This is no phrase.", Span(0, 0))

@@ -37,7 +37,7 @@ THREAD_WITH = "thread-with"
 
 _FROM, _TO, _EITHER = ("from",), ("to",), ("from", "to")
 _PEOPLE = {
-    **dict.fromkeys(("from", "f", "sender", "von", "~f"), _FROM),
+    **dict.fromkeys(("from", "f", "sender", "author", "von", "~f"), _FROM),
     **dict.fromkeys(("to", "t", "tc", "deliveredto", "recip", "recipient", "recipients"), _TO),
     **dict.fromkeys(("an", "~t", "~C"), _TO),
     DIRECTLY: ("directly_to",),
@@ -108,7 +108,8 @@ def translate(name: str, value: str, span: Span, *, is_quoted: bool = False) -> 
     'from'
     """
     if name in _PEOPLE:
-        return _any_of(_person(kind, value, span) for kind in _PEOPLE[name])
+        people = [value] if is_quoted else re.split(r"[,;]\s*", value.strip(",;")) or [value]
+        return _any_of(_person(kind, who, span) for kind in _PEOPLE[name] for who in people)
     if name in _TEXTS:
         return _text(_TEXTS[name], value, span, is_quoted=is_quoted)
     if name == "in" and value.lower() in _NOTHING:
@@ -215,6 +216,8 @@ def _has(name: str, value: str, span: Span) -> PhraseNode | None:
     if written in ("attachment", "attachments", "file", "files", "true", "yes", "1-", "1"):
         is_more = value.startswith(">") and written == "1"
         return _more_files(written, span) if is_more else Phrase("with_attachments", span)
+    if name == "has" and written in ("link", "links", "url", "urls"):
+        return Phrase("with_links", span)
     if written in ("false", "no", "0"):
         return negated(Phrase("with_attachments", span))
     if name == "has" and written in ("userlabels", "nouserlabels"):

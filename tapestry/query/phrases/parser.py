@@ -21,7 +21,7 @@ from tapestry.query.phrases.printer import print_phrase, quoted
 from tapestry.query.phrases.semantics import condition_of
 from tapestry.query.phrases.slips import check_slips
 from tapestry.query.phrases.spellings import run_of_words
-from tapestry.query.phrases.wordings.rewording import goes_first, placed_in, reworded
+from tapestry.query.phrases.wordings.rewording import goes_first, placed_in, reworded, with_topic
 from tapestry.query.phrases.words import check_length_of_words, parse_words
 from tapestry.query.tree.parsed import MisreadError, Parsed, on_message, placed
 
@@ -107,7 +107,13 @@ def _reworded(text: str) -> PhraseNode:
     request = reworded(text)
     if request is None:
         raise MisreadError("This is no request.", Span(0, 0))
-    return placed_in(_parsed(request), text)
+    try:
+        return placed_in(_parsed(request), text)
+    except MisreadError:
+        topic = with_topic(request)
+        if topic is None:
+            raise
+        return placed_in(_parsed(topic), text)
 
 
 def _parsed(text: str) -> PhraseNode:

@@ -9,7 +9,7 @@ from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.catalogue.kind import NOUNS
 from tapestry.query.phrases.dates import NUMBERS, print_date
 from tapestry.query.phrases.grammar import is_taken
-from tapestry.query.phrases.spellings import NEVER_NAMES, SIGN_AT_END
+from tapestry.query.phrases.spellings import NEVER_NAMES, NOBODY, SIGN_AT_END
 
 _PLAIN = re.compile(r"[\w@.+*$&=/#!?:;~^|<>{}\[\]-]+")
 _OPERATOR = re.compile(r"[-!~]|\w+:")
@@ -41,7 +41,7 @@ def _phrase(phrase: nodes.Phrase) -> str:
     amount, upper, date = phrase.amount, phrase.upper, print_date(phrase.date)
     nouns = {many: one if amount.value == 1 else many for many, one in NOUNS.items()}
     return template.format(
-        person="me" if phrase.person.kind == "me" else quoted(phrase.person.text),
+        person="me" if phrase.person.kind == "me" else _name(phrase.person.text),
         words=quoted(phrase.words.text),
         filetype=phrase.words.text,
         owner=phrase.owner.text,
@@ -55,6 +55,10 @@ def _phrase(phrase: nodes.Phrase) -> str:
         low=_number(amount) if amount.unit in ("", upper.unit) else _age(amount),
         **nouns,
     )
+
+
+def _name(text: str) -> str:
+    return f'"{text}"' if NOBODY.fullmatch(text) else quoted(text)
 
 
 def quoted(text: str) -> str:

@@ -14,7 +14,15 @@ from tapestry.core.errors import Span
 from tapestry.query.phrases.grammar import FIRST_WORDS
 from tapestry.query.phrases.nodes import Joined, Negated, Person, Phrase, PhraseNode, Words
 from tapestry.query.phrases.printer import quoted
-from tapestry.query.phrases.spellings import NEVER_NAMES, NOUN, NUMBER, SIGN_AT_END, WORD
+from tapestry.query.phrases.spellings import (
+    DAYS,
+    NEVER_NAMES,
+    NOBODY,
+    NOUN,
+    NUMBER,
+    SIGN_AT_END,
+    WORD,
+)
 from tapestry.query.tree.parsed import MisreadError
 
 _WORD = re.compile(WORD)
@@ -25,17 +33,43 @@ _CONNECTED = re.compile(r"(?:,|\b(?:or|and))\s*\Z", re.IGNORECASE)
 _NO_NAMES = (
     *("a", "an", "certain", "find", "contains", "equals", "is", "like", "matches", "by"),
     *("or", "reply", "you", "his", "her", "their", "my", "your", "our", "the", "specific"),
-    *("any", "all", "both", "either", "neither", "nobody", "anyone", "anybody", "everybody"),
+    *(
+        "any",
+        "all",
+        "both",
+        "many",
+        "several",
+        "few",
+        "multiple",
+        "either",
+        "neither",
+        "nobody",
+        "anyone",
+        "anybody",
+        "everybody",
+    ),
 )
 """Words that begin no name: verbs that other programs want before a value, and a second “by”."""
 
 _EXCEPT = ("except", "excluding", "unless")
-_NOT_IN_NAMES = (
-    *_EXCEPT,
-    *("that", "which", "who", "if", "when", "i", "is", "are", "a", "|", "||"),
-    *("she", "he", "they", "hasn't", "haven't", "didn't", "for"),
-)
+_CLAUSES = """
+    that which who whom whose i i'm i've you you've we we've she he they nobody somebody someone
+    hasn't haven't didn't don't doesn't isn't wasn't
+"""
+"""Words with which a clause begins: “about the router that mary sent”."""
+
+_CLOSED = """
+    many several few multiple other others people persons person everyone anyone
+    | || if when where what why how is are was were be been am has have had did do does will would
+    can could should must not a an this these those my your his her our their me us them him it
+    for with without from to by about in on at since until before after during within outside inside
+    into over under between yet also only still sent wrote got received replied answered please
+"""
+_NOT_IN_NAMES = frozenset((*_EXCEPT, *_CLAUSES.split(), *_CLOSED.split()))
 """Words that are in no name of more than one word: a sentence goes on there."""
+
+_NOT_IN_TEXTS = frozenset((*_EXCEPT, *_CLAUSES.split()))
+"""Words that a text holds in quotes alone, but for its first."""
 
 _COUNTS = ("more", "fewer", "less")
 _VERBS = (
@@ -66,7 +100,7 @@ def check_slips(node: PhraseNode, text: str) -> None:
             start = value.span.start
             is_quoted = not value.text or text[start] in _QUOTES
             is_checked = " " in value.text or _ends(value.text, text[value.span.end :])
-            is_checked = is_checked or value.text.lower() in NEVER_NAMES
+            is_checked = is_checked or NOBODY.fullmatch(value.text) is not None
             if not is_quoted and (is_checked or _CONNECTED.search(text, 0, start)):
                 _check(phrase.kind, value, text)
         if not may_be_newsgroup(phrase):
@@ -117,10 +151,14 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
         hint = f"If these are words of the text, put “{value.text[:40]}” in double quotes."
         raise MisreadError(f"“{value.text[:40]}” is not understood here.", value.span, hint)
     words = list(_WORD.finditer(text, value.span.start, value.span.end))
+    if len(words) > 1 and not any(map(str.isalnum, words[0][0])):
+        hint = f"Leave out “{words[0][0]}”."
+        raise MisreadError(f"“{words[0][0]}” is not understood here.", Span(*words[0].span()), hint)
     for place, match in enumerate(words):
         word, span = match[0], Span(*match.span())
         following = words[place + 1][0].lower() if place + 1 < len(words) else ""
-        if is_person and len(words) == 1 and word.lower() in NEVER_NAMES:
+        is_nobody = len(words) == 1 and NOBODY.fullmatch(word)
+        if is_person and (is_nobody or DAYS.fullmatch(word)):
             hint = f'If it is a name, put it in double quotes: “"{word}"”.'
             raise MisreadError(f"“{word}” is not understood here.", span, hint)
         if is_person and place == 0 and len(words) > 1 and word.lower() in _NO_NAMES:
@@ -128,7 +166,10 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
             hint = f"Leave it out: “{rest}”. If it is a part of the name, put it in double quotes."
             raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
         is_sign = is_person and not following and _ends(word, text[span.end :])
-        if is_sign or (place and word.lower() in (_NOT_IN_NAMES if is_person else _EXCEPT)):
+        if is_sign or (
+            place
+            and word.lower().replace("’", "'") in (_NOT_IN_NAMES if is_person else _NOT_IN_TEXTS)
+        ):
             hint = f"If it is a part of the name, put “{value.text[:40]}” in double quotes."
             raise MisreadError(f"“{word[:40]}” is not understood here.", span, hint)
         meant = None

@@ -130,6 +130,20 @@ _NEVER_NAMES = """
 NEVER_NAMES = frozenset(_NEVER_NAMES.split())
 """Words that are no name, and no text, unless they stand in quotes."""
 
+_DAYS = (
+    rf"(?:{'|'.join(WEEKDAYS)}|to(?:day|morrow|night)|yesterday|weekends?|mornings?|afternoons?"
+    r"|evenings?|nights?|days?|weeks?|months?|years?|hours?|ago)"
+)
+DAYS = re.compile(_DAYS, re.IGNORECASE)
+"""Words that are in nobody's name: “to be answered by friday”."""
+
+NOBODY = re.compile(
+    rf"(?:{'|'.join(NEVER_NAMES)}|(?:any|every|some)(?:one|body)|people|questions?|not|nor|neither"
+    rf"|and|this|outside|{_DAYS})",
+    re.IGNORECASE,
+)
+"""Words that are nobody, unless they stand in quotes."""
+
 SIGN_AT_END = re.compile(r"(?:[&|;]|(?:\A|\s)\+)\Z")
 """A sign at which a name ends, and another phrase begins."""
 

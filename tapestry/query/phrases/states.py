@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.query.phrases.parser import parse_phrase
+from tapestry.query.phrases.wordings.rewording import is_meant
 
 STATES = {
     "unread": "unread",
@@ -31,16 +32,26 @@ _STATE = r"(?P<{}>un-?read|unseen|starred|flagged|snoozed)"
 _OPENING = r"\A(?:(?:show|find|only|just|all|my|the|any|new|me|everything|anything)\s+)*"
 _PHRASE = rf"(?:(?:and\s+)?(?:from|to|about|in|with|since|before|newer|older|this|today)|{_MAIL})"
 _JOINT = r"(?:\s+(?:that|which|and|but|&|\+)|,)(?:\s+(?:are|is))?(?:\s+still)?\s+(?P<no>not\s+)?"
-_NOT_YET = r"i\s+(?:have\s+not|haven['’]?t|did\s+not|didn['’]?t)\s+(?:yet\s+)?"
+_NOT_YET = (
+    r"(?:i\s+(?:have\s+not|haven['’]?t|did\s+not|didn['’]?t|(?:have\s+)?never)|not)"
+    r"\s+(?:yet\s+|ever\s+)?"
+)
 
 
 def _compiled(*patterns: str) -> tuple[re.Pattern[str], ...]:
     return tuple([re.compile(pattern, re.IGNORECASE) for pattern in patterns])
 
 
+_ONE = r"(?:un-?read|unseen|starred|flagged|snoozed|read|seen|done)"
+_OTHER = r"(?:(?:\s*,)?\s+(?:and|but)|,)\s+(?:still\s+|are\s+)?"
+_NO = r"not\s+(?:yet\s+)?"
+_LISTED = rf"(?P<listed>(?:{_NO})?{_ONE}(?:{_OTHER}(?:{_NO})?{_ONE})+|{_NO}(?:read|seen|done))"
+"""Several states, or one that there is not: “starred but not read”."""
+
 _OPENINGS = _compiled(
+    rf"{_OPENING}{_LISTED}(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",
     rf"{_OPENING}(?P<no>not\s+)?{_STATE.format('a')}(?:\s+and\s+{_STATE.format('b')})?"
-    rf"(?:\s+by\s+me)?(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)"
+    rf"(?:\s+by\s+me)?(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",
 )
 _ENDINGS = _compiled(rf"{_JOINT}{_STATE.format('a')}(?:\s+by\s+me)?\s*\Z")
 _SENTENCES = _compiled(
@@ -53,9 +64,11 @@ _SENTENCES = _compiled(
 _VERBS = _compiled(rf"{_JOINT}(?P<a>read|done)\s*\Z")
 """States that are verbs as well: after a phrase alone."""
 
+_IN_LIST = re.compile(rf"({_NO})?({_ONE})\b", re.IGNORECASE)
 _ALTERNATIVES = _compiled(rf"\s+or\s+(?P<no>not\s+)?{_STATE.format('a')}(?:\s+by\s+me)?\s*\Z")
 _ANY = re.compile(r"un-?read|unseen|starred|flagged|snoozed|inbox|\b(?:read|star|done)\b", re.I)
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
+_WRITTEN, _OFTEN = re.compile(r"\b[a-z]{5,8}\b", re.IGNORECASE), ("unread", "starred", "flagged")
 _NOTHING = re.compile(rf"\s*(?:(?:all|the|my|and)\s+)*{_MAIL}?\s*", re.IGNORECASE)
 
 
@@ -82,13 +95,18 @@ def without_words_of_state(text: str) -> tuple[str, tuple[State, ...]]:
     >>> without_words_of_state("unread mail from bob that I starred")
     ('mail from bob', (State(name='unread', is_wanted=True), State(name='starred', is_wanted=True)))
     """
-    rest, states = text, []
+    rest, states = _WRITTEN.sub(_spelt, text), []
     for pattern in (*_OPENINGS, *_ENDINGS, *_SENTENCES, *_VERBS):
         match = pattern.search(rest)
         if match and (pattern not in _VERBS or _is_phrase(rest[: match.start()])):
             states += _states_of(match)
             rest = rest[: match.start()] + " " + rest[match.end() :]
     return (_unjoined(rest), tuple(states)) if states else (text, ())
+
+
+def _spelt(word: re.Match[str]) -> str:
+    """Return a word for a state spelt right."""
+    return next((state for state in _OFTEN if is_meant(state, word[0].lower())), word[0])
 
 
 def check_no_states(text: str) -> None:
@@ -128,6 +146,10 @@ def _unjoined(text: str) -> str:
 
 def _states_of(match: re.Match[str]) -> list[State]:
     groups = match.groupdict()
+    if "listed" in groups:
+        named = [(not found[1], found[2]) for found in _IN_LIST.finditer(groups["listed"])]
+        listed = [State(STATES[name.lower().replace("-", "")], wanted) for wanted, name in named]
+        return [State("unread") if str(state) == "not read" else state for state in listed]
     if "unread" in groups or "unstarred" in groups:
         return [State("unread") if "unread" in groups else State("starred", is_wanted=False)]
     if "inbox" in groups or "starred" in groups:

@@ -7,7 +7,7 @@ from tapestry.query.context import Context
 from tapestry.query.phrases.catalogue import conditions as c
 from tapestry.query.phrases.catalogue.kind import PhraseKind
 from tapestry.query.phrases.catalogue.words import in_newsgroup
-from tapestry.query.phrases.nodes import Amount, Phrase
+from tapestry.query.phrases.nodes import NO_PERSON, Amount, Phrase
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import MESSAGE
 
@@ -29,8 +29,16 @@ def _soon(amount: Amount, var: str = "r", before: str = MESSAGE, op: str = "<=")
     return n.Compare(op, c.column("received", var), later)
 
 
-def _answered_within(phrase: Phrase) -> n.Condition:
-    return n.Exists((n.Binding("r", MESSAGES),), n.And((_REPLY, _soon(phrase.amount))))
+def _answered_within(phrase: Phrase, *tests: n.Condition) -> n.Condition:
+    soon = n.And((_REPLY, *tests, _soon(phrase.amount)))
+    return n.Exists((n.Binding("r", MESSAGES),), soon)
+
+
+def _answered_within_by(phrase: Phrase, context: Context) -> n.Condition:
+    by_any = phrase.person == NO_PERSON
+    return _answered_within(
+        phrase, *(() if by_any else (c.sender_is("r", phrase.person, context),))
+    )
 
 
 def _unanswered_within(phrase: Phrase) -> n.Condition:
@@ -115,8 +123,9 @@ KINDS = (
         spelling="replied to within {age:one hour}",
         description="that were answered so soon",
         rank=64,
-        meaning=lambda phrase, _: _answered_within(phrase),
-        others=("ANSWERED WITHIN age",),
+        meaning=_answered_within_by,
+        others=("ANSWERED WITHIN age", "ANSWERED BY person WITHIN age"),
+        extension=("person", "replied to by {person} within {age}"),
     ),
     PhraseKind(
         spelling="with no reply within {age:one day}",

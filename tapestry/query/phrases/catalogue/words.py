@@ -68,7 +68,11 @@ KINDS = (
         description="with these words in the subject",
         rank=1,
         meaning=lambda phrase, _: _has_words(phrase.words, "subject"),
-        others=("WITH? SUBJECT CONTAINING? words", "in_subject"),
+        others=(
+            "WITH? SUBJECT CONTAINING? words",
+            "WITH? SUBJECT CONTAINING THE_TEXT words",
+            "in_subject",
+        ),
     ),
     PhraseKind(
         spelling="mentioning {words:release}",
@@ -131,7 +135,7 @@ KINDS = (
         description="with these words in the body",
         rank=47,
         meaning=lambda phrase, _: _has_words(phrase.words, "body"),
-        others=("WITH? BODY CONTAINING? words",),
+        others=("WITH? BODY CONTAINING? words", "WITH? BODY CONTAINING THE_TEXT words"),
     ),
     PhraseKind(
         spelling="in {words:comp.databases}",

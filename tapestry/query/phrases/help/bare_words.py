@@ -23,7 +23,7 @@ from tapestry.query.phrases.nodes import (
 )
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase, quoted
-from tapestry.query.phrases.spellings import run_of_words
+from tapestry.query.phrases.spellings import NOUN, run_of_words
 from tapestry.query.phrases.words import looked_for
 from tapestry.query.signs import is_condition, may_be_code
 from tapestry.query.tree.parsed import MisreadError
@@ -45,6 +45,10 @@ _OF_SENTENCES = """
 _SENTENCE = frozenset(_OF_SENTENCES.split())
 """Words that begin a sentence, and no list of words."""
 
+_CLAUSE = frozenset(("that", "which", "who", "whom", "whose", "i", "i'm", "were", "been", "where"))
+"""Words of a clause: it says more than its words."""
+
+_MAIL = re.compile(NOUN, re.IGNORECASE)
 _LONGEST = 1500
 _QUOTE = re.compile('"[^"]+"|“[^”]+”')
 
@@ -143,12 +147,25 @@ def _begins_with_words(phrases: str) -> bool:
 def _follows_words(phrase: PhraseNode) -> bool:
     if isinstance(phrase, Negated):
         return _follows_words(phrase.part)
+    if isinstance(phrase, Phrase) and phrase.kind.startswith("replied_to"):
+        return False  # the words before it may say by whom
+    if isinstance(phrase, Phrase) and phrase.kind == "on" and phrase.date.weekday is not None:
+        return False  # “lunch on tuesday” is what it is about
     if not isinstance(phrase, Phrase):
         return False
     if phrase.kind in ("to", "cc"):
         return phrase.person.kind != "name"
     values = (phrase.person.text, phrase.amount != NO_AMOUNT, phrase.date != NO_DATE)
     return phrase.kind == "with_attachments" or (any(values) and phrase.kind != "mentioning")
+
+
+def has_clause(text: str) -> bool:
+    """Tell whether a text has a clause in it, which says more than its words.
+
+    >>> has_clause("mail that mary sent"), has_clause("mail from mary")
+    (True, False)
+    """
+    return not _CLAUSE.isdisjoint(text.lower().split())
 
 
 def other_phrases(text: str) -> tuple[str, ...]:
@@ -184,6 +201,10 @@ def _with_phrases_at(text: str, at: int, *, is_first: bool) -> str | None:
         words = found[0].split() if found else []
     if not found or not any(map(LETTER.search, words)) or words[0].lower() in CONNECTIVES:
         return None
+    if not found[0].startswith(('"', "“")) and has_clause(found[0]):
+        return None
+    if len(words) > 1 and at == 0 and _MAIL.fullmatch(words[-1]):
+        words.pop()  # “urgent mails from mary”
     nodes = looked_for([Words(word, NOWHERE) for word in words])
     phrases = [print_phrase(node, "and") for node in nodes]
     joined = " and ".join(phrases)

@@ -20,12 +20,16 @@ _COUNTED = "".join(rf"(?<!\b{word}\s)" for word in ("votes", "score", "replies",
 _SPANS = EARLIER_PATTERN.replace("this\\s+month", f"{_COUNTED}this\\s+month")
 """“The most votes this month” is a phrase, and so is “the last month”."""
 
-_SPAN = re.compile(rf"(?<!\bthe\s)\b(?:(?:from|in|during)\s+)?({_SPANS}){END}", re.IGNORECASE)
+_SPAN = re.compile(
+    rf"(?<!\bthe\s)\b(?:(?:from|in|during)\s+)?({_SPANS})(?:{END}|(?=[?!.]+\s*\Z))", re.IGNORECASE
+)
 _AFTER_WORDS = re.compile(r"\s*\S+(?:\s+\S+)?\s+\Z")
 """A word or two: more of them before a span may be a subject, “ANSI COBOL meeting this month”."""
 
 _NEARLY = re.compile(r"\by[a-z]{6,10}\b", re.IGNORECASE)
-_SURE = 0.85
+_SURE, _ALMOST = 0.85, 0.8
+_MOVING = re.compile(r"(?<=\b(?:last|this)\s)[a-z]{4,7}\b", re.IGNORECASE)
+_UNITS = ("week", "month", "year")
 _QUOTED = re.compile(r'("[^"]*"|“[^”]*”)')
 
 
@@ -50,9 +54,12 @@ def dated(text: str, context: Context) -> str | None:
 
 
 def _spelt(text: str) -> str:
-    """Return a text with “yesterday” spelt right."""
-    return _NEARLY.sub(
+    """Return a text with “yesterday”, and the unit of “last month”, spelt right."""
+    text = _NEARLY.sub(
         lambda word: next(iter(get_close_matches(word[0], ["yesterday"], 1, _SURE)), word[0]), text
+    )
+    return _MOVING.sub(
+        lambda word: next(iter(get_close_matches(word[0], _UNITS, 1, _ALMOST)), word[0]), text
     )
 
 

@@ -84,13 +84,16 @@ LEXICON = {
     "OTHERS": "someone | somebody | anyone | anybody | people | others | another user | other "
     "people "
     "| someone else | anybody else | anyone else | somebody else",
+    "PATCHES": "with | without | that | which | nobody | older | newer | since | about | not",
     "PEOPLE": "they | people | anybody | anyone | anybody else | anyone else | the recipient "
     "| the recipients | recipients | recipient | somebody | someone | the other side",
-    "PICTURES": "photos | pictures | images | videos | documents | spreadsheets | presentations",
+    "PICTURES": "photos | pictures | images | videos | documents | spreadsheets | presentations "
+    "| pdfs | slides | recordings | movies",
     "PREP": "from | to | by | cc",
     "QUESTION": "question | questions | question mark | question marks",
     "PHRASE": "HOW | REPLY | in | on | since | before | after | LIST",
-    "REPLY": "reply | replies | answer | answers | response | responses | reaction | reactions "
+    "REPLY": "reply | replies | follow-up | follow-ups | followup | followups | answer | "
+    "answers | response | responses | reaction | reactions "
     "| replys | reply's",
     "SENDER": "from | sender | the sender | author | the author",
     "SENT": "sent | outgoing | outbound",
@@ -112,6 +115,23 @@ LEXICON = {
     "WRITE": "sent | send | wrote | write | written | posted | mailed | emailed | e-mailed",
 }
 
+_NO_NAMES = r"""
+    i you we they he she it me us them him her do does did just not never also ever already still
+    only really that which who whom what when where why how if whether is are was were be been am
+    has have had will would can could shall should may might must nobody no-one noone people anyone
+    anybody someone somebody everyone everybody others things? stuff anything something everything
+    nothing a an the all any some each every no my your our their his its this these those in on at
+    by to from of for with without about since until before after during within and or but as than
+    e?-?mails? messages? posts? threads? discussions? conversations? topics? articles? replies
+    answers questions? patch(?:es)? attachments? files? votes? ones? least most more less fewer
+    sent wrote got gets? received please show find list today yesterday tomorrow now yet exactly
+    \*?not\*? havent hasnt didnt haven't hasn't hadn't didn't don't doesn't isn't aren't wasn't
+    weren't unanswered mentioning unless except excluding both either neither nor old new unread
+    starred directly personally future past way same other last first
+"""
+_NO_NAME = "|".join(_NO_NAMES.split())
+"""Words that are nobody: of the closed classes of English, and what messages are called."""
+
 _PATTERNS = {
     "ALL": ".+",
     "AMP": r"(?:&&?|\+|;)",
@@ -123,9 +143,7 @@ _PATTERNS = {
     "HOST": rf"@?(?:[\w-]+\.)+(?:{TOP_LEVELS})",
     "DOMAIN": r"@?[\w-]+(?:\.[\w-]+)+",
     "GROUP": r"[\w+-]+(?:\.[\w+*-]+)+",
-    "NAME": r"(?!(?:i|you|we|they|he|she|it|do|just|not|that|which|who|is|are|was|were|been|has"
-    r"|have|nobody|no-one|noone|people|anyone|anybody|someone|e?-?mails?|messages?|threads?"
-    r"|things|stuff)\s)[^\s,():]+",
+    "NAME": rf"(?!(?:{_NO_NAME})\s)[^\s,():]+",
     "OWNER": r"(?!(?:today|yesterday|week|month|year|what|who|where|that|it|let)'s)[^\s,()]+'s",
     "VALUE": rf"(?:{QUOTE}[0-9]+|[^\s,():]+)",
     "DASHED": r"\w+(?:-\w+)+",
@@ -141,6 +159,17 @@ _PATTERNS = {
     "SIZED": r"[0-9.]+[km]b?",
     "SPAN": "(?:today|this week|this month)",
     "TOPIC": r"(?!e?-?mails?\s|messages?\s)[^,():]+?",
+    "WEEKDAY": rf"(?:last )?(?:{'|'.join(WEEKDAYS)})",
+    "YEAR": "[12][0-9]{3}",
+    "WHEN": "(?:since|before|after|until|on)",
+    "WROTE": r"(?:sent|wrote|posted|mailed|e-?mailed|forwarded)"
+    r"(?! (?:e?-?mails?|messages?|posts?|items?)\b)",
+    "MONTH": r"(?:january|february|march|july|september|october|november|december)",
+    "TEXTUAL": "(?:about|mentioning|saying)",
+    "SIGN": r"(?:==?|~|equals|equal to|is equal to)",
+    "FIELD": "(?:from|to|cc|sender|subject|body)",
+    "FILENAME": r"[^\s,():]*\w\.[a-z][a-z0-9]{1,4}",
+    "WHOM": "(?:from|to|cc)",
     "UNIT": r"(?:second|minute|hour|day|week|month|quarter|year)s?",
     "WORD": r"[^\s,():]+",
     "WORDS": r"[^,():]+?",

@@ -17,6 +17,8 @@ _SIGNS = (
     "| message | messages | THREAD | attachments | replies | answers | responses)",
     "^ (please)? (show | find | list | search | get | remind | filter | select | display | give "
     "| ignore | query | look | can you | do i | from | unanswered | sent)",
+    f"^ {_KIND}? {_KIND}? (posts | patches | questions | articles | crossposts) "
+    "(from | by | in | on | to | with | without | that | which | where | nobody | WROTE)",
     "^ (check | look) (for | my | if | whether)",
     "^ (ignore | hide | skip | exclude | leave out | filter out)",
     "^ (what's | what is) (the status of | new with | up with | happening with)",

@@ -24,6 +24,8 @@ _QUOTED = re.compile(r'"[^"]*"|“[^”]*”|(?<!\w)\'[^\']*\'(?!\w)')
 _SHORTEST = 5
 """Letters that a misspelt word has at least."""
 
+_VOWELS = frozenset("aeiou")
+_NO_SLIPS = ("massage", "massages")
 _LONGEST = 300
 """A request is a sentence: a text of more characters than this is none."""
 
@@ -51,7 +53,7 @@ def reworded(text: str) -> str | None:
         result = _spaced(pattern.sub(phrase, result))
     if result == words:
         return None
-    return re.sub(rf"{QUOTE}([0-9]+)", quote, result).strip()
+    return re.sub(rf"{QUOTE}([0-9]+)", quote, result).replace(" :", ":").strip()
 
 
 def goes_first(text: str) -> bool:
@@ -62,6 +64,22 @@ def goes_first(text: str) -> bool:
     """
     words = words_of(_QUOTED.sub(f" {QUOTE}0 ", text))
     return len(text) <= _LONGEST and any(compiled(first).search(words) for first in FIRST)
+
+
+_TOPIC = re.compile(r"\A((?:.*\s)?about)\s+(?:(?:the|an?)\s+)?([^\"“”,()]+)\Z", re.IGNORECASE)
+_WITHIN_TOPIC = re.compile(
+    r"\s(?:to|with|in|on|at|for|of|by|from)\s+(?:the|an?|my|our|your)\s", re.I
+)
+
+
+def with_topic(request: str) -> str | None:
+    """Return a request whose end is what it is about, put in quotes; None if it has no such end.
+
+    >>> with_topic("from ann about the move to the new office")
+    'from ann about "move to the new office"'
+    """
+    found = _TOPIC.match(request)
+    return f'{found[1]} "{found[2]}"' if found and _WITHIN_TOPIC.search(found[2]) else None
 
 
 def _spelled(words: str) -> str:
@@ -75,13 +93,17 @@ def _nearest(word: str) -> str:
     lower = word.lower()
     if len(word) < _SHORTEST or lower in VOCABULARY:
         return word
-    return next((other for other in sorted(VOCABULARY) if _is_meant(other, lower)), word)
+    return next((other for other in sorted(VOCABULARY) if is_meant(other, lower)), word)
 
 
-def _is_meant(other: str, word: str) -> bool:
+def is_meant(other: str, word: str) -> bool:
     """Tell whether a word was meant to be another: a short one if letters are changed about."""
-    if word == f"{other}s":
+    if word == f"{other}s" or word in _NO_SLIPS:
         return False
+    if len(word) > _SHORTEST and len(word) == len(other):
+        changed = [pair for pair in zip(word, other, strict=True) if pair[0] != pair[1]]
+        if len(changed) == 1 and _VOWELS.issuperset(changed[0]):
+            return True
     return is_slip(word, other) if len(word) > _SHORTEST else has_changed(word, other)
 
 

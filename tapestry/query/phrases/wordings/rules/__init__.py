@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 from tapestry.query.phrases.wordings.rules import (
     answers,
+    clauses,
     counts,
+    exceptions,
     marks,
     openings,
     orders,
@@ -28,10 +30,13 @@ FIRST = (
     "DATE from CLOCK (and | to) CLOCK",
     "SUBJECT (contains | has | with) a question mark",
     "from (people | persons | anyone | senders)? outside",
-    "^ my (questions | posts)",
-    "^ my MAIL",
+    "^ my (questions | posts | REPLY | THREAD | MAIL | patches)",
+    "from MONTH",
+    "(about | mentioning) VALUE (, not | except | excluding | other than)",
+    "from (newsgroups | usenet | robots | bots | machines)",
+    "(mentioning | containing | contains) the? exact",
     "^ who (has)? ALSO? ANSWER A? (me | us | MAIL)",
-    "PREP (everyone | everybody) (except | but)",
+    "PREP (everyone | everybody | anyone | anybody) (except | but | excluding | other)",
     "^ (hot | lively | busy) (THREAD | MAIL) SPAN $",
 )
 """Requests that are phrases as well, but would mean something else there."""
@@ -39,8 +44,10 @@ FIRST = (
 RULES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     *counts.RULES,
     *openings.RULES,
+    *exceptions.RULES,
     *threads.RULES,
     *words.RULES,
+    *clauses.RULES,
     *answers.RULES,
     *orders.RULES,
     *recipients.RULES,

@@ -40,9 +40,16 @@ RULES = (
     ),
     ("REPLY to A? LETTER WHICH? BE? DONE? (from | by)", "replies to "),
     ("^ REPLY to A? MAIL $", "replies "),
+    ("WHICH {who:NAME} (has)? ALSO? ANSWERED {whom:NAME} $", "replies to {whom} from {who}"),
+    ("(and | WHICH) {who:NAME} NOT ANSWER $", "with no reply by {who}"),
+    ("REPLY to A? QUESTION about", "replies to a message about "),
+    (
+        "WHICH? {who:NAME} (has)? ALSO? ANSWERED within {age:AGE}",
+        "replied to by {who} within {age}",
+    ),
     ("not REPLY from {who:NAME}", "not replies by {who}"),
     (
-        "^ {owner:OWNER} (replies | answers | responses)",
+        "^ {owner:OWNER} REPLY",
         lambda found: f"replies by {found['owner'][:-2]} ",
     ),
     (
@@ -51,7 +58,10 @@ RULES = (
     ),
     ("^ (did | has) OTHERS ALSO? ANSWER A? (me | us | my MAIL)", "replies to me "),
     ("^ who (has)? ALSO? ANSWER A? (me | us | MAIL)", "replies to me "),
-    ("^ (did | has) {who:NAME} ALSO? ANSWER A? (me | us | my MAIL) $", "replies to me from {who}"),
+    (
+        "^ (did | has) {who:NAME} ALSO? ANSWER A? (me | us | my MAIL | my QUESTION) $",
+        "replies to me from {who}",
+    ),
     ("^ (did | has) {who:NAME} ALSO? ANSWER {whom:NAME} $", "replies to {whom} from {who}"),
     ("^ REPLY to my (MAIL | QUESTION)", "replies to me "),
     ("to {who:NAME} WHICH? (she | he | they) NOT ANSWER", "to {who} with no reply by {who}"),
@@ -101,7 +111,8 @@ RULES = (
         lambda found: f"replies to {found['owner'][:-2]} ",
     ),
     (
-        "REPLY (from | by) {who:NAME} to (something | anything | MAIL)? (i wrote | i sent | me)",
+        "REPLY (from | by) {who:NAME} to (something | anything | MAIL)? (i wrote | i sent | "
+        "me | my MAIL | my QUESTION)",
         "replies to me from {who}",
     ),
     ("WHICH? BE? WAIT (for | on | of)? my REPLY", "with no reply by me "),
@@ -123,6 +134,8 @@ RULES = (
     ("WHICH? (got | GET | BE) ANSWERED", "replied to "),
     ("WHICH? I ALSO? ANSWERED", "replied to by me "),
     ("(that | which) {who:NAME} (has)? ALSO? ANSWERED", "and replied to by {who}"),
+    ("(and | but) {who:NAME} (has)? ALSO? ANSWERED", "and replied to by {who}"),
+    ("(and | but) {who:NAME} NOT ALSO? ANSWER", "and with no reply by {who}"),
     ("^ MAIL WHICH? {who:NAME} (has)? ALSO? ANSWERED $", "replied to by {who}"),
     (
         "WHICH? (got | received | have got | have received) (a | an | any | some | at least "

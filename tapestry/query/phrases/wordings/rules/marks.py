@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from tapestry.query.phrases.filetypes import FILE_TYPE
 from tapestry.query.phrases.wordings.lexicon import is_phrase_word
+from tapestry.query.phrases.wordings.rules.answers import counted
 
 _MARK = "(important | urgent | todo | later | spam)"
 
@@ -21,16 +23,91 @@ def _without_word(found: re.Match[str]) -> str:
     return f"and not {word} " if is_phrase_word(word) else f'and not mentioning "{word}" '
 
 
+def _is_type(found: re.Match[str]) -> bool:
+    return all(re.fullmatch(FILE_TYPE, f"{found[name]} files") for name in ("one", "other"))
+
+
+def _of_type(found: re.Match[str]) -> str:
+    """Return “with pdf” as what it means."""
+    is_type = re.fullmatch(FILE_TYPE, f"{found['type']} files", re.IGNORECASE)
+    return f"with {found['type']} files " if is_type else found[0]
+
+
+def _after(found: re.Match[str]) -> str:
+    after = found[0].split()[-1]
+    return "" if after.startswith(("usenet", "newsgroup")) else f"{after} "
+
+
+def _gigabytes(found: re.Match[str]) -> str:
+    return f"{float(found['size']) * 1024:g} MB "
+
+
+def _unreviewed(found: re.Match[str]) -> str:
+    """Return patches so old that nobody has looked at."""
+    series = "patch series " if found[0].startswith("patches") else ""
+    return f"{series}with no review {counted(found['age'])} old "
+
+
 RULES = (
     (
-        "WHICH? I NOT (yet)? (tagged | labelled | labeled | tag | label) (with anything)? $",
-        "without a tag by me ",
+        "(^ | HAVE) A? {one:PLAIN} (or | and) {other:PLAIN} (files | attachments | file | "
+        "attachment)",
+        lambda found: (
+            f"with {found['one']} files or {found['other']} files " if _is_type(found) else found[0]
+        ),
     ),
-    ("WHICH? I (have)? tagged (as | with)? {words:VALUE}", "tagged {words} by me"),
+    ("tagged by {who:NAME}", "not without a tag by {who}"),
+    ("with (a | the)? (tag | label) {words:VALUE}", "tagged {words}"),
+    ("(without | with no) (any)? (tags | labels | label)", "without a tag "),
+    ("with A? negative (score | votes)", "with a score below 0 "),
+    ("with A? positive (score | votes)", "with a score above 0 "),
+    ("(to | on | from) (the)? LIST {words:NAME}", "on list {words}"),
+    ("with (an | the)? (attachment | file) {words:FILENAME}", "with an attachment named {words}"),
+    (
+        "FILES (whose | with a | with the) (name | filename) CONTAIN {words:VALUE}",
+        "attachment named {words}",
+    ),
+    ("HAVE A? {type:PLAIN} $", _of_type),
+    ("^ no {what:PICTURES} $", "without {what}"),
+    ("(but | and) (not | no) {what:PICTURES}", "and without {what}"),
+    (
+        "(with | has | have | having) (attachments | attachment) or (links | a link)",
+        "with attachments or with links ",
+    ),
+    ("with (a | any | some) (tag | tags | label | labels)", "not without a tag "),
+    ("^ MAIL? (WHICH? (BE | have))? (tagged | labelled | labeled) $", "not without a tag "),
+    ("A? empty (subject | subject line)", "without a subject "),
+    (
+        "(no | not | without | except | but not) (any)? (automatic | automated | "
+        "machine-generated) (MAIL | REPLY | notifications)",
+        "and not from programs ",
+    ),
+    (
+        "(automatic | automated | machine-generated) (MAIL | REPLY | notifications)",
+        "from programs ",
+    ),
+    ("(written | sent)? by (humans | a human | real people | a real person)", "not from programs "),
+    (
+        "^ patches (nobody | no-one) (has)? reviewed (for | in | within | after) {age:AGE}",
+        _unreviewed,
+    ),
+    ("{without:WITHOUT} review (for | in | within | after) {age:AGE}", _unreviewed),
+    ("patches (that | which)? (change | touch | modify | changing | modifying)", "touching "),
+    ("not (yet)? reviewed", "with no review "),
+    ("^ (a | the)? patches (from | by)", "patch series from "),
+    (
+        "(in | from | on) A? (usenet | newsgroups | newsgroup) ($ | PHRASE)",
+        lambda found: f"in any newsgroup {_after(found)}",
+    ),
+    ("^ (usenet | newsgroup) (posts | articles | messages)", "in any newsgroup "),
+    ("in (my | the) filter", "in filter "),
+    ("{size:SIZE} (gb | gigabyte | gigabytes)", _gigabytes),
+    (
+        "^ (the)? patches {how:PATCHES}",
+        "patch series {how}",
+    ),
     ("(label | tag | category) (is | :) {words:VALUE}", "tagged {words}"),
     ("untagged", "without a tag "),
-    ("WHICH? I (have)? voted for", "voted for by me "),
-    ("WHICH? I (have)? voted against", "voted against by me "),
     ("with (more than | over) {number:NUMBER} votes", "with a score above {number}"),
     (
         "(with)? (the | an)? average of (the | its)? (last | latest) (ten | 10) votes (is)? "
@@ -43,7 +120,7 @@ RULES = (
     ("(under | smaller than | less than) {size:SIZED}", lambda found: f"not {_sized(found)}"),
     ("over {size:SIZE} (kilobytes | kilobyte | kb)", "larger than {size} KB"),
     ("over {size:SIZE} (megabytes | megabyte | mb)", "larger than {size} MB"),
-    ("^ large attachments", "with attachments "),
+    ("^ (large | big | huge) attachments", "with attachments larger than 1 MB "),
     ("^ no LIST $", "not on any list "),
     ("{group:GROUP} newsgroups", "in {group}"),
     (
@@ -57,17 +134,12 @@ RULES = (
         "WHICH? BE? (labelled | labeled | categorized | categorised) as? {words:WORD}",
         "tagged {words}",
     ),
-    ("WHICH? {who:NAME} (has | have)? (voted for | upvoted | up-voted)", "voted for by {who}"),
-    (
-        "WHICH? {who:NAME} (has | have)? (voted against | downvoted | down-voted)",
-        "voted against by {who}",
-    ),
     ("(and | but) against by", "and voted against by "),
     ("WHICH? (got | BE)? (voted down | downvoted | down-voted)", "with a score below 0 "),
     ("WHICH? (got | BE)? (voted up | upvoted | up-voted)", "with a score above 0 "),
     ("WHICH? CONTAIN (an | a | any | some)? FILES", "with attachments "),
     ("^ (email | e-mail | mail)? attachments", "with attachments "),
-    ("^ large MAIL", "larger than 1 MB "),
+    ("^ (large | big | huge) MAIL", "larger than 1 MB "),
     ("^ (long | lengthy) MAIL", "larger than 10 KB "),
     ("^ short MAIL", "smaller than 2 KB "),
     (

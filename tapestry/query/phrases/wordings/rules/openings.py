@@ -58,8 +58,6 @@ RULES = (
     ("BAR", "or "),
     ("AMP", "and "),
     ("either {words:WORDS} or", "{words} or"),
-    ("^ my MAIL {rest:ALL}", _mine),
-    ("{how:PREP} (everyone | everybody) (except | but)", "not {how}"),
     ("^ both", ""),
     ("(from | by) both {one:NAME} and", "from {one} or"),
     ("{how:HOW} both {words:WORDS} and", "{how} {words} and"),
@@ -79,7 +77,9 @@ RULES = (
     ("^ (which | what) of? (all | my | the)? MAIL did i send", "from me "),
     ("^ (which | what) of? my? SENT MAIL", "from me "),
     ("^ (what | which) did i (send | write)", "from me "),
-    ("^ (which | what) of? (my | the)? MAIL", "messages "),
+    ("^ (which | what) of? my MAIL", "my messages "),
+    ("^ (which | what) of? the? MAIL", "messages "),
+    ("^ my MAIL {rest:ALL}", _mine),
     ("^ (if | when | whenever) (an | a | the)? MAIL", ""),
     ("^ (if | when | whenever) (an | a | the)? SUBJECT", "subject "),
     ("^ the (one | ones)", "messages "),
@@ -87,11 +87,28 @@ RULES = (
     ("^ any of the following :? {words:ALL}", lambda found: found["words"].replace(" , ", " or ")),
     ("^ all of the following :?", ""),
     (f"^ {_EACH} {_EACH}?", ""),
+    ("whose {field:FIELD}", "{field}"),
+    (
+        "(relating to | related to | on the topic of | on the subject of | discussing | "
+        "having to do "
+        "with)",
+        "about ",
+    ),
+    ("^ list (mail | traffic | posts)", "on any list "),
+    ("^ (anything | something | everything | what's) new", ""),
+    ("WHICH? (came | come | comes | arrived | originated) from", "from "),
+    ("the? exact (phrase | word | words | text | wording)", ""),
+    ("the (beginning | start) of", ""),
+    ("^ my REPLY", "replies by me "),
+    ("^ my patches", "patch series from me "),
+    ("^ my THREAD", "from me starting a thread "),
     ("(yet | please | so far | at all | anymore | in my inbox) $", ""),
+    ("(contacts | address book) only $", "contacts "),
 )
 """Applied first."""
 
 LAST = (
+    ("{how:WHOM} the {who:NAME}", "{how} {who}"),
     ("{join:JOIN} and", "{join}"),
     ("^ (and | but | that | which | who | where | is | are | MAIL)", ""),
     ("^ (and | but | that | which | who | where | is | are)", ""),

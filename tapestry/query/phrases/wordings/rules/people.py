@@ -28,15 +28,6 @@ RULES = (
     ),
     ("^ MAIL? did {who:NAME} (send | write) (me | us) (any | some | a)?", "from {who} to me "),
     (
-        "^ MAIL? WHICH? {who:NAME} (sent | wrote | mailed | emailed) (to)? (me | us)",
-        "from {who} to me ",
-    ),
-    (
-        "^ (everything | anything) WHICH? {who:NAME} (sent | wrote) (to)? (me | us)",
-        "from {who} to me ",
-    ),
-    ("^ MAIL WHICH? {who:NAME} (sent | wrote)", "from {who}"),
-    (
         "(from | by) (people | persons | anyone | senders)? outside (of | the)? {domain:DOMAIN}",
         lambda found: f"not from @{found['domain'].lstrip('@')} ",
     ),
@@ -56,6 +47,28 @@ RULES = (
     ),
     ("^ reply (from | by)", "replies by "),
     ("^ my (posts | post)", "from me "),
+    (
+        "(from | by) (a | an | any)? new (sender | person | contributor | contributors | "
+        "poster | posters)",
+        "from new senders ",
+    ),
+    ("^ (new | first-time) (contributors | posters | senders | people)", "from new senders "),
+    (
+        "(from | by) (robots | bots | machines | scripts | computers | a robot | a bot | a "
+        "machine)",
+        "from programs ",
+    ),
+    ("with ME (in | on) (the)? (cc | copy)", "cc me "),
+    ("with {who:NAME} (in | on) (the)? (cc | copy)", "cc {who}"),
+    (
+        "^ (has | did) {who:NAME} ALSO? (written | write | sent | send | mailed | emailed) "
+        "(to)? (me | us)",
+        "from {who} to me ",
+    ),
+    (
+        "^ {one:NAME} to {other:NAME} (or | and) {third:NAME} to {fourth:NAME}",
+        "from {one} to {other} or from {third} to {fourth}",
+    ),
     ("^ my (questions | question)", "from me asking a question "),
     ("^ (open)? (questions | question)", "asking a question "),
     ("unanswered (questions | question)", "unanswered asking a question "),
@@ -85,9 +98,36 @@ RULES = (
         "WHICH {who:NAME} (writes | wrote | talks | talked | speaks) about (the)? {words:WORDS} $",
         "from {who} about {words}",
     ),
-    ("^ {what:PICTURES} (from | by)", "with {what} from "),
+    ("^ (files | attachments) DONE? (from | by)", "with attachments from "),
+    ("^ {what:PICTURES} DONE? {how:PREP}", "with {what} {how}"),
     ("^ MAIL? form {who:NAME} ($ | about | since | with | before | after | to)", _from),
-    ("(from | by) strangers", "from unknown senders "),
+    (
+        "(from | by) (strangers | unknown senders | people I (don't | do not) know)",
+        "from unknown senders ",
+    ),
+    ("MENTION my name", "mentioning me "),
+    ("(to and from | from and to) {who:NAME}", "(from {who} or to {who}) "),
+    ("(sent or received | received or sent) by {who:NAME}", "(from {who} or to {who}) "),
+    ("(involving | exchanged with | to/from | from/to) {who:NAME}", "(from {who} or to {who}) "),
+    ("(authored | signed) by", "from "),
+    ("(copied | cc'd | cc'ed) to", "cc "),
+    ("{how:WHOM} {domain:DOMAIN} addresses", "{how} {domain}"),
+    ("{how:WHOM} {owner:OWNER} address", lambda found: f"{found['how']} {found['owner'][:-2]} "),
+    (
+        "{how:WHOM} (anyone | anybody | somebody | someone | people) (at | from | in) "
+        "{one:DOMAIN} or {other:DOMAIN}",
+        "{how} @{one} or @{other}",
+    ),
+    (
+        "^ (show)? the? (newest | latest | most recent | last | recent) (MAIL | THREAD) "
+        "{how:PHRASE}",
+        "{how}",
+    ),
+    (
+        "{how:PREP} {who:ADDRESS} (or | and) (from | to) (it | them | him | her)",
+        "(from {who} or to {who}) ",
+    ),
+    ("{how:PREP} {who:DOMAIN} (or | and) (from | to) (it | them)", "(from {who} or to {who}) "),
     (
         "(from | by) (A | someone)? (specific | certain | particular) (people | person | sender "
         "| user | address | account) :?",

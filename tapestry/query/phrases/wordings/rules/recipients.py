@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 
-_DAY = re.compile(r"[0-9].*|.*(?:day|week|month|year)s?", re.IGNORECASE)
+from tapestry.query.phrases.dates import MONTHS, NUMBERS
+
+_DAY = re.compile(
+    rf"[0-9].*|.*(?:day|week|month|year)s?|{'|'.join((*MONTHS, *NUMBERS))}", re.IGNORECASE
+)
 
 
 def _both_ways(found: re.Match[str]) -> str:
     one, other = found["one"], found["other"]
+    after = found[0].split()[-1]
+    rest = "" if after == other else after
     if _DAY.fullmatch(one) or _DAY.fullmatch(other):
         return found[0]
-    return f"(from {one} to {other} or from {other} to {one}) "
+    return f"(from {one} to {other} or from {other} to {one}) {rest} "
 
 
 RULES = (
@@ -22,6 +28,9 @@ RULES = (
     ("WHICH? BE? DONE? (only | solely | exclusively | just) to ME (alone | only)?", "only to me "),
     ("WHICH? I (am)? only (COPIED | cc)", "cc me and not directly to me "),
     ("WHICH {who:NAME} is (COPIED | cc)", "cc {who}"),
+    ("WHICH {who:NAME} is (in | on) the? to (field | line | header)?", "directly to {who}"),
+    ("WHICH {who:NAME} and {other:NAME} BE both? (recipients | addressed)", "to {who} and {other}"),
+    ("WHICH {who:NAME} BE (a | the)? (recipient | addressee)", "to {who}"),
     ("WHICH? BE? DONE? to ME (alone | only)", "only to me "),
     (
         "WHICH? I (am | 'm | was)? (the | a) (only | sole) (recipient | recipent | addressee)",
@@ -58,6 +67,9 @@ RULES = (
     ("WHICH? NOT (DONE)? to ME", "not to me "),
     ("WHICH? ISNT DONE? {how:HOW}", "and not {how}"),
     ("to or cc", "to "),
-    ("(MAIL | THREAD)? between {one:WORD} and {other:WORD} $", _both_ways),
+    (
+        "(MAIL | THREAD)? (exchanged)? between {one:WORD} and {other:WORD} ($ | PHRASE | with)",
+        _both_ways,
+    ),
     ("to myself", "to me "),
 )

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from tapestry.query.phrases.wordings.rules.clauses import number_of
+
 _PART = (
     "(took part | taken part | take part | participate | participated | participating | wrote "
     "| written | write | commented | comment | involved | ANSWERED | posted | sent A? MAIL | "
@@ -10,7 +14,34 @@ _PART = (
 )
 
 
+_BY_VOTES = (
+    "(voted | voted-for | upvoted | liked | popular)",
+    "(votes | upvotes | likes)",
+    "votes",
+)
+_BY_REPLIES = (
+    "(replied | replied-to | replied to | answered | discussed | commented | active)",
+    "REPLY",
+    "replies",
+)
+
+
+def _with(found: re.Match[str]) -> str:
+    after = found[0].split()[-1]
+    return f"in a thread with {found['who']} {'' if after == found['who'] else after} "
+
+
+def _at_least(found: re.Match[str]) -> str:
+    return f"starting a thread of more than {number_of(found['number']) - 1} "
+
+
 RULES = (
+    (
+        f"(in | of)? A? THREAD UPON? WHICH? both? {{who:NAME}} and {{other:NAME}} (have)? "
+        f"both? {_PART} UPON?",
+        "in a thread with {who} in a thread with {other}",
+    ),
+    ("^ (the)? (first | opening) MAIL (of | in) (the | each | every)? THREAD WHICH?", "threads "),
     (
         f"(in | of)? A? THREAD UPON? WHICH? I ALSO? (have | am)? ALSO? {_PART} UPON?",
         "in a thread with me ",
@@ -21,6 +52,16 @@ RULES = (
         "in a thread with {who}",
     ),
     ("(in | of)? A? THREAD with me", "in a thread with me "),
+    (
+        "(in | of)? A? THREAD (with | among) {who:NAME} and {other:NAME}",
+        "in a thread with {who} in a thread with {other}",
+    ),
+    ("(in | of)? A? THREAD with {who:NAME} ($ | and | about | since)", _with),
+    (
+        "(in | of)? A? THREAD WHICH? {who:NAME} BE (a)? (part of | in | involved in)",
+        "in a thread with {who}",
+    ),
+    ("A? THREAD WHICH? (CONTAIN | of) at least {number:NUMBER} MAIL", _at_least),
     (
         "in A? THREAD WHICH? I (have)? (started | began | begun | created | opened)",
         "in a thread begun by me ",
@@ -43,6 +84,16 @@ RULES = (
         "A? THREAD WHICH? {who:NAME} (has | have)? (started | began | begun | created | opened)",
         "from {who} starting a thread ",
     ),
+    (
+        "A? THREAD UPON? WHICH? I NOT (take part | taken part | written | wrote | posted) UPON?",
+        "not in a thread with me ",
+    ),
+    (
+        "A? THREAD UPON? WHICH? {who:NAME} NOT (take part | taken part | written | write | "
+        "posted) UPON?",
+        "not in a thread with {who}",
+    ),
+    ("A? THREAD without me", "not in a thread with me "),
     ("in A? THREAD WHICH? BE? (started | created | opened) by", "in a thread begun by "),
     ("A? THREAD WHICH? BE? (started | created | opened) by", "starting a thread and from "),
     ("^ A? THREAD WHICH? BE? begun by", "starting a thread and from "),
@@ -71,10 +122,38 @@ RULES = (
         lambda found: f"among the top ten by replies {found['span']} ",
     ),
     ("^ (hot | lively | busy) (THREAD | MAIL) $", "among the top ten by replies "),
-    (
-        "^ the? most (replied | answered) to? MAIL",
-        "among the top ten by replies ",
-    ),
-    ("^ MAIL? with? the? most votes", "among the top ten by votes "),
-    ("^ MAIL? with? the? most REPLY", "among the top ten by replies "),
+    *[
+        (
+            f"^ (among)? the? (top | best)? {{number:NUMBER}} {how} {{span:SPAN}}? $",
+            lambda found, by=by: f"among the top {found['number']} by {by} {found['span'] or ''} ",
+        )
+        for by, how in (
+            (
+                "votes",
+                "(best | most popular | most voted | most upvoted | most liked) (MAIL | THREAD)",
+            ),
+            (
+                "replies",
+                "(most replied | most discussed | most answered | most active) (MAIL | THREAD)",
+            ),
+            ("votes", "(MAIL | THREAD) (by | with the most) (votes | score | upvotes)"),
+            ("replies", "(MAIL | THREAD) (by | with the most) REPLY"),
+        )
+    ],
+    *[
+        (
+            f"^ (among)? the? top {{number:NUMBER}} (MAIL | THREAD) {{span:SPAN}} by {by}",
+            f"among the top {{number}} by {by} {{span}}",
+        )
+        for by in ("votes", "replies")
+    ],
+    *[
+        (pattern, lambda found, by=by: f"among the top ten by {by} {found['span'] or ''} ")
+        for liked, counted, by, best in ((*_BY_VOTES, " | best"), (*_BY_REPLIES, ""))
+        for pattern in (
+            f"^ the? (most {liked}{best}) (MAIL | THREAD) (of | in | from)? {{span:SPAN}}? $",
+            f"^ the? (MAIL | THREAD)? WHICH? (CONTAIN | GET)? the? most {counted} (of | in | "
+            f"from)? {{span:SPAN}}? $",
+        )
+    ],
 )

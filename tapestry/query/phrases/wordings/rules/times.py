@@ -29,6 +29,21 @@ def _between_hours(found: re.Match[str]) -> str:
 
 
 RULES = (
+    (
+        "{when:WHEN} (christmas | xmas | christmas day) {year:YEAR}?",
+        lambda found: f"{found['when']} 25 December {found['year'] or ''} ",
+    ),
+    (
+        "{when:WHEN} (new year | new year's day | new years) {year:YEAR}?",
+        lambda found: f"{found['when']} 1 January {found['year'] or ''} ",
+    ),
+    ("noon", "12:00 "),
+    ("midnight", "0:00 "),
+    ("at most {age:AGE} old", _recent),
+    ("past (week | month | year | day)", lambda found: f"newer than one {found[0].split()[1]} "),
+    ("in the year {day:YEAR}", "in {day}"),
+    ("on {one:WEEKDAY} or (on)? {other:WEEKDAY}", "(on {one} or on {other}) "),
+    ("in {one:DATE} or {other:DATE} $", "(in {one} or in {other})"),
     ("DONE? on? {day:DATE} (between | from) {low:CLOCK} (and | to) {high:CLOCK}", _between_hours),
     ("DONE? between {low:CLOCK} and {high:CLOCK} on {day:DATE}", _between_hours),
     ("DONE? between {low:CLOCK} and {high:CLOCK} {day:DAYNAME}", _between_hours),
@@ -69,6 +84,9 @@ RULES = (
     ("this week's MAIL", "this week "),
     ("today's MAIL", "today "),
     ("{age:AGE} ago and", _aged),
-    ("DONE? {age:AGE} ago", "on {age} ago"),
+    ("(DONE | from)? {age:AGE} ago", "on {age} ago"),
     ("DONE (yesterday | on yesterday)", "on yesterday "),
+    ("from {day:WEEKDAY}", "on {day}"),
+    ("(of | from) (today | this week)", lambda found: found[0].split(" ", 1)[1]),
+    ("from (last)? {day:MONTH}", "in {day}"),
 )

@@ -26,6 +26,14 @@ def _saying(found: re.Match[str]) -> str:
 
 
 RULES = (
+    ("that MENTION ME by name", "mentioning me "),
+    ("^ (where)? my name (appears | occurs | is mentioned)", "mentioning me "),
+    ("^ no subject", "without a subject "),
+    ("{how:PREP} SIGN {words:VALUE}", "{how} {words}"),
+    ("SENDER SIGN {words:VALUE}", "from {words}"),
+    ("SUBJECT SIGN {words:VALUE}", "about {words}"),
+    ("(body | text) SIGN {words:VALUE}", "saying {words}"),
+    ("^ (if | when | where | whenever) (the)? {how:FIELD} {rest:ALL}", "{how} {rest}"),
     (
         "(from | sender) , (to | recipient) (, cc)? (, bcc)? (or (cc | bcc))? (contains | matches) "
         "{words:WORD}",
@@ -141,7 +149,7 @@ RULES = (
         "(about {first} or about {second})",
     ),
     ("SUBJECT (mentions | says) {words:VALUE}", "about {words}"),
-    ("SUBJECT (is | equals) exactly {words:QUOTED}", "with a subject like {words}"),
+    ("SUBJECT (is | equals) exactly {words:VALUE}", "with a subject like {words}"),
     ("WITHOUT (subject | title)", "without a subject "),
     ("(and | or) (the words | the word)? {words:VALUE} (in | on) SUBJECT", _and_about),
     ("QUESTION i asked", "from me asking a question "),

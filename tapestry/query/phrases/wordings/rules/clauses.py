@@ -1,0 +1,135 @@
+"""Rules about what somebody did with a message: “that mary sent”, “nobody voted for”."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from tapestry.query.phrases.dates import NUMBERS
+
+Rule = tuple[str, str | Callable[[re.Match[str]], str]]
+
+_DID = "(has | have | had | did | ALSO)? ALSO?"
+_VOTED_FOR = "(voted for | vote for | upvoted | up-voted | liked)"
+_VOTED_AGAINST = "(voted against | vote against | downvoted | down-voted | disliked)"
+_ANNOTATED = "(annotated | annotate | commented on | comment on | noted | put a note on)"
+_BARELY_TAGGED = "(tagged | labelled | labeled | tag | label)"
+_TAGGED = f"{_BARELY_TAGGED} (it | them)? (as | with)? {{words:VALUE}}"
+_NO_VOTE = "(not voted for by more than 0 people and not voted against by more than 0 people) "
+_ACTS = (
+    (_VOTED_FOR, "voted for by"),
+    (_VOTED_AGAINST, "voted against by"),
+    (_ANNOTATED, "annotated by"),
+    ("(reviewed | review)", "reviewed by"),
+)
+"""What a person does with a message of somebody, and how a phrase says that it was done."""
+
+_GOT = "(got | received | gets | receives)"
+_MENTIONS = "(mentions | mentioned | mention)"
+
+
+def _of_people(subject: str, people: str) -> tuple[Rule, ...]:
+    """Return the rules of clauses with a subject."""
+    return (
+        *[(f"WHICH? {subject} NOT {act}", f"not {done} {people} ") for act, done in _ACTS],
+        *[(f"WHICH? {subject} {_DID} {act}", f"{done} {people} ") for act, done in _ACTS],
+        (f"WHICH? {subject} NOT {_TAGGED}", f"not tagged {{words}} by {people} "),
+        (f"WHICH? {subject} {_DID} {_TAGGED}", f"tagged {{words}} by {people} "),
+        (f"WHICH? {subject} NOT {_BARELY_TAGGED}", f"without a tag by {people} "),
+        (f"WHICH? {subject} {_DID} {_BARELY_TAGGED}", f"not without a tag by {people} "),
+    )
+
+
+def _at_least(found: re.Match[str]) -> str:
+    """Return by how many people it was voted for, at least."""
+    return f"voted for by more than {number_of(found['number']) - 1} people "
+
+
+def number_of(word: str) -> int:
+    """Return the number that a word is, in letters or in digits."""
+    lower = word.casefold()
+    return NUMBERS.index(lower) if lower in NUMBERS else int(lower)
+
+
+RULES: tuple[Rule, ...] = (
+    ("(ISNT | NOT BE) (a | an)? (REPLY | follow-up)", "not replies "),
+    ("(that | which) BE (a | an)? REPLY to", "replies to "),
+    ("(that | which) BE (a | an)? REPLY $", "replies "),
+    ("(that | which) (doesn't | don't | didn't | does not | do not) have A?", "without "),
+    *_of_people("I", "me"),
+    *_of_people("{who:NAME} and {other:NAME} (both)?", "{who} and {other}"),
+    *_of_people("{who:NAME}", "{who}"),
+    (
+        f"WHICH? {{who:NAME}} or {{other:NAME}} {_DID} WROTE (to)? (me | us)",
+        "from {who} or {other} to me ",
+    ),
+    (f"WHICH? {{who:NAME}} or {{other:NAME}} {_DID} WROTE", "from {who} or {other}"),
+    (
+        "^ (which | what) MAIL? did {who:NAME} ALSO? (vote for | like | upvote) $",
+        "voted for by {who}",
+    ),
+    ("^ (which | what) MAIL? did {who:NAME} ALSO? vote against $", "voted against by {who}"),
+    ("^ (which | what) MAIL? did {who:NAME} ALSO? (review) $", "reviewed by {who}"),
+    ("^ (which | what) MAIL? did {who:NAME} ALSO? (answer | reply to) $", "replied to by {who}"),
+    (
+        "^ (did | has | have) OTHERS (vote | voted) for my (MAIL | patches)",
+        "from me voted for by more than 0 people ",
+    ),
+    (f"WHICH? {{who:NAME}} {_DID} WROTE (to)? (me | us)", "from {who} to me "),
+    (f"WHICH? {{who:NAME}} {_DID} WROTE A? FILES", "from {who} with attachments "),
+    (f"WHICH? {{who:NAME}} {_DID} WROTE", "from {who} "),
+    (f"WHICH {{who:NAME}} {_DID} {_GOT}", "to {who} "),
+    (f"WHICH? NOBODY (has | have)? ALSO? {_VOTED_FOR}", "not voted for by more than 0 people "),
+    (
+        f"WHICH? NOBODY (has | have)? ALSO? {_VOTED_AGAINST}",
+        "not voted against by more than 0 people ",
+    ),
+    ("WHICH? NOBODY (has | have)? ALSO? voted on?", f"{_NO_VOTE}"),
+    ("WHICH? NOBODY (has | have)? ALSO? (tagged | labelled | labeled)", "without a tag "),
+    ("WHICH? NOBODY (has | have)? ALSO? reviewed", "with no review "),
+    (f"WHICH? OTHERS (has | have)? ALSO? {_VOTED_FOR}", "voted for by more than 0 people "),
+    (
+        f"WHICH? more than {{number:NUMBER}} (people | persons) (has | have)? {_VOTED_FOR}",
+        "voted for by more than {number} people",
+    ),
+    (
+        f"WHICH? at least {{number:NUMBER}} (people | persons) (has | have)? {_VOTED_FOR}",
+        _at_least,
+    ),
+    ("(voted for | upvoted | liked) by at least {number:NUMBER} (people | persons)", _at_least),
+    ("(upvoted | up-voted) by", "voted for by "),
+    ("liked by {who:NAME}", "voted for by {who}"),
+    ("liked by me", "voted for by me "),
+    (
+        f"WHICH? people (like me | WHICH? agree with me) {_VOTED_FOR}",
+        "voted for by people who agree with me ",
+    ),
+    (
+        "with (some | any)? (votes | a vote) $",
+        "(voted for by more than 0 people or voted against by more than 0 people) ",
+    ),
+    ("(downvoted | down-voted | disliked) by", "voted against by "),
+    (
+        "WHICH? (HAVE | GET)? at least {number:NUMBER} (vote | votes | upvote | upvotes | likes)",
+        _at_least,
+    ),
+    ("WHICH? (HAVE | GET) (no | not any) (vote | votes)", f"{_NO_VOTE}"),
+    ("(without | and no | but no | , no) A? (vote | votes)", f"{_NO_VOTE}"),
+    ("^ no (vote | votes) $", _NO_VOTE),
+    (
+        "^ (did | has) {who:NAME} ALSO? ANSWER (to)? my MAIL (about | on)",
+        "replies to me from {who} and replies to a message about ",
+    ),
+    (f"^ who {_VOTED_FOR} (me | my MAIL) $", "from me voted for by more than 0 people "),
+    ("^ (who | who's) WROTE (to)? (me | us) A?", "to me with "),
+    (
+        "^ (what | which MAIL | which) did {who:NAME} (send | write | mail | forward) (to)? "
+        "(me | us)",
+        "from {who} to me ",
+    ),
+    (
+        "^ (what | which MAIL | which) did {who:NAME} (send | write | post) (to)? {other:NAME}",
+        "from {who} to {other}",
+    ),
+    ("^ (what | which MAIL | which) did {who:NAME} (send | write | post)", "from {who} "),
+)

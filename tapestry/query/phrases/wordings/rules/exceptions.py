@@ -1,0 +1,65 @@
+"""Rules about what is left out: “from anyone except joe”, “anything but newsletters”."""
+
+from __future__ import annotations
+
+import re
+
+_BUT = "(except | excluding | but not | other than)"
+_BUT_OF_ALL = "(except | excluding | but | but not | other than)"
+_ANY = "(anyone | anybody | everyone | everybody)"
+
+
+_KINDS = {
+    "replies": "replies",
+    "newsgroups": "in any newsgroup",
+    "lists": "on any list",
+    "attachments": "with attachments",
+    "questions": "asking a question",
+}
+"""Words that stand for a phrase."""
+
+_OPENING = frozenset(("from", "to", "by", "cc", "in", "on", "with", "since", "before", "about"))
+
+
+def _mentioned(found: re.Match[str]) -> str:
+    return f'mentioning "{found["word"]}"'
+
+
+def _also_not(found: re.Match[str]) -> str:
+    how, words, word = found.group("how", "words", "word")
+    if word in _KINDS or not _OPENING.isdisjoint(words.lower().split()):
+        return found[0]
+    return f"{how} {words} and not {how} {word} "
+
+
+RULES = (
+    (
+        f"(ANSWERED | for | against | tagged WORD)? {{how:PREP}} {_ANY} {_BUT_OF_ALL} PREP?",
+        lambda found: found[0] if found.start("how") > found.start() else f"not {found['how']} ",
+    ),
+    (
+        f"on any LIST {_BUT_OF_ALL} (the)? {{word:WORD}} (list)? $",
+        "on any list not on the {word} list",
+    ),
+    (
+        f"(in | from)? any (group | newsgroup) {_BUT_OF_ALL} {{word:GROUP}} $",
+        "in any newsgroup not in {word}",
+    ),
+    (
+        "{how:TEXTUAL} {words:WORDS} (except | excluding | other than | , not) {word:PLAIN} $",
+        _also_not,
+    ),
+    (
+        f"^ (everything | anything | all) MAIL? {_BUT_OF_ALL} {{word:PLAIN}} $",
+        lambda found: f"not {_KINDS.get(found['word'].lower()) or _mentioned(found)} ",
+    ),
+    ("^ (nothing | none) {how:HOW}", "not {how}"),
+    (
+        "(has | have | with) neither {one:PLAIN} nor {other:PLAIN}",
+        "not with {one} not with {other}",
+    ),
+    (
+        "{words:VALUE} in SUBJECT (, | but | and)? (but | and)? not in (the)? (body | text)",
+        "about {words} not body {words}",
+    ),
+)
