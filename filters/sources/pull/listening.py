@@ -21,8 +21,9 @@ from typing import NoReturn
 from django.db import close_old_connections, connection
 
 from filters.runs.models import Heartbeat, SetAside
+from filters.site.settings.workers import LISTENER
 from filters.site.work import set_aside
-from filters.site.work.parts import services
+from filters.site.work.parts import machines
 from filters.sources.accounts.credentials import account_of
 from filters.sources.both_ways.delivery_folders import (
     is_delivery_folder,
@@ -35,8 +36,6 @@ from filters.sources.tasks import pull_soon
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
-from tapestry.core.files.file_lock import FOREVER
-from tapestry.core.files.site_lock import site_lock
 from tapestry.core.log import event
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.ingest.imap.idle import CannotIdleError, watch_mailbox
@@ -64,11 +63,11 @@ Key = tuple[int, str]
 
 
 def listen() -> NoReturn:
-    """Listen to the mailboxes of all sources, once no other process does.
+    """Listen to the mailboxes of all sources, once no other machine does.
 
     An error of a turn is logged, and ends nothing.
     """
-    with site_lock(services.data() / "run" / "listener.lock", wait=FOREVER):
+    with machines.alone(LISTENER):
         _listen()
 
 

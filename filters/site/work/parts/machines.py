@@ -11,10 +11,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
 import redis
+from django.conf import settings
 
 from filters.site.work.parts import services
 from filters.site.work.parts.endings import Ending
 from tapestry.core.clock import DAY, MINUTE, SECOND, wall_clock
+from tapestry.core.files.file_lock import FOREVER
+from tapestry.core.files.site_lock import site_lock
 
 KEY = "tapestry:machines"
 
@@ -41,6 +44,16 @@ class Machine:
         """Return for how many seconds it has said nothing; 0 if that is not too long."""
         silent = wall_clock() - self.at
         return silent // SECOND if silent > SILENCE else 0
+
+
+@contextmanager
+def alone(part: str) -> Iterator[None]:
+    """Be the only machine at work with a part; wait until no other is."""
+    if not settings.MACHINE:
+        yield
+        return
+    with site_lock(services.data() / "run" / f"{part}.lock", wait=FOREVER):
+        yield
 
 
 def tell(name: str, kinds: Collection[str], endings: Collection[Ending]) -> None:
