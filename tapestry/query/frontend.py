@@ -117,12 +117,17 @@ def _with_operators(text: str, context: Context, depth: int) -> Parsed:
 
 
 def _as_words(text: str, context: Context, depth: int) -> Parsed:
+    is_misspelt = phrases.is_misspelt(text) or any(map(slip, text.split()))
+    mixed = None if is_misspelt else words_with_phrases(text)
     if is_request(text):
-        return phrases.parse(text, context, depth, _asked_words)
-    mixed = None if any(map(slip, text.split())) else words_with_phrases(text)
+        try:
+            return phrases.parse(text, context, depth, _asked_words)
+        except MisreadError:
+            if mixed is None:
+                raise
     if mixed:
         return phrases.parse(text, context, depth, lambda _: _placed(mixed, text))
-    if phrases.is_misspelt(text) or _is_cut_short(text):
+    if is_misspelt or _is_cut_short(text):
         raise MisreadError("This is no phrase.", Span(0, 0))
     check_no_span(text)
     return phrases.parse(text, context, depth, parse_words)

@@ -121,11 +121,6 @@ SENTENCES = {
     "emails where somebody promised to send me a document": [
         "mentioning promised and mentioning document"
     ],
-    "newsletters older than 30 days": [
-        "from newsletters older than 30 days",
-        "about newsletters older than 30 days",
-        "mentioning newsletters older than 30 days",
-    ],
 }
 
 

@@ -74,7 +74,7 @@ _NOT_IN_TEXTS = frozenset((*_EXCEPT, *_CLAUSES.split()))
 _COUNTS = ("more", "fewer", "less")
 _VERBS = (
     *("says", "say", "includes", "include", "is", "line", "mentions", "either", "contains"),
-    *("does", "doesn't", "isn't", "has", "have"),
+    *("does", "doesn't", "isn't", "has", "have", "of", "as", "longer", "shorter"),
 )
 """Words that other programs want before a text."""
 
@@ -137,8 +137,10 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
         return
     first = value.text.split(maxsplit=1)[0].lower() if value.text else ""
     is_alone = value.text.lower() in NEVER_NAMES
-    is_verb = first.rstrip(":") in _VERBS or (
-        first == "both" and _AND_AFTER.match(text, value.span.end)
+    is_verb = (
+        first.rstrip(":") in _VERBS
+        or (kind == "about" and first == "to")
+        or (first == "both" and _AND_AFTER.match(text, value.span.end))
     )
     if not is_person and is_verb and (is_alone or " " in value.text):
         rest = text[: value.span.start] + value.text[len(first) :].lstrip()

@@ -45,8 +45,40 @@ _OF_SENTENCES = """
 _SENTENCE = frozenset(_OF_SENTENCES.split())
 """Words that begin a sentence, and no list of words."""
 
-_CLAUSE = frozenset(("that", "which", "who", "whom", "whose", "i", "i'm", "were", "been", "where"))
+_CLAUSE = frozenset(
+    (
+        *(
+            "that",
+            "which",
+            "who",
+            "whom",
+            "whose",
+            "where",
+            "when",
+            "if",
+            "whether",
+            "were",
+            "been",
+        ),
+        *(
+            "i",
+            "i'm",
+            "he",
+            "she",
+            "we",
+            "they",
+            "nobody",
+            "somebody",
+            "someone",
+            "anyone",
+            "anybody",
+        ),
+    )
+)
 """Words of a clause: it says more than its words."""
+
+_GOVERNING = frozenset(("for", "of", "at", "on", "in", "with", "to", "by", "as", "the", "than"))
+"""Words that what follows belongs to."""
 
 _MAIL = re.compile(NOUN, re.IGNORECASE)
 _LONGEST = 1500
@@ -203,6 +235,8 @@ def _with_phrases_at(text: str, at: int, *, is_first: bool) -> str | None:
         return None
     if not found[0].startswith(('"', "“")) and has_clause(found[0]):
         return None
+    if words[-1].lower() in _GOVERNING and text[found.end() :].strip():
+        return None  # “plans for today”
     if len(words) > 1 and at == 0 and _MAIL.fullmatch(words[-1]):
         words.pop()  # “urgent mails from mary”
     nodes = looked_for([Words(word, NOWHERE) for word in words])

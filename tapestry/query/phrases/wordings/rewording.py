@@ -63,7 +63,7 @@ def goes_first(text: str) -> bool:
     (True, False)
     """
     words = words_of(_QUOTED.sub(f" {QUOTE}0 ", text))
-    return len(text) <= _LONGEST and any(compiled(first).search(words) for first in FIRST)
+    return len(text) <= _LONGEST and _first().search(words) is not None
 
 
 _TOPIC = re.compile(r"\A((?:.*\s)?about)\s+(?:(?:the|an?)\s+)?([^\"“”,()]+)\Z", re.IGNORECASE)
@@ -80,6 +80,11 @@ def with_topic(request: str) -> str | None:
     """
     found = _TOPIC.match(request)
     return f'{found[1]} "{found[2]}"' if found and _WITHIN_TOPIC.search(found[2]) else None
+
+
+@cache
+def _first() -> re.Pattern[str]:
+    return compiled(f"({' | '.join(FIRST)})")
 
 
 def _spelled(words: str) -> str:

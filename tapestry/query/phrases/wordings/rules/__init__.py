@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-
 from tapestry.query.phrases.wordings.rules import (
     answers,
     clauses,
@@ -19,6 +16,7 @@ from tapestry.query.phrases.wordings.rules import (
     times,
     words,
 )
+from tapestry.query.phrases.wordings.rules.clauses import Rule
 
 FIRST = (
     "^ (all | the | any)? THREAD WHICH? (CONTAIN | of) "
@@ -41,7 +39,7 @@ FIRST = (
 )
 """Requests that are phrases as well, but would mean something else there."""
 
-RULES: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+RULES: tuple[Rule, ...] = (
     *counts.RULES,
     *openings.RULES,
     *exceptions.RULES,

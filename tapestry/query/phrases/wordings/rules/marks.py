@@ -56,6 +56,7 @@ RULES = (
             f"with {found['one']} files or {found['other']} files " if _is_type(found) else found[0]
         ),
     ),
+    ("(tagged | labelled | labeled) as", "tagged "),
     ("tagged by {who:NAME}", "not without a tag by {who}"),
     ("with (a | the)? (tag | label) {words:VALUE}", "tagged {words}"),
     ("(without | with no) (any)? (tags | labels | label)", "without a tag "),

@@ -108,7 +108,7 @@ RULES = (
 """Applied first."""
 
 LAST = (
-    ("{how:WHOM} the {who:NAME}", "{how} {who}"),
+    ("^ MAIL? {how:WHOM} the {who:NAME}", "{how} {who}"),
     ("{join:JOIN} and", "{join}"),
     ("^ (and | but | that | which | who | where | is | are | MAIL)", ""),
     ("^ (and | but | that | which | who | where | is | are)", ""),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tapestry.query.phrases.wordings.rules.clauses import number_of
+from tapestry.query.phrases.wordings.rules.clauses import Rule, number_of
 
 _PART = (
     "(took part | taken part | take part | participate | participated | participating | wrote "
@@ -35,7 +35,7 @@ def _at_least(found: re.Match[str]) -> str:
     return f"starting a thread of more than {number_of(found['number']) - 1} "
 
 
-RULES = (
+RULES: tuple[Rule, ...] = (
     (
         f"(in | of)? A? THREAD UPON? WHICH? both? {{who:NAME}} and {{other:NAME}} (have)? "
         f"both? {_PART} UPON?",
