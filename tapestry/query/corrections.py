@@ -50,6 +50,9 @@ _SENTENCE = 4
 """Words that are looked for rather than mended, if they are no phrase: at least so many."""
 
 _TRIED = 40
+_PHRASE = 2
+"""Blanks of words that are no keyword but for a slip."""
+
 _LONGEST_WORD = 60
 _WORD = re.compile(r"[^\s(),\"“”]+")
 _IDENTIFIER = re.compile(r"[^\W\d][\w-]*")
@@ -184,7 +187,7 @@ def _candidates(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Corre
     elif place is not None and len(word) <= _LONGEST_WORD:
         texts = _texts_at(place, vocabulary)
         yield from _two_words(text, start, texts)
-        near = _nearest(word, texts)
+        near = _nearest(word, texts) if word.count(" ") < _PHRASE else []
         if near and place.before is None and near[0] not in _nearest(word, near, SURE):
             yield from _as_value(place, text, span)
         for choice in (*SYNONYMS.get(word.lower(), ()), *near):

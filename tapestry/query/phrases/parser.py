@@ -14,6 +14,7 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.query.check.scope import nearest
 from tapestry.query.context import Context
 from tapestry.query.limits import BIDI, MAX_NESTING, check_length, too_deep
+from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.dates import is_settled, settled
 from tapestry.query.phrases.grammar import CONNECTIVES, PLAIN, first_words, grammar, is_taken
 from tapestry.query.phrases.nodes import PhraseNode, depth_of
@@ -51,6 +52,8 @@ _SHOWN = {
     "$END": "the end",
 } | {name.upper(): f"“{name}”" for name in (*PLAIN, *CONNECTIVES)}
 _MOST_WORDS, _SHORTEST = 12, 3
+_ASKING = re.compile(r"(?<=\w)[?!]+\Z")
+_MAY_HAVE_WILDCARDS = re.compile(r"\b(?:like|touching)\b|[*/\"”]", re.IGNORECASE)
 _CLOSE = 0.75
 """Likeness of a word to one that begins a phrase, where any word may be searched for."""
 
@@ -117,6 +120,7 @@ def _reworded(text: str) -> PhraseNode:
 
 
 def _parsed(text: str) -> PhraseNode:
+    text = text if _MAY_HAVE_WILDCARDS.search(text) else _ASKING.sub("", text)
     try:
         node: PhraseNode = grammar().parse(text)  # type: ignore[assignment]
     except (lark.UnexpectedToken, lark.UnexpectedCharacters) as error:
@@ -132,12 +136,23 @@ def is_misspelt(text: str) -> bool:
     (True, False)
     """
     words = text.split()
+    if not _run_together().isdisjoint(map(str.lower, words)):
+        return True
     near = {place: other for place, word in enumerate(words) if (other := _keyword_near(word))}
     if not near or len(words) > _MOST_WORDS:
         return False
     return any(
         _is_phrase(" ".join([changed.get(place, word) for place, word in enumerate(words)]))
         for changed in (near, *({place: other} for place, other in near.items()))
+    )
+
+
+@functools.cache
+def _run_together() -> frozenset[str]:
+    """Return the first two words of each phrase without the blank: ``votedfor``."""
+    openings = (kind.template.split()[:2] for kind in KINDS.values())
+    return frozenset(
+        "".join(words) for words in openings if len(words) > 1 and "{" not in "".join(words)
     )
 
 

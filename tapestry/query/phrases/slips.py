@@ -30,7 +30,11 @@ _QUOTES = "\"“'"
 _CONNECTED = re.compile(r"(?:,|\b(?:or|and))\s*\Z", re.IGNORECASE)
 """Words before the second name of a list, and the next."""
 
+_NEVER_FIRST = {"about": ("to",), "tagged": ("by", "but"), "in_filter": ("filter",)}
+"""Words with which a text of a kind of phrase does not begin: another phrase is meant."""
+
 _NO_NAMES = (
+    *("last", "next", "this", "that", "list", "newsgroup", "group", "filter"),
     *("a", "an", "certain", "find", "contains", "equals", "is", "like", "matches", "by"),
     *("or", "reply", "you", "his", "her", "their", "my", "your", "our", "the", "specific"),
     *(
@@ -139,7 +143,7 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
     is_alone = value.text.lower() in NEVER_NAMES
     is_verb = (
         first.rstrip(":") in _VERBS
-        or (kind == "about" and first == "to")
+        or first in _NEVER_FIRST.get(kind, ())
         or (first == "both" and _AND_AFTER.match(text, value.span.end))
     )
     if not is_person and is_verb and (is_alone or " " in value.text):

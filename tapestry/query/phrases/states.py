@@ -56,7 +56,7 @@ _OPENINGS = _compiled(
 _ENDINGS = _compiled(rf"{_JOINT}{_STATE.format('a')}(?:\s+by\s+me)?\s*\Z")
 _SENTENCES = _compiled(
     r"(?:\s+(?:that|which))?\s+i\s+(?:have\s+)?(?P<starred>starred)\b",
-    rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unread>read)(?:\s+yet)?\b",
+    rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unread>read|opened|seen)(?:\s+yet)?\b",
     rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unstarred>starred|star)\b",
     r"\s+in\s+(?:my|the)\s+(?P<inbox>inbox)\b",
     r"\Ain\s+(?:(?:my|the)\s+)?(?P<inbox>inbox)\s*\Z",

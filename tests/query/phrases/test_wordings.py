@@ -98,6 +98,22 @@ REQUESTS = {
     "from ann except replies": "from ann and not replies",
     "messages to me that contain a link": "to me and with links",
     "which emails did alice send me about lunch": "from alice and to me and about lunch",
+    "messages nobody voted for": "not voted for by more than 0 people",
+    "mail that mary and joe voted for": "voted for by mary and voted for by joe",
+    "messages bob tagged work": "tagged work by bob",
+    "mails by alice which bob didn't answer": "from alice and with no reply by bob",
+    "pictures sent to me by anna": "with pictures attached and to me and from anna",
+    "anything from joe that isn't a reply": "from joe and not replies",
+    "my unanswered mails": "from me and with no reply",
+    "my threads with more than 5 replies": "from me and starting a thread of more than five replies",
+    "mail on any list except dev": "on any list and not on list dev",
+    "anything but newsletters": "not mentioning newsletters",
+    "everything about the move to the new office": 'about "move to the new office"',
+    "threads john is part of": "in a thread with john",
+    "last 50 messages in comp.lang.c": "among the latest 50 in comp.lang.c",
+    "mail from january": "in January 2026",
+    "last 10 messages from mary": None,
+    "mails I should answer by friday": None,
 }
 """Requests, and the phrase that each means; None if it is refused."""
 

@@ -80,6 +80,11 @@ _CLAUSE = frozenset(
 _GOVERNING = frozenset(("for", "of", "at", "on", "in", "with", "to", "by", "as", "the", "than"))
 """Words that what follows belongs to."""
 
+_RANKING = frozenset(
+    ["last", "latest", "newest", "oldest", "old", "first", "recent", "top", "most", "best", "next"]
+)
+"""Words that say which of the messages."""
+
 _MAIL = re.compile(NOUN, re.IGNORECASE)
 _LONGEST = 1500
 _QUOTE = re.compile('"[^"]+"|“[^”]+”')
@@ -239,9 +244,12 @@ def _with_phrases_at(text: str, at: int, *, is_first: bool) -> str | None:
         return None  # “plans for today”
     if len(words) > 1 and at == 0 and _MAIL.fullmatch(words[-1]):
         words.pop()  # “urgent mails from mary”
+        if any(word.isdigit() or word.lower() in _RANKING for word in words):
+            return None
     nodes = looked_for([Words(word, NOWHERE) for word in words])
-    phrases = [print_phrase(node, "and") for node in nodes]
-    joined = " and ".join(phrases)
+    either = len(words) == _FEW and words[1].lower() == "or"
+    phrases = [print_phrase(node, "and") for node in (nodes[::2] if either else nodes)]
+    joined = f"({' or '.join(phrases)})" if either else " and ".join(phrases)
     end = found.end()
     needs_parentheses = len(phrases) > 1 and place.before is not None and place.before == "not"
     before = text[:at] + " " if at and text[at - 1].isalnum() else text[:at]

@@ -84,7 +84,8 @@ LEXICON = {
     "OTHERS": "someone | somebody | anyone | anybody | people | others | another user | other "
     "people "
     "| someone else | anybody else | anyone else | somebody else",
-    "PATCHES": "with | without | that | which | nobody | older | newer | since | about | not",
+    "PATCHES": "on | from | by | with | without | that | which | nobody | older | newer | "
+    "since | about | not",
     "PEOPLE": "they | people | anybody | anyone | anybody else | anyone else | the recipient "
     "| the recipients | recipients | recipient | somebody | someone | the other side",
     "PICTURES": "photos | pictures | images | videos | documents | spreadsheets | presentations "
@@ -97,7 +98,8 @@ LEXICON = {
     "| replys | reply's",
     "SENDER": "from | sender | the sender | author | the author",
     "SENT": "sent | outgoing | outbound",
-    "SUBJECT": "subject | subjects | subject line | subject lines | the subject | the subject line "
+    "SUBJECT": "headline | subject | subjects | subject line | subject lines | the subject | "
+    "the subject line "
     "| the subject box | subject box | subject field | the subject field | title | the title | "
     "titles "
     "| their subject | its subject | their title",
@@ -127,7 +129,8 @@ _NO_NAMES = r"""
     sent wrote got gets? received please show find list today yesterday tomorrow now yet exactly
     \*?not\*? havent hasnt didnt haven't hasn't hadn't didn't don't doesn't isn't aren't wasn't
     weren't unanswered mentioning unless except excluding both either neither nor old new unread
-    starred directly personally future past way same other last first
+    starred directly personally pictures photos images videos documents
+    pdfs slides spreadsheets presentations name address email future past way same other last first
 """
 _NO_NAME = "|".join(_NO_NAMES.split())
 """Words that are nobody: of the closed classes of English, and what messages are called."""
@@ -163,13 +166,21 @@ _PATTERNS = {
     "YEAR": "[12][0-9]{3}",
     "WHEN": "(?:since|before|after|until|on)",
     "WROTE": r"(?:sent|wrote|posted|mailed|e-?mailed|forwarded)"
-    r"(?! (?:e?-?mails?|messages?|posts?|items?)\b)",
+    r"(?! (?:e?-?mails?|messages?|posts?|items?|by|via|from)\b)",
     "MONTH": r"(?:january|february|march|july|september|october|november|december)",
     "TEXTUAL": "(?:about|mentioning|saying)",
     "SIGN": r"(?:==?|~|equals|equal to|is equal to)",
     "FIELD": "(?:from|to|cc|sender|subject|body)",
     "FILENAME": r"[^\s,():]*\w\.[a-z][a-z0-9]{1,4}",
     "WHOM": "(?:from|to|cc)",
+    "ACTOR": rf"(?!\w+s (?:sent|posted|mailed|forwarded) (?:to|by|from|on|in) "
+    rf")(?!(?:{_NO_NAME})\s)[^\s,():]+",
+    "ARTICLE": r"an?(?! (?:second|minute|hour|day|week|month|quarter|year)s?\b)",
+    "CLAUSE": "(?:that|which|whom|in which|to which|where)",
+    "AFTERLIST": r""
+    r"(?:from|to|by|cc|about|with|without|in|on|since|before|after|and|or|but|not|,|that|which|older|newer|mentioning|replies|replied|answered|unanswered|voted|tagged|larger)",
+    "SOURCE": "(?:from|to|cc|by|about|list)",
+    "COMPACT": "[0-9]+[dwmy]",
     "UNIT": r"(?:second|minute|hour|day|week|month|quarter|year)s?",
     "WORD": r"[^\s,():]+",
     "WORDS": r"[^,():]+?",

@@ -40,6 +40,17 @@ RULES = (
     ),
     ("REPLY to A? LETTER WHICH? BE? DONE? (from | by)", "replies to "),
     ("^ REPLY to A? MAIL $", "replies "),
+    (
+        "{how:SOURCE} {who:NAME} (not | not yet | never) (been)? ANSWERED $",
+        "{how} {who} with no reply ",
+    ),
+    ("(and | but) NOT ANSWER (to)? (it | them)? $", "and with no reply by me "),
+    (
+        "still? unanswered (for more than | for over | after | since more than | after more "
+        "than) {age:AGE}",
+        lambda found: f"with no reply {counted(found['age'])} old ",
+    ),
+    ("^ still unanswered", "unanswered "),
     ("WHICH {who:NAME} (has)? ALSO? ANSWERED {whom:NAME} $", "replies to {whom} from {who}"),
     ("(and | WHICH) {who:NAME} NOT ANSWER $", "with no reply by {who}"),
     ("REPLY to A? QUESTION about", "replies to a message about "),

@@ -63,7 +63,7 @@ RULES: tuple[Rule, ...] = (
         f"WHICH? {{who:NAME}} or {{other:NAME}} {_DID} WROTE (to)? (me | us)",
         "from {who} or {other} to me ",
     ),
-    (f"WHICH? {{who:NAME}} or {{other:NAME}} {_DID} WROTE", "from {who} or {other}"),
+    (f"WHICH? {{who:NAME}} (or | and) {{other:NAME}} {_DID} WROTE", "from {who} or {other}"),
     (
         "^ (which | what) MAIL? did {who:NAME} ALSO? (vote for | like | upvote) $",
         "voted for by {who}",
@@ -75,9 +75,9 @@ RULES: tuple[Rule, ...] = (
         "^ (did | has | have) OTHERS (vote | voted) for my (MAIL | patches)",
         "from me voted for by more than 0 people ",
     ),
-    (f"WHICH? {{who:NAME}} {_DID} WROTE (to)? (me | us)", "from {who} to me "),
-    (f"WHICH? {{who:NAME}} {_DID} WROTE A? FILES", "from {who} with attachments "),
-    (f"WHICH? {{who:NAME}} {_DID} WROTE", "from {who} "),
+    (f"WHICH? {{who:ACTOR}} {_DID} WROTE (to)? (me | us)", "from {who} to me "),
+    (f"WHICH? {{who:ACTOR}} {_DID} WROTE A? FILES", "from {who} with attachments "),
+    (f"WHICH? {{who:ACTOR}} {_DID} WROTE", "from {who} "),
     (f"WHICH {{who:NAME}} {_DID} {_GOT}", "to {who} "),
     (f"WHICH? NOBODY (has | have)? ALSO? {_VOTED_FOR}", "not voted for by more than 0 people "),
     (
@@ -97,7 +97,8 @@ RULES: tuple[Rule, ...] = (
         _at_least,
     ),
     ("(voted for | upvoted | liked) by at least {number:NUMBER} (people | persons)", _at_least),
-    ("(upvoted | up-voted) by", "voted for by "),
+    ("(upvoted | up-voted | voted up) by", "voted for by "),
+    ("by OTHERS (whom | who)? I agree with", "by people who agree with me "),
     ("liked by {who:NAME}", "voted for by {who}"),
     ("liked by me", "voted for by me "),
     (
@@ -108,7 +109,7 @@ RULES: tuple[Rule, ...] = (
         "with (some | any)? (votes | a vote) $",
         "(voted for by more than 0 people or voted against by more than 0 people) ",
     ),
-    ("(downvoted | down-voted | disliked) by", "voted against by "),
+    ("(downvoted | down-voted | disliked | voted down) by", "voted against by "),
     (
         "WHICH? (HAVE | GET)? at least {number:NUMBER} (vote | votes | upvote | upvotes | likes)",
         _at_least,

@@ -35,7 +35,7 @@ def _of_type(found: re.Match[str]) -> str:
 
 def _after(found: re.Match[str]) -> str:
     after = found[0].split()[-1]
-    return "" if after.startswith(("usenet", "newsgroup")) else f"{after} "
+    return "" if after.startswith(("usenet", "newsgroup", "group")) else f"{after} "
 
 
 def _gigabytes(found: re.Match[str]) -> str:
@@ -57,6 +57,20 @@ RULES = (
         ),
     ),
     ("(tagged | labelled | labeled) as", "tagged "),
+    (
+        "tagged {words:VALUE} (but | and) not by {who:WORD}",
+        "tagged {words} not tagged {words} by {who}",
+    ),
+    ("not tagged $", "without a tag "),
+    ("(without | with no | but no) (the)? (tag | label) {words:VALUE}", "not tagged {words}"),
+    ("^ (a)? score (above | over | more than) {number:NUMBER}", "with a score above {number}"),
+    ("(but | and) no (links | link | urls)", "and not with links "),
+    ("^ with (tags | labels) $", "not without a tag "),
+    (
+        "(and | or) filter {words:WORD}",
+        lambda found: f"{found[0].split()[0]} in filter {found['words']} ",
+    ),
+    ("(under | below) {size:SIZE} {unit:BYTES}", "smaller than {size} {unit}"),
     ("tagged by {who:NAME}", "not without a tag by {who}"),
     ("with (a | the)? (tag | label) {words:VALUE}", "tagged {words}"),
     ("(without | with no) (any)? (tags | labels | label)", "without a tag "),
@@ -84,7 +98,8 @@ RULES = (
         "and not from programs ",
     ),
     (
-        "(automatic | automated | machine-generated) (MAIL | REPLY | notifications)",
+        "(automatic | automated | auto | auto-generated | machine-generated) (MAIL | REPLY | "
+        "notifications)",
         "from programs ",
     ),
     ("(written | sent)? by (humans | a human | real people | a real person)", "not from programs "),
@@ -97,7 +112,7 @@ RULES = (
     ("not (yet)? reviewed", "with no review "),
     ("^ (a | the)? patches (from | by)", "patch series from "),
     (
-        "(in | from | on) A? (usenet | newsgroups | newsgroup) ($ | PHRASE)",
+        "(in | from | on) A? (usenet | newsgroups | newsgroup | group | groups) ($ | PHRASE)",
         lambda found: f"in any newsgroup {_after(found)}",
     ),
     ("^ (usenet | newsgroup) (posts | articles | messages)", "in any newsgroup "),
@@ -109,7 +124,7 @@ RULES = (
     ),
     ("(label | tag | category) (is | :) {words:VALUE}", "tagged {words}"),
     ("untagged", "without a tag "),
-    ("with (more than | over) {number:NUMBER} votes", "with a score above {number}"),
+    ("(with | ^) (more than | over) {number:NUMBER} votes", "with a score above {number}"),
     (
         "(with)? (the | an)? average of (the | its)? (last | latest) (ten | 10) votes (is)? "
         "(above | over | more than) {number:NUMBER}",
@@ -165,7 +180,8 @@ RULES = (
         "(with | in | on) {ending:WORD}",
         lambda found: f'with an attachment named like "*.{found["ending"].strip(".*")}" ',
     ),
-    ("(on | from) (A)? LIST", "on any list "),
+    ("(on | from) (A)? LIST {next:AFTERLIST}", "on any list {next}"),
+    ("(on | from) (A)? LIST $", "on any list "),
     (
         "(from | on | in | to) the {words:WORD} (mailing list | list | mailinglist)",
         "on list {words}",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tapestry.query.phrases.wordings.rules.people import KIN
+
 _LOOK = (
     "(show | find | list | give | get | display | select | fetch | query | see | view | check "
     "| match | include | collect | search for | searching for | search | look for | looking "
@@ -12,7 +14,7 @@ _LOOK = (
 )
 _EACH = (
     "(only | just | every | each | all | any | of | the | those | these | that | a list of "
-    "| a | an)"
+    "| ARTICLE)"
 )
 
 
@@ -22,6 +24,7 @@ def _mine(found: re.Match[str]) -> str:
     is_sent = re.search(r"\b(?:repl|answer|respon)", rest) and not re.search(
         r"\b(?:i|me)\b", rest, re.I
     )
+    is_sent = is_sent or re.match(r"(?:to|cc) (?!me\b)", rest, re.IGNORECASE)
     return f"from me {rest} " if is_sent else found[0]
 
 
@@ -88,6 +91,16 @@ RULES = (
     ("^ all of the following :?", ""),
     (f"^ {_EACH} {_EACH}?", ""),
     ("whose {field:FIELD}", "{field}"),
+    ("^ my unanswered MAIL?", "from me with no reply "),
+    ("^ what was (sent | posted) (to | on)", "on "),
+    (
+        "(that | who) (are | is) (in | from) (my | the)? (contacts | address book)",
+        "in my contacts ",
+    ),
+    ("and (an | some) (attachment | attachments)", "and with attachments "),
+    (f"(my | our | his | her) {KIN} {{who:NAME}}", "{who}"),
+    ("{which:CLAUSE} (my | our) {who:NAME}", "{which} {who}"),
+    ("and a (link | picture | photo | video)", lambda found: f"and with {found[0].split()[-1]}s "),
     (
         "(relating to | related to | on the topic of | on the subject of | discussing | "
         "having to do "
@@ -101,7 +114,7 @@ RULES = (
     ("the (beginning | start) of", ""),
     ("^ my REPLY", "replies by me "),
     ("^ my patches", "patch series from me "),
-    ("^ my THREAD", "from me starting a thread "),
+    ("^ my {threads:THREAD}", "from me {threads}"),
     ("(yet | please | so far | at all | anymore | in my inbox) $", ""),
     ("(contacts | address book) only $", "contacts "),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_KIN = (
+KIN = (
     "(friend | boss | manager | colleague | co-worker | coworker | wife | husband | brother | "
     "sister "
     "| mother | father)"
@@ -87,11 +87,11 @@ RULES = (
     ),
     ("^ who (wrote | writes | asked | talked) (me)? (about | on)", "about "),
     (
-        "(when | where | how often) did {who:NAME} mention (the)? {words:WORDS} $",
+        "(^ | when | where | how often) did {who:NAME} mention (the)? {words:WORDS} $",
         "from {who} mentioning {words}",
     ),
     (
-        "WHICH {who:NAME} (mentions | mentioned) (the)? {words:WORDS} $",
+        "WHICH {who:NAME} (mentions | mentioned | says | said) (the)? {words:WORDS} $",
         "from {who} mentioning {words}",
     ),
     (
@@ -105,6 +105,9 @@ RULES = (
         "(from | by) (strangers | unknown senders | people I (don't | do not) know)",
         "from unknown senders ",
     ),
+    ("^ (has | did) OTHERS (written | write | said | say | asked | ask) about", "about "),
+    ("^ (has | did) OTHERS (mention | mentioned)", "mentioning "),
+    ("from OTHERS? (WHICH)? I (have)? WRITE to (before)? $", "not from unknown senders "),
     ("MENTION my name", "mentioning me "),
     ("(to and from | from and to) {who:NAME}", "(from {who} or to {who}) "),
     ("(sent or received | received or sent) by {who:NAME}", "(from {who} or to {who}) "),
@@ -134,7 +137,7 @@ RULES = (
         "from ",
     ),
     (
-        f"(from | by) (my | his | her | our | your | their) {_KIN} (and {_KIN})? {{who:NAME}} $",
+        f"(from | by) (my | his | her | our | your | their) {KIN} (and {KIN})? {{who:NAME}} $",
         "from {who}",
     ),
     ("(from | by) (my | his | her | our | your | their) {who:NAME}", "from {who}"),

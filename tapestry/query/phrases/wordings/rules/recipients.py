@@ -27,6 +27,7 @@ RULES = (
     ),
     ("WHICH? BE? DONE? (only | solely | exclusively | just) to ME (alone | only)?", "only to me "),
     ("WHICH? I (am)? only (COPIED | cc)", "cc me and not directly to me "),
+    ("WHICH? I (was | am)? put (in | on) (cc | copy)", "cc me "),
     ("WHICH {who:NAME} is (COPIED | cc)", "cc {who}"),
     ("WHICH {who:NAME} is (in | on) the? to (field | line | header)?", "directly to {who}"),
     ("WHICH {who:NAME} and {other:NAME} BE both? (recipients | addressed)", "to {who} and {other}"),

@@ -31,11 +31,31 @@ def _with(found: re.Match[str]) -> str:
     return f"in a thread with {found['who']} {'' if after == found['who'] else after} "
 
 
+def _at_most(found: re.Match[str]) -> str:
+    return f"starting a thread not starting a thread of more than {found['number']} "
+
+
+def _fewer(found: re.Match[str]) -> str:
+    number = number_of(found["number"]) - 1
+    return f"starting a thread not starting a thread of more than {number} "
+
+
 def _at_least(found: re.Match[str]) -> str:
     return f"starting a thread of more than {number_of(found['number']) - 1} "
 
 
 RULES: tuple[Rule, ...] = (
+    ("THREAD UPON? WHICH? {who:NAME} ANSWERED {whom:NAME} $", "replies to {whom} from {who}"),
+    ("A? THREAD WHICH? (CONTAIN | of) (at most | no more than) {number:NUMBER} MAIL", _at_most),
+    ("A? THREAD WHICH? (CONTAIN | of) (fewer | less) than {number:NUMBER} MAIL", _fewer),
+    (
+        "^ the? (last | latest | newest | most recent) {number:NUMBER} MAIL in {group:GROUP}",
+        "among the latest {number} in {group}",
+    ),
+    (
+        "^ the? {number:NUMBER} (last | latest | newest | most recent) MAIL in {group:GROUP}",
+        "among the latest {number} in {group}",
+    ),
     (
         f"(in | of)? A? THREAD UPON? WHICH? both? {{who:NAME}} and {{other:NAME}} (have)? "
         f"both? {_PART} UPON?",

@@ -20,6 +20,11 @@ def _dated(found: re.Match[str]) -> str:
     return f"{'on' if day[:2].strip(' .').isdigit() and ' ' in day else 'in'} {day} "
 
 
+def _compact(found: re.Match[str]) -> str:
+    unit = {"d": "days", "w": "weeks", "m": "months", "y": "years"}[found["age"][-1].lower()]
+    return f"{found['compared']} than {found['age'][:-1]} {unit} "
+
+
 def _between_hours(found: re.Match[str]) -> str:
     """Return the hours of a day; of “2 to 4 pm” both are after noon."""
     day, low, high = found["day"], found["low"], found["high"]
@@ -40,6 +45,16 @@ RULES = (
     ("noon", "12:00 "),
     ("midnight", "0:00 "),
     ("at most {age:AGE} old", _recent),
+    ("from {day:DATE} (on | onward | onwards)", "since {day}"),
+    ("as of {day:DATE}", "since {day}"),
+    ("earlier than {day:DATE}", "before {day}"),
+    ("later than {day:DATE}", "after {day}"),
+    ("up to {day:DATE}", "until {day}"),
+    ("{compared:COMPARED} (than)? {age:COMPACT}", _compact),
+    (
+        "(in | from | of | within | over | during) the (last | past) {unit:UNIT}",
+        "newer than one {unit}",
+    ),
     ("past (week | month | year | day)", lambda found: f"newer than one {found[0].split()[1]} "),
     ("in the year {day:YEAR}", "in {day}"),
     ("on {one:WEEKDAY} or (on)? {other:WEEKDAY}", "(on {one} or on {other}) "),

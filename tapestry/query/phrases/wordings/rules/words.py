@@ -28,6 +28,11 @@ def _saying(found: re.Match[str]) -> str:
 RULES = (
     ("that MENTION ME by name", "mentioning me "),
     ("^ (where)? my name (appears | occurs | is mentioned)", "mentioning me "),
+    (
+        "^ MAIL? SUBJECT (contains | has | includes | mentions | is) {words:VALUE} $",
+        "about {words}",
+    ),
+    ("WHICH? SUBJECT is (empty | blank | missing)", "without a subject "),
     ("^ no subject", "without a subject "),
     ("{how:PREP} SIGN {words:VALUE}", "{how} {words}"),
     ("SENDER SIGN {words:VALUE}", "from {words}"),
