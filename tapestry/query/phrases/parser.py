@@ -108,12 +108,12 @@ def _read(text: str) -> tuple[PhraseNode, bool]:
 def _reworded(text: str) -> PhraseNode:
     """Return the syntax tree of a request in the words of phrases."""
     request = reworded(text)
-    if request is None:
+    topic = with_topic(request or text)
+    if request is None and topic is None:
         raise MisreadError("This is no request.", Span(0, 0))
     try:
-        return placed_in(_parsed(request), text)
+        return placed_in(_parsed(request or text), text)
     except MisreadError:
-        topic = with_topic(request)
         if topic is None:
             raise
         return placed_in(_parsed(topic), text)

@@ -33,7 +33,7 @@ _OPENING = r"\A(?:(?:show|find|only|just|all|my|the|any|new|me|everything|anythi
 _PHRASE = rf"(?:(?:and\s+)?(?:from|to|about|in|with|since|before|newer|older|this|today)|{_MAIL})"
 _JOINT = r"(?:\s+(?:that|which|and|but|&|\+)|,)(?:\s+(?:are|is))?(?:\s+still)?\s+(?P<no>not\s+)?"
 _NOT_YET = (
-    r"(?:i\s+(?:have\s+not|haven['’]?t|did\s+not|didn['’]?t|(?:have\s+)?never)|not)"
+    r"i\s+(?:have\s+not|haven['’]?t|did\s+not|didn['’]?t|(?:have\s+)?never)"
     r"\s+(?:yet\s+|ever\s+)?"
 )
 

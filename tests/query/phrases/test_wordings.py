@@ -105,7 +105,7 @@ REQUESTS = {
     "pictures sent to me by anna": "with pictures attached and to me and from anna",
     "anything from joe that isn't a reply": "from joe and not replies",
     "my unanswered mails": "from me and with no reply",
-    "my threads with more than 5 replies": "from me and starting a thread of more than five replies",
+    "my threads with more than 5 replies": "from me starting a thread of more than five replies",
     "mail on any list except dev": "on any list and not on list dev",
     "anything but newsletters": "not mentioning newsletters",
     "everything about the move to the new office": 'about "move to the new office"',

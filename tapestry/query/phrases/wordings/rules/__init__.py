@@ -28,7 +28,7 @@ FIRST = (
     "DATE from CLOCK (and | to) CLOCK",
     "SUBJECT (contains | has | with) a question mark",
     "from (people | persons | anyone | senders)? outside",
-    "^ my (questions | posts | REPLY | THREAD | MAIL | patches)",
+    "^ my (questions | posts | unanswered | REPLY | THREAD | MAIL | patches)",
     "from MONTH",
     "(about | mentioning) VALUE (, not | except | excluding | other than)",
     "from (newsgroups | usenet | robots | bots | machines)",
@@ -41,8 +41,8 @@ FIRST = (
 
 RULES: tuple[Rule, ...] = (
     *counts.RULES,
-    *openings.RULES,
     *exceptions.RULES,
+    *openings.RULES,
     *threads.RULES,
     *words.RULES,
     *clauses.RULES,

@@ -21,11 +21,10 @@ _EACH = (
 def _mine(found: re.Match[str]) -> str:
     """Return “my mails” as those that one sent where their answers are asked for."""
     rest = found["rest"]
-    is_sent = re.search(r"\b(?:repl|answer|respon)", rest) and not re.search(
-        r"\b(?:i|me)\b", rest, re.I
-    )
-    is_sent = is_sent or re.match(r"(?:to|cc) (?!me\b)", rest, re.IGNORECASE)
-    return f"from me {rest} " if is_sent else found[0]
+    is_answered = re.search(r"\b(?:repl|answer|respon)", rest) is not None
+    is_sent = is_answered and re.search(r"\b(?:i|me)\b", rest, re.IGNORECASE) is None
+    goes_out = re.match(r"(?:to|cc) (?!me\b)", rest, re.IGNORECASE) is not None
+    return f"from me {rest} " if is_sent or goes_out else found[0]
 
 
 def _neither(found: re.Match[str]) -> str:
