@@ -110,7 +110,9 @@ def read_search(text: str, user: User) -> SearchReading:
     search = of_text(text, people.context(user), understand)
     understood, subject = search.read, search.subject
     phrase = understood and understood.phrase
-    if (search.error is None and phrase is None) or (phrase and says_words_alone(phrase)):
+    finds_all = understood is not None and understood.tql == EVERYTHING
+    is_plain = search.error is None and phrase is None
+    if is_plain or finds_all or (phrase and says_words_alone(phrase)):
         subject = None
     return SearchReading(search.text, understood, search.error, subject, typed=text)
 
