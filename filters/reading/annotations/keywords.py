@@ -10,6 +10,7 @@ from collections.abc import Collection
 
 from filters.people import people
 from filters.people.models import User
+from filters.reading.annotations.changes import said_by
 from filters.reading.annotations.opinions import keep
 from filters.reading.models import OutboxAnnotation
 from filters.site.work.parts import services
@@ -53,7 +54,12 @@ def keywords(owner: User, msgids: Collection[str] | None = None) -> dict[str, Na
 
 
 def tell(owner: User, msgid: str, audience: str, tag: str, to: bool) -> None:
-    """Have a person tag a message, for themselves, or take that back."""
+    """Have a person tag a message, for themselves, or take that back, however it is spelt."""
     given = {"kind": "tag", "number": None, "private": True}
-    given |= {"value": tag, "take_back": ""} if to else {"value": "", "take_back": tag}
-    keep(owner, msgid, audience, given)
+    if to:
+        keep(owner, msgid, audience, {**given, "value": tag, "take_back": ""})
+        return
+    tags = {row.value or "" for row in standing(said_by(owner, msgid)) if row.kind == "tag"}
+    for spelling in sorted(tags):
+        if spelling.lower() == tag.lower():
+            keep(owner, msgid, audience, {**given, "value": "", "take_back": spelling})

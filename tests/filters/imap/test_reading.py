@@ -203,6 +203,9 @@ def test_tags_are_keywords_both_ways(
     client.set_flags([1], ["\\Seen", "TODO"])
     assert client.get_flags([1]) == {1: (b"\\Seen", b"todo")}
     assert [row.value for row in standing(said_by(alice, "a@x"))] == ["to do", "todo"]
+    opinions.keep(alice, "a@x", "public", {**TAG, "value": "TODO"})
+    client.remove_flags([1], ["todo"])
+    assert client.get_flags([1]) == {1: (b"\\Seen",)}, "however it is spelt"
     opinions.keep(alice, "c@x", "public", {**TAG, "value": "new"})
     opinions.keep(alice, "b@x", "public", {**TAG, "value": "", "take_back": "todo"})
     assert other.get_flags([2, 3]) == {2: (b"later",), 3: (b"new",)}
