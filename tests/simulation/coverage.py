@@ -40,7 +40,7 @@ _COPIES = {"mailbox": "mailbox copy"}
 
 _ASKED = {
     **{"remind": "reminder", "unfold": "unfolded", "acts_undone": "acts undone"},
-    **{"shown_now": "shown now", "imap": "IMAP"},
+    **{"shown_now": "shown now", "imap": "IMAP", "jmap": "JMAP"},
 }
 """How it is called what people ask for beside acts."""
 
@@ -141,7 +141,7 @@ class Scene:
                         yield event, self._seeing(row["audience"])
             case "act":
                 yield entry["kind"], self.of(entry["person"])
-            case "remind" | "unfold" | "acts_undone" | "shown_now" | "imap":
+            case "remind" | "unfold" | "acts_undone" | "shown_now" | "imap" | "jmap":
                 yield _ASKED[entry["what"]], self.of(entry["person"])
             case "steps":
                 yield "cursor", {entry["filter"]} & self.filters.keys()

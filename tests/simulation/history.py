@@ -8,9 +8,10 @@ person: name, groups, time_zone, email, aliases, timeliness, quiet_from, quiet_t
     workdays (digits, 0 is Monday), holidays (a day on each line), conversations;
     the whole of it again when it changed, with ``removed: true`` when it is gone
 submitted: table, rows (the columns of LANGUAGE.md without ts), origin (append, page, archive,
-    mailbox, letter); ``receipt: null`` if nobody can say whether it comes in; of a mailbox: source,
-    name; ``copy: true`` in a row of a forged copy.  What was answered by an end of the process is
-    told when it was asked again; each must become visible, in one instant for one entry
+    keyword, mailbox, letter); ``receipt: null`` if nobody can say whether it comes in; of a
+    mailbox: source, name; ``copy: true`` in a row of a forged copy.  What was answered by an end of
+    the process is told when it was asked again; each must become visible, in one instant for one
+    entry
 filter: key, owner, name, text, phrase, tql (what runs, with what it refers to), existing, t0
     (null takes existing mail), live, waits, timeliness, while_unread, visibility, revision, acts
     (names of what it does with what it finds), acts_since, features (kinds of phrases or
@@ -19,12 +20,15 @@ filter_changed: key, how (edit, forget, pause, resume, delete, mode, timeliness,
     all fields of ``filter`` as they are now, with active, since, error; of a deleted one only key
     and how
 act: person, kind (an action of a list, undo, vote, tag, …), msgids, filter or thread, status (of
-    the answer), until (of a snooze)
+    the answer), until (of a snooze); of a keyword that a mail program sets: tag, is_set
 steps: person, filter, reader, steps (of each op, msgid, matched_at), is_end: what a program that
     reads a filter by a cursor was told next by the API; ``seen, steps`` at a settled point
 imap: person, mailbox, page and name (of the list that it has), uid_validity, next_uid, rows (uid,
-    msgid, audience, whether seen, whether flagged): what a mail program was told by IMAP;
+    msgid, audience, whether seen, whether flagged, keywords): what a mail program was told by IMAP;
     ``seen, imap`` at a settled point
+jmap: the same by JMAP, with ids for UIDs: validity and state (of all Emails), changed (which have
+    changed since the state that the person's program was told before, and which are gone), rows
+    (without keywords); ``seen, jmap`` at a settled point
 remind: person, msgids (of one message), until (tomorrow, chosen, never, settled), chosen (a minute
     of the clock of zone), every (after so many days again), step_made, status
 shown_now: person, filter, status: what a filter found and would show later was to be shown at once

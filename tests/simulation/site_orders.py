@@ -6,6 +6,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from tests.simulation import site_programs
+
 handler: Any = None
 """What answers requests: made once, before any site is."""
 
@@ -270,6 +272,7 @@ def restore(source: str) -> None:
     """Bring a backup back into an empty directory, and do what `manage.py restore` does then."""
     from filters.compose.sending.outbox import hold_restored
     from filters.imap.folders import forget_uids
+    from filters.jmap.records import forget_accounts
     from filters.runs.store.release import begin_anew
     from filters.upkeep import backup
 
@@ -277,51 +280,7 @@ def restore(source: str) -> None:
     begin_anew()
     hold_restored()
     forget_uids()
-
-
-def read_mailbox(name: str, mailbox: str) -> dict[str, Any] | None:
-    """Return what a mail program finds in a mailbox: each UID, its copy, if it is seen, flagged."""
-    from pymap.parsing.specials.flag import Flagged, Seen
-
-    from filters.inbox.models import Card
-
-    _, folder, letters = _opened(name, mailbox)
-    if folder is None:
-        return None
-    cards = Card.objects.in_bulk([letter.card for letter in letters])
-    rows = [
-        [
-            *(letter.uid, cards[letter.card].msgid, cards[letter.card].audience),
-            *(flag in letter.permanent_flags for flag in (Seen, Flagged)),
-        ]
-        for letter in letters
-    ]
-    return {"uid_validity": folder.uid_validity, "next_uid": folder.next_uid, "rows": rows}
-
-
-def set_flag(name: str, mailbox: str, uids: list[int], flag: str, *, is_set: bool) -> bool:
-    """Have a mail program set a flag of some messages of a mailbox, or clear it."""
-    from pymap.flags import FlagOp
-    from pymap.parsing.specials.flag import Flagged, Seen
-
-    from filters.imap import folders
-
-    user, _, letters = _opened(name, mailbox)
-    flags = frozenset({{"seen": Seen, "flagged": Flagged}[flag]})
-    chosen = [letter for letter in letters if letter.uid in uids]
-    folders.store(user, chosen, flags, FlagOp.ADD if is_set else FlagOp.DELETE)
-    return True
-
-
-def _opened(name: str, mailbox: str) -> tuple[Any, Any, list[Any]]:
-    """Return a person, a mailbox of theirs and what is in it, as a session of IMAP has them."""
-    from filters.imap import folders
-    from filters.inbox.counts import mark_of
-    from filters.people.models import User
-
-    user = User.objects.get(username=name)
-    mark, folder = mark_of(user), folders.folder_named(user, mailbox)
-    return user, folder, folders.letters(user, folder, mark) if folder else []
+    forget_accounts()
 
 
 def be_small() -> None:
@@ -343,7 +302,9 @@ ORDERS = {
     for order in (
         *(person, append, annotate, task, request, destination, choose, check_data, forget),
         *(group, health, retain, leave, take_in, back_up, restore, let_publish),
-        *(may_write, token, waits, read_mailbox, set_flag),
+        *(may_write, token, waits),
+        *(site_programs.read_mailbox, site_programs.set_flag),
+        *(site_programs.read_by_jmap, site_programs.set_by_jmap),
     )
 }
 """By name."""

@@ -1,4 +1,4 @@
-"""The auditor finds what a mail program must not be told by IMAP, and nothing in what it may be."""
+"""The auditor finds what a mail program must not be told by IMAP or JMAP, and nothing else."""
 
 from __future__ import annotations
 
@@ -54,6 +54,52 @@ def found(story: Story) -> list[str]:
 
 def test_nothing_is_found_in_mailboxes_that_have_what_is_in_the_lists() -> None:
     assert found(right_story()) == []
+
+
+def by_jmap(story: Story, *rows: Any, changed: tuple[str, ...] = (), gone: str = "") -> None:
+    """Have a program read the inbox of alice by JMAP."""
+    told = {"person": "alice", "mailbox": "INBOX", "page": "inbox", "name": "", "validity": 7}
+    told |= {"changed": {"changed": [*changed], "gone": [gone]}, "state": "7.1"}
+    rows_told = [[name, *copy, *flags] for name, copy, *flags in rows]
+    story.tell("seen", kind="jmap", **told, rows=rows_told)
+
+
+def found_by_jmap(*rows: Any, changed: tuple[str, ...] = (), gone: str = "") -> list[str]:
+    """Return what is found if a program reads the inbox again after a message was starred."""
+    story = Story()
+    story.person("alice")
+    for key in (1, 2):
+        story.filter(key, "alice", "m.size = 1")
+    story.mail(BEGIN, {"msgid": "m1"})
+    for key in (1, 2):
+        story.match(key, "m1", BEGIN)
+    story.settle(BEGIN + HOUR)
+    by_jmap(story, ("e1", ONE, False, False))
+    told = {"kind": "star", "msgids": ["m1"], "step_made": ["star"], "person": "alice"}
+    story.tell("act", status=200, **told)
+    story.matches[0]["read_at"] = BEGIN + HOUR
+    story.settle(BEGIN + 2 * HOUR)
+    by_jmap(story, *rows, changed=changed, gone=gone)
+    return found(story)
+
+
+def test_nothing_is_found_in_emails_that_are_as_the_lists_and_whose_changes_are_told() -> None:
+    assert found_by_jmap(("e1", ONE, False, True), changed=("e1",)) == []
+    assert found_by_jmap(("e2", ONE, False, True)) == []
+
+
+@pytest.mark.parametrize(
+    ("row", "more", "said"),
+    [
+        (("e1", ONE, False, True), {}, "m1 has changed, and nothing says so"),
+        (("e1", ONE, True, True), {"changed": ("e1",)}, "m1 is read"),
+        (("e1", ONE, False, False), {}, "m1 is not starred"),
+        (("e1", TWO, False, False), {}, "e1 is m2, and was m1"),
+        (("e2", ONE, False, True), {"gone": "e2"}, "m1 is there, and is said to be gone"),
+    ],
+)
+def test_each_fault_of_emails_is_found(row: Any, more: Any, said: str) -> None:
+    assert any("mail programs" in one and said in one for one in found_by_jmap(row, **more))
 
 
 def told(story: Story) -> list[dict[str, Any]]:

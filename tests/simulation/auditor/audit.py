@@ -20,6 +20,7 @@ from tests.simulation.auditor.letters import Letters
 from tests.simulation.auditor.lists import judge_lists
 from tests.simulation.auditor.lives import Lives
 from tests.simulation.auditor.mail_programs import MailPrograms
+from tests.simulation.auditor.marks import Marks
 from tests.simulation.auditor.matching import judge_matches
 from tests.simulation.auditor.opinions import Opinions
 from tests.simulation.auditor.owing import judge_owing
@@ -60,6 +61,7 @@ class Auditor:
         self.folds = Folds(self.known, self.desks)
         self.tags = Tags(self.known)
         self.mail_programs = MailPrograms(self.known, self.desks)
+        self.marks = Marks(self.known, self.desks)
         self.past = Past(self.known, self.timelines)
         self.heard = 0
 
@@ -90,6 +92,7 @@ class Auditor:
         yield from self.folds.judge(point, self.lives.lives)
         yield from self.tags.judge(point, self.lives.lives)
         yield from self.mail_programs.judge(point, self.lives.lives)
+        yield from self.marks.judge(point, self.lives.lives)
         yield from judge_views(point, self.lives.lives, self.known, self.desks, self.timelines)
         yield from self.past.judge(point)
         yield from self.deliveries.judge(point, self.lives.lives, could_see)

@@ -31,7 +31,8 @@ class Cast:
         self.tokens: dict[str, str] = {}
         self.cursors: dict[int, tuple[int, str]] = {}
         self.arrivals: list[tuple[str, str]] = []
-        self.readers = 0
+        self.states: dict[str, str] = {}
+        self.readers = self.readings = 0
         self.reminded: dict[str, list[str]] = {}
         self.starred: dict[str, list[str]] = {}
         self.mail = Mail(random.Random(f"{world.seed} mail"))

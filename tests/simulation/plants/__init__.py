@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tests.simulation.plants import acting, listing, mailing, running, sending, showing, storing
+from tests.simulation.plants import (
+    acting,
+    listing,
+    mailing,
+    programs,
+    running,
+    sending,
+    showing,
+    storing,
+)
 from tests.simulation.plants.plant import Plant
 
 PLANTS: dict[str, Plant] = {
@@ -15,5 +24,6 @@ PLANTS: dict[str, Plant] = {
         *storing.PLANTS,
         *running.PLANTS,
         *acting.PLANTS,
+        *programs.PLANTS,
     )
 }
