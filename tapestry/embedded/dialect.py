@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.generators.sqlite import SQLiteGenerator
 
+from tapestry.embedded.semi_joins import semi_joined
 from tapestry.plan.relation import Statement
 
 
@@ -19,13 +20,22 @@ class _Plain(SQLiteGenerator):
 def sqlite_sql(statement: Statement) -> str:
     """Return the statement's SQL; it calls the functions of ``embedded.functions``."""
     text: str = _Plain(dialect="sqlite").generate(statement.select, copy=False)
-    if "elements(" not in text.lower():
+    multiplies = any(_joins_many(part) for part in text.split("SELECT DISTINCT ")[1:])
+    if "elements(" not in text.lower() and not multiplies:
         return text  # nothing is copied: it is most of the work
     select = statement.select.copy()
+    for part in list(select.find_all(exp.Select)) if multiplies else ():
+        if part.args.get("distinct"):
+            semi_joined(part)
     for node in list(select.find_all(exp.Anonymous)):
         if node.name == "elements":
             _read_elements(node)
     return str(_Plain(dialect="sqlite").generate(select, copy=False))
+
+
+def _joins_many(text: str) -> bool:
+    """Tell whether a SELECT, of which this is the text, joins a message with two tables or more."""
+    return text.partition(" WHERE ")[0].count(" JOIN ") > 2
 
 
 def _read_elements(node: exp.Anonymous) -> None:

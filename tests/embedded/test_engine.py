@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count
 
 import pytest
@@ -30,6 +31,11 @@ RETRACTION = {"annid": "r0", "msgid": "m0", "owner": "bob", "kind": "retraction"
 TAKEN_BACK = ROWS | {
     ANNOTATIONS: [*ROWS[ANNOTATIONS], RETRACTION | {"ts": 3_500_000, "audience": "public"}]
 }
+BEFORE_LAST = (
+    "m.to IN ('a', 'b') AND LAST_VALUE(m.size) OVER (PARTITION BY m.sender ORDER BY m.received DESC"
+    " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW"
+    " AMONG NOT EXISTS (r, a IN annotations: r.msgid <> a.msgid)) <> 1"
+)
 INSTANTS = [1_500_000, 3_000_000, 4_000_001, 30_000_000]
 
 
@@ -161,6 +167,23 @@ def test_a_message_without_reply_is_looked_up_among_many_not_scanned_for(tmp_pat
     engine = engine_of({MESSAGES: rows, ANNOTATIONS: []}, tmp_path)
     asked = subscriptions([compile_filter("NOT EXISTS (r: r.inreplyto = m.msgid)", Context("joe"))])
     assert len(execute(engine, asked, 10**12, lambda _: set())) == 2_000
+
+
+def test_rows_that_a_filter_only_asks_for_are_not_multiplied(tmp_path, monkeypatch):
+    """Time is what SQLite does: all fives of messages of a sender take eleven million steps."""
+    monkeypatch.setattr(time, "thread_time", count().__next__)
+    monkeypatch.setattr(embedded, "MOST_SECONDS", 4_000_000 / embedded.STEPS)
+    of_all = {"audience": "public", "sender_name": ""}
+    rows = [
+        {**of_all, "msgid": f"m{i}", "ts": i + 1, "received": i + 1, "sender": f"s{i % 2}@x.org"}
+        | {"to": ["a"], "size": i % 3}
+        for i in range(20)
+    ]
+    vote = {"msgid": "m0", "ts": 18, "owner": "bob", "kind": "vote", "audience": "public"}
+    notes = [{**vote, "annid": f"a{i}", "number": 1.0} for i in range(3)]
+    engine = engine_of({MESSAGES: rows, ANNOTATIONS: notes}, tmp_path)
+    asked = subscriptions([compile_filter(BEFORE_LAST, Context("joe"))])
+    assert execute(engine, [replace(asked[0], since=16)], 25, lambda _: set()) == []
 
 
 @pytest.mark.parametrize("letter", ["\ua640", "\U00016e40"], ids=["of 2008", "of 2018"])
