@@ -113,7 +113,7 @@ def _call(user: Any, method: str, **arguments: Any) -> dict[str, Any]:
     from filters.jmap.protocol import CORE, MAIL, Request, answers
     from filters.jmap.records import account_of
 
-    given = {"accountId": id_of(account_of(user)), **arguments}
+    given: dict[str, Any] = {"accountId": id_of(account_of(user)), **arguments}
     using = frozenset({CORE, MAIL})
     request = Request(using, [(method, given, "0")], None)
     ((name, answer, _),) = answers(request, partial(method_of, user, using))
