@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import Phase, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tapestry.core.message import PUBLIC
@@ -12,7 +12,7 @@ from tapestry.plan import folding
 from tapestry.plan.lowering import folds as folded
 from tapestry.query.tql.parser import parse_definition
 from tapestry.query.tree import nodes as n
-from tests.laws import change_laws, filter_laws
+from tests.laws import change_laws, filter_laws, planting
 from tests.laws.filter_laws import QUICK
 from tests.support.engines import folds
 from tests.support.generators.agreements import voted
@@ -65,20 +65,25 @@ def test_votes_are_folded_in_their_order():
     filter_laws.check(votes_in_their_order, 60)
 
 
-def find(seeded: int) -> None:
-    with pytest.raises(AssertionError):
-        filter_laws.check(votes_in_their_order, 300, seeded=seeded, phases=(Phase.generate,))
+PLANTS = planting.Plants()
 
 
-def test_the_law_finds_votes_in_another_order(monkeypatch):
+@PLANTS.caught_by(votes_in_their_order, seed=1)
+def votes_in_another_order(patch):
     place = folded.Folds._place
-    monkeypatch.setattr(folded.Folds, "_place", lambda self, row: (-row[0], *place(self, row)))
-    find(1)
+    patch.setattr(folded.Folds, "_place", lambda self, row: (-row[0], *place(self, row)))
 
 
-def test_the_law_finds_a_row_too_few(monkeypatch):
-    monkeypatch.setattr(folding, "MAX_FOLDED", 2)
-    find(1)
+@PLANTS.caught_by(votes_in_their_order, seed=4)
+def a_row_too_few(patch):
+    patch.setattr(folding, "MAX_FOLDED", 2)
+
+
+@pytest.mark.parametrize("planted", PLANTS.params())
+def test_a_planted_fault_is_caught(planted, monkeypatch):
+    planted.plant(monkeypatch)
+    with pytest.raises(AssertionError):
+        planted.search_by_seeds()
 
 
 NUMBERS = one_of(0, 1, -1, 2, 3, 2**62, None)
