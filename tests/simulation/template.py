@@ -52,11 +52,12 @@ def prepare(directory: Path) -> Path:
 def _migrate(database: Path) -> None:
     status = 1
     try:
-        from django.core.management import call_command
         from django.db import connection
 
+        from filters.site.work.db.database import make_tables
+
         connection.settings_dict["NAME"] = database
-        call_command("migrate", verbosity=0, interactive=False)
+        make_tables()
         connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.close()
         status = 0

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from django.apps import apps
 from django.conf import settings
 from django.core.management import call_command
+from django.core.management.sql import emit_post_migrate_signal
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.db.migrations.executor import MigrationExecutor
+from django.db.models import Model
 
 from filters.site.work import data_dir_permissions
 from filters.site.work.parts import services
@@ -31,7 +34,9 @@ def make_database_ready(*, restoring: bool = False) -> None:
     if not is_of_older_version(or_empty=True):
         return
     with site_lock(services.data() / "run" / "migrate.lock", wait=FOREVER):
-        if is_of_older_version(or_empty=True):
+        if not connection.introspection.table_names():
+            make_tables()
+        elif is_of_older_version(or_empty=True):
             call_command("migrate", verbosity=0, interactive=False)
 
 
@@ -50,6 +55,22 @@ def choose_locks() -> None:
         from filters.site.work.db.advisory_locks import LOCKS
 
         lock_in_database(LOCKS)
+
+
+def make_tables() -> None:
+    """Make what `migrate` makes in an empty database, with all migrations applied.
+
+    It takes a tenth of a second and not three: no model is rendered for each step of a migration.
+    """
+    executor = MigrationExecutor(connection)
+    models: list[type[Model]] = [executor.recorder.Migration, *apps.get_models()]
+    with connection.schema_editor() as editor:
+        for model in models:
+            if model._meta.can_migrate(connection):
+                editor.create_model(model)
+        for app, name in executor.loader.graph.nodes:
+            executor.recorder.record_applied(app, name)
+    emit_post_migrate_signal(verbosity=0, interactive=False, db=DEFAULT_DB_ALIAS)
 
 
 def is_of_older_version(*, or_empty: bool = False) -> bool:
