@@ -64,6 +64,7 @@ QUEUES = {
         "filters.try_mailbox",
         "filters.try_smtp",
         "filters.try_source",
+        "filters.verify_push",
     ),
 }
 """The tasks of each queue; those of ``outbound`` are sent to the queue of their way."""

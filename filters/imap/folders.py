@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from itertools import product
 
 from django.db import transaction
-from django.db.models import Max
 from pymap.flags import FlagOp
 from pymap.parsing.specials import Flag
 from pymap.parsing.specials.flag import Flagged, Seen
@@ -20,14 +19,10 @@ from filters.imap.letters import SYSTEM, KeptLetters, Letter, flags_of
 from filters.imap.models import ImapFolder, ImapUid
 from filters.imap.refusals import LimitError
 from filters.inbox import mailboxes
-from filters.inbox.counts import mark_of
-from filters.inbox.mailboxes import SHELVES
+from filters.inbox.mailboxes import MOST_TAGGED, SHELVES
 from filters.inbox.models import Card
 from filters.people.models import User
-from filters.reading.annotations.keywords import keywords, tell
-from filters.reading.models import OutboxAnnotation
-from filters.reading.tasks import append_soon
-from filters.site.work.db.batching import batched, in_batches
+from filters.site.work.db.batching import in_batches
 from tapestry.core.clock import SECOND, wall_clock
 from tapestry.servers.imap_flags import is_tag
 
@@ -35,9 +30,6 @@ DELIMITER = "/"
 
 FILTERS = f"Filters{DELIMITER}"
 """With which the name of the mailbox of a filter begins."""
-
-MOST_TAGGED = 200
-"""Messages of which one command changes the keywords."""
 
 _kept = KeptLetters()
 
@@ -60,12 +52,6 @@ def folder_named(user: User, name: str) -> ImapFolder | None:
     return ImapFolder.objects.get_or_create(**key, defaults=defaults)[0]
 
 
-def mark(user: User) -> str:
-    """Return a text that changes whenever a list of a person does, or what they tagged."""
-    last = OutboxAnnotation.objects.filter(owner=user).aggregate(last=Max("pk"))["last"]
-    return f"{mark_of(user)} {last}"
-
-
 def letters(user: User, folder: ImapFolder, mark: str) -> list[Letter]:
     """Return what is in a mailbox now, by UID; what is new in the list gets its UID here.
 
@@ -86,7 +72,7 @@ def _read(user: User, folder: ImapFolder) -> list[Letter]:
     if listed != {card for _, card, _ in stored}:
         _allot(folder, listed)
         stored = _stored(folder)
-    flags, tagged = mailboxes.flags_of(user, folder.filter), _tagged(user)
+    flags, tagged = mailboxes.flags_of(user, folder.filter), mailboxes.tags_of(user)
     none = frozenset[str]()
     return [
         Letter(
@@ -131,12 +117,7 @@ def _tag(user: User, letters: Sequence[Letter], flags: frozenset[Flag], mode: Fl
             changes[letter.card] = changed
     if len(changes) > MOST_TAGGED:
         raise LimitError(f"At most {MOST_TAGGED} messages are tagged at a time. Name fewer.")
-    for batch in in_batches(Card.objects.visible_to(user), changes):
-        for card, msgid, audience in batch.values_list("pk", "msgid", "audience"):
-            for tag, to in changes[card]:
-                tell(user, msgid, audience, tag, to)
-    if changes:
-        append_soon()
+    mailboxes.tag(user, changes)
 
 
 def _stored(folder: ImapFolder) -> list[tuple[int, int, int]]:
@@ -168,12 +149,3 @@ def _allot(folder: ImapFolder, listed: set[int]) -> None:
         )
         folder.next_uid = locked.next_uid + len(received)
         ImapFolder.objects.filter(pk=locked.pk).update(next_uid=folder.next_uid)
-
-
-def _tagged(user: User) -> dict[int, frozenset[str]]:
-    tags = {msgid: frozenset(names.values()) for msgid, names in keywords(user).items() if names}
-    return {
-        card: tags[msgid]
-        for batch in batched(tags)
-        for card, msgid in Card.objects.filter(msgid__in=batch).values_list("pk", "msgid")
-    }

@@ -26,6 +26,7 @@ from filters.imap.models import ImapFolder
 from filters.imap.refusals import CANNOT_DELETE, CANNOT_PUT, CannotError, EndedError, LimitError
 from filters.imap.releases import LOOK, Releases
 from filters.imap.threads import in_thread
+from filters.inbox import mailboxes
 from filters.inbox.counts import newest_of
 from filters.people.models import User
 
@@ -101,7 +102,7 @@ class Session(SessionInterface):
     ) -> SelectedMailbox:
         while wait_on is not None and not wait_on.is_set():
             newest = await self._run(newest_of)
-            if await self._run(folders.mark) != selected.mod_sequence:
+            if await self._run(mailboxes.mark) != selected.mod_sequence:
                 break
             await self._pause(wait_on, newest)
         return await self._updated(selected)
@@ -242,7 +243,7 @@ class Session(SessionInterface):
 
     async def _updated(self, selected: SelectedMailbox) -> SelectedMailbox:
         """Tell the program's picture of a mailbox what has changed in the list, if anything has."""
-        if await self._run(folders.mark) != selected.mod_sequence:
+        if await self._run(mailboxes.mark) != selected.mod_sequence:
             try:
                 mark, folder, letters = await self._run(_opened, selected.lookup)
             except MailboxNotFound:
@@ -257,7 +258,7 @@ class Session(SessionInterface):
 
 
 def _opened(user: User, name: str) -> tuple[str, ImapFolder, list[Letter]]:
-    mark = folders.mark(user)
+    mark = mailboxes.mark(user)
     folder = folders.folder_named(user, name)
     if folder is None:
         raise MailboxNotFound(name)

@@ -1,22 +1,28 @@
 """The lists of a person as the mailboxes of mail programs: what is in them, read, and starred.
 
 IMAP, JMAP ─> mailboxes ─┬─ names ─> lists, as the pages have them ─> keys of cards
-├─ flags <─> read or unread, starred or not, as the pages do it
+├─ flags <─> read or unread, starred or not, tagged or not, as the pages do it
 └─ originals, of what the person may see now
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from django.db.models import Max
+
 from filters.authoring.models import Filter
+from filters.inbox.counts import mark_of
 from filters.inbox.models import Card, Match, MessageState
 from filters.inbox.triage import lists
 from filters.inbox.triage.actions import ACTIONS
 from filters.inbox.triage.steps import Target, act
 from filters.people.models import User
-from filters.site.work.db.batching import in_batches
+from filters.reading.annotations.keywords import keywords, tell
+from filters.reading.models import OutboxAnnotation
+from filters.reading.tasks import append_soon
+from filters.site.work.db.batching import batched, in_batches
 from filters.site.work.parts import services
 from tapestry.tables.read.originals import raws_of
 from tapestry.tables.rows import ORIGINALS
@@ -29,6 +35,9 @@ NOT_KEPT = b"Subject: (no original)\r\n\r\nThe original of this message is not k
 MOST_BYTES = 32 * 1024 * 1024
 """Bytes of originals that are held for one call, but for a single one that is larger."""
 
+MOST_TAGGED = 200
+"""Messages of which one command changes the tags."""
+
 _ACTIONS = {"read": ("read", "unread"), "starred": ("star", "unstar")}
 
 
@@ -38,6 +47,12 @@ class Flags:
 
     unread: frozenset[int]
     starred: frozenset[int]
+
+
+def mark(user: User) -> str:
+    """Return a text that changes whenever a list of a person does, or what they tagged."""
+    last = OutboxAnnotation.objects.filter(owner=user).aggregate(last=Max("pk"))["last"]
+    return f"{mark_of(user)} {last}"
 
 
 def filters_of(user: User) -> list[Filter]:
@@ -76,6 +91,26 @@ def set_flag(user: User, flag: str, cards: Collection[int], *, to: bool) -> None
     ]
     if targets:
         act(user, ACTIONS[_ACTIONS[flag][0 if to else 1]], targets)
+
+
+def tags_of(user: User) -> dict[int, frozenset[str]]:
+    """Return what a person tagged messages with, of those that have tags, by the keys of cards."""
+    tags = {msgid: frozenset(names.values()) for msgid, names in keywords(user).items() if names}
+    return {
+        card: tags[msgid]
+        for batch in batched(tags)
+        for card, msgid in Card.objects.filter(msgid__in=batch).values_list("pk", "msgid")
+    }
+
+
+def tag(user: User, changes: Mapping[int, Iterable[tuple[str, bool]]]) -> None:
+    """Tag messages, by the keys of their cards, or take that back, as the pages do."""
+    for batch in in_batches(Card.objects.visible_to(user), changes):
+        for card, msgid, audience in batch.values_list("pk", "msgid", "audience"):
+            for name, to in changes[card]:
+                tell(user, msgid, audience, name, to)
+    if changes:
+        append_soon()
 
 
 def batch_of_originals(user: User, keys: Collection[int]) -> dict[int, bytes]:

@@ -29,14 +29,32 @@ class Get(Arguments):
     properties: list[str] | None = None
 
 
-class EmailGet(Get):
-    """Arguments of Email/get."""
+class Bodies(Arguments):
+    """Which texts of Emails are given, and what of their parts."""
 
     body_properties: list[str] | None = None
     fetch_text_body_values: bool = False
     fetch_html_body_values: bool = Field(False, alias="fetchHTMLBodyValues")
     fetch_all_body_values: bool = False
     max_body_value_bytes: Count = 0
+
+
+class EmailGet(Get, Bodies):
+    """Arguments of Email/get."""
+
+
+class EmailParse(Bodies):
+    """Arguments of Email/parse."""
+
+    blob_ids: list[str]
+    properties: list[str] | None = None
+
+
+class SnippetGet(Arguments):
+    """Arguments of SearchSnippet/get."""
+
+    email_ids: list[str]
+    filter: Patch | None = None
 
 
 class Changes(Arguments):
@@ -56,6 +74,53 @@ class Set(Arguments):
     on_destroy_remove_emails: bool = False
 
 
+class SubmissionSet(Set):
+    """Arguments of EmailSubmission/set."""
+
+    on_success_update_email: Patch | None = None
+    on_success_destroy_email: list[str] | None = None
+
+
+class Push(BaseModel):
+    """Arguments of any method of PushSubscription: it is of a token, not of an account."""
+
+    model_config = Arguments.model_config
+
+
+class PushGet(Push):
+    """Arguments of PushSubscription/get."""
+
+    ids: list[str] | None = None
+    properties: list[str] | None = None
+
+
+class PushSet(Push):
+    """Arguments of PushSubscription/set."""
+
+    create: dict[str, Patch] | None = None
+    update: dict[str, Patch] | None = None
+    destroy: list[str] | None = None
+
+
+class PushChange(BaseModel):
+    """What may change of a PushSubscription."""
+
+    model_config = Arguments.model_config
+
+    verification_code: str | None = None
+    expires: str | None = None
+    types: list[str] | None = None
+    email_push: dict[str, Any] | None = None
+
+
+class PushSubscription(PushChange):
+    """A PushSubscription (RFC 8620, 7.2) with the messages of which it is sent properties."""
+
+    device_client_id: Annotated[str, Field(min_length=1, max_length=200)]
+    url: str
+    keys: dict[str, str] | None = None
+
+
 class Comparator(BaseModel):
     """An order (RFC 8620, 5.5)."""
 
@@ -67,16 +132,21 @@ class Comparator(BaseModel):
     keyword: str | None = None
 
 
-class Query(Arguments):
-    """Arguments of /query."""
+class Question(Arguments):
+    """What is asked of objects: which, in which order."""
 
     filter: Patch | None = None
     sort: list[Comparator] | None = None
+    calculate_total: bool = False
+
+
+class Query(Question):
+    """Arguments of /query."""
+
     position: Int = 0
     anchor: str | None = None
     anchor_offset: Int = 0
     limit: Count | None = None
-    calculate_total: bool = False
 
 
 class MailboxQuery(Query):
@@ -92,16 +162,33 @@ class EmailQuery(Query):
     collapse_threads: bool = False
 
 
-class QueryChanges(Arguments):
+class QueryChanges(Question):
     """Arguments of /queryChanges."""
 
-    filter: Patch | None = None
-    sort: list[Comparator] | None = None
     since_query_state: str
     max_changes: Count | None = None
     up_to_id: str | None = None
-    calculate_total: bool = False
+
+
+class EmailQueryChanges(QueryChanges):
+    """Arguments of Email/queryChanges."""
+
     collapse_threads: bool = False
+
+
+class Copy(Arguments):
+    """Arguments of /copy."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="ignore", strict=True)
+
+    from_account_id: str
+
+
+class Import(Arguments):
+    """Arguments of Email/import."""
+
+    if_in_state: str | None = None
+    emails: dict[str, Patch]
 
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
 from filters.inbox.mailboxes import SHELVES
-from filters.jmap.arguments import Get, MailboxQuery
+from filters.jmap.arguments import Get, MailboxQuery, QueryChanges, Question
 from filters.jmap.models import JmapAccount, JmapRecord
-from filters.jmap.objects import check_properties, get, page
+from filters.jmap.objects import check_properties, get, page, query_changes
 from filters.jmap.protocol import Arguments, MethodError
 from filters.jmap.records import present
 from filters.site.work.crypto.opaque_keys import encrypt
@@ -51,6 +52,15 @@ def mailbox_get(account: JmapAccount, given: Get) -> Arguments:
 
 def mailbox_query(account: JmapAccount, given: MailboxQuery) -> Arguments:
     """Return the Mailboxes that meet a filter, in order (RFC 8621, 2.3)."""
+    return page(account, JmapRecord.MAILBOX, given, _results(account, given))
+
+
+def mailbox_query_changes(account: JmapAccount, given: QueryChanges) -> Arguments:
+    """Return what became of the results of a query (RFC 8621, 2.4)."""
+    return query_changes(account, JmapRecord.MAILBOX, given, partial(_results, account, given))
+
+
+def _results(account: JmapAccount, given: Question) -> list[int]:
     boxes = [(record.pk, _mailbox(record)) for record in present(account, JmapRecord.MAILBOX)]
     kept = [(key, box) for key, box in boxes if _meets(box, given.filter)]
     kept.sort(key=itemgetter(0))
@@ -59,7 +69,7 @@ def mailbox_query(account: JmapAccount, given: MailboxQuery) -> Arguments:
             raise MethodError("unsupportedSort", f"“{order.property[:100]}” is no order here.")
         name = order.property
         kept.sort(key=lambda row: _folded(row[1][name]), reverse=not order.is_ascending)
-    return page(account, JmapRecord.MAILBOX, given, [key for key, _ in kept])
+    return [key for key, _ in kept]
 
 
 def _mailbox(record: JmapRecord) -> dict[str, Any]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from filters.inbox.mailboxes import NOT_KEPT, batch_of_originals
 from filters.inbox.models import Card
-from filters.jmap.arguments import EmailGet, Get
-from filters.jmap.headers import header_property, moment
+from filters.jmap.arguments import Bodies, EmailGet, EmailParse, Get
+from filters.jmap.blobs import MESSAGE, bytes_of, within
+from filters.jmap.headers import fields_of, header_property, moment
 from filters.jmap.models import JmapAccount, JmapRecord
-from filters.jmap.objects import check_properties, get
+from filters.jmap.objects import check_count, check_properties, get, id_of
 from filters.jmap.parts import DEFAULT, Part, bodies_of, body_value, check_names, structure
 from filters.jmap.protocol import Arguments, MethodError
-from filters.jmap.records import present
+from filters.jmap.records import TAG, present
 from filters.people.models import User
 from filters.site.work.crypto.opaque_keys import encrypt
 from filters.site.work.db.batching import batched
@@ -47,6 +49,9 @@ _DEFAULT = (
     *("sentAt", "hasAttachment", "preview", "bodyValues", "textBody", "htmlBody", "attachments"),
 )
 
+_PARSED = tuple(name for name in _DEFAULT[_DEFAULT.index("messageId") :])
+"""Properties of what is parsed, unless some are named (RFC 8621, 4.9)."""
+
 _OTHERS = {"size", "headers"}
 
 MOST_GIVEN = 64 * 1024 * 1024
@@ -66,18 +71,58 @@ class _Ids:
 
 def email_get(account: JmapAccount, given: EmailGet) -> Arguments:
     """Return Emails (RFC 8621, 4.2)."""
-
-    def objects(
-        account: JmapAccount, records: Sequence[JmapRecord], names: Sequence[str]
-    ) -> list[dict[str, Any]]:
-        known = _OF_RECORDS | _HEADERS.keys() | _OF_BODIES | _OTHERS
-        for name in names:
-            if name not in known:
-                header_property(name)
-        return list(_emails(account, records, names, given))
-
     check_names(given.body_properties or ())
-    return get(account, JmapRecord.EMAIL, given, _DEFAULT, objects)
+    return get(account, JmapRecord.EMAIL, given, _DEFAULT, partial(email_objects, given))
+
+
+def email_objects(
+    given: EmailGet, account: JmapAccount, records: Sequence[JmapRecord], names: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return properties of Emails; MethodError for what is none."""
+    known = _OF_RECORDS | _HEADERS.keys() | _OF_BODIES | _OTHERS
+    for name in names:
+        if name not in known:
+            header_property(name)
+    return list(_emails(account, records, names, given))
+
+
+def email_parse(account: JmapAccount, given: EmailParse) -> Arguments:
+    """Return blobs as Emails, such as messages that are attached (RFC 8621, 4.9)."""
+    names = _PARSED if given.properties is None else given.properties
+    check_count(given.blob_ids, "maxObjectsInGet")
+    check_names(given.body_properties or ())
+    email_objects(EmailGet.model_validate({"accountId": ""}), account, [], names)
+    parsed: dict[str, Any] = {}
+    not_parsable, missing, size = [], [], 0
+    for blob in dict.fromkeys(given.blob_ids):
+        raw = bytes_of(account, blob)
+        size += len(raw or b"")
+        if size > MOST_GIVEN:
+            raise MethodError("requestTooLarge", "These are too long together: ask for fewer.")
+        if raw is None:
+            missing.append(blob)
+        elif not fields_of(raw[: raw.find(b"\n\r\n") + 1 or raw.find(b"\n\n") + 1 or None]):
+            not_parsable.append(blob)
+        else:
+            parsed[blob] = _parsed(raw, blob, names, given)
+    return {
+        "accountId": id_of(account),
+        "parsed": parsed or None,
+        "notParsable": not_parsable or None,
+        "notFound": missing or None,
+    }
+
+
+def _parsed(raw: bytes, blob: str, names: Sequence[str], given: EmailParse) -> dict[str, Any]:
+    bodies = bodies_of(structure(raw, ""))
+    text = " ".join(body_value(part, 0)["value"] for part in bodies.text[:1])
+    known = dict.fromkeys(_OF_RECORDS) | {
+        "blobId": blob,
+        "hasAttachment": bool(bodies.attachments),
+        "preview": " ".join(text.split())[:256],
+    }
+    known |= _of_original(raw, blob, names, given)
+    return {name: known[name] for name in names}
 
 
 def thread_get(account: JmapAccount, given: Get) -> Arguments:
@@ -124,7 +169,9 @@ def _emails(
             raise MethodError(
                 "requestTooLarge", "These texts are too long together: ask for fewer."
             )
-        yield _of_record(record, names, ids) | _of_original(record, raw, names, given)
+        blob = f"{MESSAGE}{encrypt(record.pk)}"
+        of_original = _of_original(raw, blob, names, given, record.card)
+        yield _of_record(record, names, ids) | of_original
 
 
 def _raws(owner: User, records: Sequence[JmapRecord]) -> Iterator[bytes]:
@@ -163,10 +210,10 @@ def _of_record(record: JmapRecord, names: Sequence[str], ids: _Ids) -> dict[str,
     words = record.value.split()
     known = {
         "id": encrypt(record.pk),
-        "blobId": encrypt(record.pk),
+        "blobId": f"{MESSAGE}{encrypt(record.pk)}",
         "threadId": ids.threads.get(_root(record)),
         "mailboxIds": {ids.boxes[word]: True for word in words if word in ids.boxes},
-        "keywords": {word: True for word in words if word.startswith("$")},
+        "keywords": {word.removeprefix(TAG): True for word in words if word[0] in f"${TAG}"},
         "receivedAt": moment(card.received),
         "hasAttachment": card.attachments > 0,
         "preview": card.beginning[:256],
@@ -175,9 +222,9 @@ def _of_record(record: JmapRecord, names: Sequence[str], ids: _Ids) -> dict[str,
 
 
 def _of_original(
-    record: JmapRecord, raw: bytes, names: Sequence[str], given: EmailGet
+    raw: bytes, blob: str, names: Sequence[str], given: Bodies, card: Card | None = None
 ) -> dict[str, Any]:
-    root = structure(raw or NOT_KEPT, encrypt(record.pk))
+    root = structure(raw or NOT_KEPT, within(blob))
     found: dict[str, Any] = {}
     if not _OF_BODIES.isdisjoint(names):
         found = _of_bodies(root, given)
@@ -188,8 +235,8 @@ def _of_original(
     }
     found["size"] = len(raw)
     found["headers"] = [{"name": name, "value": value} for name, value in fields]
-    if not raw and record.card is not None:
-        found |= _of_card(record.card)
+    if not raw and card is not None:
+        found |= _of_card(card)
     return {name: found[name] for name in names if name in found}
 
 
@@ -203,7 +250,7 @@ def _of_card(card: Card) -> dict[str, Any]:
     }
 
 
-def _of_bodies(root: Part, given: EmailGet) -> dict[str, Any]:
+def _of_bodies(root: Part, given: Bodies) -> dict[str, Any]:
     bodies = bodies_of(root)
     names = DEFAULT if given.body_properties is None else given.body_properties
     texts = bodies.text * (given.fetch_text_body_values or given.fetch_all_body_values)

@@ -3,92 +3,103 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from filters.inbox import mailboxes
-from filters.jmap.arguments import Set
+from filters.jmap.arguments import Copy, Import, Set
 from filters.jmap.models import JmapAccount, JmapRecord
-from filters.jmap.objects import check_count, id_of, records_of
+from filters.jmap.objects import (
+    SetError,
+    check_count,
+    check_state,
+    id_of,
+    records_of,
+    refusing,
+    set_objects,
+)
 from filters.jmap.protocol import Arguments, MethodError
-from filters.jmap.records import FLAGGED, SEEN, account_of, state_of
+from filters.jmap.records import FLAGGED, SEEN, TAG, account_of, state_of
+from filters.people.models import User
+from tapestry.servers.imap_flags import is_tag
 
 FLAGS = {SEEN: "read", FLAGGED: "starred"}
 
-FORBIDDEN = {
-    "type": "forbidden",
-    "description": "Filters fill the mailboxes: nothing is put, moved or deleted here.",
-}
+FORBIDDEN = "Filters fill the mailboxes: nothing is put, moved or deleted here."
 
-
-class _SetError(Exception):
-    """What is asked of one Email is refused."""
-
-    def __init__(self, kind: str, *properties: str, description: str = "") -> None:
-        super().__init__(description)
-        self.answer = {"type": kind, "properties": list(properties), "description": description}
+SET = "maxObjectsInSet"
 
 
 def email_set(account: JmapAccount, given: Set) -> Arguments:
     """Set the keywords of Emails."""
-    updates = given.update or {}
-    check_count([*updates, *(given.create or ()), *(given.destroy or ())], "maxObjectsInSet")
-    before = _state(account, JmapRecord.EMAIL, given)
-    records = records_of(account, JmapRecord.EMAIL, updates)
+    check_count([*(given.update or ()), *(given.create or ()), *(given.destroy or ())], SET)
+    before = state_of(account, JmapRecord.EMAIL)
+    check_state(given, before)
+    records = records_of(account, JmapRecord.EMAIL, [*(given.update or ()), *(given.destroy or ())])
     changes: dict[tuple[str, bool], list[int]] = defaultdict(list)
-    refused: dict[str, Any] = {}
-    for text, patch in updates.items():
-        try:
-            if text not in records:
-                raise _SetError("notFound")
-            record = records[text]
-            for flag, to in _changes(record, patch).items():
-                if (flag in record.value.split()) != to and record.card_id is not None:
-                    changes[flag, to].append(record.card_id)
-        except _SetError as error:
-            refused[text] = error.answer
+    tags: dict[int, list[tuple[str, bool]]] = defaultdict(list)
+
+    def update(text: str, patch: dict[str, Any]) -> None:
+        if text not in records:
+            raise SetError("notFound")
+        record = records[text]
+        for word, to in _changes(record, patch).items():
+            if (word in record.value.split()) == to or record.card_id is None:
+                continue
+            if word in FLAGS:
+                changes[word, to].append(record.card_id)
+            else:
+                tags[record.card_id].append((word.removeprefix(TAG), to))
+
+    destroy = refusing("forbidden", FORBIDDEN, records)
+    answer = set_objects(given, refusing("forbidden", FORBIDDEN), update, destroy)
+    if len(tags) > mailboxes.MOST_TAGGED:
+        most = f"At most {mailboxes.MOST_TAGGED} messages are tagged at a time."
+        raise MethodError("requestTooLarge", most)
+    _tag(account.owner, tags)
     for (flag, to), cards in changes.items():
         mailboxes.set_flag(account.owner, FLAGS[flag], cards, to=to)
     after = state_of(account_of(account.owner), JmapRecord.EMAIL)
-    done = {text: None for text in updates if text not in refused}
-    return _answer(account, JmapRecord.EMAIL, given, before, after) | {
-        "updated": done or None,
-        "notUpdated": refused or None,
-    }
+    return {"accountId": id_of(account), "oldState": before, "newState": after, **answer}
+
+
+def _tag(user: User, changes: Mapping[int, Sequence[tuple[str, bool]]]) -> None:
+    """Tag messages, or take that back: a tag that is there may have capitals."""
+    known = mailboxes.tags_of(user) if changes else {}
+    named = {card: {tag.lower(): tag for tag in known.get(card, ())} for card in changes}
+    mailboxes.tag(
+        user,
+        {
+            card: [(named[card].get(word, word), to) for word, to in words]
+            for card, words in changes.items()
+        },
+    )
 
 
 def mailbox_set(account: JmapAccount, given: Set) -> Arguments:
     """Refuse to make, change or delete mailboxes."""
-    state = _state(account, JmapRecord.MAILBOX, given)
-    return _answer(account, JmapRecord.MAILBOX, given, state, state) | {
-        "updated": None,
-        "notUpdated": _refusals(account, JmapRecord.MAILBOX, given.update or ()),
-    }
+    state = state_of(account, JmapRecord.MAILBOX)
+    check_state(given, state)
+    ids = [*(given.update or ()), *(given.destroy or ())]
+    known = refusing("forbidden", FORBIDDEN, records_of(account, JmapRecord.MAILBOX, ids))
+    answer = set_objects(given, refusing("forbidden", FORBIDDEN), known, known)
+    return {"accountId": id_of(account), "oldState": state, "newState": state, **answer}
 
 
-def _state(account: JmapAccount, kind: str, given: Set) -> str:
-    state = state_of(account, kind)
-    if given.if_in_state is not None and given.if_in_state != state:
-        raise MethodError("stateMismatch")
-    return state
+def email_import(account: JmapAccount, given: Import) -> Arguments:
+    """Refuse to put messages into mailboxes (RFC 8621, 4.8)."""
+    state = state_of(account, JmapRecord.EMAIL)
+    check_state(given, state)
+    refused = {"type": "forbidden", "description": FORBIDDEN}
+    answer = {"created": None, "notCreated": dict.fromkeys(given.emails, refused) or None}
+    return {"accountId": id_of(account), "oldState": state, "newState": state, **answer}
 
 
-def _refusals(account: JmapAccount, kind: str, ids: Iterable[str]) -> dict[str, Any] | None:
-    """Return why objects are not changed or deleted, by id; None if none is named."""
-    known = records_of(account, kind, ids)
-    return {text: FORBIDDEN if text in known else {"type": "notFound"} for text in ids} or None
-
-
-def _answer(account: JmapAccount, kind: str, given: Set, before: str, after: str) -> Arguments:
-    return {
-        "accountId": id_of(account),
-        "oldState": before,
-        "newState": after,
-        "created": None,
-        "destroyed": None,
-        "notCreated": dict.fromkeys(given.create or (), FORBIDDEN) or None,
-        "notDestroyed": _refusals(account, kind, given.destroy or ()),
-    }
+def copy(account: JmapAccount, given: Copy) -> Arguments:
+    """Refuse to copy: a person has one account (RFC 8620, 5.4 and 6.3)."""
+    if given.from_account_id == given.account_id:
+        raise MethodError("invalidArguments", "Nothing is copied within an account.")
+    raise MethodError("fromAccountNotFound")
 
 
 def _changes(record: JmapRecord, patch: dict[str, Any]) -> dict[str, bool]:
@@ -97,25 +108,34 @@ def _changes(record: JmapRecord, patch: dict[str, Any]) -> dict[str, bool]:
     for path, value in patch.items():
         name, _, keyword = path.partition("/")
         if name == "mailboxIds":
-            raise _SetError("forbidden", path, description=FORBIDDEN["description"])
+            raise SetError("forbidden", path, description=FORBIDDEN)
         if name != "keywords":
-            raise _SetError("invalidProperties", path, description="Keywords alone may be set.")
+            raise SetError("invalidProperties", path, description="Keywords alone may be set.")
         if keyword:
-            word = keyword.replace("~1", "/").replace("~0", "~").lower()
-            changes[word] = _is_set(path, value)
+            word = keyword.replace("~1", "/").replace("~0", "~")
+            changes |= _change(path, word, value)
         elif len(patch) > 1 or not isinstance(value, dict):
-            raise _SetError("invalidPatch", path)
+            raise SetError("invalidPatch", path)
         else:
-            changes = dict.fromkeys(FLAGS, False)
-            changes |= {word.lower(): _is_set(path, to) for word, to in value.items()}
-    unknown = [word for word, to in changes.items() if to and word not in FLAGS]
-    if unknown:
-        kept = " and ".join(FLAGS)
-        raise _SetError("invalidProperties", "keywords", description=f"Only {kept} are kept.")
-    return {word: to for word, to in changes.items() if word in FLAGS}
+            own = [word for word in record.value.split() if word[0] == TAG]
+            changes = dict.fromkeys([*FLAGS, *own], False)
+            for word, to in value.items():
+                changes |= _change(path, word, to)
+    return changes
+
+
+def _change(path: str, keyword: str, value: Any) -> dict[str, bool]:
+    """Return the word of a keyword in records, and whether it is set; nothing if none is kept."""
+    word, to = keyword.lower(), _is_set(path, value)
+    if is_tag(word):
+        return {f"{TAG}{word}": to}
+    if to and word not in FLAGS:
+        kept = f"{', '.join(FLAGS)}, and tags of one word that no program sets for itself."
+        raise SetError("invalidProperties", "keywords", description=f"What is kept is {kept}")
+    return {word: to} if word in FLAGS else {}
 
 
 def _is_set(path: str, value: Any) -> bool:
     if value is not True and value is not None:
-        raise _SetError("invalidProperties", path, description="A keyword is true, or null.")
+        raise SetError("invalidProperties", path, description="A keyword is true, or null.")
     return value is True

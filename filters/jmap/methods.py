@@ -6,54 +6,20 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from filters.compose.drafting.senders import senders
+from filters.api.models import AccessToken
 from filters.jmap import arguments as given
-from filters.jmap.boxes import mailbox_get, mailbox_query
-from filters.jmap.emails import email_get, thread_get
-from filters.jmap.flags import email_set, mailbox_set
+from filters.jmap import submissions
+from filters.jmap.boxes import mailbox_get, mailbox_query, mailbox_query_changes
+from filters.jmap.emails import email_get, email_parse, thread_get
+from filters.jmap.flags import copy, email_import, email_set, mailbox_set
+from filters.jmap.identities import identity_changes, identity_get, identity_set
 from filters.jmap.models import JmapAccount, JmapRecord
-from filters.jmap.objects import changes_of, check_properties, id_of
+from filters.jmap.objects import changes_of, id_of
 from filters.jmap.protocol import CORE, MAIL, SUBMISSION, Arguments, Method, MethodError
-from filters.jmap.queries import email_query
+from filters.jmap.push import push_get, push_set
+from filters.jmap.queries import email_query, email_query_changes
 from filters.jmap.records import account_of
-from filters.people.models import User
-from filters.site.work.crypto.opaque_keys import keyed_digest
-
-IDENTITY = (*("name", "email", "replyTo", "bcc", "textSignature", "htmlSignature", "mayDelete"),)
-
-
-def _identity_get(account: JmapAccount, wanted: given.Get) -> Arguments:
-    """Return the addresses that the person may write from (RFC 8621, 6.1)."""
-    names = wanted.properties or IDENTITY
-    check_properties(names, ("id", *IDENTITY))
-    owner = account.owner
-    found = {
-        keyed_digest("jmap identity", f"{account.pk} {email}")[:22]: {
-            "name": owner.get_full_name() or owner.get_username(),
-            "email": email,
-            "replyTo": None,
-            "bcc": None,
-            "textSignature": "",
-            "htmlSignature": "",
-            "mayDelete": False,
-        }
-        for email in senders(owner)
-    }
-    ids = list(found) if wanted.ids is None else list(dict.fromkeys(wanted.ids))
-    return {
-        "accountId": id_of(account),
-        "state": keyed_digest("jmap identities", repr(found))[:22],
-        "list": [
-            {"id": text} | {name: found[text][name] for name in names if name != "id"}
-            for text in ids
-            if text in found
-        ],
-        "notFound": [text for text in ids if text not in found],
-    }
-
-
-def _cannot_calculate(account: JmapAccount, wanted: given.QueryChanges) -> Arguments:
-    raise MethodError("cannotCalculateChanges")
+from filters.jmap.snippets import snippet_get
 
 
 def _of(kind: str) -> Callable[[JmapAccount, Any], Arguments]:
@@ -63,36 +29,58 @@ def _of(kind: str) -> Callable[[JmapAccount, Any], Arguments]:
     return changes
 
 
-METHODS: dict[str, tuple[str, type[given.Arguments], Callable[[JmapAccount, Any], Arguments]]] = {
+METHODS: dict[
+    str, tuple[str, type[given.Arguments] | type[given.Push], Callable[[Any, Any], Arguments]]
+] = {
+    "PushSubscription/get": (CORE, given.PushGet, push_get),
+    "PushSubscription/set": (CORE, given.PushSet, push_set),
     "Mailbox/get": (MAIL, given.Get, mailbox_get),
     "Mailbox/changes": (MAIL, given.Changes, _of(JmapRecord.MAILBOX)),
     "Mailbox/query": (MAIL, given.MailboxQuery, mailbox_query),
-    "Mailbox/queryChanges": (MAIL, given.QueryChanges, _cannot_calculate),
+    "Mailbox/queryChanges": (MAIL, given.QueryChanges, mailbox_query_changes),
     "Mailbox/set": (MAIL, given.Set, mailbox_set),
     "Thread/get": (MAIL, given.Get, thread_get),
     "Thread/changes": (MAIL, given.Changes, _of(JmapRecord.THREAD)),
     "Email/get": (MAIL, given.EmailGet, email_get),
     "Email/changes": (MAIL, given.Changes, _of(JmapRecord.EMAIL)),
     "Email/query": (MAIL, given.EmailQuery, email_query),
-    "Email/queryChanges": (MAIL, given.QueryChanges, _cannot_calculate),
+    "Email/queryChanges": (MAIL, given.EmailQueryChanges, email_query_changes),
     "Email/set": (MAIL, given.Set, email_set),
-    "Identity/get": (SUBMISSION, given.Get, _identity_get),
+    "Email/parse": (MAIL, given.EmailParse, email_parse),
+    "SearchSnippet/get": (MAIL, given.SnippetGet, snippet_get),
+    "Email/copy": (MAIL, given.Copy, copy),
+    "Email/import": (MAIL, given.Import, email_import),
+    "Blob/copy": (CORE, given.Copy, copy),
+    "Identity/get": (SUBMISSION, given.Get, identity_get),
+    "Identity/changes": (SUBMISSION, given.Changes, identity_changes),
+    "Identity/set": (SUBMISSION, given.Set, identity_set),
+    "EmailSubmission/get": (SUBMISSION, given.Get, submissions.submission_get),
+    "EmailSubmission/changes": (SUBMISSION, given.Changes, submissions.submission_changes),
+    "EmailSubmission/query": (SUBMISSION, given.Query, submissions.submission_query),
+    "EmailSubmission/queryChanges": (
+        SUBMISSION,
+        given.QueryChanges,
+        submissions.submission_query_changes,
+    ),
+    "EmailSubmission/set": (SUBMISSION, given.SubmissionSet, submissions.submission_set),
 }
 
 
-def method_of(user: User, using: Sequence[str] | frozenset[str], name: str) -> Method:
-    """Return what makes the calls of a name for a person; MethodError if it is not offered."""
+def method_of(token: AccessToken, using: Sequence[str] | frozenset[str], name: str) -> Method:
+    """Return what makes the calls of a name by a token; MethodError if it is not offered."""
     if name == "Core/echo" and CORE in using:
         return dict
     if name not in METHODS or METHODS[name][0] not in using:
         raise MethodError("unknownMethod")
-    return partial(_call, user, name)
+    return partial(_call, token, name)
 
 
-def _call(user: User, name: str, arguments: Arguments) -> Arguments:
+def _call(token: AccessToken, name: str, arguments: Arguments) -> Arguments:
     _, model, make = METHODS[name]
     wanted = given.read(model, arguments)
-    account = account_of(user)
+    if isinstance(wanted, given.Push):
+        return make(token, wanted)
+    account = account_of(token.owner)
     if wanted.account_id != id_of(account):
         raise MethodError("accountNotFound")
     return make(account, wanted)

@@ -28,6 +28,18 @@ class JmapAccount(models.Model):
         return str(self.owner)
 
 
+class JmapUpload(models.Model):
+    """Bytes that a program has put here for an hour (filters.jmap.blobs); ``at`` is when."""
+
+    account = models.ForeignKey(JmapAccount, models.CASCADE, related_name="uploads")
+    at = models.BigIntegerField()
+    size = models.IntegerField()
+    content = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"{self.size} bytes"
+
+
 class JmapRecord(models.Model):
     """An Email, Thread or Mailbox as programs know it; ``value`` is what may change of it.
 

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
-from filters.jmap.arguments import Changes, Get, Query
+from filters.jmap.arguments import Changes, Get, Import, PushSet, Query, QueryChanges, Set
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.protocol import LIMITS, Arguments, MethodError
 from filters.jmap.records import changes, present, state_of
 from filters.site.work.crypto.opaque_keys import decrypt, encrypt
 from filters.site.work.db.batching import in_batches
 
-MOST_CHANGES = 500
+
+class SetError(Exception):
+    """One object is not made, changed or deleted (RFC 8620, 5.3)."""
+
+    def __init__(self, kind: str, *properties: str, description: str = "") -> None:
+        super().__init__(kind)
+        self.answer: dict[str, Any] = {"type": kind}
+        if properties:
+            self.answer["properties"] = list(properties)
+        if description:
+            self.answer["description"] = description
+
+
+MOST_CHANGES, MOST_CHANGED = 500, 5000
+"""Changes that are told at once of a kind, and of a query."""
 
 Objects = Callable[[JmapAccount, Sequence[JmapRecord], Sequence[str]], list[dict[str, Any]]]
 """Returns properties of records, in their order."""
@@ -96,6 +110,57 @@ def changes_of(account: JmapAccount, kind: str, given: Changes) -> Arguments:
     return answer | ({"updatedProperties": None} if kind == JmapRecord.MAILBOX else {})
 
 
+def no_changes(account: JmapAccount, state: str, given: Changes) -> Arguments:
+    """Return that nothing has changed; MethodError where there is another state."""
+    if given.since_state != state:
+        raise MethodError("cannotCalculateChanges")
+    lists: Arguments = {"created": [], "updated": [], "destroyed": [], "hasMoreChanges": False}
+    return {"accountId": id_of(account), "oldState": state, "newState": state, **lists}
+
+
+def check_state(given: Set | Import, state: str) -> None:
+    """Raise MethodError where a program knows another state."""
+    if given.if_in_state not in (None, state):
+        raise MethodError("stateMismatch")
+
+
+def set_objects(
+    given: Set | PushSet,
+    create: Callable[[str, Any], Any],
+    update: Callable[[str, Any], Any],
+    destroy: Callable[[str, Any], Any],
+) -> Arguments:
+    """Make, change and delete objects one by one; return what became of each (RFC 8620, 5.3)."""
+    doomed = dict.fromkeys(given.destroy or ())
+    answer: Arguments = {}
+    for name, objects, act in (
+        ("Created", given.create, create),
+        ("Updated", given.update, update),
+        ("Destroyed", doomed, destroy),
+    ):
+        done, refused = {}, {}
+        for key, values in (objects or {}).items():
+            try:
+                done[key] = act(key, values)
+            except SetError as error:
+                refused[key] = error.answer
+        answer |= {name.lower(): done or None, f"not{name}": refused or None}
+    return answer | {"destroyed": list(answer["destroyed"] or ()) or None}
+
+
+def refusing(
+    kind: str, description: str = "", known: Container[str] | None = None
+) -> Callable[[str, Any], Any]:
+    """Return what refuses to act on an object; ``known`` are the ids of all that there are."""
+
+    def refuse(key: str, _: Any) -> Any:
+        if known is not None and key not in known:
+            raise SetError("notFound")
+        raise SetError(kind, description=description)
+
+    return refuse
+
+
 def page(account: JmapAccount, kind: str, given: Query, keys: Sequence[int]) -> Arguments:
     """Return the part of the results of a query that is asked for (RFC 8620, 5.5)."""
     start = given.position
@@ -111,10 +176,41 @@ def page(account: JmapAccount, kind: str, given: Query, keys: Sequence[int]) -> 
     answer: Arguments = {
         "accountId": id_of(account),
         "queryState": state_of(account, kind),
-        "canCalculateChanges": False,
+        "canCalculateChanges": True,
         "position": start,
         "ids": list(map(encrypt, keys[start : start + limit])),
     }
     if given.limit is None or given.limit > most:
         answer["limit"] = most
+    return answer | ({"total": len(keys)} if given.calculate_total else {})
+
+
+def query_changes(
+    account: JmapAccount,
+    kind: str,
+    given: QueryChanges,
+    results: Callable[[], Sequence[int]],
+    related: Callable[[set[int]], set[int]] = set,
+) -> Arguments:
+    """Return what became of the results of a query since a state (RFC 8620, 5.6).
+
+    All that has changed since is taken out of the results, and put in where it is one now: it may
+    stand elsewhere.  So is what is ``related`` to it, by whose changes it becomes a result.
+    """
+    most = MOST_CHANGED if given.max_changes is None else given.max_changes
+    found = changes(account, kind, given.since_query_state, MOST_CHANGED)
+    new = set(found.created)
+    changed = related({*new, *found.updated, *found.destroyed})
+    removed = sorted(changed - new)
+    keys = results() if changed or given.calculate_total else ()
+    added = [(index, key) for index, key in enumerate(keys) if key in changed]
+    if found.more or len(removed) + len(added) > most:
+        raise MethodError("tooManyChanges")
+    answer: Arguments = {
+        "accountId": id_of(account),
+        "oldQueryState": given.since_query_state,
+        "newQueryState": found.until,
+        "removed": list(map(encrypt, removed)),
+        "added": [{"id": encrypt(key), "index": index} for index, key in added],
+    }
     return answer | ({"total": len(keys)} if given.calculate_total else {})

@@ -70,7 +70,7 @@ class Part:
                 return None if is_multipart else section.number
             case "blobId":
                 dashed = section.number.replace(".", "-")
-                return None if is_multipart else f"{self.blob}-{dashed}"
+                return None if is_multipart else f"{self.blob}{dashed}"
             case "size":
                 return 0 if is_multipart else len(section.content(self.raw))
             case "name":
@@ -104,7 +104,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def structure(raw: bytes, blob: str) -> Part:
-    """Return the tree of a message; ``blob`` is the id of its original."""
+    """Return the tree of a message; ``blob`` is with what ids of its parts begin."""
     outer: dict[str, Part] = {}
     root: Part | None = None
     for section in islice(sections(raw), MOST_PARTS):

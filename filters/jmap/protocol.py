@@ -21,10 +21,14 @@ log = logging.getLogger(__name__)
 CORE = "urn:ietf:params:jmap:core"
 MAIL = "urn:ietf:params:jmap:mail"
 SUBMISSION = "urn:ietf:params:jmap:submission"
+WEBPUSH = "urn:ietf:params:jmap:webpush-vapid"
+EMAILPUSH = "urn:ietf:params:jmap:emailpush"
+
+CAPABILITIES = {CORE, MAIL, SUBMISSION, WEBPUSH, EMAILPUSH}
 
 LIMITS = {
-    "maxSizeUpload": 0,
-    "maxConcurrentUpload": 1,
+    "maxSizeUpload": 15 * 1024 * 1024,
+    "maxConcurrentUpload": 4,
     "maxSizeRequest": 1_000_000,
     "maxConcurrentRequests": 4,
     "maxCallsInRequest": 32,
@@ -80,7 +84,7 @@ def read_request(content: bytes) -> Request:
         raise RequestError("notJSON", "This is not JSON as RFC 7493 has it.") from error
     if not _is_request(given):
         raise RequestError("notRequest", "“using” and “methodCalls” are not as RFC 8620 has them.")
-    unknown = sorted(set(given["using"]) - {CORE, MAIL, SUBMISSION})
+    unknown = sorted(set(given["using"]) - CAPABILITIES)
     if unknown:
         raise RequestError("unknownCapability", f"“{unknown[0][:200]}” is not offered here.")
     if len(given["methodCalls"]) > LIMITS["maxCallsInRequest"]:

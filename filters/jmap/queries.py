@@ -7,8 +7,9 @@ filter ─┬─ mailboxes, keywords, instants, subject, sender ─> the databas
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import takewhile
 from typing import Annotated, Any
 
 from django.db.models import Case, F, Q, QuerySet, Value, When
@@ -17,19 +18,20 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from filters.inbox.mailboxes import originals
-from filters.jmap.arguments import Comparator, Count, EmailQuery, read
+from filters.jmap.arguments import Comparator, Count, EmailQuery, EmailQueryChanges, read
 from filters.jmap.boxes import DEEPEST, parts_of
 from filters.jmap.headers import fields_of
 from filters.jmap.models import JmapAccount, JmapRecord
-from filters.jmap.objects import key_of, page
+from filters.jmap.objects import key_of, page, query_changes
 from filters.jmap.protocol import Arguments, MethodError
-from filters.jmap.records import present
+from filters.jmap.records import TAG, present
 from filters.people import people
 from filters.site.work.db.batching import batched, in_batches
 from filters.site.work.parts import services
 from tapestry.core.accents import fold_accents
 from tapestry.core.clock import parse_instant
 from tapestry.core.schema import MESSAGES
+from tapestry.servers.imap_flags import is_tag
 from tapestry.tables.read.messages import lookup
 
 MOST_READ = 2000
@@ -47,6 +49,12 @@ SORTS: dict[str, Any] = {
     ),
 }
 """The orders that take no keyword."""
+
+READ_SORTS: dict[str, Callable[[Any], Any]] = {
+    "size": lambda size: size or 0,
+    "to": lambda addresses: (addresses or [""])[0].casefold(),
+}
+"""The orders for which messages are read, and what they compare: they come before all others."""
 
 _ALL, _NONE = Q(pk__gt=0), Q(pk__in=[])
 """Conditions that every Email meets, and none."""
@@ -83,20 +91,67 @@ class Condition(BaseModel):
 
 def email_query(account: JmapAccount, given: EmailQuery) -> Arguments:
     """Return the Emails that meet a filter, in order (RFC 8621, 4.4)."""
+    answer = page(account, JmapRecord.EMAIL, given, _results(account, given))
+    return answer | {"collapseThreads": given.collapse_threads}
+
+
+def email_query_changes(account: JmapAccount, given: EmailQueryChanges) -> Arguments:
+    """Return what became of the results of a query (RFC 8621, 4.5).
+
+    What changes of an Email may make others of its thread results, or show them in its place.
+    """
+
+    def related(keys: set[int]) -> set[int]:
+        roots = {
+            _root(name)
+            for batch in in_batches(account.records.all(), keys)
+            for name in batch.values_list("name", flat=True)
+        }
+        rows = present(account, JmapRecord.EMAIL).values_list("pk", "name") if roots else ()
+        return keys.union(key for key, name in rows if _root(name) in roots)
+
+    results = partial(_results, account, given)
+    return query_changes(account, JmapRecord.EMAIL, given, results, related)
+
+
+def _results(account: JmapAccount, given: EmailQuery | EmailQueryChanges) -> list[int]:
     emails = present(account, JmapRecord.EMAIL)
     if given.filter is not None:
-        emails = emails.filter(_Filter(account, emails).read(given.filter))
-    orders = [_order(comparator) for comparator in given.sort or ()]
-    rows = emails.order_by(*orders, "-card__received", "pk").values_list("pk", "name")
-    if given.collapse_threads:
-        first: dict[str, int] = {}
-        for key, name in rows:
-            first.setdefault(name.partition(":")[2], key)
-        keys = list(first.values())
+        emails = emails.filter(read_filter(account, emails, given.filter))
+    comparators = given.sort or []
+    read = list(takewhile(lambda comparator: comparator.property in READ_SORTS, comparators))
+    orders = [_order(comparator) for comparator in comparators[len(read) :]]
+    ordered = emails.order_by(*orders, "-card__received", "pk")
+    if read:
+        ordered_rows = _read_orders(account, ordered, read)
     else:
-        keys = [key for key, _ in rows]
-    answer = page(account, JmapRecord.EMAIL, given, keys)
-    return answer | {"collapseThreads": given.collapse_threads}
+        ordered_rows = list(ordered.values_list("pk", "name"))
+    if not given.collapse_threads:
+        return [key for key, _ in ordered_rows]
+    first: dict[str, int] = {}
+    for key, name in ordered_rows:
+        first.setdefault(_root(name), key)
+    return list(first.values())
+
+
+def _root(name: str) -> str:
+    return name.partition(":")[2]
+
+
+def _read_orders(
+    account: JmapAccount, emails: Emails, comparators: Sequence[Comparator]
+) -> list[tuple[int, str]]:
+    """Return Emails by what is read of their messages; those that are alike stay in order."""
+    rows = _few(emails.select_related("card"), "order")
+    columns = [comparator.property for comparator in comparators]
+    values = dict(columns_of(account, rows, columns))
+    for place, comparator in reversed(list(enumerate(comparators))):
+        kind = READ_SORTS[comparator.property]
+        rows.sort(
+            key=lambda row: kind(values[row.card_id][place] if row.card_id in values else None),
+            reverse=not comparator.is_ascending,
+        )
+    return [(row.pk, row.name) for row in rows]
 
 
 def has_word(word: str) -> Q:
@@ -124,6 +179,11 @@ def _order(comparator: Comparator) -> Any:
     if comparator.is_ascending:
         return column.asc(nulls_first=True)
     return column.desc(nulls_last=True)
+
+
+def read_filter(account: JmapAccount, emails: Emails, given: Any) -> Q:
+    """Return the condition of a filter of Emails; MethodError if it is none."""
+    return _Filter(account, emails).read(given)
 
 
 class _Filter:
@@ -187,11 +247,10 @@ class _Filter:
     def _in_threads(self, condition: Q) -> Q:
         """Return the condition that an Email of the same thread meets a condition."""
         roots = {
-            name.partition(":")[2]
-            for name in self._emails.filter(condition).values_list("name", flat=True)
+            _root(name) for name in self._emails.filter(condition).values_list("name", flat=True)
         }
         rows = self._emails.values_list("pk", "name")
-        return _among(key for key, name in rows if name.partition(":")[2] in roots)
+        return _among(key for key, name in rows if _root(name) in roots)
 
     def _box(self, text: str) -> str:
         try:
@@ -201,13 +260,7 @@ class _Filter:
 
     def _read_for(self, narrowed: Q, tests: Sequence[Test]) -> list[int]:
         """Return the keys of what a condition leaves that meets all tests."""
-        rows = list(self._emails.filter(narrowed).select_related("card")[: MOST_READ + 1])
-        if len(rows) > MOST_READ:
-            raise MethodError(
-                "unsupportedFilter",
-                f"The text of at most {MOST_READ:,} messages is searched: narrow it in the same"
-                " condition, by mailbox or instant.",
-            )
+        rows = _few(self._emails.filter(narrowed).select_related("card"))
         for test in tests:
             met = test(self._account, rows)
             rows = [row for row in rows if row.card_id in met]
@@ -231,7 +284,7 @@ _OF_TEXT = {
 def _tests(given: Condition) -> list[Test]:
     texts = given.model_dump(by_alias=True, exclude_none=True)
     tests = [
-        _column_test(columns, partial(_has, _words(texts[name])))
+        _column_test(columns, partial(_has, words_of(texts[name])))
         for name, columns in _OF_TEXT.items()
         if name in texts
     ]
@@ -247,23 +300,40 @@ def _tests(given: Condition) -> list[Test]:
 
 def _column_test(columns: Sequence[str], is_met: Callable[[Sequence[Any]], bool]) -> Test:
     def met(account: JmapAccount, rows: Sequence[JmapRecord]) -> set[int | None]:
-        audiences = people.audiences(account.owner)
-        keys = {
-            (row.card.msgid, row.card.audience): row.card_id for row in rows if row.card is not None
-        }
-        wanted = ("msgid", "audience", *columns)
-        found: set[int | None] = set()
-        for batch in batched({msgid for msgid, _ in keys}):
-            for row in lookup(services.tables(), MESSAGES, "msgid", batch, audiences, wanted):
-                if is_met([row[column] for column in columns]):
-                    found.add(keys.get((row["msgid"], row["audience"])))
-        return found
+        return {card for card, values in columns_of(account, rows, columns) if is_met(values)}
 
     return met
 
 
+def columns_of(
+    account: JmapAccount, rows: Sequence[JmapRecord], columns: Sequence[str]
+) -> Iterator[tuple[int | None, list[Any]]]:
+    """Yield the card of each Email, and what columns of the messages' table have of it."""
+    audiences = people.audiences(account.owner)
+    keys = {
+        (row.card.msgid, row.card.audience): row.card_id for row in rows if row.card is not None
+    }
+    wanted = ("msgid", "audience", *columns)
+    for batch in batched({msgid for msgid, _ in keys}):
+        for row in lookup(services.tables(), MESSAGES, "msgid", batch, audiences, wanted):
+            if (card := keys.get((row["msgid"], row["audience"]))) is not None:
+                yield card, [row[column] for column in columns]
+
+
+def _few(emails: Emails, use: str = "filter") -> list[JmapRecord]:
+    """Return Emails that are read one by one; MethodError where there are too many."""
+    rows = list(emails[: MOST_READ + 1])
+    if len(rows) > MOST_READ:
+        raise MethodError(
+            f"unsupported{'Filter' if use == 'filter' else 'Sort'}",
+            f"At most {MOST_READ:,} messages are read for this {use}: narrow it in the same"
+            " condition, by mailbox or instant.",
+        )
+    return rows
+
+
 def _header_test(name: str, text: str = "") -> Test:
-    words = _words(text)
+    words = words_of(text)
 
     def met(account: JmapAccount, rows: Sequence[JmapRecord]) -> set[int | None]:
         cards = [row.card_id for row in rows if row.card_id is not None]
@@ -277,23 +347,26 @@ def _header_test(name: str, text: str = "") -> Test:
     return met
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Return what must all be in a text: words, and what stands between quotation marks."""
-    return [_folded(word.strip('"')) for word in re.findall(r'"[^"]*"|[^\s"]+', text)]
+    return [folded(word.strip('"')) for word in re.findall(r'"[^"]*"|[^\s"]+', text)]
 
 
 def _has(words: Iterable[str], values: Iterable[Any]) -> bool:
     texts = [value if isinstance(value, str) else " ".join(value or ()) for value in values]
-    text = _folded("\n".join(texts))
+    text = folded("\n".join(texts))
     return all(word in text for word in words)
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """Return a text without accents and capitals."""
     return fold_accents(text).casefold()
 
 
 def _keyword(text: str) -> str:
-    """Return a keyword in lower case; one that could be none is like one that nothing has."""
+    """Return the word of a keyword; one that could be none is like one that nothing has."""
+    if is_tag(text):
+        return f"{TAG}{text.lower()}"
     return text.lower() if re.fullmatch(r"\$[a-zA-Z]{1,50}", text) else "$"
 
 

@@ -19,7 +19,6 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 
 from filters.inbox import mailboxes
-from filters.inbox.counts import mark_of
 from filters.inbox.models import Card
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.protocol import MethodError
@@ -30,8 +29,8 @@ from filters.site.work.db.batching import in_batches
 from filters.site.work.db.bulk import insert_rows, update_rows
 from tapestry.core.clock import SECOND, wall_clock
 
-SEEN, FLAGGED = "$seen", "$flagged"
-"""The keywords that are kept."""
+SEEN, FLAGGED, TAG = "$seen", "$flagged", "#"
+"""Keywords of flags, and the sign with which the word of another begins: a tag of the person."""
 
 MOST_GONE = 20_000
 """Records of what is gone that are kept of an account, up to a tenth more."""
@@ -42,7 +41,7 @@ Key = tuple[str, str]
 
 def account_of(user: User) -> JmapAccount:
     """Return the account of a person, its records as the lists are now."""
-    mark = mark_of(user)
+    mark = mailboxes.mark(user)
     defaults = {"validity": wall_clock() // SECOND}
     account, _ = JmapAccount.objects.get_or_create(owner=user, defaults=defaults)
     if account.mark == mark:
@@ -131,7 +130,7 @@ class _Lists:
     def records(self) -> dict[Key, tuple[str, int | None]]:
         """Return the value of each record, and its card."""
         boxes = list(self._boxes())
-        flags = mailboxes.flags_of(self.user)
+        flags, tags = mailboxes.flags_of(self.user), mailboxes.tags_of(self.user)
         roots = self._roots()
         threads: dict[str, list[int]] = defaultdict(list)
         unread: set[str] = set()
@@ -140,6 +139,7 @@ class _Lists:
             words = self.placed[card]
             seen = [] if card in flags.unread else [SEEN]
             words = [*words, *seen, *([FLAGGED] if card in flags.starred else [])]
+            words += sorted(f"{TAG}{tag.lower()}" for tag in tags.get(card, ()))
             found[JmapRecord.EMAIL, f"{card}:{root}"] = f" {' '.join(words)} ", card
             threads[root].append(card)
             if not seen:

@@ -20,21 +20,24 @@ from ninja.errors import AuthorizationError
 from filters.api import usage
 from filters.api.authentication import PersonalToken
 from filters.api.problems import NOT_HERE, problem, too_often, unauthorized
-from filters.inbox.mailboxes import originals
+from filters.delivery.ways.vapid import vapid_keys
+from filters.jmap import blobs
+from filters.jmap.blobs import bytes_of
 from filters.jmap.methods import method_of
 from filters.jmap.models import JmapAccount, JmapRecord
-from filters.jmap.objects import id_of, records_of
-from filters.jmap.parts import part_of
+from filters.jmap.objects import id_of
 from filters.jmap.protocol import (
     CORE,
+    EMAILPUSH,
     LIMITS,
     MAIL,
     SUBMISSION,
+    WEBPUSH,
     RequestError,
     answers,
     read_request,
 )
-from filters.jmap.queries import SORTS
+from filters.jmap.queries import READ_SORTS, SORTS
 from filters.jmap.records import account_of, state_of
 from filters.people.requests import PersonRequest
 from filters.site.work.rate_limits import TooManyTriesError
@@ -43,11 +46,8 @@ from tapestry.mime.attachment import media_type
 RETRY = 1500
 """Milliseconds after which a program asks anew what has changed: no connection keeps a thread."""
 
-KEY = 22
-"""Characters of the id of an Email, with which those of its blobs begin."""
-
-METHODS = "jmap.methods"
-"""Where a request keeps the names of its methods."""
+METHODS, TOKEN = "jmap.methods", "jmap.token"
+"""Where a request keeps the names of its methods, and the token that it came with."""
 
 NAMED = 3
 """Methods of a request that the uses of a token name."""
@@ -73,6 +73,7 @@ def _by_token(page: Page) -> Page:
             return too_often(error)
         if token is None:
             return unauthorized()
+        request.META[TOKEN] = token
         response = page(request, **named)
         usage.record(token, request, {"name": request.META.get(METHODS, "")})
         return response
@@ -91,7 +92,7 @@ def session(request: PersonRequest) -> HttpResponse:
         "maxMailboxDepth": 1,
         "maxSizeMailboxName": 200,
         "maxSizeAttachmentsPerEmail": 0,
-        "emailQuerySortOptions": [*SORTS, "hasKeyword"],
+        "emailQuerySortOptions": [*SORTS, *READ_SORTS, "hasKeyword"],
         "mayCreateTopLevelMailbox": False,
     }
     submission = {"maxDelayedSend": 0, "submissionExtensions": {}}
@@ -101,16 +102,23 @@ def session(request: PersonRequest) -> HttpResponse:
                 CORE: LIMITS | {"collationAlgorithms": ["i;ascii-casemap"]},
                 MAIL: {},
                 SUBMISSION: {},
+                WEBPUSH: {"applicationServerKey": vapid_keys().public_key},
+                EMAILPUSH: {},
             },
             "accounts": {
                 id_of(account): {
                     "name": owner,
                     "isPersonal": True,
                     "isReadOnly": False,
-                    "accountCapabilities": {CORE: {}, MAIL: mail, SUBMISSION: submission},
+                    "accountCapabilities": {
+                        CORE: {},
+                        MAIL: mail,
+                        SUBMISSION: submission,
+                        EMAILPUSH: {},
+                    },
                 }
             },
-            "primaryAccounts": dict.fromkeys((CORE, MAIL, SUBMISSION), id_of(account)),
+            "primaryAccounts": dict.fromkeys((CORE, MAIL, SUBMISSION, EMAILPUSH), id_of(account)),
             "username": owner,
             "apiUrl": request.build_absolute_uri(reverse("jmap-api")),
             "downloadUrl": f"{base}download/{{accountId}}/{{blobId}}/{{name}}?type={{type}}",
@@ -137,7 +145,7 @@ def api(request: PersonRequest) -> HttpResponse:
         return _refused(error)
     names = [name for name, _, _ in given.calls]
     request.META[METHODS] = " · ".join(names[:NAMED])
-    made = answers(given, partial(method_of, request.user, given.using))
+    made = answers(given, partial(method_of, request.META[TOKEN], given.using))
     content: dict[str, Any] = {
         "methodResponses": made,
         "sessionState": _session_state(account_of(request.user)),
@@ -151,7 +159,8 @@ def api(request: PersonRequest) -> HttpResponse:
 @require_safe
 def download(request: PersonRequest, account: str, blob: str, name: str) -> HttpResponse:
     """Give the original of an Email, or a part of it (RFC 8620, 6.2)."""
-    content = _blob(account_of(request.user), account, blob)
+    own = account_of(request.user)
+    content = bytes_of(own, blob) if account == id_of(own) else None
     if content is None:
         return problem(404, NOT_HERE)
     kind = media_type(request.GET.get("type", "").lower())
@@ -164,8 +173,21 @@ def download(request: PersonRequest, account: str, blob: str, name: str) -> Http
 @_by_token
 @require_POST
 def upload(request: PersonRequest, account: str) -> HttpResponse:
-    """Refuse what a program would put here."""
-    return problem(403, "Filters fill the mailboxes: nothing is put here.")
+    """Keep what a program puts here for an hour (RFC 8620, 6.1)."""
+    own = account_of(request.user)
+    if account != id_of(own):
+        return problem(404, NOT_HERE)
+    content = request.read(LIMITS["maxSizeUpload"] + 1)
+    if len(content) > LIMITS["maxSizeUpload"]:
+        error = RequestError("limit", "The upload is too large.", limit="maxSizeUpload")
+        return _refused(error)
+    try:
+        blob = blobs.upload(own, content)
+    except blobs.QuotaError:
+        return problem(413, "There is no room for more uploads: each is kept for an hour.")
+    kind = media_type((request.content_type or "").lower())
+    given = {"accountId": account, "blobId": blob, "type": kind, "size": len(content)}
+    return JsonResponse(given, status=201)
 
 
 @_by_token
@@ -195,18 +217,3 @@ def _refused(error: RequestError) -> HttpResponse:
 
 def _session_state(account: JmapAccount) -> str:
     return str(account.validity)
-
-
-def _blob(account: JmapAccount, name: str, blob: str) -> bytes | None:
-    """Return the bytes that a blob id names; None if there are none for the owner of an account."""
-    text, number = blob[:KEY], blob[KEY + 1 :].replace("-", ".")
-    record = records_of(account, JmapRecord.EMAIL, [text]).get(text)
-    if name != id_of(account) or record is None or record.card_id is None:
-        return None
-    raw = dict(originals(account.owner, [record.card_id])).get(record.card_id)
-    if not raw:
-        return None
-    if not number:
-        return raw
-    section = part_of(raw, number)
-    return None if section is None else section.content(raw)

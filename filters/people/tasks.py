@@ -7,6 +7,7 @@ from typing import Any
 
 from celery import Task
 
+from filters.jmap import blobs
 from filters.people.membership import invitations, mails, resets
 from filters.people.membership.export import exports
 from filters.people.membership.removal import removals
@@ -75,6 +76,7 @@ def tend_accounts() -> None:
                     "forget invitations": invitations.forget_old,
                     "forget deleted accounts": removals.forget_old,
                     "forget sessions": forget_ended,
+                    "forget uploads": blobs.forget_old,
                 },
             )
             exports.make_waiting()

@@ -23,6 +23,7 @@ EXACT = (
     "delivery/test_claims",
     "delivery/test_subscriptions",
     "delivery/test_votes",
+    "jmap/test_query_changes",
 )
 """Where what is stored once, or locked, or raced for, is tested; the long campaign runs all."""
 

@@ -42,6 +42,12 @@ def told_by_jmap(client: Client, headers: dict[str, str]) -> Iterator[tuple[str,
             ["Email/query", account | {"filter": condition, "sort": sort}, f"q{number}"],
             ["Email/get", account | {"#ids": found, "properties": SHOWN}, f"g{number}"],
         ]
+    words = {"#emailIds": {**found, "resultOf": "q0"}, "filter": {"text": "plan"}}
+    calls.append(["SearchSnippet/get", account | words, "s"])
+    by_size = {"sort": [{"property": "size"}, {"property": "to"}, {"property": "subject"}]}
+    calls.append(["Email/query", account | by_size, "q"])
+    sized = {"#ids": {**found, "resultOf": "q"}, "properties": ["size", "to"]}
+    calls.append(["Email/get", account | sized, "g"])
     content = json.dumps({"using": [CORE, MAIL], "methodCalls": calls})
     response = client.post("/jmap/api/", content, content_type="application/json", headers=headers)
     for name, answer, call in response.json()["methodResponses"]:
@@ -53,4 +59,4 @@ def told_by_jmap(client: Client, headers: dict[str, str]) -> Iterator[tuple[str,
 
 def _without_ids(row: dict[str, Any]) -> dict[str, Any]:
     parts = [{**part, "blobId": ""} for part in row.get("textBody", ())]
-    return {**row, "id": "", "textBody": parts}
+    return {**row, "id": "", "emailId": "", "textBody": parts}

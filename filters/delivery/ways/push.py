@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
+from django.utils.module_loading import import_string
 
 from filters.delivery.contents import links
 from filters.delivery.models import Destination
@@ -33,7 +34,10 @@ from tapestry.deliver.http.push_keys import PushSubscription, read_subscription
 from tapestry.deliver.ways import push
 
 MOST_BROWSERS = 20
-"""Browsers that notify one person."""
+"""Browsers, and mail programs, that notify one person."""
+
+PROGRAM = "program"
+"""The setting of what notifies a mail program: that app stands above this one."""
 
 
 def send(destination: Destination, batch: Batch) -> Outcome:
@@ -41,6 +45,9 @@ def send(destination: Destination, batch: Batch) -> Outcome:
 
     A match that cannot be written is set aside, and the answer counts it.
     """
+    if PROGRAM in destination.settings:
+        outcome: Outcome = import_string("filters.jmap.push.send")(destination, batch)
+        return outcome
     unread = unread_of(destination.owner) if batch.entered() else 0
     sent = _writable(batch, unread)
     outcome = push.send(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from base64 import urlsafe_b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from py_vapid import Vapid02, VapidException
 
@@ -55,20 +55,46 @@ def send(
     where it is about several messages, ``unread`` how many the inbox has for the site's icon; the
     other parameters are those of tapestry.deliver.http.post.post.
     """
-    from pywebpush import WebPusher  # it brings aiohttp: a tenth of a second of each process
-
     if not batch.entered():
         return Outcome("delivered", "Nothing entered a list, so nothing was sent.")
+    return send_document(
+        payload(batch, page_url, unread),
+        subscription.endpoint,
+        subscription,
+        vapid,
+        now,
+        headers_of(batch.key),
+        allowed=allowed,
+        seconds=seconds,
+        ca=ca,
+        resolve=resolve,
+    )
+
+
+def send_document(
+    document: bytes,
+    endpoint: str,
+    keys: PushSubscription | None,
+    vapid: VapidKeys,
+    now: int,
+    headers: Mapping[str, str],
+    *,
+    allowed: Sequence[str] = (),
+    seconds: float = SECONDS,
+    ca: str | None = None,
+    resolve: Resolver = resolve_host,
+) -> Outcome:
+    """Send a document to a push service, encrypted if the subscription has keys."""
+    from pywebpush import WebPusher  # it brings aiohttp: a tenth of a second of each process
+
     try:
-        endpoint = read_target(subscription.endpoint)
-        headers = headers_of(batch.key) | authorization(endpoint.origin, vapid, now)
-        body = WebPusher(subscription.as_browsers_write_it()).encode(
-            payload(batch, page_url, unread)
-        )
+        signed = authorization(read_target(endpoint).origin, vapid, now)
+        if keys is not None:
+            document = WebPusher(keys.as_browsers_write_it()).encode(document)["body"]
         answer = post(
-            subscription.endpoint,
-            body["body"],
-            headers,
+            endpoint,
+            document,
+            {**headers, **signed},
             allowed=allowed,
             seconds=seconds,
             ca=ca,

@@ -35,8 +35,9 @@ class Program:
 
     def calls(self, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
         """Return the answers to calls, each of which is named by its number."""
+        account = {"accountId": self.account}
         named = [
-            [name, {"accountId": self.account} | given, str(number)]
+            [name, given if name.startswith("Push") else account | given, str(number)]
             for number, (name, given) in enumerate(calls)
         ]
         response = self.post({"using": USING, "methodCalls": named})

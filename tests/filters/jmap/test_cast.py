@@ -46,9 +46,23 @@ def given(call: Program, ids: list[str]) -> dict[str, dict[str, Any]]:
         "Email/set": {"update": {key: {"keywords/$flagged": True} for key in ids}},
         "Mailbox/set": {"update": {key: {"name": "x"} for key in ids}},
         "Email/query": {"filter": {"text": "secret"}},
+        "Email/import": {"emails": {f"new {key}": {"blobId": key} for key in ids}},
+        "Email/parse": {"blobIds": [f"m{key}" for key in ids]},
+        "SearchSnippet/get": {"emailIds": ids, "filter": {"text": "secret"}},
+        "EmailSubmission/get": named,
+        "EmailSubmission/query": {},
+        "EmailSubmission/set": {"destroy": ids},
+        "Email/copy": {"fromAccountId": "x", "create": {}},
+        "Blob/copy": {"fromAccountId": "x", "blobIds": ids},
+        "PushSubscription/get": named,
+        "PushSubscription/set": {"destroy": ids},
+        "Identity/set": {"update": {key: {"textSignature": "x"} for key in ids}},
         "Mailbox/query": {},
         **{name: {"sinceState": state} for name in METHODS if name.endswith("/changes")},
+        "Identity/changes": {"sinceState": call("Identity/get")["state"]},
+        "EmailSubmission/changes": {"sinceState": "0"},
         **{name: {"sinceQueryState": state} for name in METHODS if name.endswith("/queryChanges")},
+        "EmailSubmission/queryChanges": {"sinceQueryState": "0"},
     }
 
 
@@ -77,7 +91,7 @@ def test_others_get_nothing_of_hers_by_any_method(
         ((_, answer, _),) = theirs.calls(("Email/get", {"accountId": hers.account}))
         assert answer["type"] == "accountNotFound"
         for account in (hers.account, theirs.account):
-            address = f"/jmap/download/{account}/{keys[0]}/m.eml"
+            address = f"/jmap/download/{account}/m{keys[0]}/m.eml"
             assert theirs.get(address).status_code == 404
     assert not alice.message_states.exists() and not bob.message_states.exists()
 
@@ -87,8 +101,7 @@ def test_every_method_is_given_something_here(program: Sign, alice: User, audien
     assert given(call, []).keys() == METHODS.keys()
     for name, arguments in given(call, []).items():
         ((answered, answer, _),) = call.calls((name, arguments))
-        refused = answered == "error" and answer["type"] != "cannotCalculateChanges"
-        assert not refused, answer
+        assert answered != "error" or answer["type"] == "fromAccountNotFound", answer
 
 
 def test_what_is_no_longer_ones_own_to_see_is_gone(
@@ -101,7 +114,7 @@ def test_what_is_no_longer_ones_own_to_see_is_gone(
     answer = call("Email/get", ids=keys)
     assert len(answer["list"]) == 1 and len(answer["notFound"]) == 1
     assert call("Email/changes", sinceState=state)["destroyed"] == answer["notFound"]
-    lost = call.get(f"/jmap/download/{call.account}/{answer['notFound'][0]}/m.eml")
+    lost = call.get(f"/jmap/download/{call.account}/m{answer['notFound'][0]}/m.eml")
     assert lost.status_code == 404
 
 

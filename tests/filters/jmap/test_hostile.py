@@ -189,7 +189,12 @@ def test_hostile_letters_cost_nobody_else_anything(
     assert len(answer["list"]) == len(HOSTILE)
     assert len(call("Email/query", filter={"header": ["Subject"]})["ids"]) >= 3
     for row in answer["list"]:
-        assert call.get(f"/jmap/download/{call.account}/{row['id']}/x").status_code in (200, 404)
+        blob = f"m{row['id']}"
+        assert call.get(f"/jmap/download/{call.account}/{blob}/x").status_code in (200, 404)
+        parts = [f"{blob}{end}" for end in ("-1", "-1_1", "-", "-x", "_1", "-1_1" * 20)]
+        answer = call("Email/parse", blobIds=[blob, *parts], fetchAllBodyValues=True)
+        named = [*(answer["parsed"] or ()), *(answer["notParsable"] or ())]
+        assert len(named) + len(answer["notFound"] or ()) == len(parts) + 1
 
 
 def test_using_is_what_opens_methods(program: Sign, alice: User) -> None:

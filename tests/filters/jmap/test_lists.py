@@ -145,11 +145,11 @@ def test_a_message_is_read_as_it_came(program: Sign, alice: User, three: list[st
     }
     assert row["hasAttachment"] and file[0]["name"] == "plan.pdf"
     address = f"/jmap/download/{call.account}"
-    assert call.get(f"{address}/{key}/m.eml?type=message/rfc822").content == RAW
+    assert call.get(f"{address}/m{key}/m.eml?type=message/rfc822").content == RAW
     part = call.get(f"{address}/{file[0]['blobId']}/plan.pdf?type=application/pdf")
     assert part.content == b"PDF" and part["Content-Type"] == "application/pdf"
     assert "attachment" in part["Content-Disposition"]
-    assert call.get(f"{address}/{key}-9/x").status_code == 404
+    assert call.get(f"{address}/m{key}-9/x").status_code == 404
 
 
 def test_a_message_without_its_original_has_what_its_line_shows(
@@ -215,7 +215,7 @@ def test_a_query_is_read_by_pages(program: Sign, alice: User, three: list[str]) 
     assert call("Email/query", anchor=ids[1], anchorOffset=-1, limit=2)["ids"] == ids[:2]
     assert call.refusal("Email/query", anchor="none") == "anchorNotFound"
     assert len(call("Email/query", collapseThreads=True)["ids"]) == 2
-    assert call.refusal("Email/query", sort=[{"property": "size"}]) == "unsupportedSort"
+    assert call.refusal("Email/query", sort=[{"property": "cc"}]) == "unsupportedSort"
     for name in ("receivedAt", "sentAt", "subject", "from"):
         rising, falling = (
             call("Email/query", sort=[{"property": name, "isAscending": up}])["ids"]
@@ -226,8 +226,6 @@ def test_a_query_is_read_by_pages(program: Sign, alice: User, three: list[str]) 
     flagged = {"property": "hasKeyword", "keyword": "$flagged", "isAscending": False}
     assert call("Email/query", sort=[flagged])["ids"][0] == ids[1]
     assert call.refusal("Email/query", filter={"unknown": 1}) == "unsupportedFilter"
-    since = everything["queryState"]
-    assert call.refusal("Email/queryChanges", sinceQueryState=since) == "cannotCalculateChanges"
 
 
 def test_flags_go_both_ways(program: Sign, alice: User, three: list[str]) -> None:
@@ -242,6 +240,12 @@ def test_flags_go_both_ways(program: Sign, alice: User, three: list[str]) -> Non
     assert call.boxes()["Starred"]["totalEmails"] == 1
     act(alice, ACTIONS["unstar"], [Target("a@x", "public", "")])
     assert keywords(call, key) == {"$seen": True}
+    call("Email/set", update={key: {"keywords/Todo": True, "keywords/later": True}})
+    assert keywords(call, key) == {"$seen": True, "todo": True, "later": True}
+    assert call("Email/query", filter={"hasKeyword": "TODO"})["ids"] == [key]
+    assert call("Email/query", filter={"hasKeyword": "inbox"})["ids"] == []
+    call("Email/set", update={key: {"keywords/todo": None}})
+    assert keywords(call, key) == {"$seen": True, "later": True}
     call("Email/set", update={key: {"keywords": {"$flagged": True}}})
     assert keywords(call, key) == {"$flagged": True}
     assert Match.objects.get(msgid="a@x").read_at is None
@@ -281,10 +285,6 @@ def test_nothing_is_put_moved_or_deleted(program: Sign, alice: User, three: list
         "notUpdated": True,
         "notDestroyed": True,
     }
-    upload = call.client.post(
-        f"/jmap/upload/{call.account}/", b"x", "text/plain", headers=call.headers
-    )
-    assert upload.status_code == 403
     assert len(call("Email/query")["ids"]) == 3
 
 
