@@ -1,7 +1,7 @@
 """Tools for assistants (Model Context Protocol): questions that stand, over stdio or HTTP.
 
     assistant ─ tool ─> Site ─ API ─> what its token's owner may see ─ fenced ─> assistant
-    assistant <─ “this list has changed” ─ a look at it, every two seconds ─ subscription
+    assistant <─ “this list has changed” ─ a call that waits for its next step ─ subscription
 
 A tool reads, or writes a filter or a draft: none sends, deletes or marks anything.  What others
 wrote comes between two lines with a word that nobody could know before the call: mail cannot end
@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any
 from urllib.parse import unquote
@@ -54,8 +54,9 @@ WAITING = ("Waiting for an answer", "To be answered")
 LISTS = "tapestry://filters/"
 """Under which the lists of filters are resources."""
 
-LOOK = 2.0
-"""Seconds between two looks at a list to which an assistant has subscribed."""
+LOOK, WAIT = 2.0, 10
+"""Seconds between two looks at a list to which an assistant has subscribed, of a site that is away
+or busy; for which another one waits with its answer."""
 
 _site: ContextVar[Site] = ContextVar("site")
 _bus: ContextVar[InMemorySubscriptionBus] = ContextVar("bus")
@@ -125,9 +126,10 @@ async def _watching(ctx: ServerRequestContext[Any, Any], call_next: CallNext) ->
     lists = [uri for uri in uris if uri.startswith(LISTS)][:MOST]
     ends = {uri: await run_sync(_end_of, uri) for uri in lists}
     _bus.set(InMemorySubscriptionBus())
+    waits = anyio.CapacityLimiter(MOST)
     async with anyio.create_task_group() as looks:
         for uri, end in ends.items():
-            looks.start_soon(_look, uri, end)
+            looks.start_soon(_look, uri, end, waits)
         try:
             answer = await call_next(ctx)
         finally:
@@ -135,17 +137,25 @@ async def _watching(ctx: ServerRequestContext[Any, Any], call_next: CallNext) ->
     return answer
 
 
-async def _look(uri: str, end: str) -> None:
-    """Look at a list from time to time, and tell of each change; a site that is away comes back."""
+async def _look(uri: str, end: str, waits: anyio.CapacityLimiter) -> None:
+    """Wait for the steps of a list, and tell of each change; a site that is away comes back."""
     while True:
-        await anyio.sleep(LOOK)
-        try:
-            now = await run_sync(_end_of, uri)
-        except MCPError:
-            continue
+        begun, now = anyio.current_time(), end
+        with suppress(MCPError):
+            now = await run_sync(_end_after, uri, end, abandon_on_cancel=True, limiter=waits)
         if now != end:
             end = now
             await _bus.get().publish(ResourceUpdated(uri=uri))
+        else:
+            await anyio.sleep(max(0.0, begun + LOOK - anyio.current_time()))
+
+
+def _end_after(uri: str, end: str) -> str:
+    """Return the cursor after the last step of a list once it is not this one, or after WAIT."""
+    path = path_of("filters", unquote(uri.removeprefix(LISTS)), "matches")
+    with refusing(lambda sentence: MCPError(INVALID_PARAMS, sentence)):
+        page = _site.get().get(path, after=end, limit=1, wait=WAIT)
+    return end if page["is_end"] else _end_of(uri)
 
 
 def _end_of(uri: str) -> str:

@@ -77,7 +77,7 @@ class _OneFile:
 
     name: str
     begins: bytes
-    """How a message of it begins."""
+    """The bytes with which a message of it begins."""
 
     def __init__(self, place: Path) -> None:
         self._path = place / self.name

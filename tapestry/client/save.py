@@ -29,7 +29,7 @@ FORMATS = (*KINDS, PUBLIC_INBOX)
 
 
 class Ledger:
-    """What a directory has: JSON lines, of which a last one that is cut off does not count.
+    """The record of a directory: JSON lines, of which a last one that is cut off does not count.
 
     Raises CallError for a directory with something else in it.
     """

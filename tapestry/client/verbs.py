@@ -17,8 +17,8 @@ Verb = Callable[[Site, Namespace], Iterator[Row]]
 PAGE = 50
 """Messages of a page of what was found, as the API has them."""
 
-LOOK = 2.0
-"""Seconds between two looks for what is new."""
+LOOK, WAIT = 2.0, 10
+"""Seconds between two looks for what is new; for which the site waits with its answer."""
 
 
 def ask(site: Site, given: Namespace) -> Iterator[Row]:
@@ -115,7 +115,8 @@ def matches(site: Site, given: Namespace) -> Iterator[Row]:
 
 def _steps(site: Site, name: str, cursor: str, follow: bool) -> Iterator[Row]:
     while True:
-        page = site.get(path_of("filters", name, "matches"), after=cursor, limit=100)
+        begun, wait = time.monotonic(), WAIT if follow else None
+        page = site.get(path_of("filters", name, "matches"), after=cursor, limit=100, wait=wait)
         *rest, last = page["matches"] or [None]
         yield from rest
         if last is not None:
@@ -124,7 +125,7 @@ def _steps(site: Site, name: str, cursor: str, follow: bool) -> Iterator[Row]:
         if page["is_end"] and not follow:
             return
         if page["is_end"]:
-            time.sleep(LOOK)
+            time.sleep(max(0.0, begun + LOOK - time.monotonic()))
 
 
 def save(site: Site, given: Namespace) -> Iterator[Row]:

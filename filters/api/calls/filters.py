@@ -26,6 +26,7 @@ from filters.api.schemas import (
     filter_line,
     moment,
 )
+from filters.api.waits import wait_for_release
 from filters.authoring import lifecycle
 from filters.authoring.compilation.understanding import understand
 from filters.authoring.forms import FilterForm
@@ -46,6 +47,9 @@ from tapestry.deliver.batch import DeliveredMatch
 router = Router(tags=["filters"])
 Limit = Annotated[int, Field(ge=1, le=500)]
 """Steps of an answer."""
+
+Wait = Annotated[float, Field(ge=0, le=20)]
+"""Seconds that an answer may wait for a step."""
 
 READ, WRITE = PersonalToken("read"), PersonalToken("filters")
 
@@ -110,14 +114,19 @@ def delete_filter(request: PersonRequest, name: str, *, undo: bool = False) -> S
 
 
 @router.get("/filters/{name}/matches", auth=READ, response=MatchesOut)
-def matches(request: PersonRequest, name: str, after: str = "", limit: Limit = 100) -> MatchesOut:
+def matches(
+    request: PersonRequest, name: str, after: str = "", limit: Limit = 100, wait: Wait = 0
+) -> MatchesOut:
     """Return what came into a filter's list, and left it, after a cursor: each step once.
 
     Steps are in the order in which they were released, at the timeliness of the filter.  Of a
-    message that came and left between two calls, only that it left is among them.
+    message that came and left between two calls, only that it left is among them.  Where there is
+    none, ``wait`` waits for one, for so many seconds at most; a busy site answers at once.
     """
-    filter_ = _named(request.user, name)
-    steps, last = sequence.after(filter_, _position(after), limit)
+    filter_, position = _named(request.user, name), _position(after)
+    if wait:
+        wait_for_release(lambda: (sequence.last(filter_) or 0) > position, wait)
+    steps, last = sequence.after(filter_, position, limit)
     return MatchesOut(
         matches=[_step(step) for step in steps],
         next=after if last is None else _cursor(last),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import BoundedSemaphore
 
 import pytest
 
+from filters.api import waits
 from filters.people.models import User
 from filters.runs.store.release import release
 from filters.site.work.crypto import arrival_tokens
@@ -61,6 +63,29 @@ def test_each_step_of_a_list_is_given_once(
     (left,) = call("GET", f"filters/f/matches?after={rest['next']}")["matches"]
     assert (left["op"], left["id"]) == ("delete", "parc@example.org")
     call("GET", "filters/f/matches?after=forged", status=422)
+
+
+def test_a_call_waits_until_a_step_is_released(
+    mail: Tables, engine: None, alice: User, program: Programs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    call, pauses = program(alice), []
+    call("POST", "filters", status=201, text="from mary", name="f", existing=True)
+    run("f")
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        release()
+
+    monkeypatch.setattr(waits, "sleep", pause)
+    page = call("GET", "filters/f/matches?wait=20")
+    assert len(page["matches"]) == 3 and len(pauses) == 1
+    end = f"filters/f/matches?after={page['next']}"
+    assert call("GET", f"{end}&wait=0.001")["is_end"]
+    monkeypatch.setattr(waits, "_places", BoundedSemaphore(1))
+    with waits._places:
+        pauses.clear()
+        assert call("GET", f"{end}&wait=20")["is_end"] and not pauses, "no thread is left for it"
+    call("GET", f"{end}&wait=21", status=422)
 
 
 @pytest.mark.usefixtures("worker")

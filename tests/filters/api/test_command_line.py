@@ -206,6 +206,7 @@ def test_what_is_watched_comes_until_it_is_interrupted(
     watched = ("watch", "from mary", "--name", "mary")
     assert tapestry(*watched, "--dry-run")[0]["count"] == 3
     monkeypatch.setattr(verbs.time, "sleep", interrupted)
+    monkeypatch.setattr(verbs, "WAIT", 0)
     for _ in range(2):  # the second time there is such a filter
         assert client.main(watched, tapestry.environ) == 130
         printed = capsys.readouterr()
