@@ -18,6 +18,7 @@ from filters.site.work.parts import services
 from filters.site.work.queues.queue import send
 from filters.upkeep import retention
 from filters.upkeep.forgetting import forget_old
+from filters.upkeep.statistics import renew_statistics
 from tapestry.celery import app
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.site_lock import site_lock
@@ -86,6 +87,7 @@ def _compact() -> None:
         "prune sent": partial(outbox.prune, present),
         "prune annotations": prune_annotations,
         "prune set aside": set_aside.prune,
+        "renew statistics": renew_statistics,
     }
     set_aside.each(SetAside.Kind.STEP, steps)
 

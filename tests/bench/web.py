@@ -25,6 +25,7 @@ from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work.db.bulk import insert_rows
 from filters.site.work.parts import services
+from filters.upkeep.statistics import renew_statistics
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.write.append import append_messages
@@ -199,8 +200,7 @@ def _fill(deliveries: int, filters: int) -> User:
     rules_changed(person)
     while appraise(services.tables()):
         pass
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE")
+    renew_statistics()
     return person
 
 
