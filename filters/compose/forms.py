@@ -147,6 +147,9 @@ class DraftForm(forms.Form):
         return shown | {"signer": draft.sender}
 
 
+NO_PASSWORD = f"{APP_PASSWORD} A mailbox of yours that signs in with a token needs none to send."
+
+
 class SmtpForm(ServerForm):
     """The server by which a person's mail is sent: where it is, and as whom one logs in."""
 
@@ -162,7 +165,7 @@ class SmtpForm(ServerForm):
         super().__init__(data, initial=initial)
         self.stored = stored
         host = "Such as smtp.example.org: your provider calls it the server for outgoing mail."
-        self.set_help(has_secret=bool(stored.secret), host=host, secret=APP_PASSWORD)
+        self.set_help(has_secret=bool(stored.secret), host=host, secret=NO_PASSWORD)
 
     def clean(self) -> dict[str, Any]:
         security = self.cleaned_data.get("security") or "tls"
@@ -170,9 +173,11 @@ class SmtpForm(ServerForm):
         given = super().clean()
         if given.get("secret") or not given.get("user"):
             return given
+        if not self._is_changed() or servers.token_source(self._tried()):
+            return given
         if not self.stored.pk:
             self.add_error("secret", "Enter the password.")
-        elif any(given.get(name) != getattr(self.stored, name) for name in self.SETTINGS):
+        else:
             self.add_error(
                 "secret", "Enter the password again, because the server or user name has changed."
             )
@@ -181,18 +186,28 @@ class SmtpForm(ServerForm):
     def try_connection(self) -> None:
         """Log in to the server; raise TapestryError if that fails."""
         given = self.cleaned_data
-        tried = SmtpAccount(**{name: given[name] for name in self.SETTINGS})
-        tried.secret = self.stored.secret
-        secret = given["secret"] or ("" if not given["user"] else None)
-        with connected(servers.account_of(tried, secret), PATIENCE, LIMIT):
+        needs_none = not given["user"] or self._is_changed()
+        secret = given["secret"] or ("" if needs_none else None)
+        with connected(servers.account_of(self._tried(), secret), PATIENCE, LIMIT):
             pass
 
+    def _is_changed(self) -> bool:
+        """Tell whether what is given is another account than the one that is stored, if any."""
+        of_stored = (getattr(self.stored, name) for name in self.SETTINGS)
+        return not self.stored.pk or list(of_stored) != list(
+            map(self.cleaned_data.get, self.SETTINGS)
+        )
+
+    def _tried(self) -> SmtpAccount:
+        given = {name: self.cleaned_data.get(name, "") for name in self.SETTINGS}
+        return SmtpAccount(owner=self.stored.owner, secret=self.stored.secret, **given)
+
     def store(self) -> SmtpAccount:
-        """Store the server; without a password the one that is stored stays."""
-        given = self.cleaned_data
+        """Store the server; without a password that of the same account stays."""
+        given, is_changed = self.cleaned_data, self._is_changed()
         for name in self.SETTINGS:
             setattr(self.stored, name, given[name])
-        if given["secret"] or not given["user"]:
+        if given["secret"] or not given["user"] or is_changed:
             self.stored.secret = encrypt(given["secret"], services.data())
         self.stored.save()
         return self.stored

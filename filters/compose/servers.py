@@ -24,6 +24,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.deliver.mail.headers import ascii_address
 from tapestry.servers.account import Account, ConnectionLostError
+from tapestry.servers.discovery.providers import imap_hosts_of
 from tapestry.servers.smtp import connected
 
 PATIENCE = 30.0
@@ -43,11 +44,29 @@ def kind_of(owner: User) -> Kind:
 
 
 def account_of(stored: SmtpAccount, secret: str | None = None) -> Account:
-    """Return the account of a person's server; raise TapestryError if it cannot be decrypted."""
+    """Return the account of a person's server, with a source's token where it has no password.
+
+    Raises TapestryError if the password cannot be decrypted, or the token not renewed.
+    """
     security: Any = stored.security
     known = decrypt(stored.secret, services.data()) if secret is None else secret
     place = ("smtp", stored.host, stored.port, security)
-    return Account(*place, stored.user, known, allowed=tuple(settings.PRIVATE_HOSTS))
+    allowed = tuple(settings.PRIVATE_HOSTS)
+    source = None if known else token_source(stored)
+    if source is None:
+        return Account(*place, stored.user, known, allowed=allowed)
+    return Account(*place, stored.user, account_of_source(source).secret, "xoauth2", allowed)
+
+
+def token_source(stored: SmtpAccount) -> Source | None:
+    """Return the person's source whose token logs in to a server, which is of the same provider."""
+    own = Source.objects.filter(
+        owner=stored.owner,
+        method=Source.Method.XOAUTH2,
+        host__in=imap_hosts_of(stored.host),
+        user=stored.user,
+    )
+    return own.order_by("pk").first()
 
 
 def send_mail(owner: User, sender: str, recipients: Sequence[str], raw: bytes) -> Transmission:

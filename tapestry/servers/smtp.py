@@ -105,11 +105,15 @@ class _Client(smtplib.SMTP):
             self.sock.settimeout(seconds)
 
     def authenticate(self, account: Account) -> None:
-        """Log in, if there is a user."""
+        """Log in, if there is a user, by name and password or XOAUTH2."""
         if not account.user:
             return
+        is_token = account.method == "xoauth2"
         try:
-            self.login(account.user, account.secret)
+            if is_token:
+                self._log_in_with_token(account)
+            else:
+                self.login(account.user, account.secret)
         except smtplib.SMTPNotSupportedError:
             raise RefusedError(
                 f"{account.host} takes no user name and password over this connection.",
@@ -121,10 +125,18 @@ class _Client(smtplib.SMTP):
                     f"{account.host} cannot let anybody in just now.",
                     hint="It is tried again later.",
                 ) from None
+            credential = "token" if is_token else "user name or password"
             raise RefusedError(
-                f"{account.host} refused the user name or password of {account.user}.",
+                f"{account.host} refused the {credential} of {account.user}.",
                 hint="Check both. Many providers require an app password, for this program alone.",
             ) from None
+
+    def _log_in_with_token(self, account: Account) -> None:
+        if "XOAUTH2" not in self.esmtp_features.get("auth", "").upper().split():
+            raise smtplib.SMTPNotSupportedError
+        response = f"user={account.user}\1auth=Bearer {account.secret}\1\1"
+        # A server that refuses says why in a challenge, and waits for an empty answer.
+        self.auth("XOAUTH2", lambda challenge=None: response if challenge is None else "")
 
     def leave(self) -> None:
         with suppress(OSError, smtplib.SMTPException, ValueError):

@@ -241,6 +241,15 @@ def provider_by_mx(hosts: Iterable[str]) -> Provider | None:
     return None
 
 
+def imap_hosts_of(smtp_host: str) -> set[str]:
+    """Return the IMAP hosts of the providers that send by a host: it may have their tokens.
+
+    >>> imap_hosts_of("smtp.gmail.com"), imap_hosts_of("smtp.gmail.com.x.org")
+    ({'imap.gmail.com'}, set())
+    """
+    return {provider.imap.host for provider in PROVIDERS if provider.smtp.host == smtp_host}
+
+
 def provider_named(name: str, host: str) -> Provider | None:
     """Return the provider of a name that has a server of that host, for either protocol."""
     for provider in PROVIDERS:

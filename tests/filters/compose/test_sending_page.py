@@ -14,7 +14,9 @@ from filters.delivery.models import Address, KeptMail
 from filters.people.models import User
 from filters.site.work.crypto.encryption import decrypt
 from filters.sources.accounts import finding
+from filters.sources.accounts.credentials import keep_secret
 from filters.sources.models import Source
+from tapestry.servers.discovery import providers
 from tapestry.servers.discovery.discover import Discovered
 from tapestry.servers.discovery.server_settings import ServerSettings
 from tests.support.composed import send_due, typed
@@ -111,6 +113,46 @@ def test_a_server_that_refuses_the_password_later(browser: Client, own: SmtpServ
         send_due()
     row = OutgoingMessage.objects.get()
     assert row.state == "refused" and "refused the user name or password" in row.error
+
+
+def source_with_token(owner: User, host: str, token: str) -> Source:
+    place = {"host": host, "port": 993, "user": "terry", "audience": f"user:{owner.username}"}
+    source = Source(owner=owner, method="xoauth2", **place)
+    keep_secret(source, token)
+    source.save()
+    return source
+
+
+@pytest.mark.usefixtures("data")
+def test_a_server_of_the_same_provider_is_given_the_token_of_a_source(
+    browser: Client, writer: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = (ServerSettings("imap.x.org", 993), ServerSettings("127.0.0.1", 25))
+    monkeypatch.setattr(providers, "PROVIDERS", (providers.Provider("X", (), *places),))
+    with running_smtp("terry", token="t0ken") as server:
+        wanted = described(server, secret="")
+        source_with_token(writer, "imap.other.org", "t0ken")
+        page = browser.post("/sending/", wanted)
+        assert "Enter the password." in page.content.decode() and not server.connections
+        source = source_with_token(writer, "imap.x.org", "expired")
+        page = browser.post("/sending/", wanted)
+        assert "refused the token of terry" in page.content.decode()
+        keep_secret(source, "t0ken")
+        source.save()
+        assert browser.post("/sending/", wanted).status_code == 302
+        assert SmtpAccount.objects.get().secret == ""
+        browser.post("/compose/", typed())
+        send_due()
+        assert len(server.taken) == 1
+
+
+def test_a_token_goes_to_no_host_that_a_form_names(
+    browser: Client, own: SmtpServer, writer: User
+) -> None:
+    source_with_token(writer, "imap.gmail.com", "t0ken")
+    source_with_token(writer, "outlook.office365.com", "t0ken")
+    page = browser.post("/sending/", described(own, secret=""))
+    assert "Enter the password." in page.content.decode() and not own.connections
 
 
 def test_an_address_is_confirmed_by_a_link(

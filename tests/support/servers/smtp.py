@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -87,6 +88,20 @@ class _Handler:
         return "250 OK"
 
 
+class _TokenHandler(_Handler):
+    """Lets in who has a token, and says to others why not in a challenge, as Gmail does."""
+
+    def __init__(self, server: SmtpServer, user: str, token: str) -> None:
+        super().__init__(server)
+        self.expected = f"user={user}\1auth=Bearer {token}\1\1".encode()
+
+    async def auth_XOAUTH2(self, server: SMTP, args: list[str]) -> AuthResult:  # noqa: N802
+        if b64decode(args[1]) == self.expected:
+            return AuthResult(success=True, auth_data=self.expected)
+        await server.challenge_auth('{"status": "401"}')
+        return AuthResult(success=False, handled=False)
+
+
 class _Controller(Controller):
     """A controller that listens on a socket it is given: the port is free for certain."""
 
@@ -103,11 +118,13 @@ class _Controller(Controller):
 
 
 @contextmanager
-def running_smtp(user: str = "", password: str = "", **options: Any) -> Iterator[SmtpServer]:
+def running_smtp(
+    user: str = "", password: str = "", token: str = "", **options: Any
+) -> Iterator[SmtpServer]:
     """Run an SMTP server on a free port of loopback.
 
-    With a user it takes no mail from others; ``options`` are those of aiosmtpd: ``ssl_context`` for
-    TLS from the start, ``tls_context`` for STARTTLS.
+    With a user, and a password or a token, it takes no mail from others; ``options`` are those of
+    aiosmtpd: ``ssl_context`` for TLS from the start, ``tls_context`` for STARTTLS.
     """
 
     def authenticate(
@@ -120,7 +137,8 @@ def running_smtp(user: str = "", password: str = "", **options: Any) -> Iterator
         options |= {"authenticator": authenticate, "auth_require_tls": "tls_context" in options}
     listener = socket.create_server(("127.0.0.1", 0))
     server = SmtpServer(listener.getsockname()[1], needs_login=bool(user))
-    controller = _Controller(_Handler(server), listener, **options)
+    handler = _TokenHandler(server, user, token) if token else _Handler(server)
+    controller = _Controller(handler, listener, **options)
     controller.start()
     try:
         yield server
