@@ -114,8 +114,10 @@ def _paths(value: str) -> list[str]:
     found = _CLASS.search(value)
     if found is None:
         return [value]
-    signs = "?" if re.search(r"[\W_]", found[1]) or value.count("[") > 1 else found[1]
-    return [path for sign in signs for path in _paths(value.replace(found[0], sign, 1))]
+    signs = "?" if re.search(r"[\W_]", found[1]) else found[1]
+    if value.count("[") > 1:
+        return [_CLASS.sub("?", value)]
+    return [value.replace(found[0], sign, 1) for sign in signs]
 
 
 def _regex(source: str, pattern: str, phrase: str) -> Clause:

@@ -67,8 +67,8 @@ FORMS = {
     rf"(?:(?:who|that)\s+(?:is|are)\s+)?not)\s+{_IN_BOOK}",
     "NOBODY": rf"nobody(?=\s+(?:has\s+)?(?:replied|answered|reviewed){END})",
     "PATCH": rf"(?<=with\sa\s)patch|(?:an?\s+)?patch(?=\s+series{END})",
-    "PATCHES": rf"(?:an?\s+)?patch(?:es)?(?=\s+(?:(?:not\s+)?reviewed|unreviewed|nobody|from|by"
-    rf"|(?:with\s+no|without)\s+(?:an?\s+)?(?:reply|replies|reviews?)){END})"
+    "BARE_PATCHES": rf"(?:an?\s+)?patch(?:es)?(?=\s+(?:(?:not\s+)?reviewed|unreviewed|nobody|from"
+    rf"|by|(?:with\s+no|without)\s+(?:an?\s+)?(?:reply|replies|reviews?)){END})"
     rf"|(?<=reviewed\s)patch(?:es)?(?!\s+series{END})",
     "REPLIES": "replies|answers|responses",
     "REPLY": "reply|answer|response",

@@ -62,7 +62,7 @@ KINDS = (
         description="with [PATCH] in the subject, and answering no such message",
         rank=86,
         meaning=lambda *_: n.Not(n.IsNull(c.column("patch"))),
-        others=("PATCHES",),
+        others=("BARE_PATCHES",),
     ),
     PhraseKind(
         spelling="patch series",
