@@ -216,7 +216,7 @@ def test_every_kind_of_phrase_can_be_completed_and_says_what_it_means():
     )
     starts += ("with a score ", "among the top ten by ", "mentioning ", "tagged urgent th")
     starts += ("among the l", "with replies ", "with no reply w", "voted for by p", "liked ")
-    starts += ("unanswered by me ", "replies to a m")
+    starts += ("unanswered by me ", "replies to a m", "with a p")
     seen = {
         offer.meaning
         for prefix in (*starts, *(word[:-1] for word in KEYWORDS))
