@@ -45,10 +45,11 @@ def set_flag(name: str, mailbox: str, uids: list[int], flag: str, *, is_set: boo
 def _opened(name: str, mailbox: str) -> tuple[Any, Any, list[Any]]:
     """Return a person, a mailbox of theirs and what is in it, as a session of IMAP has them."""
     from filters.imap import folders
+    from filters.inbox import mailboxes
     from filters.people.models import User
 
     user = User.objects.get(username=name)
-    mark, folder = folders.mark(user), folders.folder_named(user, mailbox)
+    mark, folder = mailboxes.mark(user), folders.folder_named(user, mailbox)
     return user, folder, folders.letters(user, folder, mark) if folder else []
 
 
@@ -108,6 +109,7 @@ def _changed(user: Any, since: str) -> dict[str, list[str]] | None:
 
 def _call(user: Any, method: str, **arguments: Any) -> dict[str, Any]:
     """Return the answer to one call, or the error of a state that is not known any more."""
+    from filters.api.models import AccessToken
     from filters.jmap.methods import method_of
     from filters.jmap.objects import id_of
     from filters.jmap.protocol import CORE, MAIL, Request, answers
@@ -116,7 +118,7 @@ def _call(user: Any, method: str, **arguments: Any) -> dict[str, Any]:
     given: dict[str, Any] = {"accountId": id_of(account_of(user)), **arguments}
     using = frozenset({CORE, MAIL})
     request = Request(using, [(method, given, "0")], None)
-    ((name, answer, _),) = answers(request, partial(method_of, user, using))
+    ((name, answer, _),) = answers(request, partial(method_of, AccessToken(owner=user), using))
     if name == "error" and answer["type"] != "cannotCalculateChanges":
         raise RuntimeError(f"{method} is answered with {answer}")
     return answer

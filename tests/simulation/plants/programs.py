@@ -32,9 +32,9 @@ PLANTS = (
     Plant(
         "a keyword of JMAP is set, whatever is asked",
         "filters.jmap.flags",
-        "_changes",
-        "changes[word] = _is_set(path, value)",
-        "changes[word] = True",
+        "_change",
+        "keyword.lower(), _is_set(path, value)",
+        "keyword.lower(), True",
         "marks",
     ),
     Plant(
