@@ -21,6 +21,7 @@ from tapestry.query.phrases.help.calendar import check_no_span
 from tapestry.query.phrases.nodes import PhraseNode
 from tapestry.query.phrases.slips import slip
 from tapestry.query.phrases.states import check_no_states
+from tapestry.query.phrases.wordings.refusals import check_can_be_said
 from tapestry.query.phrases.wordings.requests import is_request
 from tapestry.query.phrases.wordings.rewording import placed_in, reworded
 from tapestry.query.phrases.words import parse_words
@@ -117,6 +118,7 @@ def _with_operators(text: str, context: Context, depth: int) -> Parsed:
 
 
 def _as_words(text: str, context: Context, depth: int) -> Parsed:
+    check_can_be_said(text)
     is_misspelt = phrases.is_misspelt(text) or any(map(slip, text.split()))
     mixed = None if is_misspelt else words_with_phrases(text)
     if is_request(text):

@@ -9,20 +9,24 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from filters.inbox.models import Match, MessageState
+from filters.inbox.models import Match, MessageState, muted_roots
 from filters.people.models import User
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import Span, TapestryError
+from tapestry.query.operators.translation import FLAGS
 from tapestry.query.phrases.states import STATES, State, without_words_of_state
 
 _VALUES = "|".join(STATES)
 _OPERATOR = re.compile(
     rf"(?<![^\s(])(?P<no>-|!|not\s+)?(?:(?:is|in|flag|label|tag):(?P<name>{_VALUES})"
-    r"|isread:(?P<read>true|yes|false|no)|(?P<mutt>(?-i:~[NUFR])))(?![^\s)])",
+    rf"|(?:is)?(?P<flag>{'|'.join(FLAGS)}):(?:true|yes|1|(?P<off>false|no|0))|(?P<mutt>(?-i:~[NUFR])))(?![^\s)])",
     re.IGNORECASE,
 )
 _MUTT = {"~N": "unread", "~U": "unread", "~R": "read", "~F": "starred"}
-_EITHER = re.compile(r"(?:\A|\s)OR(?:\s|\Z)|[|{]")
+_EITHER = re.compile(r"(?:\A|\s)OR(?:\s|\Z)|[|{]|(?:-|!|:|\bnot\s+)\(", re.IGNORECASE)
+_STATED = "\x00"
+_GROUP = re.compile(rf"(?<!\w)-?thread:\{{[^{{}}]*\}}|[-!]?(?:\w+:)?[({{][^(){{}}{_STATED}]*[)}}]")
+_QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +50,48 @@ def without_states(text: str) -> Stated:
     """
     found = list(_OPERATOR.finditer(text))
     if found:
-        rest = " ".join(_OPERATOR.sub(" ", text).split())
-        if _EITHER.search(rest) or "(" in rest:
+        if _is_alternative(text):
             place = Span(*found[0].span())
             message = f"“{found[0][0].strip()}” cannot be one of several here."
             raise TapestryError(message, place, "Search for it alone, or beside what must hold.")
+        rest = " ".join(_OPERATOR.sub(" ", text).split())
         return Stated(_without_joining(rest), tuple(map(_of_operator, found)), is_operator=True)
     rest, states = without_words_of_state(text)
     return Stated(rest, states)
 
 
+def _is_alternative(text: str) -> bool:
+    """Tell whether a state in a text is one of several, or one that is to be left out."""
+    outside = _OPERATOR.sub(f" {_STATED} ", _QUOTED.sub('""', text))
+    while (reduced := _GROUP.sub("_", outside)) != outside:
+        outside = reduced
+    return _EITHER.search(outside) is not None
+
+
 def _without_joining(text: str) -> str:
-    """Return a text without AND where nothing is left to be joined."""
-    text = re.sub(r"(?:\A|\s)and(?=\s+and\b|\s*\Z)", " ", text, flags=re.IGNORECASE)
+    """Return a text without AND where nothing is left to be joined.
+
+    >>> _without_joining("(from:bob and ) and lunch and")
+    '(from:bob) and lunch'
+    """
+    text = re.sub(r"\(\s*and\b|\(\s*(?=\))", "(", text, flags=re.IGNORECASE)
+    text = re.sub(r"(?:\A|\s)and(?=\s+and\b|\s*\Z|\s*\))|\(\)", " ", text, flags=re.IGNORECASE)
+    text = re.sub(r"\s+\)", ")", text)
     return " ".join(re.sub(r"\A\s*and\b", "", text, flags=re.IGNORECASE).split())
 
 
 def _of_operator(match: re.Match[str]) -> State:
     is_wanted = match["no"] is None
-    if match["read"]:
-        is_read = is_wanted == (match["read"].lower() in ("true", "yes"))
-        return State("read" if is_read else "unread")
+    if match["flag"]:
+        return _of_flag(STATES[match["flag"].lower()], is_wanted == (match["off"] is None))
     name = _MUTT[match["mutt"]] if match["mutt"] else STATES[match["name"].lower()]
     return State(name, is_wanted)
+
+
+def _of_flag(name: str, is_set: bool) -> State:
+    """Return a state, or that it is not set: what is not unread is read."""
+    opposite = {"read": "unread", "unread": "read"}.get(name)
+    return State(opposite) if opposite and not is_set else State(name, is_set)
 
 
 # Which messages have them
@@ -104,6 +127,11 @@ def _inbox(user: User) -> set[str]:
     return set(Match.objects.in_list(user).values_list("msgid", flat=True))
 
 
+def _muted(user: User) -> set[str]:
+    matches = Match.objects.visible_to(user).filter(card__root__in=muted_roots(user))
+    return set(matches.values_list("msgid", flat=True))
+
+
 def _with_state(**conditions: object) -> Callable[[User], set[str]]:
     def read(user: User) -> set[str]:
         states = MessageState.objects.filter(owner=user, **conditions)
@@ -124,4 +152,5 @@ _READERS: dict[str, Callable[[User], set[str]]] = {
     "starred": _with_state(starred_at__isnull=False),
     "done": _with_state(done_at__isnull=False),
     "snoozed": _snoozed,
+    "muted": _muted,
 }

@@ -26,7 +26,15 @@ from tapestry.query.operators.syntax import (
     before_colon,
     parse_search,
 )
-from tapestry.query.operators.translation import DIRECTLY, MUTT, NAMES, PLAIN, plain, translate
+from tapestry.query.operators.translation import (
+    DIRECTLY,
+    FLAGS,
+    MUTT,
+    NAMES,
+    PLAIN,
+    plain,
+    translate,
+)
 from tapestry.query.phrases.build import joined, negated
 from tapestry.query.phrases.grammar import FIRST_WORDS
 from tapestry.query.phrases.nodes import PhraseNode, Refused, Words
@@ -48,6 +56,7 @@ _NAMED = (
     rf"({before_colon(NAMES)}):{_VALUE}"
     rf"|({before_colon(_APART)}):\s+{_VALUE}"
     r"|(received|sent|date|size)(?=[<>]=?[0-9])"
+    rf"|((?:is)?(?:{'|'.join(FLAGS)})):(?=(?:yes|no|true|false|[01]){_END})"
     rf"|(~(?-i:[{MUTT}]))\s+{_VALUE}"
 )
 _MINUS = r"[-!](?=[^\W\d]{2}|[(\"“~]|[a-z]:\S)"

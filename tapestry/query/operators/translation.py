@@ -49,7 +49,7 @@ _PEOPLE = {
 
 _TEXTS = {
     **dict.fromkeys(("subject", "s", "betreff", "subjecttitle", "title", "~s"), "about"),
-    **dict.fromkeys(("body", "b", "content", "~b"), "saying"),
+    **dict.fromkeys(("body", "b", "content", "nq", "~b"), "saying"),
     **dict.fromkeys(("bs", "text", "entire", "~B"), "mentioning"),
     **dict.fromkeys(("list", "l"), "on_list"),
     **dict.fromkeys(("label", "tag", "keyword", "category", "kw", "~y"), "tagged"),
@@ -64,6 +64,7 @@ _FILES = ("has", "attachment", "attachments", "hasattachment", "hasattachments",
 _STATES = ("is", "flag")
 _NAMES_OF_FILES = ("filename", "attachmentnames", "file", "att", "n")
 _PATCHED = ("dfn",)
+_LINES = ("dfhh", "dfa", "dfb", "dfctx", "dfpre", "dfpost", "dfblob")
 _TYPES_OF_FILES = ("mime", "mimetype", "~M")
 _PLACES = ("folder", "maildir", "path")
 _OTHERS = (*_STATES, "thread", "in", "bcc", "age", "newer_than", "older_than", "year")
@@ -71,7 +72,7 @@ _OTHERS = (*_STATES, "thread", "in", "bcc", "age", "newer_than", "older_than", "
 NAMES = (
     *(name for name in (*_PEOPLE, *_TEXTS) if name[0] != "~"),
     *(*_SINCE, *_BEFORE, *_SIZES[:-1], *_RANGES[:-2], *_FILES[:-1]),
-    *(*_NAMES_OF_FILES, *_TYPES_OF_FILES[:-1], *_PATCHED, *_PLACES, *_OTHERS),
+    *(*_NAMES_OF_FILES, *_TYPES_OF_FILES[:-1], *_PATCHED, *_LINES, *_PLACES, *_OTHERS),
 )
 _OF_MUTT = (*_PEOPLE, *_TEXTS, *_RANGES, *_SIZES, *_FILES, *_TYPES_OF_FILES, "~x")
 MUTT = "".join(sorted(name[1] for name in _OF_MUTT if name[0] == "~"))
@@ -79,6 +80,9 @@ MUTT = "".join(sorted(name[1] for name in _OF_MUTT if name[0] == "~"))
 
 PLAIN = "pPlQ$ANORUFDTE"
 """The letters of mutt's patterns that have no value."""
+
+FLAGS = ("read", "unread", "seen", "unseen", "flagged", "starred", "snoozed")
+"""States that are operators as well: ``read:no``, ``isflagged:true``."""
 
 _NOTHING = ("inbox", "anywhere", "all", "mail", "allmail", "archive")
 """Places that say nothing here: every filter looks at all mail."""
@@ -110,6 +114,8 @@ def translate(name: str, value: str, span: Span, *, is_quoted: bool = False) -> 
     if name in _PEOPLE:
         people = [value] if is_quoted else re.split(r"[,;]\s*", value.strip(",;")) or [value]
         return _any_of(_person(kind, who, span) for kind in _PEOPLE[name] for who in people)
+    if name == "tag" and value.lower() == "replied":
+        return _state("flag", value, span)
     if name in _TEXTS:
         return _text(_TEXTS[name], value, span, is_quoted=is_quoted)
     if name == "in" and value.lower() in _NOTHING:
@@ -262,7 +268,7 @@ def _no_references(_: str, value: str, span: Span) -> PhraseNode:
 _OF_STATE = (*STATES, "important", "replied", "answered", "unanswered", "attach")
 
 
-_TAGS = ("done", "inbox", "new", "snoozed")
+_TAGS = ("done", "inbox", "new", "snoozed", "archived", "muted")
 """States that are names of tags as well."""
 
 
@@ -276,10 +282,29 @@ def _state(name: str, value: str, span: Span) -> PhraseNode | None:
         return Phrase("replied_to", span)
     if written == "attach":
         return Phrase("with_attachments", span)
+    if name == "is" and written == "sent":
+        return Phrase("from", span, person=Person("me", "me", span))
+    if name == "is" and written in ("reply", "response"):
+        return Phrase("replies", span)
+    if name == "is" and written in _ELSEWHERE:
+        message = f"What is “{written}” elsewhere is no mail here, or all of it."
+        return Refused(message, span, "Write “newer than one week”, or leave it out.")
     if written in STATES or written == "important":
         message, hint = refusal(STATES.get(written, "starred"))
         return Refused(message, span, hint)
     return Phrase("tagged", span, words=Words(value, span)) if name == "is" else None
+
+
+_ELSEWHERE = ("draft", "spam", "junk", "trash", "deleted", "chat")
+
+
+def _flagged(name: str, value: str, span: Span) -> PhraseNode | None:
+    return _state("is", name.removeprefix("is"), span)
+
+
+def _no_lines(name: str, value: str, span: Span) -> PhraseNode:
+    message = f"“{name}:” asks for lines of a patch, which are in the body."
+    return Refused(message, span, f"Write “with a patch and saying {quoted(value)}”.")
 
 
 def _days(value: str, span: Span) -> PhraseNode | None:
@@ -321,6 +346,8 @@ _READERS: dict[str, Reader] = {
     **dict.fromkeys(_NAMES_OF_FILES, attached_file),
     **dict.fromkeys(_TYPES_OF_FILES, of_media_type),
     **dict.fromkeys(_PATCHED, _patched),
+    **dict.fromkeys(_LINES, _no_lines),
+    **dict.fromkeys((*FLAGS, *(f"is{flag}" for flag in FLAGS)), _flagged),
     **dict.fromkeys(_PLACES, _no_places),
     "in": _in,
     "thread": _no_thread,

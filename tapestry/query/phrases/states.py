@@ -23,15 +23,20 @@ STATES = {
     "flagged": "starred",
     "snoozed": "snoozed",
     "done": "done",
+    "archived": "done",
+    "muted": "muted",
     "inbox": "inbox",
 }
 """Words for states, and the state that each is for."""
 
 _MAIL = r"(?:e-?mails?|mails?|messages?|posts?|threads?|conversations?|ones?)"
-_STATE = r"(?P<{}>un-?read|unseen|starred|flagged|snoozed)"
-_OPENING = r"\A(?:(?:show|find|only|just|all|my|the|any|new|me|everything|anything)\s+)*"
+_STATE = r"(?P<{}>un-?read|unseen|starred|flagged|snoozed|muted)"
+_OPENING = r"\A\s*(?:(?:show|find|only|just|all|my|the|any|new|me|everything|anything)\s+)*"
 _PHRASE = rf"(?:(?:and\s+)?(?:from|to|about|in|with|since|before|newer|older|this|today)|{_MAIL})"
-_JOINT = r"(?:\s+(?:that|which|and|but|&|\+)|,)(?:\s+(?:are|is))?(?:\s+still)?\s+(?P<no>not\s+)?"
+_JOINT = (
+    r"(?:\s+(?:that|which|and|but|&|\+)|,)(?:\s+(?:are|is))?(?:\s+still)?"
+    r"\s+(?P<no>(?:not|never)\s+)?"
+)
 _NOT_YET = (
     r"i\s+(?:have\s+not|haven['’]?t|did\s+not|didn['’]?t|(?:have\s+)?never)"
     r"\s+(?:yet\s+|ever\s+)?"
@@ -42,14 +47,15 @@ def _compiled(*patterns: str) -> tuple[re.Pattern[str], ...]:
     return tuple([re.compile(pattern, re.IGNORECASE) for pattern in patterns])
 
 
-_ONE = r"(?:un-?read|unseen|starred|flagged|snoozed|read|seen|done)"
+_ONE = r"(?:un-?read|unseen|starred|flagged|snoozed|muted|archived|read|seen|done)"
 _OTHER = r"(?:(?:\s*,)?\s+(?:and|but)|,)\s+(?:still\s+|are\s+)?"
-_NO = r"not\s+(?:yet\s+)?"
+_NO = r"(?:not|never)\s+(?:yet\s+)?"
 _LISTED = rf"(?P<listed>(?:{_NO})?{_ONE}(?:{_OTHER}(?:{_NO})?{_ONE})+|{_NO}(?:read|seen|done))"
 """Several states, or one that there is not: “starred but not read”."""
 
 _OPENINGS = _compiled(
     rf"{_OPENING}{_LISTED}(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",
+    rf"{_OPENING}(?P<a>archived)(?=\s+{_MAIL}\b)",
     rf"{_OPENING}(?P<no>not\s+)?{_STATE.format('a')}(?:\s+and\s+{_STATE.format('b')})?"
     rf"(?:\s+by\s+me)?(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",
 )
@@ -59,6 +65,8 @@ _SENTENCES = _compiled(
     rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unread>read|opened|seen)(?:\s+yet)?\b",
     rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unstarred>starred|star)\b",
     r"\s+in\s+(?:my|the)\s+(?P<inbox>inbox)\b",
+    rf"(?<=threads|sations)\s+with\s+(?P<unread>new|unread)\s+{_MAIL}\s*\Z",
+    r"\A(?P<snoozed>snoozed)\s+(?:until|till)\s+(?:\S+\s+)?\S+\s*\Z",
     r"\Ain\s+(?:(?:my|the)\s+)?(?P<inbox>inbox)\s*\Z",
 )
 _VERBS = _compiled(rf"{_JOINT}(?P<a>read|done)\s*\Z")
@@ -66,7 +74,9 @@ _VERBS = _compiled(rf"{_JOINT}(?P<a>read|done)\s*\Z")
 
 _IN_LIST = re.compile(rf"({_NO})?({_ONE})\b", re.IGNORECASE)
 _ALTERNATIVES = _compiled(rf"\s+or\s+(?P<no>not\s+)?{_STATE.format('a')}(?:\s+by\s+me)?\s*\Z")
-_ANY = re.compile(r"un-?read|unseen|starred|flagged|snoozed|inbox|\b(?:read|star|done)\b", re.I)
+_ANY = re.compile(
+    r"un-?read|unseen|starred|flagged|snoozed|muted|archived|inbox|\b(?:read|star|done)\b", re.I
+)
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
 _WRITTEN, _OFTEN = re.compile(r"\b[a-z]{5,8}\b", re.IGNORECASE), ("unread", "starred", "flagged")
 _NOTHING = re.compile(rf"\s*(?:(?:all|the|my|and)\s+)*{_MAIL}?\s*", re.IGNORECASE)
@@ -95,13 +105,43 @@ def without_words_of_state(text: str) -> tuple[str, tuple[State, ...]]:
     >>> without_words_of_state("unread mail from bob that I starred")
     ('mail from bob', (State(name='unread', is_wanted=True), State(name='starred', is_wanted=True)))
     """
-    rest, states = _WRITTEN.sub(_spelt, text), []
+    rest, states = _plain(_WRITTEN.sub(_spelt, text)), []
     for pattern in (*_OPENINGS, *_ENDINGS, *_SENTENCES, *_VERBS):
         match = pattern.search(rest)
         if match and (pattern not in _VERBS or _is_phrase(rest[: match.start()])):
+            _check_not_one_of_several(match, rest)
             states += _states_of(match)
             rest = rest[: match.start()] + " " + rest[match.end() :]
-    return (_unjoined(rest), tuple(states)) if states else (text, ())
+    if not states:
+        return text, ()
+    return "" if _NOTHING.fullmatch(rest) else _unjoined(rest), tuple(states)
+
+
+_AGED = re.compile(r"\b(?:old|older|before|until)\b", re.IGNORECASE)
+_STATUS = re.compile(r"(?<!\S)(?:the\s+)?status\s+is(\s*n['’o]t)?(?=\s)", re.IGNORECASE)
+_AND = re.compile(r"\s*(?:and|&|\+)\s.*|[^,]*\sand\s*\Z", re.IGNORECASE | re.DOTALL)
+_ALONE = re.compile(r"\sor\s", re.IGNORECASE)
+_GROUP = re.compile(r"\([^()]*\)")
+
+
+def _plain(text: str) -> str:
+    """Return a text in which “status isn’t” is said in as many letters as “not”.
+
+    >>> _plain("status isn't read")
+    'not          read'
+    """
+    return _STATUS.sub(lambda found: ("not" if found[1] else "").ljust(len(found[0])), text)
+
+
+def _check_not_one_of_several(match: re.Match[str], text: str) -> None:
+    """Raise TapestryError of “A or B and starred”, which may be said of B alone."""
+    rest = _unjoined(text[: match.start()] + " " + text[match.end() :])
+    outside = _GROUP.sub("_", _QUOTED.sub('""', rest))
+    if _AND.fullmatch(match[0]) and match.start() and _ALONE.search(outside):
+        whole = re.sub(r"\Aeither\s+", "", rest, flags=re.IGNORECASE)
+        words = match[0].strip()
+        message = f"“{words}” may be said of all that stands before it, or of its end alone."
+        raise TapestryError(message, Span(*match.span()), f"Write “({whole}) {words}”.")
 
 
 def _spelt(word: re.Match[str]) -> str:
@@ -119,7 +159,7 @@ def check_no_states(text: str) -> None:
     """
     if not _ANY.search(text):
         return
-    bare = _QUOTED.sub(lambda quote: "“" + "_" * (len(quote[0]) - 2) + "”", text)
+    bare = _QUOTED.sub(lambda quote: "“" + "_" * (len(quote[0]) - 2) + "”", _plain(text))
     for pattern in (*_OPENINGS, *_ENDINGS, *_ALTERNATIVES, *_SENTENCES, *_VERBS):
         match = pattern.search(bare)
         if match is None:
@@ -152,8 +192,9 @@ def _states_of(match: re.Match[str]) -> list[State]:
         return [State("unread") if str(state) == "not read" else state for state in listed]
     if "unread" in groups or "unstarred" in groups:
         return [State("unread") if "unread" in groups else State("starred", is_wanted=False)]
-    if "inbox" in groups or "starred" in groups:
-        return [State("inbox" if "inbox" in groups else "starred")]
+    named = {"inbox", "starred", "snoozed"}.intersection(groups)
+    if named:
+        return [State(named.pop())]
     names = [groups.get(name) for name in ("a", "b")]
     is_wanted = groups.get("no") is None
     return [State(STATES[name.lower().replace("-", "")], is_wanted) for name in names if name]
@@ -165,6 +206,7 @@ _INSTEAD = {
     **dict.fromkeys(("unread", "read", "inbox"), "newer than one week"),
     "done": "with no reply by me",
     "snoozed": "",
+    "muted": "",
     "starred": "voted for by me",
 }
 _ABOUT = {
@@ -173,6 +215,7 @@ _ABOUT = {
     "inbox": "Whether a message is in the inbox is",
     "done": "Whether a message is done is",
     "snoozed": "Whether a message is snoozed is",
+    "muted": "Whether a thread is muted is",
     "starred": "Stars are each reader’s own, and",
 }
 
@@ -191,9 +234,10 @@ def _error(text: str, match: re.Match[str], rest: str) -> StateError:
     message, hint = refusal(state.name)
     error = StateError(message, Span(*match.span(group)), hint)
     others = [rest] if rest else []
-    if state.is_wanted and (instead := _INSTEAD[state.name]):
+    instead = _INSTEAD[state.name]
+    if state.is_wanted and instead and not ("newer" in instead and _AGED.search(rest)):
         others.append(f"{rest} and {instead}" if rest else instead)
-    if group == "a" and not more:  # the word itself
+    if group == "a" and not more and state.is_wanted:  # the word itself
         others.append(f"{text[: match.start('a')]}mentioning {match['a']}{text[match.end() :]}")
     error.others = tuple(others)
     return error

@@ -21,8 +21,16 @@ _SPANS = EARLIER_PATTERN.replace("this\\s+month", f"{_COUNTED}this\\s+month")
 """“The most votes this month” is a phrase, and so is “the last month”."""
 
 _SPAN = re.compile(
-    rf"(?<!\bthe\s)\b(?:(?:from|in|during)\s+)?({_SPANS})(?:{END}|(?=[?!.]+\s*\Z))", re.IGNORECASE
+    rf"(?<!\bthe\s)(?<!:)\b(?:(?:from|in|during)\s+)?({_SPANS})(?:{END}|(?=[?!.]+\s*\Z))",
+    re.IGNORECASE,
 )
+_OPERATOR = re.compile(
+    r"(?<![^\s(])(-?(?:date|received|sent|d|dt|rt):)"
+    rf"(\"?)({EARLIER_PATTERN.replace(chr(92) + 's+', '[_ ]?')}|this[_ ]?week)\2(?![^\s)])",
+    re.IGNORECASE,
+)
+"""A span as the value of an operator: ``date:last_week``, ``received:yesterday``."""
+
 _AFTER_WORDS = re.compile(r"\s*\S+(?:\s+\S+)?\s+\Z")
 """A word or two: more of them before a span may be a subject, “ANSI COBOL meeting this month”."""
 
@@ -45,12 +53,26 @@ def dated(text: str, context: Context) -> str | None:
     if context.now is None:
         return None
     today = to_datetime(context.now).astimezone(context.zone).date()
+    written = _OPERATOR.sub(lambda found: _as_operator(found, today), text)
     pieces = [
         piece if place % 2 else _SPAN.sub(lambda found: _days(found[1], today), _spelt(piece))
-        for place, piece in enumerate(_QUOTED.split(text))
+        for place, piece in enumerate(_QUOTED.split(written))
     ]
     result = "".join(pieces)
     return None if result == text else result
+
+
+def _as_operator(found: re.Match[str], today: date) -> str:
+    """Return the days of a span as operators write them."""
+    if _letters(found[3]) == "thisweek":
+        return f"{found[1]}{today - timedelta(days=today.weekday())}.."
+    span = next(name for name in EARLIER if name.replace(" ", "") == _letters(found[3]))
+    days = re.sub(r"\A(?:on|in|between) ", "", _days(span, today)).split(" and ")
+    return f"{found[1]}{'..'.join(day.replace(' ', '_') for day in days)}"
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\s_]", "", text).casefold()
 
 
 def _spelt(text: str) -> str:

@@ -27,12 +27,14 @@ LEXICON = {
     "our | all",
     "AGE": "N UNIT",
     "ALSO": "also | already | still | ever | just | only | do | really | explicitly",
-    "ANSWER": "ANSWERED | answer | answer to | reply | reply to | respond | respond to | react",
+    "ANSWER": "ANSWERED | write back | get back | get back to | answer | answer to "
+    "| reply | reply to | respond | respond to | react",
     "ANSWERED": "answered | replied | replied to | replied on | responded | responded to | reacted "
     "| reacted to | got back to | got back | gotten back to | gotten back "
     "| wrote back | written back",
     "ASK": "ask | asks | asked | asking",
     "BE": "is | are | was | were | be | been | being | has been | have been",
+    "ACKED": "acked | ack'ed | acknowledged | reviewed | looked at | commented on | tested",
     "BEGIN": "start | starts | starting | begin | begins | beginning",
     "BYTES": "kb | mb",
     "CONTAIN": "contain | contains | containing | include | includes | including | have | has "
@@ -81,6 +83,7 @@ LEXICON = {
     "been "
     "| has not been | haven't yet | have not yet | hasn't yet | has not yet | didn't ever "
     "| haven't ever | have yet to | has yet to | *not* | are *not* | havent | didnt | hasnt",
+    "OPENED": "directly to | to | from | cc | with | without | about | mentioning",
     "OTHERS": "someone | somebody | anyone | anybody | people | others | another user | other "
     "people "
     "| someone else | anybody else | anyone else | somebody else",
@@ -106,6 +109,8 @@ LEXICON = {
     "THREAD": "thread | threads | conversation | conversations | topic | topics | discussion "
     "| discussions",
     "UNANSWERED": "with no reply by me | with no reply",
+    "UNVOTED": "(not voted for by more than 0 people and not voted against by more than 0 people) "
+    "| not voted for by more than 0 people",
     "UPON": "in | on | to | of",
     "WAIT": "wait | waits | waiting | awaiting | still waiting | still awaiting",
     "WHICH": "that | which | who | whom | where | in which | to which | when | if | what",
@@ -146,6 +151,8 @@ _PATTERNS = {
     "HOST": rf"@?(?:[\w-]+\.)+(?:{TOP_LEVELS})",
     "DOMAIN": r"@?[\w-]+(?:\.[\w-]+)+",
     "GROUP": r"[\w+-]+(?:\.[\w+*-]+)+",
+    "NAMES": rf"(?!(?:{_NO_NAME})\s)[^\s,():]+(?: (?!(?:{_NO_NAME})\s)[^\s,():]+)?",
+    "VERSION": r"v[2-8]",
     "NAME": rf"(?!(?:{_NO_NAME})\s)[^\s,():]+",
     "OWNER": r"(?!(?:today|yesterday|week|month|year|what|who|where|that|it|let)'s)[^\s,()]+'s",
     "VALUE": rf"(?:{QUOTE}[0-9]+|[^\s,():]+)",
@@ -163,6 +170,7 @@ _PATTERNS = {
     "SPAN": "(?:today|this week|this month)",
     "TOPIC": r"(?!e?-?mails?\s|messages?\s)[^,():]+?",
     "WEEKDAY": rf"(?:last )?(?:{'|'.join(WEEKDAYS)})",
+    "CURRENT": "(?:week|month)",
     "YEAR": "[12][0-9]{3}",
     "WHEN": "(?:since|before|after|until|on)",
     "WROTE": r"(?:sent|wrote|posted|mailed|e-?mailed|forwarded)"

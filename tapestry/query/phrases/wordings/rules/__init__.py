@@ -23,6 +23,8 @@ FIRST = (
     "(more than | over | only one | a single | just one)",
     "CONTAIN A? (link | links | url | urls) $",
     "between N and AGE ago",
+    "in (reply | answer) to NAME ($ | ,)",
+    "(WHOM | SUBJECT) ISNT VALUE",
     "from DATED",
     "from (N | DATE) (to | until | till) DATE",
     "DATE from CLOCK (and | to) CLOCK",

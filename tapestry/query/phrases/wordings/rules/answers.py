@@ -27,6 +27,22 @@ def _reminder(found: re.Match[str]) -> str:
     return f"from me {counted(age) + ' old ' if age else ''}{_UNANSWERED}"
 
 
+def _reminder_of(found: re.Match[str]) -> str:
+    who, age = found["who"], found["age"]
+    return f"from me to {who} {counted(age) + ' old ' if age else ''}with no reply by {who} "
+
+
+def _asked(found: re.Match[str]) -> str:
+    who, words = found["who"], found["words"]
+    topic = f'about "{words}" ' if words else ""
+    return f"from me to {who} {topic}with no reply by {who} "
+
+
+def _aged_by(found: re.Match[str]) -> str:
+    who = found.groupdict().get("who")
+    return f"{counted(found['age'])} old with no reply {f'by {who} ' if who else ''}"
+
+
 RULES = (
     ("REPLY (from | by) {who:NAME} to A? LETTER (from | by)", "from {who} and replies to "),
     (
@@ -64,7 +80,13 @@ RULES = (
         lambda found: f"replies by {found['owner'][:-2]} ",
     ),
     (
-        "^ {owner:OWNER} (mail | mails | email | emails | e-mails | messages)",
+        "^ {owner:OWNER} THREAD",
+        lambda found: f"from {found['owner'][:-2]} starting a thread ",
+    ),
+    ("^ {owner:OWNER} patches", lambda found: f"patch series from {found['owner'][:-2]} "),
+    ("^ {owner:OWNER} QUESTION", lambda found: f"from {found['owner'][:-2]} asking a question "),
+    (
+        "^ {owner:OWNER} MAIL",
         lambda found: f"from {found['owner'][:-2]} ",
     ),
     ("^ (did | has) OTHERS ALSO? ANSWER A? (me | us | my MAIL)", "replies to me "),
@@ -114,6 +136,28 @@ RULES = (
     ("^ MAIL to (reply | answer | respond) (to)? $", _OWED),
     ("^ (what | which) (have | did) i not ANSWER", _OWED),
     (
+        "^ I (have)? (ASK | WRITE | told) to? {who:NAME} (something | anything | A? QUESTION "
+        "| A? MAIL)? (about the? {words:WORDS})? (, | and | but | which)? (and | but | which)? "
+        "(he | she | they | {other:NAME})? (has | have)? (NOT ANSWER "
+        "| (got | had | have) no REPLY) "
+        "(me | it | yet)? $",
+        _asked,
+    ),
+    (
+        "^ (let me know | (remind | tell | alert | notify | warn | ping) me) (if | when | unless) "
+        "{who:NAMES} (NOT | never)? (ANSWER | answers | replies) (to me | to my MAIL | me)? "
+        "(WITHIN {age:AGE})? $",
+        _reminder_of,
+    ),
+    ("in (reply | answer) to {who:NAME} ($ | ,)", "replies to {who} "),
+    (
+        "REPLY to {who:NAME} ,? (written | sent)? (by | from) {other:NAME}",
+        "replies to {who} from {other}",
+    ),
+    ("{age:AGE} (with | and | of | ,)? (no | without) A? REPLY (from | by) {who:NAME}", _aged_by),
+    ("(no | without) A? REPLY (from | by) {who:NAME} WITHIN {age:AGE}", _aged_by),
+    ("^ {age:AGE} (with | and | of | ,)? (no | without) A? REPLY $", _aged_by),
+    (
         "WHICH? BE? WAIT (for | on) A? REPLY (from | by) {who:NAME}",
         "from me to {who} with no reply by {who}",
     ),
@@ -145,8 +189,8 @@ RULES = (
     ("WHICH? (got | GET | BE) ANSWERED", "replied to "),
     ("WHICH? I ALSO? ANSWERED", "replied to by me "),
     ("(that | which) {who:NAME} (has)? ALSO? ANSWERED", "and replied to by {who}"),
-    ("(and | but) {who:NAME} (has)? ALSO? ANSWERED", "and replied to by {who}"),
-    ("(and | but) {who:NAME} NOT ALSO? ANSWER", "and with no reply by {who}"),
+    ("(and | but) {who:NAMES} (has)? ALSO? ANSWERED", "and replied to by {who}"),
+    ("(and | but) {who:NAMES} NOT ALSO? ANSWER", "and with no reply by {who}"),
     ("^ MAIL WHICH? {who:NAME} (has)? ALSO? ANSWERED $", "replied to by {who}"),
     (
         "WHICH? (got | received | have got | have received) (a | an | any | some | at least "

@@ -45,6 +45,12 @@ def _at_least(found: re.Match[str]) -> str:
     return f"voted for by more than {number_of(found['number']) - 1} people "
 
 
+def _unvoted(found: re.Match[str]) -> str:
+    """Return what is so old, and nobody voted for."""
+    age = re.sub(r"^an?\s", "one ", found["age"], flags=re.IGNORECASE)
+    return f"{found['what']} and {age} old "
+
+
 def number_of(word: str) -> int:
     """Return the number that a word is, in letters or in digits."""
     lower = word.casefold()
@@ -75,6 +81,21 @@ RULES: tuple[Rule, ...] = (
         "^ (did | has | have) OTHERS (vote | voted) for my (MAIL | patches)",
         "from me voted for by more than 0 people ",
     ),
+    (
+        "^ (what | which MAIL | which) (did | has | have) {who:NAMES} ALSO? "
+        "(WRITE | mail | forward | forwarded) (to)? (me | us)",
+        "from {who} to me ",
+    ),
+    (
+        "^ (what | which MAIL | which) did {who:NAME} (send | write | post) (to)? {other:NAME}",
+        "from {who} to {other}",
+    ),
+    (
+        "^ (what | which MAIL | which) (did | has | have) {who:NAMES} ALSO? (WRITE | post)",
+        "from {who} ",
+    ),
+    (f"WHICH {{who:NAMES}} {_DID} WROTE (to)? (me | us)", "from {who} to me "),
+    (f"WHICH {{who:NAMES}} {_DID} WROTE", "from {who} "),
     (f"WHICH? {{who:ACTOR}} {_DID} WROTE (to)? (me | us)", "from {who} to me "),
     (f"WHICH? {{who:ACTOR}} {_DID} WROTE A? FILES", "from {who} with attachments "),
     (f"WHICH? {{who:ACTOR}} {_DID} WROTE", "from {who} "),
@@ -117,20 +138,11 @@ RULES: tuple[Rule, ...] = (
     ("WHICH? (HAVE | GET) (no | not any) (vote | votes)", f"{_NO_VOTE}"),
     ("(without | and no | but no | , no) A? (vote | votes)", f"{_NO_VOTE}"),
     ("^ no (vote | votes) $", _NO_VOTE),
+    ("{what:UNVOTED} WITHIN {age:AGE}", _unvoted),
     (
         "^ (did | has) {who:NAME} ALSO? ANSWER (to)? my MAIL (about | on)",
         "replies to me from {who} and replies to a message about ",
     ),
     (f"^ who {_VOTED_FOR} (me | my MAIL) $", "from me voted for by more than 0 people "),
     ("^ (who | who's) WROTE (to)? (me | us) A?", "to me with "),
-    (
-        "^ (what | which MAIL | which) did {who:NAME} (send | write | mail | forward) (to)? "
-        "(me | us)",
-        "from {who} to me ",
-    ),
-    (
-        "^ (what | which MAIL | which) did {who:NAME} (send | write | post) (to)? {other:NAME}",
-        "from {who} to {other}",
-    ),
-    ("^ (what | which MAIL | which) did {who:NAME} (send | write | post)", "from {who} "),
 )

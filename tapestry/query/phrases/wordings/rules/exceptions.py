@@ -54,6 +54,7 @@ RULES = (
         lambda found: f"not {_KINDS.get(found['word'].lower()) or _mentioned(found)} ",
     ),
     ("^ (nothing | none) {how:HOW}", "not {how}"),
+    ("(, | and)? (, | and) (nothing | none | no MAIL) {how:HOW}", "and not {how}"),
     (
         "(has | have | with) neither {one:PLAIN} nor {other:PLAIN}",
         "not with {one} not with {other}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tapestry.query.phrases.filetypes import FILE_TYPE
+from tapestry.query.phrases.filetypes import FILE_TYPE, file_type
 from tapestry.query.phrases.wordings.lexicon import is_phrase_word
 from tapestry.query.phrases.wordings.rules.answers import counted
 
@@ -33,6 +33,22 @@ def _of_type(found: re.Match[str]) -> str:
     return f"with {found['type']} files " if is_type else found[0]
 
 
+def _attached(found: re.Match[str]) -> str:
+    """Return “with invoices attached” as files of that name, unless it is a kind of files."""
+    word = found["type"].lower()
+    if word in ("something", "anything", "items"):
+        return "with attachments "
+    if file_type(word) or word in ("file", "files", "nothing"):
+        return found[0]
+    return f'with an attachment named like "*{word.removesuffix("s")}*" '
+
+
+def _versions(found: re.Match[str]) -> str:
+    """Return patches whose subject has this version, or one up to 9."""
+    versions = [f"about v{number}" for number in range(int(found["version"][1]), 10)]
+    return f"({' or '.join(versions)}) and with a patch "
+
+
 def _after(found: re.Match[str]) -> str:
     after = found[0].split()[-1]
     return "" if after.startswith(("usenet", "newsgroup", "group")) else f"{after} "
@@ -44,7 +60,7 @@ def _gigabytes(found: re.Match[str]) -> str:
 
 def _unreviewed(found: re.Match[str]) -> str:
     """Return patches so old that nobody has looked at."""
-    series = "patch series " if found[0].startswith("patches") else ""
+    series = "patch series " if found[0].startswith("patch") else ""
     return f"{series}with no review {counted(found['age'])} old "
 
 
@@ -104,7 +120,7 @@ RULES = (
     ),
     ("(written | sent)? by (humans | a human | real people | a real person)", "not from programs "),
     (
-        "^ patches (nobody | no-one) (has)? reviewed (for | in | within | after) {age:AGE}",
+        "^ (patches | patch series) WHICH? NOBODY (has)? ACKED WITHIN {age:AGE}",
         _unreviewed,
     ),
     ("{without:WITHOUT} review (for | in | within | after) {age:AGE}", _unreviewed),
@@ -124,6 +140,8 @@ RULES = (
     ),
     ("(label | tag | category) (is | :) {words:VALUE}", "tagged {words}"),
     ("untagged", "without a tag "),
+    ("^ A? {version:VERSION} or (later | newer | higher | above | up) patches", _versions),
+    ("^ patches {version:VERSION} (or | and) (later | newer | higher | above | up)", _versions),
     ("(with | ^) (more than | over) {number:NUMBER} votes", "with a score above {number}"),
     (
         "(with)? (the | an)? average of (the | its)? (last | latest) (ten | 10) votes (is)? "
@@ -154,6 +172,7 @@ RULES = (
     ("WHICH? (got | BE)? (voted down | downvoted | down-voted)", "with a score below 0 "),
     ("WHICH? (got | BE)? (voted up | upvoted | up-voted)", "with a score above 0 "),
     ("WHICH? CONTAIN (an | a | any | some)? FILES", "with attachments "),
+    ("HAVE A? {type:PLAIN} attached", _attached),
     ("^ (email | e-mail | mail)? attachments", "with attachments "),
     ("^ (large | big | huge) MAIL", "larger than 1 MB "),
     ("^ (long | lengthy) MAIL", "larger than 10 KB "),
@@ -180,8 +199,8 @@ RULES = (
         "(with | in | on) {ending:WORD}",
         lambda found: f'with an attachment named like "*.{found["ending"].strip(".*")}" ',
     ),
-    ("(on | from) (A)? LIST {next:AFTERLIST}", "on any list {next}"),
-    ("(on | from) (A)? LIST $", "on any list "),
+    ("(on | from | to) A? LIST {next:AFTERLIST}", "on any list {next}"),
+    ("(on | from | to) A? LIST $", "on any list "),
     (
         "(from | on | in | to) the {words:WORD} (mailing list | list | mailinglist)",
         "on list {words}",

@@ -48,8 +48,8 @@ RULES = (
     ("^ reply (from | by)", "replies by "),
     ("^ my (posts | post)", "from me "),
     (
-        "(from | by) (a | an | any)? new (sender | person | contributor | contributors | "
-        "poster | posters)",
+        "(from | by) (a | an | any)? (newcomers | newcomer | beginners | new (sender | person | "
+        "contributor | contributors | poster | posters | members | subscribers))",
         "from new senders ",
     ),
     ("^ (new | first-time) (contributors | posters | senders | people)", "from new senders "),

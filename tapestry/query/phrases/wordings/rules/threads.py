@@ -26,6 +26,11 @@ _BY_REPLIES = (
 )
 
 
+def _longest(found: re.Match[str]) -> str:
+    unit = found["unit"]
+    return f"among the top ten by replies {f'this {unit}' if unit else ''} "
+
+
 def _with(found: re.Match[str]) -> str:
     after = found[0].split()[-1]
     return f"in a thread with {found['who']} {'' if after == found['who'] else after} "
@@ -101,7 +106,7 @@ RULES: tuple[Rule, ...] = (
         "from me starting a thread ",
     ),
     (
-        "A? THREAD WHICH? {who:NAME} (has | have)? (started | began | begun | created | opened)",
+        "A? THREAD WHICH? {who:NAMES} (has | have)? (started | began | begun | created | opened)",
         "from {who} starting a thread ",
     ),
     (
@@ -140,6 +145,11 @@ RULES: tuple[Rule, ...] = (
     (
         "^ (hot | lively | busy) (THREAD | MAIL) {span:SPAN} $",
         lambda found: f"among the top ten by replies {found['span']} ",
+    ),
+    (
+        "^ the? (longest | biggest | largest | busiest | hottest | liveliest) THREAD "
+        "(of | in | from)? (the | this)? {unit:CURRENT}? $",
+        _longest,
     ),
     ("^ (hot | lively | busy) (THREAD | MAIL) $", "among the top ten by replies "),
     *[
