@@ -192,9 +192,9 @@ def _states_of(match: re.Match[str]) -> list[State]:
         return [State("unread") if str(state) == "not read" else state for state in listed]
     if "unread" in groups or "unstarred" in groups:
         return [State("unread") if "unread" in groups else State("starred", is_wanted=False)]
-    named = {"inbox", "starred", "snoozed"}.intersection(groups)
-    if named:
-        return [State(named.pop())]
+    alone = {"inbox", "starred", "snoozed"}.intersection(groups)
+    if alone:
+        return [State(alone.pop())]
     names = [groups.get(name) for name in ("a", "b")]
     is_wanted = groups.get("no") is None
     return [State(STATES[name.lower().replace("-", "")], is_wanted) for name in names if name]
