@@ -19,9 +19,9 @@ from tapestry.query.phrases.help.bare_words import (
 )
 from tapestry.query.phrases.help.calendar import check_no_span
 from tapestry.query.phrases.nodes import PhraseNode
+from tapestry.query.phrases.refusals import check_can_be_said
 from tapestry.query.phrases.slips import slip
 from tapestry.query.phrases.states import check_no_states
-from tapestry.query.phrases.wordings.refusals import check_can_be_said
 from tapestry.query.phrases.wordings.requests import is_request
 from tapestry.query.phrases.wordings.rewording import placed_in, reworded
 from tapestry.query.phrases.words import parse_words
