@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from datetime import datetime
 from hashlib import sha256
@@ -72,7 +73,7 @@ class Maildir(Originals):
         """Let nothing go: what is added again has the same name."""
 
 
-class _OneFile:
+class _OneFile(ABC):
     """A file to which messages are appended."""
 
     name: str
@@ -89,8 +90,9 @@ class _OneFile:
             file.write(self.framed(step, content))
         return self.name
 
+    @abstractmethod
     def framed(self, step: Step, content: bytes) -> bytes:
-        raise NotImplementedError
+        """Return a message as the file has it."""
 
     def end(self) -> str:
         sync_file(self._path)

@@ -113,8 +113,8 @@ def _witnesses(due_filter: DueFilter, disjunct: int, words: str) -> Sequence[Wit
 def _counted(text: str, live: bool, waits: bool, disjunct: int) -> tuple[Witnesses, ...]:
     """Return what a disjunct counts or misses, in all filters with the text; nothing without it."""
     query = compile_stored(text, None, (), live, waits).query
-    disjuncts = query.normal.disjuncts[disjunct : disjunct + 1]
-    return tuple(found for one in disjuncts for found in witnesses(one, query.var))
+    disjuncts = query.normal.disjuncts
+    return tuple(witnesses(disjuncts[disjunct], query.var)) if disjunct < len(disjuncts) else ()
 
 
 def _tally(

@@ -122,7 +122,7 @@ def _parts() -> str:
         return _machines()
     unwell = endings.read(services.run())
     if unwell:
-        raise _UnwellError(" ".join(_ending(each, "run") for each in unwell))
+        raise _UnwellError(" ".join(_ending(part, "run") for part in unwell))
     return "run"
 
 
@@ -135,7 +135,7 @@ def _machines() -> str:
         if (seconds := machine.silent_seconds())
     ]
     for machine in every:
-        unwell += [_ending(each, f"run/machines/{machine.name}") for each in machine.endings]
+        unwell += [_ending(part, f"run/machines/{machine.name}") for part in machine.endings]
     if missing := {*PARTS} - {IMAP} - {kind for machine in every for kind in machine.kinds}:
         unwell.append(f"No machine runs {', '.join(sorted(missing))}.")
     if unwell:

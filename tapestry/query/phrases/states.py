@@ -138,10 +138,10 @@ def _check_not_one_of_several(match: re.Match[str], text: str) -> None:
     rest = _unjoined(text[: match.start()] + " " + text[match.end() :])
     outside = _GROUP.sub("_", _QUOTED.sub('""', rest))
     if _AND.fullmatch(match[0]) and match.start() and _ALONE.search(outside):
-        whole = re.sub(r"\Aeither\s+", "", rest, flags=re.IGNORECASE)
+        several = re.sub(r"\Aeither\s+", "", rest, flags=re.IGNORECASE)
         words = match[0].strip()
         message = f"“{words}” may be said of all that stands before it, or of its end alone."
-        raise TapestryError(message, Span(*match.span()), f"Write “({whole}) {words}”.")
+        raise TapestryError(message, Span(*match.span()), f"Write “({several}) {words}”.")
 
 
 def _spelt(word: re.Match[str]) -> str:

@@ -58,9 +58,9 @@ def alone(part: str) -> Iterator[None]:
 
 def tell(name: str, kinds: Collection[str], endings: Collection[Ending]) -> None:
     """Say that a machine runs; raises RedisError."""
-    said = {"at": wall_clock(), "kinds": [*kinds], "endings": [asdict(each) for each in endings]}
+    parts = {"kinds": [*kinds], "endings": [asdict(ending) for ending in endings]}
     with _server() as server:
-        server.hset(KEY, name, json.dumps(said))
+        server.hset(KEY, name, json.dumps({"at": wall_clock(), **parts}))
 
 
 def leave(name: str) -> None:
@@ -72,7 +72,7 @@ def leave(name: str) -> None:
 def known() -> list[Machine]:
     """Return the machines that said something within a day, by name; raises RedisError."""
     with _server() as server:
-        said = {str(name): json.loads(text) for name, text in server.hgetall(KEY).items()}
+        machines = {str(name): json.loads(text) for name, text in server.hgetall(KEY).items()}
     oldest = wall_clock() - FORGOTTEN
     return [
         Machine(
@@ -81,7 +81,7 @@ def known() -> list[Machine]:
             tuple(content["kinds"]),
             tuple(Ending(**fields) for fields in content["endings"]),
         )
-        for name, content in sorted(said.items())
+        for name, content in sorted(machines.items())
         if content["at"] > oldest
     ]
 
