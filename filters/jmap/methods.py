@@ -8,18 +8,18 @@ from typing import Any
 
 from filters.api.models import AccessToken
 from filters.jmap import arguments as given
-from filters.jmap import submissions
-from filters.jmap.boxes import mailbox_get, mailbox_query, mailbox_query_changes
-from filters.jmap.emails import email_get, email_parse, thread_get
-from filters.jmap.flags import copy, email_import, email_set, mailbox_set
-from filters.jmap.identities import identity_changes, identity_get, identity_set
+from filters.jmap.calls import submissions
+from filters.jmap.calls.boxes import mailbox_get, mailbox_query, mailbox_query_changes
+from filters.jmap.calls.emails import email_get, email_parse, thread_get
+from filters.jmap.calls.flags import copy, email_import, email_set, mailbox_set
+from filters.jmap.calls.identities import identity_changes, identity_get, identity_set
+from filters.jmap.calls.queries import email_query, email_query_changes
+from filters.jmap.calls.snippets import snippet_get
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.objects import changes_of, id_of
 from filters.jmap.protocol import CORE, MAIL, SUBMISSION, Arguments, Method, MethodError
 from filters.jmap.push import push_get, push_set
-from filters.jmap.queries import email_query, email_query_changes
 from filters.jmap.records import account_of
-from filters.jmap.snippets import snippet_get
 
 
 def _of(kind: str) -> Callable[[JmapAccount, Any], Arguments]:

@@ -27,7 +27,7 @@ from filters.delivery.ways.push import MOST_BROWSERS, PROGRAM, browsers_of
 from filters.delivery.ways.vapid import vapid_keys
 from filters.jmap import arguments
 from filters.jmap.arguments import PushGet, PushSet, read
-from filters.jmap.emails import email_objects
+from filters.jmap.calls.emails import email_objects
 from filters.jmap.headers import moment
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.objects import SetError, id_of, key_of, set_objects

@@ -23,6 +23,7 @@ from filters.api.problems import NOT_HERE, problem, too_often, unauthorized
 from filters.delivery.ways.vapid import vapid_keys
 from filters.jmap import blobs
 from filters.jmap.blobs import bytes_of
+from filters.jmap.calls.queries import READ_SORTS, SORTS
 from filters.jmap.methods import method_of
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.objects import id_of
@@ -37,7 +38,6 @@ from filters.jmap.protocol import (
     answers,
     read_request,
 )
-from filters.jmap.queries import READ_SORTS, SORTS
 from filters.jmap.records import account_of, state_of
 from filters.people.requests import PersonRequest
 from filters.site.work.rate_limits import TooManyTriesError

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from filters.jmap import methods, queries
+from filters.jmap import methods
+from filters.jmap.calls import queries
 from filters.jmap.objects import LIMITS
 from filters.jmap.protocol import CORE, MAIL
 from filters.people.models import User

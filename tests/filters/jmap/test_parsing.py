@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from filters.jmap import blobs
+from filters.jmap.calls.snippets import marked
 from filters.jmap.models import JmapUpload
 from filters.jmap.protocol import LIMITS
-from filters.jmap.snippets import marked
 from filters.people.models import User
 from tapestry.tables.delta.log import Tables
 from tests.filters.jmap.conftest import Program

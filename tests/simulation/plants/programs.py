@@ -31,7 +31,7 @@ PLANTS = (
     ),
     Plant(
         "a keyword of JMAP is set, whatever is asked",
-        "filters.jmap.flags",
+        "filters.jmap.calls.flags",
         "_change",
         "keyword.lower(), _is_set(path, value)",
         "keyword.lower(), True",

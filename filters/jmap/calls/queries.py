@@ -19,7 +19,7 @@ from pydantic.alias_generators import to_camel
 
 from filters.inbox.mailboxes import originals
 from filters.jmap.arguments import Comparator, Count, EmailQuery, EmailQueryChanges, read
-from filters.jmap.boxes import DEEPEST, parts_of
+from filters.jmap.calls.boxes import DEEPEST, parts_of
 from filters.jmap.headers import fields_of
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.objects import key_of, page, query_changes

@@ -8,10 +8,10 @@ from html import escape
 from typing import Any
 
 from filters.jmap.arguments import SnippetGet
+from filters.jmap.calls.queries import columns_of, folded, read_filter, words_of
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.objects import check_count, id_of, records_of
 from filters.jmap.protocol import Arguments
-from filters.jmap.queries import columns_of, folded, read_filter, words_of
 from filters.jmap.records import present
 
 AROUND = 80

@@ -1,0 +1,1 @@
+"""What the calls of JMAP answer, by the kind of object: ``methods`` names them."""
