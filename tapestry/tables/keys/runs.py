@@ -22,7 +22,7 @@ from typing import TypeVar
 from tapestry.core.clock import BEGINNING
 from tapestry.core.files.checksummed_file import size_with_checksums
 from tapestry.core.files.damage import DamagedFileError, mended
-from tapestry.core.files.mirror import mend, remove_mirrored, write_mirror
+from tapestry.core.files.mirror import mend, write_mirror
 from tapestry.core.files.sorted_hashes import MappedHashes, SortedHashes, run_bytes
 
 SUFFIX = ".sorted"
@@ -94,12 +94,13 @@ class Runs:
                 return results, end_of(runs)
         return None
 
-    def add(self, runs: list[SortedRun], high: int, entries: SortedHashes) -> None:
+    def add(self, runs: list[SortedRun], high: int, entries: SortedHashes) -> list[SortedRun]:
         """Write a run after those listed, up to ``high``, and merge the newest.
 
-        The merged ones are replaced in the list, and stay on the disk.  Raises DamagedFileError if
-        one that was to be merged is damaged.
+        Return those that were merged: they are replaced in the list, and stay on the disk.  Raises
+        DamagedFileError if one that was to be merged is damaged.
         """
+        replaced: list[SortedRun] = []
         runs.append(self._write(end_of(runs), high, entries))
         while len(runs) > 1:
             older, newer = runs[-2:]
@@ -113,13 +114,15 @@ class Runs:
                     continue
                 raise
             runs[-2:] = [self._write(older.low, newer.high, merged)]
+            replaced += older, newer
+        return replaced
 
     def keep(self, runs: Sequence[SortedRun]) -> None:
-        """Delete all files but those of some runs."""
+        """Delete all files but those of some runs, which are derived."""
         names = {run.path for run in runs}
         for path in self.directory.iterdir():
             if str(path) not in names:
-                remove_mirrored(path)
+                path.unlink(missing_ok=True)
 
     def _open(self, run: SortedRun) -> MappedHashes:
         return _opened(run.path, run.count, self.width, run.stamp)

@@ -8,6 +8,7 @@ audience.  Unlike the index, tombstones cannot be built again from the tables: t
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,20 +16,25 @@ import numpy as np
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.files.durable import make_directory, sync_directory
-from tapestry.core.files.mirror import is_mirror, mirrors_of
+from tapestry.core.files.mirror import is_mirror, mirrors_of, remove_mirrored
 from tapestry.core.files.sorted_hashes import SortedHashes, hash_texts
 from tapestry.core.message import audience_digest
 from tapestry.tables.keys.runs import SUFFIX, Runs, end_of
 
 
 def add_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> None:
-    """Record that messages are removed; call it from one process at a time."""
+    """Record that messages are removed.
+
+    Call it from one process at a time: of two, one of which lost its lock while it was paused,
+    neither deletes what the other wrote.
+    """
     stored = _runs(root, audience)
     make_directory(stored.directory)
     hashes, runs = np.unique(hash_texts(msgids)), stored.listed()
     nothing = np.empty((len(hashes), 0), dtype=np.int64)
-    stored.add(runs, end_of(runs) + 1, SortedHashes(hashes, nothing))
-    stored.keep(runs)
+    unique = max(end_of(runs) + 1, time.time_ns())
+    for run in stored.add(runs, unique, SortedHashes(hashes, nothing)):
+        remove_mirrored(Path(run.path))
 
 
 def find_tombstones(root: Path, audience: str, msgids: Iterable[str]) -> set[str]:

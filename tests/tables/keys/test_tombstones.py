@@ -95,3 +95,18 @@ def test_a_merge_that_is_listed_half_way_hides_nothing(tmp_path, monkeypatch):
     half_way = [[]]  # the old run is deleted, and the new one was not there yet
     monkeypatch.setattr(Runs, "listed", lambda self: half_way.pop() if half_way else whole(self))
     assert find_tombstones(tmp_path, AUDIENCE, ["a"]) == {"a"}
+
+
+def test_a_process_that_was_paused_deletes_nothing_that_another_wrote(tmp_path, monkeypatch):
+    add_tombstones(tmp_path, AUDIENCE, ["a", "b", "c"])
+    listed = Runs.listed
+
+    def paused(self):
+        runs = listed(self)
+        monkeypatch.setattr(Runs, "listed", listed)
+        add_tombstones(tmp_path, AUDIENCE, ["x"])
+        return runs
+
+    monkeypatch.setattr(Runs, "listed", paused)
+    add_tombstones(tmp_path, AUDIENCE, ["y"])
+    assert find_tombstones(tmp_path, AUDIENCE, ["a", "x", "y"]) == {"a", "x", "y"}
