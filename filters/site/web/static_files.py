@@ -23,6 +23,7 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import StaticFilesStorage
 from django.core.files.storage import Storage
+from django.http import HttpRequest
 from django.templatetags.static import static
 from whitenoise.middleware import WhiteNoiseMiddleware
 
@@ -101,9 +102,21 @@ class _Renamed(Storage):
 
 
 class StaticFiles(WhiteNoiseMiddleware):
-    """Serves them: under a name with its hash a file never changes."""
+    """Serves them: under a name with its hash a file never changes.
+
+    Under a hash of another version, as while machines are upgraded one by one, it is the file of
+    this version, which is kept for a minute.
+    """
 
     FOREVER = YEAR
+
+    def __call__(self, request: HttpRequest, *_: Any) -> Any:
+        find = self.find_file if self.autorefresh else self.files.get
+        path = request.path_info
+        if path.startswith(settings.STATIC_URL) and find(path) is None:
+            request.path_info = _HASHED.sub(r"\1\3", path)
+        answer: Any = super().__call__
+        return answer(request)
 
     def immutable_file_test(self, path: str, url: str) -> bool:
         """Tell whether the address of a file has the hash of its content."""

@@ -62,6 +62,14 @@ def test_static_files_have_them(db: None, client: Client, path: str) -> None:
     check(response, path)
 
 
+def test_a_static_file_of_another_version_is_that_of_this_one_for_a_minute(client: Client) -> None:
+    now, other = (client.get(f"/static/site/site{hash}.css") for hash in ("", ".0123456789ab"))
+    assert other.status_code == 200
+    assert other.getvalue() == now.getvalue()
+    assert other["Cache-Control"] == now["Cache-Control"] == "max-age=60, public"
+    assert client.get("/static/nothing.0123456789ab.css").status_code == 404
+
+
 def test_errors_have_them(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
     def defect(*_: object) -> None:
         raise ZeroDivisionError
