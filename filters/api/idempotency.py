@@ -5,7 +5,8 @@
 
 A program that did not hear the answer sends the same call under the same key again.  A key is of
 one token, and is kept for a day.  What failed by itself (5xx, 429) is not kept: it may be tried
-again.
+again.  A call whose process ended before its answer was kept is not made again: nobody knows
+whether it was carried out, and the program is told so.
 """
 
 from __future__ import annotations
@@ -31,13 +32,17 @@ KEPT = DAY
 """For how long an answer is kept."""
 
 LOST = 5 * MINUTE
-"""After how long a call that was never answered counts as lost: its process has ended."""
+"""After how long the process of a call that was never answered counts as ended."""
 
 LONGEST = 255
 """Characters of a key."""
 
 OTHERWISE = "This Idempotency-Key was given with another call: give each call a key of its own."
 UNDER_WAY = "The call with this Idempotency-Key is being answered. Ask again in a moment."
+UNKNOWN = (
+    "It is not known whether the call with this Idempotency-Key was carried out, for its process "
+    "has ended. Look whether it was; if not, call again with another key."
+)
 TOO_LONG = f"An Idempotency-Key has at most {LONGEST} characters."
 
 
@@ -72,7 +77,6 @@ def _begun(token: AccessToken, name: str, call: str) -> KeptAnswer | None:
     """Store that a call is being answered; return None if there is one of this key."""
     now, known = wall_clock(), KeptAnswer.objects.filter(token=token)
     known.filter(at__lt=now - KEPT).delete()
-    known.filter(name=name, status=None, at__lt=now - LOST).delete()
     try:
         with transaction.atomic():
             return KeptAnswer.objects.create(token=token, name=name, call=call, at=now)
@@ -86,10 +90,11 @@ def _again(token: AccessToken, name: str, call: str) -> HttpResponse:
     except TooManyTriesError as error:
         return too_often(error)
     row = KeptAnswer.objects.filter(token=token, name=name).first()
-    if row is None or (row.status is None and row.call == call):
-        return problem(409, UNDER_WAY)
-    if row.call != call or row.status is None:
+    if row is not None and row.call != call:
         return problem(422, OTHERWISE)
+    if row is None or row.status is None:
+        is_lost = row is not None and row.at < wall_clock() - LOST
+        return problem(409, UNKNOWN if is_lost else UNDER_WAY)
     content = decrypt(row.content, services.data())
     response = HttpResponse(content, status=row.status, content_type=row.content_type)
     response.headers["Idempotency-Replayed"] = "true"
