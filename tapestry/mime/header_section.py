@@ -36,8 +36,10 @@ BOUNDS = frozenset((TOO_MANY_LINES, TOO_LONG_FIELD, TOO_LONG))
 """The problems of headers of which not all is read."""
 
 LINE_END = rb"(?:\r\n?|\n|\Z)"
-_HEADERS = re.compile(rb"(?:(?:[\t ]|[!-9;-~]*+:|From )[^\r\n]*+%s)*+" % LINE_END)
+_HEADERS = re.compile(rb"(?:(?:[\t ]|[!-9;-~]*+[\t ]*+:|From )[^\r\n]*+%s)*+" % LINE_END)
 _FIELD = re.compile(rb"[^\r\n]*+%s(?:[\t ][^\r\n]*+%s)*+" % (LINE_END, LINE_END))
+_OBSOLETE_NAME = re.compile(rb"([!-9;-~]++)[\t ]++:")
+"""A name with white space behind it, which is to be read (RFC 5322, section 4.5)."""
 _BLANK = re.compile(rb"\r\n?|\n")
 
 
@@ -94,7 +96,8 @@ class HeaderReader:
             if self.lines < 0 or self.length < 0:
                 exceeded[TOO_MANY_LINES if self.lines < 0 else TOO_LONG] = None
                 break
-            fields.append(text)
+            name = _OBSOLETE_NAME.match(text)
+            fields.append(name[1] + text[name.end() - 1 :] if name else text)
         return fields, list(exceeded)
 
 
@@ -109,6 +112,8 @@ def values_by_name(headers: Headers) -> dict[str, list[str]]:
 
     >>> values_by_name(headers_of(b"To: joe@x.org,\n mary@x.org\n\nHello")[0])
     {'to': ['joe@x.org, mary@x.org']}
+    >>> values_by_name(headers_of(b"Subject : obsolete\n\nHello")[0])
+    {'subject': ['obsolete']}
     """
     values: dict[str, list[str]] = {}
     for name, value in headers.raw_items():
