@@ -14,6 +14,8 @@ from tapestry.mime.headers import decoded
 
 _AT = re.compile(r"^([^\s@]+) at ([^\s@]+\.[^\s@]+)$", re.IGNORECASE)
 _BARE = re.compile(r"(?<!\S)[^\s@]+@[^\s@]+\.[^\s@]+(?!\S)")
+_SPACED = re.compile(r"\s*([.@])\s*")
+"""White space that an address may have around its dots and its @ (RFC 5322, section 4.4)."""
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _COMMENT = re.compile(r"\([^()]*\)")
 _OBSCURED = " @end|ng |rom "
@@ -47,6 +49,8 @@ def mailboxes(value: str) -> list[Mailbox]:
 
     >>> mailboxes("joe at x.org (Joe Doe)")
     [Mailbox(address='joe@x.org', name='Joe Doe')]
+    >>> mailboxes("jdoe@test  . example")
+    [Mailbox(address='jdoe@test.example', name='')]
     >>> mailboxes("Doe, Joe <Joe@X.org>, friends: ann@x.org;")
     [Mailbox(address='joe@x.org', name='Doe, Joe'), Mailbox(address='ann@x.org', name='')]
     """
@@ -129,7 +133,8 @@ def _mailbox(parts: _Parts) -> list[Mailbox]:
     elif len(bare) == 1 and bare[0] != text:
         address, name = bare[0], comment or text.replace(bare[0], "").strip()
     else:
-        address, name = text, comment
+        close = _SPACED.sub(r"\1", text)
+        address, name = close if _BARE.fullmatch(close) else text, comment
     address = _ROUTE.sub("", " ".join(address.split())).lower().removeprefix("mailto:")
     address = _AT.sub(r"\1@\2", address)
     name = decoded(name).strip(" \"'")
