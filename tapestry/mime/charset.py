@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 
 _LATIN = {"ascii", "iso8859-1", "iso8859-15", "cp1252"}
 _OTHER_NAMES = {
@@ -17,6 +18,7 @@ _OTHER_NAMES = {
     "iso-2022-jp": "iso2022_jp_2",
     "windows-874": "cp874",
 }
+_WINDOWS = re.compile(rb"[\x80-\x9f]")
 _NOT_CHARSETS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}
 
 
@@ -29,6 +31,8 @@ def decode(data: bytes, declared: str | None = None) -> str:
 
     >>> decode("naïve".encode(), "iso-8859-1"), decode(b"na\xefve", "utf-8")
     ('naïve', 'naïve')
+    >>> decode(b"5 \xa4", "iso-8859-15"), decode(b"5 \x80", "iso-8859-15")
+    ('5 €', '5 €')
     """
     if data.isascii() and b"\x1b" not in data and declared is None:
         return data.decode("ascii")
@@ -36,7 +40,7 @@ def decode(data: bytes, declared: str | None = None) -> str:
     if codec and codec.startswith(("utf-16", "utf-32")) and data.isascii() and 0 not in data:
         codec = None
     if codec is None or codec in _LATIN:
-        return _strictly(data, "utf-8") or _latin(data)
+        return _strictly(data, "utf-8") or _latin(data, codec)
     text = _strictly(data, codec)
     if text is None and not data.isascii():
         text = _strictly(data, "utf-8")
@@ -68,5 +72,8 @@ def _strictly(data: bytes, codec: str) -> str | None:
         return None
 
 
-def _latin(data: bytes) -> str:
+def _latin(data: bytes, codec: str | None = None) -> str:
+    """Return text of a Latin charset: Latin-9 has the euro sign elsewhere, and no 0x80 to 0x9F."""
+    if codec == "iso8859-15" and not _WINDOWS.search(data):
+        return data.decode(codec)
     return _strictly(data, "cp1252") or data.decode("latin-1")
