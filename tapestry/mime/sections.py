@@ -214,6 +214,7 @@ class _Reader:
         boundary = headers.get_boundary()
         if not boundary:
             return [], [NO_BOUNDARY]
+        boundary = re.sub(r"[\r\n]", "", boundary)  # unfolded, its white space as it is
         self.searched += place.end - begin
         if place.depth == DEEPEST or self.searched > MOST_SEARCHED:
             return [], [TOO_DEEP]

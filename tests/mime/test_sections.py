@@ -102,6 +102,13 @@ def test_a_multipart_without_its_end_has_its_parts() -> None:
     assert [s.content(raw) for s in list(sections(raw))[1:]] == [b"One\n--xy", b"Two"]
 
 
+def test_a_boundary_that_is_folded_is_unfolded() -> None:
+    raw = (
+        b'Content-Type: multipart/mixed; boundary="x\r\n y"\r\n\r\n--x y\r\n\r\nOne\r\n--x y--\r\n'
+    )
+    assert [s.content(raw) for s in list(sections(raw))[1:]] == [b"One"]
+
+
 @pytest.mark.parametrize(
     "raw",
     [
