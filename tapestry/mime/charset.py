@@ -18,6 +18,9 @@ _OTHER_NAMES = {
     "iso-2022-jp": "iso2022_jp_2",
     "windows-874": "cp874",
 }
+MOST_FAULTS = 2
+"""Characters of UTF-8 that outweigh a byte that is of none, where no charset is told."""
+
 _WINDOWS = re.compile(rb"[\x80-\x9f]")
 _NOT_CHARSETS = {"idna", "punycode", "unicode_escape", "raw_unicode_escape", "undefined"}
 
@@ -40,7 +43,7 @@ def decode(data: bytes, declared: str | None = None) -> str:
     if codec and codec.startswith(("utf-16", "utf-32")) and data.isascii() and 0 not in data:
         codec = None
     if codec is None or codec in _LATIN:
-        return _strictly(data, "utf-8") or _latin(data, codec)
+        return _strictly(data, "utf-8") or _mostly_utf_8(data) or _latin(data, codec)
     text = _strictly(data, codec)
     if text is None and not data.isascii():
         text = _strictly(data, "utf-8")
@@ -70,6 +73,18 @@ def _strictly(data: bytes, codec: str) -> str | None:
         return data.decode(codec)
     except ValueError:
         return None
+
+
+def _mostly_utf_8(data: bytes) -> str | None:
+    r"""Return text of UTF-8 with few faults, such as one that was cut within a character.
+
+    >>> decode("größer, schöner".encode() + b"\xc3"), decode(b"gr\xf6\xdfer, sch\xf6ner")
+    ('größer, schöner�', 'größer, schöner')
+    """
+    text = data.decode("utf-8", "replace")
+    wrong = text.count("�")
+    right = len(text) - len(text.encode("ascii", "ignore")) - wrong
+    return text if right > MOST_FAULTS * wrong else None
 
 
 def _latin(data: bytes, codec: str | None = None) -> str:
