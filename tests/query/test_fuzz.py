@@ -20,10 +20,16 @@ from tests.support.work import SECOND, counted
 CALLS = 10 * SECOND
 """Calls that a filter may take until it is a plan."""
 
+SHARED = "m.size > 1 OR EXISTS (r: r.inreplyto = m.msgid)"
+DECAYED = (
+    "AGGREGATE (x NUMBER) RETURNS NUMBER STATE (s NUMBER) INITIALIZE (x) ITERATE (s * 0.9 + x)"
+)
+"""What every name of a filter means, and every name of an aggregate."""
+
 TERRY = Context(
     owner="terry",
     addresses=("terry@parc.com",),
-    resolve=lambda _owner, _name: "m.size > 1 OR EXISTS (r: r.inreplyto = m.msgid)",
+    resolve=lambda _owner, name: DECAYED if name.endswith("()") else SHARED,
     now=1_774_000_000_000_000,
     zone=ZoneInfo("Europe/Berlin"),
 )
