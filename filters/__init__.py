@@ -1,6 +1,6 @@
 """The Django application: people, their filters, and what matched; an app for each feature.
 
-    upkeep > imap > api > compose > delivery > authoring > inbox : reading : sources > runs >
+    upkeep > imap : jmap > api > compose > delivery > authoring > inbox : reading : sources > runs >
         people > site
 
 An app imports only those to its right (`make lint`).  Each has its ``models``, ``admin``, ``urls``,
@@ -16,7 +16,7 @@ line in ``INSTALLED_APPS`` is the only list of apps.
 - ``delivery``: destinations, ways, claims, bounces, feeds
 - ``runs``: lanes and rounds; ``store`` implements the ports of ``tapestry.core``; ``operator``
 - ``api``: the REST API, and the tokens by which programs use it
-- ``imap``: lists as mailboxes, for mail programs
+- ``imap``, ``jmap``: lists as mailboxes, for mail programs
 - ``upkeep``: backup, check, forgetting, retention
 - ``sample``: the mail and the people of the demo; no app, and imported by its command alone
 - ``site``: ``settings``, ``work`` (what this process runs beside), ``web``, ``launch``, commands

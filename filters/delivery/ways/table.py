@@ -1,7 +1,18 @@
 """The table of ways: how each kind of destination is delivered to.
 
-A new way is a file in tapestry/deliver/ways, one here, and a line of this table; a kind of
-``Destination``, a form in ``FORMS``, and a limit in ``MOST_AN_HOUR`` of dispatch/throttle.py.
+A new way is, in the product:
+
+- what is sent, and what its answer means: a file in tapestry/deliver/ways
+- what sends a batch: a file here, and a line of ``WAYS``; ``webhook`` sends all of it together,
+  ``forward`` one message after another, and advances the cursor behind each
+- a kind of ``Destination``, a form in forms, a limit in ``MOST_AN_HOUR`` of dispatch/throttle.py
+
+and in the tests, which fail until it is there:
+
+- what it was sent: tests/support/deliveries_received.py; somebody who has one: delivered_people.py
+  and two_worlds.py beside it, and tests/filters/runs/test_isolation_of_deliveries.py
+- in tests/simulation: who has one (generator/beginnings.py), its server (endpoints.py), and how
+  what that was sent is read (auditor/transmissions.py)
 """
 
 from __future__ import annotations
