@@ -127,7 +127,8 @@ def lane(
                     if kind == "push":
                         names = sorted(set(names)) or names
                     if names != sorted(MSGIDS):
-                        differ.append(f"{kind} of {owner}: {found(owner, kind)}")
+                        sent = found(owner, kind) or "nothing"
+                        differ.append(f"{kind} of {owner} was sent {sent}, not each of {MSGIDS}")
                 late = Destination.objects.filter(owner=owner).exclude(due_at=None, error="")
                 if late.exists() or late.filter(failing_since__isnull=False).exists():
                     differ.append(f"{owner}: {list(late.values_list('kind', 'error'))}")
