@@ -63,9 +63,10 @@ def background(kinds: Collection[str] = PARTS) -> Iterator[Program]:
         yield Program("Beat", "beat.log", ("filters.site.launch.beat",))
 
 
-def web(port: int) -> Program:
-    """Return the web server, on loopback."""
-    return Program("The web server", "web.log", ("filters.site.launch.web_server", str(port)))
+def web(port: int, address: str) -> Program:
+    """Return the web server, on loopback and at an address."""
+    module = ("filters.site.launch.web_server", str(port), address)
+    return Program("The web server", "web.log", module)
 
 
 def imap(kinds: Collection[str] = PARTS) -> Iterator[Program]:

@@ -5,8 +5,10 @@ A part that cannot start at first ends everything, with a sentence; after that, 
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import os
 import signal
 import socket
 import time
@@ -19,13 +21,14 @@ from pathlib import Path
 from types import FrameType
 
 from django.conf import settings
-from django.db import close_old_connections
+from django.db import OperationalError, close_old_connections, connection
 from redis import RedisError
 
 from filters.site.launch import processes, redis_server
 from filters.site.launch.claim import claimed, publish
 from filters.site.launch.parts import Part, Parts
 from filters.site.launch.several_machines import require_shared
+from filters.site.launch.web_server import LOOPBACK, places
 from filters.site.settings.workers import PARTS, WEB, WORKER
 from filters.site.work.db.database import make_database_ready
 from filters.site.work.parts import endings, machines, services, spark_restart
@@ -212,26 +215,28 @@ def running(
     port: int,
     prepare: Callable[[], None],
     kinds: Collection[str] = PARTS,
+    address: str = LOOPBACK,
 ) -> Iterator[Stack]:
     """Start everything on ``data`` and yield it once it serves; stop it all at the end.
 
-    On one of several machines that is all of Spark, and some ``kinds`` of what is Python.  The
-    database is upgraded and ``prepare`` is called before anything is due.  Raises TapestryError
-    for everything that a person can put right.
+    On one of several machines that is all of Spark, and some ``kinds`` of what is Python.  Pages
+    are served at ``address`` beside loopback.  The database is upgraded and ``prepare`` is called
+    before anything is due.  Raises TapestryError for everything that a person can put right.
     """
     require_shared(data, kinds)
     if WEB in kinds:
-        must_be_free(port)
+        for place in places(address):
+            must_be_free(port, place)
     with claimed(data) as run, interruptible():
-        stack = Stack(run, data, f"http://127.0.0.1:{port}/", kinds)
+        stack = Stack(run, data, f"http://{LOOPBACK}:{port}/", kinds)
         try:
-            _start(stack, port, prepare)
+            _start(stack, processes.web(port, address), prepare)
             yield stack
         finally:
             stack.leave()
 
 
-def _start(stack: Stack, port: int, prepare: Callable[[], None]) -> None:
+def _start(stack: Stack, web: processes.Program, prepare: Callable[[], None]) -> None:
     runs_filters = WORKER in stack.kinds
     remotes = {name: spark_remote(stack.run, name) for name in REMOTES if runs_filters}
     if not all(remotes.values()):
@@ -246,22 +251,47 @@ def _start(stack: Stack, port: int, prepare: Callable[[], None]) -> None:
     redis.wait()
     publish(stack.run, "redis.url", redis.url)
     if WEB in stack.kinds:
-        stack.start_program(processes.web(port))
+        stack.start_program(web)
     prepare()
     for program in (*processes.background(stack.kinds), *processes.imap(stack.kinds)):
         stack.start_program(program)
     stack.wait()
 
 
-def must_be_free(port: int) -> None:
+def wait_for_servers(seconds: float) -> None:
+    """Wait until PostgreSQL and Redis, where the settings name them, answer; at most so long.
+
+    What does not answer even then, the start says.
+    """
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and not _servers_answer():
+        time.sleep(0.5)
+
+
+def _servers_answer() -> bool:
+    if connection.vendor == "postgresql":
+        try:
+            connection.ensure_connection()
+        except OperationalError:
+            return False
+    url = os.environ.get("REDIS_URL")
+    return not url or redis_server.answers(url)
+
+
+def must_be_free(port: int, address: str = LOOPBACK) -> None:
     """Raise TapestryError if something serves on the port already, or may not be served."""
-    with socket.socket() as probe:
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind((address, port))
         except OverflowError as error:
             raise TapestryError(f"{port} is not a port.", hint="Name one below 65536.") from error
         except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL:
+                raise TapestryError(
+                    f"{address} is not an address of this machine.",
+                    hint="Name one of its own with --bind, or 0.0.0.0 for all.",
+                ) from error
             raise TapestryError(
                 f"Port {port} cannot be used ({error.strerror}).",
                 hint=f"Name another with --port N, such as --port {port % 60000 + 1}.",

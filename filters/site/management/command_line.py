@@ -14,6 +14,7 @@ from pathlib import Path
 
 from django.core.management import ManagementUtility
 
+from filters.site.settings.data_directory import is_checkout
 from tapestry import VERSION
 from tapestry.client.main import EXIT_CODES, TAKES, VERBS
 from tapestry.core.errors import TapestryError
@@ -135,6 +136,11 @@ def _of_sites() -> list[str]:
 def names() -> list[str]:
     """Return the commands as they are written: ours, and the one of Django that people need."""
     return [*(name.replace("_", "-") for name in ours()), MAKE_ACCOUNT]
+
+
+def program() -> str:
+    """Return the program as a person types it where this runs."""
+    return "manage.py" if is_checkout() else CONSOLE
 
 
 def called(words: str, program: str) -> str:

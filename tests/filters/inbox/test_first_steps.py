@@ -7,12 +7,14 @@ from collections.abc import Callable
 from html import unescape
 from typing import Any
 
+import pytest
 from django.test import Client
 
 from filters.authoring.models import Filter
 from filters.inbox.first_steps import first_steps
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
+from filters.site.templatetags import accounts
 from filters.sources.models import Folder, Pull, Source
 from tapestry.core.message import Message
 from tapestry.tables.write.append import append_messages
@@ -72,8 +74,13 @@ def test_the_page_of_a_source_leads_to_the_first_filter(alice: User, as_user: Si
     assert "Three steps" not in text_of(client, "/")
 
 
-def test_the_sign_in_page_says_how_the_first_account_is_made(client: Client, db: None) -> None:
+def test_the_sign_in_page_says_how_the_first_account_is_made(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert "manage.py createsuperuser" in text_of(client, "/sign-in/")
+    with monkeypatch.context() as installed:
+        installed.setattr(accounts, "is_checkout", lambda: False)
+        assert "tapestry createsuperuser" in text_of(client, "/sign-in/")
     User.objects.create_user("alice")
     assert "createsuperuser" not in text_of(client, "/sign-in/")
 

@@ -29,20 +29,22 @@ def application(environ, start_response):
     return [answer]
 
 
-def main(port: int) -> None:
+def main(port: int, address: str, proxy: str) -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
     from filters.site.launch import web_server
 
-    web_server.serve(application, port)
+    web_server.serve(application, port, address, proxy)
 
 
 @contextmanager
-def running_web() -> Iterator[Callable[..., socket.socket]]:
+def running_web(
+    address: str = "127.0.0.1", proxy: str = "127.0.0.1"
+) -> Iterator[Callable[..., socket.socket]]:
     """Run it; yield what connects and sends bytes."""
     port = free_port()
     code = "import sys; sys.path.insert(0, '.'); from tests.support.servers import web; "
-    code += "web.main(int(sys.argv[1]))"
-    argv = [sys.executable, "-c", code, str(port)]
+    code += "web.main(int(sys.argv[1]), *sys.argv[2:])"
+    argv = [sys.executable, "-c", code, str(port), address, proxy]
     with _running(argv, port) as connect:
         yield connect
 
@@ -66,12 +68,15 @@ def _running(argv: list[str], port: int, **env: str) -> Iterator[Callable[..., s
         )
         opened = []
 
-        def connect(data: bytes = b"", window: int | None = None) -> socket.socket:
+        def connect(
+            data: bytes = b"", window: int | None = None, to: str = "127.0.0.1", by: str = ""
+        ) -> socket.socket:
             made = socket.socket()
+            made.bind((by, 0))
             if window is not None:
                 made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
             made.settimeout(120)
-            made.connect(("127.0.0.1", port))
+            made.connect((to, port))
             made.sendall(data)
             opened.append(made)
             return made

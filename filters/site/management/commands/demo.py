@@ -36,7 +36,7 @@ class Command(up.Command):
         turn = (lambda: None) if options["still"] else self.demo.trickle
         with running_mail_server() as email_url:
             os.environ.setdefault("EMAIL_URL", email_url)
-            self.serve(data, options["port"], self.demo.prepare, turn, options["parts"])
+            self.serve(options, self.demo.prepare, turn)
 
     def greet(self, url: str) -> None:
         """Say how to sign in."""

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from filters.site.launch import stack
-from filters.site.launch.stack import Interrupted, Stack
+from filters.site.launch.stack import Interrupted, Stack, must_be_free, wait_for_servers
+from tapestry.core.errors import TapestryError
 
 
 def test_an_error_beside_the_parts_is_logged_and_they_go_on(
@@ -27,3 +28,21 @@ def test_an_error_beside_the_parts_is_logged_and_they_go_on(
     with pytest.raises(Interrupted):
         Stack(tmp_path, tmp_path, "http://127.0.0.1:1/").watch(turn)
     assert turns == [] and "No space left on device" in caplog.text and "locked" in caplog.text
+
+
+def test_servers_that_do_not_answer_yet_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [False, False, True]
+    monkeypatch.setattr(stack.time, "sleep", lambda _: None)
+    monkeypatch.setattr(stack.redis_server, "answers", lambda _: answers.pop(0))
+    monkeypatch.setenv("REDIS_URL", "redis://redis")
+    wait_for_servers(0)
+    assert len(answers) == 3
+    monkeypatch.setattr(stack.connection, "vendor", "sqlite")
+    wait_for_servers(60)
+    assert answers == []
+
+
+def test_an_address_of_another_machine_is_refused_in_a_sentence() -> None:
+    with pytest.raises(TapestryError) as refused:
+        must_be_free(0, "192.0.2.1")
+    assert refused.value.message == "192.0.2.1 is not an address of this machine."

@@ -61,9 +61,21 @@ def test_what_is_too_long_or_ambiguous_is_refused(web, request_, status):
     assert whole(web(request_)).split(b" ")[1] == str(status).encode()
 
 
+SECURE = PAGE.replace(
+    b"Host: x", b"Host: x\r\nX-Forwarded-Proto: https\r\nX-Forwarded-For: 192.0.2.1"
+)
+ELSEWHERE = "127.0.0.2"
+
+
 def test_the_scheme_and_the_client_are_what_the_proxy_says(web):
     assert whole(web(PAGE)).endswith(b"\r\n\r\nhttp ")
-    secure = PAGE.replace(
-        b"Host: x", b"Host: x\r\nX-Forwarded-Proto: https\r\nX-Forwarded-For: 192.0.2.1"
-    )
-    assert whole(web(secure)).endswith(b"\r\n\r\nhttps 192.0.2.1")
+    assert whole(web(SECURE)).endswith(b"\r\n\r\nhttps 192.0.2.1")
+    assert whole(web(SECURE, by=ELSEWHERE)).endswith(b"\r\n\r\nhttp 192.0.2.1")
+
+
+def test_nothing_but_loopback_is_served_unless_it_is_named(web):
+    with pytest.raises(ConnectionRefusedError):
+        web(PAGE, to=ELSEWHERE)
+    with running_web(ELSEWHERE, "*") as named:
+        assert whole(named(PAGE)).endswith(b"\r\n\r\nhttp ")
+        assert whole(named(SECURE, to=ELSEWHERE, by=ELSEWHERE)).endswith(b"https 192.0.2.1")
