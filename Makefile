@@ -1,11 +1,11 @@
 # The door for people.  Every target installs what it needs first; a second call is instant.
-#   make demo | run | test | lint | bench | test-long | dist | deb | clean      (make run ARGS="--port 8001")
+#   make demo | run | test | lint | bench | test-long | dist | deb | image | clean      (make run ARGS="--port 8001")
 #   make simulate SEEDS=1-100 STEPS=400                              (tests/simulation)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo run test lint bench test-long simulate dist deb clean python java servers requirements
+.PHONY: demo run test lint bench test-long simulate dist deb image clean python java servers requirements
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -45,6 +45,7 @@ HAS_DOVECOT = [ -x "$$(PATH=$$PATH:/usr/sbin command -v dovecot || true)" ] \
 
 HAS_COMPILER = command -v gcc >/dev/null && [ -e /usr/include/stdio.h ]
 HAS_SYSTEMD = command -v systemd-analyze >/dev/null && command -v man >/dev/null
+HAS_BUILDAH = command -v mmdebstrap >/dev/null && command -v buildah >/dev/null && command -v ip >/dev/null
 HAS_POSTGRES = ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || command -v postgres >/dev/null
 
 # INN unpacked beside the virtual environment: its package would also bring a mail server.
@@ -65,6 +66,7 @@ test: servers $(TEST_READY)
 
 test-long: servers $(TEST_READY)
 	$(call need,systemd-analyze and man (for the tests of the Debian package),$(HAS_SYSTEMD),systemd man-db)
+	$(call need,mmdebstrap and buildah (for the tests of the container image),$(HAS_BUILDAH),mmdebstrap buildah iproute2)
 	$(PYTEST) -m long --timeout=0 $(ARGS)
 
 SEEDS ?= 1-10
@@ -102,6 +104,14 @@ dist: $(RUN_READY)
 # A Debian package of the wheel, for this architecture and /usr/bin/python3, or PYTHON=….
 deb: dist
 	filters/site/packaging/build_deb.sh $(DIST)/tapestry-*.whl $(DIST)
+
+# A container image of that package, on a Debian of this machine's release, or BASE=….
+IMAGE ?= localhost/tapestry
+BASE ?= docker.io/library/debian:$(shell . /etc/os-release; echo $$VERSION_CODENAME)-slim
+image: deb
+	$(call need,buildah,command -v buildah >/dev/null,buildah)
+	buildah build --quiet --build-arg BASE=$(BASE) --tag $(IMAGE) \
+		--file filters/site/packaging/Containerfile $(DIST)
 
 # After a change of the pins in pyproject.toml: everything they need, exactly, with its hashes.
 COMPILE := $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-emit-package pip \
