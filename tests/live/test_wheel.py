@@ -135,7 +135,26 @@ def test_its_pages_come_with_their_files(site: str) -> None:
             assert answer.status == 200 and answer.read()
 
 
-UV = "uv==0.13.9"
+UV, PIPX = "uv==0.13.9", "pipx==1.18.4"
+
+
+@pytest.mark.timeout(3600)
+def test_pipx_installs_it_as_a_command(installed: Installed, tmp_path: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
+    subprocess.run([*pip, "--target", tmp_path / "tool", PIPX], check=True, capture_output=True)
+    (wheel,) = installed.packages.parent.glob("tapestry-*.whl")
+    where = {"PYTHONPATH": str(tmp_path / "tool"), "PIPX_HOME": str(tmp_path / "home")}
+    where["PIPX_BIN_DIR"] = str(tmp_path / "bin")
+    done = subprocess.run(
+        [sys.executable, "-m", "pipx", "install", "--python", sys.executable, wheel],
+        env=os.environ | where, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    command, environ = tmp_path / "bin" / "tapestry", installed.environ | {"PYTHONPATH": ""}
+    for arguments, words in (["--version"], "Tapestry "), (["doctor"], "redis     started with"):
+        shown = subprocess.run([command, *arguments], env=environ, capture_output=True, text=True)
+        assert words in shown.stdout, shown.stderr
+    shutil.rmtree(tmp_path / "home")  # some gigabytes
 
 
 @pytest.mark.timeout(3600)
