@@ -91,7 +91,7 @@ class Composed:
         letter = self.volumes / "data" / f"{name}.eml"
         letter.write_text(LETTER.format(name=name))
         self.tapestry("ingest", f"{DATA}/{name}.eml")
-        self.tapestry("wait")
+        self.tapestry("wait", "--timeout=1800")
 
     def answer(self, host: str) -> int:
         """Return how the site answers somebody outside of its container, who calls it so."""

@@ -37,6 +37,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
     finally:
         run("dpkg", "--purge", "tapestry")
+    assert not Path("/usr/lib/tapestry").exists()
 
 
 @pytest.fixture
