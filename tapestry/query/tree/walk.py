@@ -197,7 +197,10 @@ def equalities(conditions: Iterable[n.Condition]) -> Iterator[tuple[n.Column, n.
 
 
 def distinct(items: Sequence[N]) -> tuple[N, ...]:
-    """Return the items, each where it stands first."""
+    """Return the items, each where it stands first.
+
+    Of a checked query no two subqueries are equal: each has variables of its own.
+    """
     if len(items) > 4:
         return tuple(dict.fromkeys(items))
     kept: list[N] = []  # hashing a few trees takes longer than comparing them
