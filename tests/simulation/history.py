@@ -39,8 +39,8 @@ destination: key, uid, person, kind, address or url, filters (keys; null for all
     delimiter, keywords (whether it takes any); its address is the user
 rules: person, how (add, weigh, move, remove, restored), rows (the rules of importance that stand
     then, in their order: key, weight, text), key (of the rule that was changed), sent, status
-fault: kind (crash, restart, io_error, disk_full, link_error, lost_queue, clock_step, endpoint),
-    and what the kind has
+fault: kind (crash, split, restart, io_error, disk_full, link_error, lost_queue, clock_step,
+    endpoint), and what the kind has
 source: key, person, user (of the mailbox), audience, folders, active; ``how`` of a change
 mailbox: how (came, renumbered, flags, removed), user, owner, folder, messages: what is said of each
     with its flags

@@ -14,8 +14,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from tests.simulation import engine, site_imap, site_mail, site_orders, site_senses
-from tests.simulation.site_writes import watch_writes, writes
+from tests.simulation import engine, site_imap, site_locks, site_mail, site_orders, site_senses
+from tests.simulation.site_writes import end, watch_writes, writes
 
 MOST_SECONDS = 150.0
 """Seconds of work after which an order counts as one that never ends.
@@ -52,6 +52,21 @@ class Site:
             self.clock.sleep(waited)
         writes.point("answer")
         return answer
+
+    def split(self) -> bool:
+        """Stand still at a write, while others take what this site holds for lost; then go on.
+
+        Return whether its session with the database ended, for it held a transaction.
+        """
+        from django.db import connection
+
+        session = connection.connection
+        has_ended = session is not None and session.in_transaction
+        if has_ended:
+            session.rollback()
+        self.pipe.send(("ask", "split", (None, self.clock.now, True)))
+        self.pipe.recv()
+        return has_ended
 
     def pause(self) -> None:
         """Let others do something while a statement runs, if they want to; it may fail."""
@@ -122,6 +137,8 @@ def _serve(
     site_senses.keep_facts()
     site_orders.be_small()
     watch_writes(data, seed)
+    writes.pause = site.split
+    locks = site_locks.give_locks(data)
     signal.signal(signal.SIGPROF, _take_too_long)
     root = logging.getLogger()
     root.handlers[:] = [_Log(site)]
@@ -131,6 +148,7 @@ def _serve(
         order = pipe.recv()
         clock.set(order["now"], order["steady"])
         writes.plan(*order["fault"])
+        locks.session = order["session"]
         site.pauses = order["pauses"]
         if order["chance"]:
             site_senses.give_chance(order["chance"])
@@ -142,6 +160,8 @@ def _serve(
         except (Exception, TakesTooLongError):
             error = traceback.format_exc()
         signal.setitimer(signal.ITIMER_PROF, 0)
+        if writes.is_lost:
+            end()
         done, fired = writes.done, writes.fired
         writes.plan("", 0)
         pipe.send(

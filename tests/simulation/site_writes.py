@@ -21,6 +21,14 @@ ENDED = 86
 OF_ENGINE = ("too slow", "too many", "stuck", "broken")
 """Faults of the engine: they happen at a statement, and not at a write."""
 
+UNNOTICED = 4
+"""Writes, at most, of a site that has lost its locks and does not know it yet."""
+
+SPLITS = ("split", "split_link")
+"""A site stands still, and loses its locks: at any write, or as it commits an entry of a log."""
+
+OF_LINKS = ("link_error", "split_link")
+
 CODES = {"io_error": errno.EIO, "disk_full": errno.ENOSPC, "link_error": errno.EIO}
 
 
@@ -32,6 +40,8 @@ class Writes:
         self.at = self.done = 0
         self.fired = False
         self.lose: Callable[[], None] = lambda: None
+        self.pause: Callable[[], bool] = lambda: False
+        self.is_lost = self.has_lost_session = False
 
     def plan(self, kind: str, at: int) -> None:
         """Have a fault happen at a write, 1 being the next; "" is none."""
@@ -39,7 +49,7 @@ class Writes:
 
     def point(self, what: str) -> None:
         """Take one write: end or fail here if it is the one."""
-        if self.kind in OF_ENGINE or (self.kind == "link_error" and what != "link"):
+        if self.kind in OF_ENGINE or (self.kind in OF_LINKS and what != "link"):
             return
         self.done += 1
         if not self.kind or self.done != self.at:
@@ -47,7 +57,12 @@ class Writes:
         if self.kind in ("crash", "power"):
             if self.kind == "power":
                 self.lose()
-            os._exit(ENDED)
+            end()
+        if self.kind in SPLITS:
+            # What has lost its locks notices it before long.
+            self.kind, self.at, self.is_lost = "crash", self.done + 1 + self.at % UNNOTICED, True
+            self.has_lost_session = self.pause()
+            return
         if what != "answer":
             self.fired, code = True, CODES[self.kind]
             raise OSError(code, os.strerror(code))
@@ -59,6 +74,11 @@ class Writes:
         self.done += 1
         self.fired = self.done == self.at
         return self.kind if self.fired else ""
+
+
+def end() -> None:
+    """End this process, as a kill does."""
+    os._exit(ENDED)
 
 
 writes = Writes()
@@ -82,6 +102,8 @@ def watch_writes(data: Path, seed: str) -> None:
         commit(self)
 
     def counted_execute(self: Any, query: str, params: Any = None) -> Any:
+        if writes.has_lost_session:
+            end()
         writing = (
             not query.lstrip()[:6]
             .upper()
@@ -116,3 +138,5 @@ def _of_database(error: type[Exception]) -> None:
     except OSError as failure:
         words = "database or disk is full" if failure.errno == errno.ENOSPC else "disk I/O error"
         raise error(words) from failure
+    if writes.has_lost_session:
+        end()

@@ -17,6 +17,7 @@ from typing import Any
 from tests.simulation import site_process
 from tests.simulation.endpoints import Endpoints
 from tests.simulation.history import History
+from tests.simulation.site_writes import SPLITS
 from tests.simulation.tasks import Queue
 
 SECOND = 1_000_000
@@ -63,6 +64,8 @@ class World:
         """From what the site draws lots in its next order; if empty, from where it is."""
         self.meanwhile: Callable[[], None] | None = None
         self._meanwhile_in = 0
+        self._session = 0
+        """Which session has the locks: those of one before count for nothing."""
         self._ordered = ""
         self._sites: dict[int, tuple[Connection, int]] = {}
         self._at = 0
@@ -94,7 +97,9 @@ class World:
         self._ordered = fault[0]
         sent = {"do": do, "with": what, "now": now, "steady": self.steady, "fault": fault}
         try:
-            pipe.send({**sent, "pauses": self.meanwhile is not None, "chance": self.chance})
+            pauses = self.meanwhile is not None and fault[0] not in SPLITS
+            more = {"pauses": pauses, "chance": self.chance, "session": self._session}
+            pipe.send({**sent, **more})
             done = self._attend(pipe)
         except (EOFError, ConnectionResetError, BrokenPipeError):
             self._stop(self._at)
@@ -125,9 +130,11 @@ class World:
                 self._told(what, rest[0])
                 continue
             request, self.history.now, is_free = rest[0]
+            if what == "split":
+                self._session += 1
             if is_free:
                 self._do_meanwhile(what)
-            if what == "statement":
+            if what in ("statement", "split"):
                 pipe.send((None, 0))
                 continue
             answer = self.endpoints.answer(what, request)
@@ -135,6 +142,8 @@ class World:
 
     def _do_meanwhile(self, waits_for: str) -> None:
         if self.meanwhile is None or self._at or self._ordered == "power":
+            return
+        if self._ordered in SPLITS and waits_for != "split":
             return
         self._meanwhile_in -= 1
         if self._meanwhile_in > 0:

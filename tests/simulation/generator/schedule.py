@@ -256,6 +256,7 @@ STEPS: tuple[tuple[float, Callable[[Cast], None]], ...] = (
     (2, trouble.fail_statement),
     (1, trouble.step_clock),
     (1, trouble.restart),
+    (2, trouble.split),
     (1, trouble.lose_queue),
     (2, trouble.misbehave),
 )

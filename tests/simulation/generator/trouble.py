@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+from tests.simulation.generator.arrivals import bring_mail
 from tests.simulation.generator.cast import Cast
 from tests.simulation.settling import run_task
-from tests.simulation.tasks import Task
-from tests.simulation.world import DAY, HOUR, MINUTE, SECOND
+from tests.simulation.tasks import BEATS, Task
+from tests.simulation.world import DAY, HOUR, MINUTE, NO_FAULT, SECOND
 
 AT = (1, 2, 3, 4, 5, 7, 9, 12, 16, 22)
 """At which write, or statement, of the next order something goes wrong."""
@@ -55,6 +58,28 @@ def misbehave(cast: Cast) -> None:
     cast.world.endpoints.misbehave(
         lots.choice(("smtp", "http", "push", "imap", "imap")), lots.choice((1, 1, 2, 5))
     )
+
+
+def split(cast: Cast) -> None:
+    """Have a machine stand still at a write, and lose its locks to another; then it goes on.
+
+    Soon it notices, and ends (a split brain).
+    """
+    lots, world = cast.lots, cast.world
+    tasks = [partial(run_task, world, Task(name)) for name in BEATS]
+
+    def another() -> None:
+        for task in lots.sample(tasks, 5):
+            task()
+
+    cast.history.add("fault", kind="split")
+    kind, at = ("split_link", (1, 1, 2, 3)) if lots.random() < 0.5 else ("split", AT)
+    world.plan_meanwhile(another, 1)
+    for act in (partial(bring_mail, cast), *lots.sample(tasks, 4)):
+        if world.meanwhile is not None:
+            world.fault = (kind, lots.choice(at))
+            act()
+    world.meanwhile, world.fault = None, NO_FAULT
 
 
 def _plan(cast: Cast, kind: str) -> None:

@@ -30,6 +30,14 @@ PLANTS = (
         "what came in",
     ),
     Plant(
+        "what a paused writer had ready is not revoked",
+        "tapestry.tables.delta.draft",
+        "revoke",
+        "unnamed.unlink(missing_ok=True)",
+        "pass",
+        "matches",
+    ),
+    Plant(
         "two appends have one instant",
         "tapestry.core.clock",
         "next_instant",
