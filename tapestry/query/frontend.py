@@ -18,6 +18,7 @@ from tapestry.query.phrases.help.bare_words import (
     words_with_phrases,
 )
 from tapestry.query.phrases.help.calendar import check_no_span
+from tapestry.query.phrases.help.sentences import phrases_of_all
 from tapestry.query.phrases.nodes import PhraseNode
 from tapestry.query.phrases.refusals import check_can_be_said
 from tapestry.query.phrases.slips import slip
@@ -125,6 +126,8 @@ def _as_words(text: str, context: Context, depth: int) -> Parsed:
         try:
             return phrases.parse(text, context, depth, _asked_words)
         except MisreadError:
+            if phrases_alone := phrases_of_all(text):
+                return phrases.parse(text, context, depth, lambda _: _placed(phrases_alone, text))
             if mixed is None:
                 raise
     if mixed:

@@ -47,7 +47,8 @@ def read_search(
     Tried are words before a phrase (“lunch from mary”), the text, and its words.
     """
     has_operators = operators.are_named_in(text)
-    subject, spans = None if has_operators else in_subject(text), dated(text, context)
+    subject = None if has_operators else in_subject(text)
+    spans = dated(text, context, has_operators=has_operators)
     misread: TapestryError | None = None
     for phrases in _readings(text, spans):
         try:
@@ -65,12 +66,13 @@ def _readings(text: str, spans: str | None) -> Iterator[str]:
     """Yield what a text may be read as, the likeliest first; ``spans`` has its spans as days."""
     if spans is not None and goes_first(text):
         yield text
+    may_be_mixed = not operators.are_named_in(text)
     for asked in filter(None, (spans, text)):
-        mixed = words_with_phrases(asked)
+        mixed = words_with_phrases(asked) if may_be_mixed else None
         if mixed is not None:
             yield mixed
-    if spans is not None and (is_request(spans) or not _is_of_words(spans)):
-        yield spans
+        if asked == spans and (is_request(spans) or not _is_of_words(spans)):
+            yield spans
     yield text
     yield from filter(None, (as_words(text), in_subject(text)))
 

@@ -105,7 +105,7 @@ def in_states(user: User, states: Iterable[State]) -> tuple[set[str] | None, set
     wanted: set[str] | None = None
     unwanted: set[str] = set()
     for state in states:
-        msgids = _READERS[state.name](user)
+        msgids = set[str]().union(*[_READERS[name](user) for name in state.name.split("|")])
         if not state.is_wanted:
             unwanted |= msgids
         else:

@@ -190,6 +190,10 @@ def _written(values: list[Any]) -> Any:
     return Listed(tuple(values[::2]), spelled, _span_of_all(values))
 
 
+_DAYS = {"on", "newer_than"}
+"""Kinds of phrases that say which day."""
+
+
 class Build(lark.Transformer[Any, nodes.PhraseNode]):
     """Make nodes of what the grammar finds."""
 
@@ -208,7 +212,15 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
         return node
 
     def disjunction(self, children: list[Any]) -> nodes.PhraseNode:
-        return joined("or", _parts(children))
+        parts: list[nodes.PhraseNode] = []
+        for part in _parts(children):
+            before = parts[-1] if parts else None
+            if isinstance(before, _SideBySide) and _are_alike(before.parts[-1], part):
+                *others, last = before.parts
+                parts[-1] = _SideBySide("and", (*others, joined("or", [last, part])), 2)
+            else:
+                parts.append(part)
+        return joined("or", parts)
 
     def conjunction(self, children: list[Any]) -> nodes.PhraseNode:
         apart = [
@@ -217,7 +229,12 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
             else child
             for before, child in zip([None, *children], children, strict=False)
         ]
-        return joined("and", _parts(apart))
+        node = joined("and", _parts(apart))
+        *before, last = apart
+        is_beside = before and isinstance(before[-1], nodes.PhraseNode)
+        if is_beside and isinstance(last, nodes.Phrase) and isinstance(node, nodes.Joined):
+            return _SideBySide("and", node.parts, node.depth)
+        return node
 
     def negated(self, children: list[Any]) -> nodes.PhraseNode:
         return negated(children[1])
@@ -227,7 +244,7 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
 
     def group(self, children: list[Any]) -> nodes.PhraseNode:
         node: nodes.PhraseNode = children[1]
-        return node
+        return joined(node.word, [*node.parts]) if isinstance(node, _SideBySide) else node
 
     def noisy(self, children: list[Any]) -> nodes.PhraseNode:
         node: nodes.PhraseNode = children[1]
@@ -314,6 +331,17 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
     def recent(self, children: list[lark.Token]) -> nodes.Amount:
         number = children[1] if len(children) > 2 else None
         return amount_of(number, children[-1])
+
+
+class _SideBySide(nodes.Joined):
+    """Parts of which no word joins the last: “from mary today or yesterday” is of her alone."""
+
+
+def _are_alike(last: nodes.PhraseNode, other: nodes.PhraseNode) -> bool:
+    """Tell whether the second of two phrases is an alternative to the first."""
+    last = last.parts[-1] if isinstance(last, nodes.Joined) and last.word == "or" else last
+    kinds = {nodes.kind_of(last), nodes.kind_of(other)}
+    return None not in kinds and (len(kinds) == 1 or kinds <= _DAYS)
 
 
 def _parts(children: list[Any]) -> list[nodes.PhraseNode]:

@@ -75,6 +75,12 @@ _NOT_IN_NAMES = frozenset((*_EXCEPT, *_CLAUSES.split(), *_CLOSED.split()))
 _NOT_IN_TEXTS = frozenset((*_EXCEPT, *_CLAUSES.split()))
 """Words that a text holds in quotes alone, but for its first."""
 
+_PARTICIPLE = re.compile(
+    r"cc['’]?e?d|copied|sent|received|written|answered|replied|tagged|voted|unanswered|please",
+    re.IGNORECASE,
+)
+"""Words of other clauses: “to alice and cc'd to joe”."""
+
 _COUNTS = ("more", "fewer", "less")
 _VERBS = (
     *("says", "say", "includes", "include", "is", "line", "mentions", "either", "contains"),
@@ -104,11 +110,15 @@ def check_slips(node: PhraseNode, text: str) -> None:
             start = value.span.start
             is_quoted = not value.text or text[start] in _QUOTES
             is_checked = " " in value.text or _ends(value.text, text[value.span.end :])
-            is_checked = is_checked or NOBODY.fullmatch(value.text) is not None
+            is_checked = is_checked or _is_nobody(value.text)
             if not is_quoted and (is_checked or _CONNECTED.search(text, 0, start)):
                 _check(phrase.kind, value, text)
         if not may_be_newsgroup(phrase):
             raise _no_newsgroup(phrase)
+
+
+def _is_nobody(name: str) -> bool:
+    return NOBODY.fullmatch(name) is not None or _PARTICIPLE.fullmatch(name) is not None
 
 
 def may_be_newsgroup(phrase: Phrase) -> bool:
@@ -163,7 +173,7 @@ def _check(kind: str, value: Person | Words, text: str) -> None:
     for place, match in enumerate(words):
         word, span = match[0], Span(*match.span())
         following = words[place + 1][0].lower() if place + 1 < len(words) else ""
-        is_nobody = len(words) == 1 and NOBODY.fullmatch(word)
+        is_nobody = len(words) == 1 and _is_nobody(word)
         if is_person and (is_nobody or DAYS.fullmatch(word)):
             hint = f'If it is a name, put it in double quotes: “"{word}"”.'
             raise MisreadError(f"“{word}” is not understood here.", span, hint)

@@ -93,6 +93,7 @@ FORMS = {
 EARLIER = {
     "the day before yesterday": ("between two and three days old", "on the day before yesterday"),
     "yesterday": ("between one and two days old", "on yesterday"),
+    "last weekend": ("between one and eight days old", "newer than one week"),
     "last week": ("between one and two weeks old", "newer than two weeks"),
     "this month": ("newer than 30 days", "newer than four weeks"),
     "last month": ("between 30 and 60 days old", "newer than 60 days"),
@@ -115,7 +116,7 @@ def no_span(words: str) -> tuple[str, str]:
 
 # Small words that say nothing of their own
 
-_NOUN = "e-?mails?|mails?|messages?|letters?|posts?|articles?|everything|anything"
+_NOUN = "(?:e-?)?m(?:ai|ia)ls?|mess?[ae]ges?|letters?|posts?|articles?|everything|anything"
 NOUN = rf"(?:{_NOUN}){END}"
 NOISE_WORD = rf"(?:{_NOUN}|show\s+me|show|find|all|any|every|my|the){END}"
 _BEING = r"(?:is|are|was|were|(?:has|have)\s+been)"
@@ -139,7 +140,7 @@ DAYS = re.compile(_DAYS, re.IGNORECASE)
 
 NOBODY = re.compile(
     rf"(?:{'|'.join(NEVER_NAMES)}|(?:any|every|some)(?:one|body)|people|questions?|not|nor|neither"
-    rf"|and|this|outside|be|been|being|is|are|was|were|do|did|have|has|had|here|there|now|then|what|{_DAYS})",
+    rf"|and|this|outside|be|been|being|is|are|was|were|do|did|have|has|had|here|there|now|then|what|unread|starred|flagged|{_DAYS})",
     re.IGNORECASE,
 )
 """Words that are nobody, unless they stand in quotes."""

@@ -30,7 +30,7 @@ STATES = {
 """Words for states, and the state that each is for."""
 
 _MAIL = r"(?:e-?mails?|mails?|messages?|posts?|threads?|conversations?|ones?)"
-_STATE = r"(?P<{}>un-?read|unseen|starred|flagged|snoozed|muted)"
+_STATE = r"(?P<{}>un-?read|unseen|(?:un)?starred|(?:un)?flagged|snoozed|muted)"
 _OPENING = r"\A\s*(?:(?:show|find|only|just|all|my|the|any|new|me|everything|anything)\s+)*"
 _PHRASE = rf"(?:(?:and\s+)?(?:from|to|about|in|with|since|before|newer|older|this|today)|{_MAIL})"
 _JOINT = (
@@ -47,7 +47,7 @@ def _compiled(*patterns: str) -> tuple[re.Pattern[str], ...]:
     return tuple([re.compile(pattern, re.IGNORECASE) for pattern in patterns])
 
 
-_ONE = r"(?:un-?read|unseen|starred|flagged|snoozed|muted|archived|read|seen|done)"
+_ONE = r"(?:un-?read|unseen|(?:un)?starred|(?:un)?flagged|snoozed|muted|archived|read|seen|done)"
 _OTHER = r"(?:(?:\s*,)?\s+(?:and|but)|,)\s+(?:still\s+|are\s+)?"
 _NO = r"(?:not|never)\s+(?:yet\s+)?"
 _LISTED = rf"(?P<listed>(?:{_NO})?{_ONE}(?:{_OTHER}(?:{_NO})?{_ONE})+|{_NO}(?:read|seen|done))"
@@ -55,15 +55,41 @@ _LISTED = rf"(?P<listed>(?:{_NO})?{_ONE}(?:{_OTHER}(?:{_NO})?{_ONE})+|{_NO}(?:re
 
 _OPENINGS = _compiled(
     rf"{_OPENING}{_LISTED}(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",
+    rf"{_OPENING}(?:either\s+)?(?P<either>{_ONE}(?:\s+or\s+{_ONE})+)"
+    rf"(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",
     rf"{_OPENING}(?P<a>archived)(?=\s+{_MAIL}\b)",
     rf"{_OPENING}(?P<no>not\s+)?{_STATE.format('a')}(?:\s+and\s+{_STATE.format('b')})?"
     rf"(?:\s+by\s+me)?(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",
 )
+_POLITE = r"me|my|any|some|have|list|get|show|see|only|just|many|all|the|which"
+_BEFORE = (
+    r"(?:\A|(?:\s*,\s*|\s+(?:and|but|also)\s+)+(?:(?:that|which|is|are|it['’]s|still|also)\s+)*"
+    rf"|(?P<kept>\b(?:{_POLITE}|[\w-]+['’]s)\s+)|\b(?:what['’]s|is|are|still)\s+)"
+)
+_AFTER = (
+    rf"(?=\s+{_MAIL}\b|(?:\s*,|\s+(?:and|but|that|which))\s|\s+{_PHRASE}\b"
+    r"|\s*,?\s*(?:please|only)?[\s?!.]*\Z)"
+)
+_ITEMS = _compiled(
+    rf"{_BEFORE}(?P<no>{_NO})?{_STATE.format('a')}(?:\s+by\s+me)?{_AFTER}",
+    rf"(?:\A|\b(?P<kept>{_POLITE}|[\w-]+['’]s))\s*\b{_STATE.format('a')}(?=\s)",
+    rf"{_BEFORE}(?P<no>not\s+)?(?:in\s+)?(?:(?:my|the)\s+)?(?P<inbox>inbox){_AFTER}",
+    rf"(?:\s+and)?\s*\((?P<either>{_ONE}(?:\s+or\s+{_ONE})+)\)",
+    rf"(?P<kept>\s\S+:\S+\s+|\A\S+:\S+\s+){_STATE.format('a')}(?=\s|\Z)",
+    rf"\A(?P<a>read|seen)(?=\s+{_MAIL}\s+(?:from|to|about|with|since|before|in)\b)",
+    r"\A(?P<a>read|done|seen|archived)(?=(?:\s*,|\s+(?:and|but))\s)",
+)
+"""States among other conditions: what is left without them is a phrase."""
+
 _ENDINGS = _compiled(rf"{_JOINT}{_STATE.format('a')}(?:\s+by\s+me)?\s*\Z")
 _SENTENCES = _compiled(
-    r"(?:\s+(?:that|which))?\s+i\s+(?:have\s+)?(?P<starred>starred)\b",
+    r"(?:\s+(?:that|which))?\s+i(?:['’]ve)?\s+(?:have\s+|already\s+)*"
+    r"(?P<a>starred|flagged|archived|snoozed|muted)\b",
+    r"(?:\s+(?:that|which))?\s+i(?:['’]ve)?\s+(?:have\s+|already\s+)*(?P<read>read|seen|opened)\b(?:\s+already)?",
+    r"\s+(?:did|have)\s+i\s+(?P<starred>star|flag)(?:red|ged)?\b",
+    rf"(?:\s+(?:that|which|is|are))*\s+neither\s+(?P<neither>{_ONE}\s+nor\s+{_ONE})",
     rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unread>read|opened|seen)(?:\s+yet)?\b",
-    rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unstarred>starred|star)\b",
+    rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unstarred>starred|star|flagged|flag)\b",
     r"\s+in\s+(?:my|the)\s+(?P<inbox>inbox)\b",
     rf"(?<=threads|sations)\s+with\s+(?P<unread>new|unread)\s+{_MAIL}\s*\Z",
     r"\A(?P<snoozed>snoozed)\s+(?:until|till)\s+(?:\S+\s+)?\S+\s*\Z",
@@ -79,18 +105,23 @@ _ANY = re.compile(
 )
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
 _WRITTEN, _OFTEN = re.compile(r"\b[a-z]{5,8}\b", re.IGNORECASE), ("unread", "starred", "flagged")
-_NOTHING = re.compile(rf"\s*(?:(?:all|the|my|and)\s+)*{_MAIL}?\s*", re.IGNORECASE)
+_NOTHING = re.compile(
+    rf"\s*(?:(?:and|please|give|show|find|check|only|can|you|do|i|there|new|{_POLITE})\b\s*)*{_MAIL}?"
+    r"[\s,?!.]*(?:please)?[\s?!.]*",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state that messages shall have, or not have."""
+    """A state that messages shall have, or not have; ``name`` has a bar between alternatives."""
 
     name: str
     is_wanted: bool = True
 
     def __str__(self) -> str:
-        return self.name if self.is_wanted else f"not {self.name}"
+        name = self.name.replace("|", " or ")
+        return name if self.is_wanted else f"not {name}"
 
 
 class StateError(TapestryError):
@@ -106,12 +137,12 @@ def without_words_of_state(text: str) -> tuple[str, tuple[State, ...]]:
     ('mail from bob', (State(name='unread', is_wanted=True), State(name='starred', is_wanted=True)))
     """
     rest, states = _plain(_WRITTEN.sub(_spelt, text)), []
-    for pattern in (*_OPENINGS, *_ENDINGS, *_SENTENCES, *_VERBS):
+    for pattern in (*_OPENINGS, *_ENDINGS, *_SENTENCES, *_VERBS, *_ITEMS):
         match = pattern.search(rest)
-        if match and (pattern not in _VERBS or _is_phrase(rest[: match.start()])):
+        if match and (pattern not in (*_VERBS, *_ITEMS) or _leaves_phrase(match, rest)):
             _check_not_one_of_several(match, rest)
             states += _states_of(match)
-            rest = rest[: match.start()] + " " + rest[match.end() :]
+            rest = _without(match, rest)
     if not states:
         return text, ()
     return "" if _NOTHING.fullmatch(rest) else _unjoined(rest), tuple(states)
@@ -135,7 +166,7 @@ def _plain(text: str) -> str:
 
 def _check_not_one_of_several(match: re.Match[str], text: str) -> None:
     """Raise TapestryError of “A or B and starred”, which may be said of B alone."""
-    rest = _unjoined(text[: match.start()] + " " + text[match.end() :])
+    rest = _unjoined(_without(match, text))
     outside = _GROUP.sub("_", _QUOTED.sub('""', rest))
     if _AND.fullmatch(match[0]) and match.start() and _ALONE.search(outside):
         several = re.sub(r"\Aeither\s+", "", rest, flags=re.IGNORECASE)
@@ -160,17 +191,29 @@ def check_no_states(text: str) -> None:
     if not _ANY.search(text):
         return
     bare = _QUOTED.sub(lambda quote: "“" + "_" * (len(quote[0]) - 2) + "”", _plain(text))
-    for pattern in (*_OPENINGS, *_ENDINGS, *_ALTERNATIVES, *_SENTENCES, *_VERBS):
+    for pattern in (*_OPENINGS, *_ENDINGS, *_ALTERNATIVES, *_SENTENCES, *_VERBS, *_ITEMS):
         match = pattern.search(bare)
         if match is None:
             continue
-        rest = _unjoined(text[: match.start()] + " " + text[match.end() :])
+        rest = _unjoined(_without(match, text))
         is_alone = _NOTHING.fullmatch(rest) is not None
         if is_alone or (_is_phrase(rest) and not (pattern in _SENTENCES and _is_phrase(text))):
             error = _error(text, match, "" if is_alone else rest)
             if pattern in _ALTERNATIVES:
                 error.others = (rest, *error.others[-1:])
             raise error
+
+
+def _without(match: re.Match[str], text: str) -> str:
+    """Return a text without what it says of a state."""
+    kept = match.groupdict().get("kept") or " "
+    return text[: match.start()] + kept + text[match.end() :]
+
+
+def _leaves_phrase(match: re.Match[str], text: str) -> bool:
+    rest = _unjoined(_without(match, text))
+    is_operator = ":" in (match.groupdict().get("kept") or "") or match[0].endswith(")")
+    return is_operator or _NOTHING.fullmatch(rest) is not None or _is_phrase(rest)
 
 
 def _is_phrase(text: str) -> bool:
@@ -184,20 +227,32 @@ def _unjoined(text: str) -> str:
     return re.sub(r"\A(?:and\s|,\s*)", "", " ".join(text.split()), flags=re.IGNORECASE)
 
 
+def _named(word: str, *, is_wanted: bool = True) -> State:
+    """Return the state that a word is for: what is unstarred is not starred."""
+    name = word.lower().replace("-", "")
+    if name in STATES:
+        return State(STATES[name], is_wanted)
+    return State(STATES[name.removeprefix("un")], not is_wanted)
+
+
 def _states_of(match: re.Match[str]) -> list[State]:
     groups = match.groupdict()
-    if "listed" in groups:
-        named = [(not found[1], found[2]) for found in _IN_LIST.finditer(groups["listed"])]
-        listed = [State(STATES[name.lower().replace("-", "")], wanted) for wanted, name in named]
-        return [State("unread") if str(state) == "not read" else state for state in listed]
+    several = groups.get("listed") or groups.get("either") or groups.get("neither")
+    if several:
+        named = _IN_LIST.finditer(several)
+        wanted = "neither" not in groups
+        states = [_named(one[2], is_wanted=wanted and not one[1]) for one in named]
+        if "either" in groups:
+            return [State("|".join(dict.fromkeys(state.name for state in states)))]
+        return [State("unread") if str(state) == "not read" else state for state in states]
     if "unread" in groups or "unstarred" in groups:
         return [State("unread") if "unread" in groups else State("starred", is_wanted=False)]
-    alone = {"inbox", "starred", "snoozed"}.intersection(groups)
-    if alone:
-        return [State(alone.pop())]
-    names = [groups.get(name) for name in ("a", "b")]
     is_wanted = groups.get("no") is None
-    return [State(STATES[name.lower().replace("-", "")], is_wanted) for name in names if name]
+    alone = {"read", "inbox", "starred", "snoozed"}.intersection(groups)
+    if alone:
+        return [State(alone.pop(), is_wanted)]
+    words = [groups.get(name) for name in ("a", "b")]
+    return [_named(word, is_wanted=is_wanted) for word in words if word]
 
 
 # Why a filter may not ask for one
@@ -231,10 +286,11 @@ def _error(text: str, match: re.Match[str], rest: str) -> StateError:
     groups = {name: words for name, words in match.groupdict().items() if words and name != "no"}
     group = next(iter(groups))
     (state, *more) = _states_of(match)
-    message, hint = refusal(state.name)
+    name, *_ = state.name.split("|")
+    message, hint = refusal(name)
     error = StateError(message, Span(*match.span(group)), hint)
     others = [rest] if rest else []
-    instead = _INSTEAD[state.name]
+    instead = _INSTEAD[name]
     if state.is_wanted and instead and not ("newer" in instead and _AGED.search(rest)):
         others.append(f"{rest} and {instead}" if rest else instead)
     if group == "a" and not more and state.is_wanted:  # the word itself

@@ -176,9 +176,16 @@ def opens_with_words(text: str, request: str) -> bool:
 def _begins_with_words(phrases: str) -> bool:
     node = parse_phrase(phrases)
     parts = node.parts if isinstance(node, Joined) and node.word == "and" else ()
-    words = [part for part in parts if isinstance(part, Phrase) and part.kind == "mentioning"]
+    words = [part for part in parts if _is_of_words(part)]
     after = parts[len(words) :]
     return 0 < len(words) <= _FEW and bool(after) and all(map(_follows_words, after))
+
+
+def _is_of_words(part: PhraseNode) -> bool:
+    """Tell whether a part mentions a word, or one of several: “lunch or dinner from mary”."""
+    if isinstance(part, Joined) and part.word == "or":
+        return all(map(_is_of_words, part.parts))
+    return isinstance(part, Phrase) and part.kind == "mentioning"
 
 
 def _follows_words(phrase: PhraseNode) -> bool:

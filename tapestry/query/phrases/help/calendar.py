@@ -21,12 +21,13 @@ _SPANS = EARLIER_PATTERN.replace("this\\s+month", f"{_COUNTED}this\\s+month")
 """“The most votes this month” is a phrase, and so is “the last month”."""
 
 _SPAN = re.compile(
-    rf"(?<!\bthe\s)(?<!:)\b(?:(?:from|in|during)\s+)?({_SPANS})(?:{END}|(?=[?!.]+\s*\Z))",
+    rf"(?<!\bthe\s)(?<!:)\b(?:(?:from|in|during)\s+)?({_SPANS})"
+    rf"(?:['’]?s(?=\s)|{END}|(?=[?!.]+\s*\Z))",
     re.IGNORECASE,
 )
+_VALUE = rf"{EARLIER_PATTERN.replace(chr(92) + 's+', '[_ ]?')}|this[_ ]?week|today"
 _OPERATOR = re.compile(
-    r"(?<![^\s(])(-?(?:date|received|sent|d|dt|rt):)"
-    rf"(\"?)({EARLIER_PATTERN.replace(chr(92) + 's+', '[_ ]?')}|this[_ ]?week)\2(?![^\s)])",
+    rf"(?<![^\s(])(-?(?:date|received|sent|d|dt|rt):)(\"?)({_VALUE})?(?:(\.\.)({_VALUE})?)?\2(?![^\s)])",
     re.IGNORECASE,
 )
 """A span as the value of an operator: ``date:last_week``, ``received:yesterday``."""
@@ -37,12 +38,15 @@ _AFTER_WORDS = re.compile(r"\s*\S+(?:\s+\S+)?\s+\Z")
 _NEARLY = re.compile(r"\by[a-z]{6,10}\b", re.IGNORECASE)
 _SURE, _ALMOST = 0.85, 0.8
 _MOVING = re.compile(r"(?<=\b(?:last|this)\s)[a-z]{4,7}\b", re.IGNORECASE)
+_MONTH = 31
 _UNITS = ("week", "month", "year")
 _QUOTED = re.compile(r'("[^"]*"|“[^”]*”)')
 
 
-def dated(text: str, context: Context) -> str | None:
+def dated(text: str, context: Context, *, has_operators: bool = False) -> str | None:
     """Return a text with its spans as days, None if it has none or the time is not known.
+
+    Beside operators they are written as operators.
 
     >>> from datetime import UTC, datetime
     >>> from tapestry.core.clock import to_instant
@@ -53,9 +57,10 @@ def dated(text: str, context: Context) -> str | None:
     if context.now is None:
         return None
     today = to_datetime(context.now).astimezone(context.zone).date()
+    written_as = _range if has_operators else _days
     written = _OPERATOR.sub(lambda found: _as_operator(found, today), text)
     pieces = [
-        piece if place % 2 else _SPAN.sub(lambda found: _days(found[1], today), _spelt(piece))
+        piece if place % 2 else _SPAN.sub(lambda found: written_as(found[1], today), _spelt(piece))
         for place, piece in enumerate(_QUOTED.split(written))
     ]
     result = "".join(pieces)
@@ -63,12 +68,13 @@ def dated(text: str, context: Context) -> str | None:
 
 
 def _as_operator(found: re.Match[str], today: date) -> str:
-    """Return the days of a span as operators write them."""
-    if _letters(found[3]) == "thisweek":
-        return f"{found[1]}{today - timedelta(days=today.weekday())}.."
-    span = next(name for name in EARLIER if name.replace(" ", "") == _letters(found[3]))
-    days = re.sub(r"\A(?:on|in|between) ", "", _days(span, today)).split(" and ")
-    return f"{found[1]}{'..'.join(day.replace(' ', '_') for day in days)}"
+    """Return the days of a span, or from one to another, as operators write them."""
+    first, last = (_bounds(value, today) if value else None for value in found.group(3, 5))
+    if (first is None and last is None) or (found[4] is None and _letters(found[3]) == "today"):
+        return found[0]
+    until = last if found[4] else first
+    bounds = dict.fromkeys((first[0] if first else "", until[1] if until else ""))
+    return f"{found[1]}{'..'.join(map(str, bounds))}"
 
 
 def _letters(text: str) -> str:
@@ -113,25 +119,52 @@ def lasting(text: str, span: Span) -> list[str]:
     return [f"{text[: found.start()]}{age}{text[found.end() :]}" for age in ages]
 
 
-def _days(span: str, today: date) -> str:
+def _bounds(span: str, today: date) -> tuple[date, date]:
+    """Return the first and the last day of a span, written with or without its blanks."""
     monday = today - timedelta(days=today.weekday())
-    match " ".join(span.casefold().split()):
-        case "the day before yesterday":
-            return f"on {_day(today - timedelta(days=2))}"
+    january, this_month = date(today.year, 1, 1), today.replace(day=1)
+    match _letters(span):
+        case "today":
+            return today, today
+        case "thedaybeforeyesterday":
+            return today - timedelta(days=2), today - timedelta(days=2)
         case "yesterday":
-            return f"on {_day(today - timedelta(days=1))}"
-        case "last week":
-            return (
-                f"between {_day(monday - timedelta(days=7))} and {_day(monday - timedelta(days=1))}"
-            )
-        case "this month":
-            return f"in {_month(today)}"
-        case "last month":
-            return f"in {_month(today.replace(day=1) - timedelta(days=1))}"
-        case "this year":
-            return f"in {today.year}"
+            return today - timedelta(days=1), today - timedelta(days=1)
+        case "thisweek":
+            return monday, today
+        case "lastweekend":
+            return monday - timedelta(days=2), monday - timedelta(days=1)
+        case "lastweek":
+            return monday - timedelta(days=7), monday - timedelta(days=1)
+        case "thismonth":
+            return this_month, _end_of_month(this_month)
+        case "lastmonth":
+            end = this_month - timedelta(days=1)
+            return end.replace(day=1), end
+        case "thisyear":
+            return january, date(today.year, 12, 31)
         case _:
-            return f"in {today.year - 1}"
+            return date(today.year - 1, 1, 1), january - timedelta(days=1)
+
+
+def _end_of_month(day: date) -> date:
+    return (day.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
+
+
+def _range(span: str, today: date) -> str:
+    first, last = _bounds(span, today)
+    return f"date:{first}..{last}"
+
+
+def _days(span: str, today: date) -> str:
+    first, last = _bounds(span, today)
+    if first == last:
+        return f"on {_day(first)}"
+    if (last - first).days > _MONTH:
+        return f"in {first.year}"
+    if first.day == 1 and last == _end_of_month(first):
+        return f"in {_month(first)}"
+    return f"between {_day(first)} and {_day(last)}"
 
 
 def _day(day: date) -> str:

@@ -39,7 +39,8 @@ _OF_REQUESTS = {
     word for name in ("MAIL", "BE", "GET", "ME", "I", "WRITE") for word in LEXICON[name].split()
 }
 _STOPPED = frozenset((*_SMALL.split(), *_OF_REQUESTS, *KEYWORDS, *CONNECTIVES))
-_DENIALS = frozenset((*LEXICON["NOT"].split(), "no", "without", "except", "unless", "nobody"))
+_NEGATIVE = (word for word in LEXICON["NOT"].split() if word[-1] == "t" or word == "never")
+_DENIALS = frozenset((*_NEGATIVE, "no", "without", "except", "unless", "nobody"))
 """Words after which a phrase would say the opposite."""
 
 
@@ -56,6 +57,36 @@ def phrases_in(text: str) -> str | None:
     long = [node for node, length in nodes if length > 1]
     parts = dict.fromkeys(print_phrase(node) for node in long or [node for node, _ in nodes])
     return " and ".join(parts) or None
+
+
+_SAYING_NOTHING = """
+    which what where are is was were be been being still already yet now there that who the a an all
+    any some of my please show find list get give see have has do does did me you it them those
+    these and so just want need looking look like search mail mails email emails message messages
+"""
+_FILLERS = frozenset(_SAYING_NOTHING.split())
+"""Words that say nothing beside phrases."""
+
+
+def phrases_of_all(text: str) -> str | None:
+    """Return the phrases of a sentence that has only small words beside them, else None.
+
+    >>> phrases_of_all("which mails from bob are still unanswered")
+    'from bob and with no reply'
+    >>> phrases_of_all("mail from mary that somebody should look at") is None
+    True
+    """
+    words = _PIECE.findall(reworded(text) or text)
+    if len(words) > _MOST_WORDS:
+        return None
+    found, at = [], 0
+    while at < len(words):
+        node, length = _phrase_at(words, at)
+        if node is None and words[at].lower() not in _FILLERS:
+            return None
+        found += [node] if node else []
+        at += length
+    return " and ".join(dict.fromkeys(map(print_phrase, found))) or None
 
 
 def _phrases(words: list[str]) -> Iterator[tuple[Phrase | Negated, int]]:

@@ -96,6 +96,7 @@ LEXICON = {
     "PREP": "from | to | by | cc",
     "QUESTION": "question | questions | question mark | question marks",
     "PHRASE": "HOW | REPLY | in | on | since | before | after | LIST",
+    "RECIPIENT": "recipient | recipients | the recipient | the recipients | addressee",
     "REPLY": "reply | replies | follow-up | follow-ups | followup | followups | answer | "
     "answers | response | responses | reaction | reactions "
     "| replys | reply's",
@@ -135,12 +136,17 @@ _NO_NAMES = r"""
     \*?not\*? havent hasnt didnt haven't hasn't hadn't didn't don't doesn't isn't aren't wasn't
     weren't unanswered mentioning unless except excluding both either neither nor old new unread
     starred directly personally pictures photos images videos documents
-    pdfs slides spreadsheets presentations name address email future past way same other last first
+    pdfs slides spreadsheets presentations name address email domain
+    company organi[sz]ation employer future past way same other last first
 """
 _NO_NAME = "|".join(_NO_NAMES.split())
 """Words that are nobody: of the closed classes of English, and what messages are called."""
 
+_SURE_NAME = rf"(?!(?:{_NO_NAME})\s)[^\s,():]+"
+_NAMES = rf"{_SURE_NAME}(?: {_SURE_NAME})?"
+
 _PATTERNS = {
+    "ACTED": "(?:reviewed|tagged|labell?ed|voted)",
     "ALL": ".+",
     "AMP": r"(?:&&?|\+|;)",
     "BAR": r"\|\|?",
@@ -151,9 +157,13 @@ _PATTERNS = {
     "HOST": rf"@?(?:[\w-]+\.)+(?:{TOP_LEVELS})",
     "DOMAIN": r"@?[\w-]+(?:\.[\w-]+)+",
     "GROUP": r"[\w+-]+(?:\.[\w+*-]+)+",
-    "NAMES": rf"(?!(?:{_NO_NAME})\s)[^\s,():]+(?: (?!(?:{_NO_NAME})\s)[^\s,():]+)?",
+    "NAMES": _NAMES,
     "VERSION": r"v[2-8]",
-    "NAME": rf"(?!(?:{_NO_NAME})\s)[^\s,():]+",
+    "NAME": _SURE_NAME,
+    "SENDERS": rf"{_NAMES}(?: (?:and|or|,) {_NAMES})*",
+    "PARTY": rf"(?:i|me|{_SURE_NAME})",
+    "SOMEBODY": rf"(?:me|{_NAMES})",
+    "RECEIVED": r"(?:directly to|to|cc|(?:voted for|voted against|annotated|replied to) by)",
     "OWNER": r"(?!(?:today|yesterday|week|month|year|what|who|where|that|it|let)'s)[^\s,()]+'s",
     "VALUE": rf"(?:{QUOTE}[0-9]+|[^\s,():]+)",
     "DASHED": r"\w+(?:-\w+)+",
@@ -172,12 +182,15 @@ _PATTERNS = {
     "WEEKDAY": rf"(?:last )?(?:{'|'.join(WEEKDAYS)})",
     "CURRENT": "(?:week|month)",
     "YEAR": "[12][0-9]{3}",
+    "VOTED": r"(?:voted (?:for|against)|liked|tagged|reviewed)",
     "WHEN": "(?:since|before|after|until|on)",
     "WROTE": r"(?:sent|wrote|posted|mailed|e-?mailed|forwarded)"
     r"(?! (?:e?-?mails?|messages?|posts?|items?|by|via|from)\b)",
     "MONTH": r"(?:january|february|march|july|september|october|november|december)",
     "TEXTUAL": "(?:about|mentioning|saying)",
     "SIGN": r"(?:==?|~|equals|equal to|is equal to)",
+    "FOLLOW": "(?:and|but|or|,|from|to|cc|in|on|about|since|before)",
+    "HOLD": "(?:with|without)",
     "FIELD": "(?:from|to|cc|sender|subject|body)",
     "FILENAME": r"[^\s,():]*\w\.[a-z][a-z0-9]{1,4}",
     "WHOM": "(?:from|to|cc)",
@@ -222,6 +235,12 @@ VOCABULARY = frozenset(
     word for members in LEXICON.values() for word in re.findall(r"[a-z-]{5,}", members)
 ) | {
     "unanswered",
+    "please",
+    "tagged",
+    "voted",
+    "without",
+    "before",
+    "since",
     "about",
     "older",
     "newer",

@@ -19,6 +19,7 @@ _SIGNS = (
     "| ignore | query | look | can you | do i | from | unanswered | sent)",
     f"^ {_KIND}? {_KIND}? (posts | patches | questions | articles | crossposts) "
     "(from | by | in | on | to | with | without | that | which | where | nobody | WROTE)",
+    "^ I (only | just | really)? (want | need | would like)",
     "^ (check | look) (for | my | if | whether)",
     "^ (ignore | hide | skip | exclude | leave out | filter out)",
     "^ (what's | what is) (the status of | new with | up with | happening with)",

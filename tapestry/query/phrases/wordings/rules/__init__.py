@@ -38,6 +38,12 @@ FIRST = (
     "^ who (has)? ALSO? ANSWER A? (me | us | MAIL)",
     "PREP (everyone | everybody | anyone | anybody) (except | but | excluding | other)",
     "^ (hot | lively | busy) (THREAD | MAIL) SPAN $",
+    "^ REPLY (from | by) NAME to my",
+    "not (from | by) NAME and NAME $",
+    "^ OWNER REPLY to",
+    "RECEIVED SOMEBODY (but | and) not NAME $",
+    "THREAD WHICH? CONTAIN A? MAIL",
+    "^ (first | opening) MAIL",
 )
 """Requests that are phrases as well, but would mean something else there."""
 

@@ -40,6 +40,8 @@ def _asked(found: re.Match[str]) -> str:
 
 def _aged_by(found: re.Match[str]) -> str:
     who = found.groupdict().get("who")
+    if found.string[: found.start()].endswith(("last ", "past ", "than ")):
+        return found[0]
     return f"{counted(found['age'])} old with no reply {f'by {who} ' if who else ''}"
 
 
@@ -48,6 +50,10 @@ RULES = (
     (
         "REPLY to A? LETTER (from | by) {who:NAME} about",
         "replies to {who} and replies to a message about ",
+    ),
+    (
+        "REPLY (from | by) {who:NAME} to A? LETTER WHICH? BE? about",
+        "from {who} and replies to a message about ",
     ),
     ("REPLY to A? LETTER WHICH? BE? about", "replies to a message about "),
     (
@@ -75,6 +81,11 @@ RULES = (
         "replied to by {who} within {age}",
     ),
     ("not REPLY from {who:NAME}", "not replies by {who}"),
+    (
+        "^ {owner:OWNER} REPLY to {who:SOMEBODY}",
+        lambda found: f"replies to {found['who']} from {found['owner'][:-2]} ",
+    ),
+    ("^ REPLY (from | by) {who:NAME} to my (MAIL | QUESTION)", "replies to me from {who}"),
     (
         "^ {owner:OWNER} REPLY",
         lambda found: f"replies by {found['owner'][:-2]} ",
@@ -185,13 +196,14 @@ RULES = (
     ("WHICH? GET no REPLY", _UNANSWERED),
     ("WHICH? NOT (been)? ANSWERED by {who:NAME}", "with no reply by {who}"),
     ("WHICH? NOT (been)? ANSWERED", _UNANSWERED),
+    ("WHICH? BE? ANSWERED by NOBODY", _UNANSWERED),
     ("WHICH? (got | GET | BE) ANSWERED by", "replied to by "),
     ("WHICH? (got | GET | BE) ANSWERED", "replied to "),
     ("WHICH? I ALSO? ANSWERED", "replied to by me "),
     ("(that | which) {who:NAME} (has)? ALSO? ANSWERED", "and replied to by {who}"),
     ("(and | but) {who:NAMES} (has)? ALSO? ANSWERED", "and replied to by {who}"),
     ("(and | but) {who:NAMES} NOT ALSO? ANSWER", "and with no reply by {who}"),
-    ("^ MAIL WHICH? {who:NAME} (has)? ALSO? ANSWERED $", "replied to by {who}"),
+    ("^ MAIL WHICH? {who:NAME} (has)? ALSO? ANSWERED", "replied to by {who}"),
     (
         "WHICH? (got | received | have got | have received) (a | an | any | some | at least "
         "one) REPLY",

@@ -51,6 +51,11 @@ def _unvoted(found: re.Match[str]) -> str:
     return f"{found['what']} and {age} old "
 
 
+def any_of(names: str) -> str:
+    """Return a list of senders, of whom a message has one: “joe and mary” is either of them."""
+    return re.sub(r" (?:and|,) ", " or ", names, flags=re.IGNORECASE)
+
+
 def number_of(word: str) -> int:
     """Return the number that a word is, in letters or in digits."""
     lower = word.casefold()
@@ -62,6 +67,12 @@ RULES: tuple[Rule, ...] = (
     ("(that | which) BE (a | an)? REPLY to", "replies to "),
     ("(that | which) BE (a | an)? REPLY $", "replies "),
     ("(that | which) (doesn't | don't | didn't | does not | do not) have A?", "without "),
+    (
+        "{how:PREP} {who:NAME} (not | never) (yet)? (been)? {act:ACTED}",
+        "{how} {who} and not {act}",
+    ),
+    ("(but | and) I NOT $", "but not by me "),
+    ("(but | and) {who:NAME} NOT $", "but not by {who} "),
     *_of_people("I", "me"),
     *_of_people("{who:NAME} and {other:NAME} (both)?", "{who} and {other}"),
     *_of_people("{who:NAME}", "{who}"),
@@ -82,23 +93,25 @@ RULES: tuple[Rule, ...] = (
         "from me voted for by more than 0 people ",
     ),
     (
-        "^ (what | which MAIL | which) (did | has | have) {who:NAMES} ALSO? "
+        "^ (what | which MAIL | which | MAIL) (did | has | have) {who:SENDERS} ALSO? "
         "(WRITE | mail | forward | forwarded) (to)? (me | us)",
-        "from {who} to me ",
+        lambda found: f"from {any_of(found['who'])} to me ",
     ),
     (
         "^ (what | which MAIL | which) did {who:NAME} (send | write | post) (to)? {other:NAME}",
         "from {who} to {other}",
     ),
     (
-        "^ (what | which MAIL | which) (did | has | have) {who:NAMES} ALSO? (WRITE | post)",
-        "from {who} ",
+        "^ (what | which MAIL | which | MAIL) (did | has | have) {who:SENDERS} ALSO? "
+        "(WRITE | post)",
+        lambda found: f"from {any_of(found['who'])} ",
     ),
     (f"WHICH {{who:NAMES}} {_DID} WROTE (to)? (me | us)", "from {who} to me "),
     (f"WHICH {{who:NAMES}} {_DID} WROTE", "from {who} "),
     (f"WHICH? {{who:ACTOR}} {_DID} WROTE (to)? (me | us)", "from {who} to me "),
     (f"WHICH? {{who:ACTOR}} {_DID} WROTE A? FILES", "from {who} with attachments "),
     (f"WHICH? {{who:ACTOR}} {_DID} WROTE", "from {who} "),
+    (f"WHICH? {{who:NAME}} and {{other:NAME}} (both)? {_DID} {_GOT}", "to {who} and {other}"),
     (f"WHICH {{who:NAME}} {_DID} {_GOT}", "to {who} "),
     (f"WHICH? NOBODY (has | have)? ALSO? {_VOTED_FOR}", "not voted for by more than 0 people "),
     (
@@ -108,7 +121,6 @@ RULES: tuple[Rule, ...] = (
     ("WHICH? NOBODY (has | have)? ALSO? voted on?", f"{_NO_VOTE}"),
     ("WHICH? NOBODY (has | have)? ALSO? (tagged | labelled | labeled)", "without a tag "),
     ("WHICH? NOBODY (has | have)? ALSO? reviewed", "with no review "),
-    (f"WHICH? OTHERS (has | have)? ALSO? {_VOTED_FOR}", "voted for by more than 0 people "),
     (
         f"WHICH? more than {{number:NUMBER}} (people | persons) (has | have)? {_VOTED_FOR}",
         "voted for by more than {number} people",
@@ -117,6 +129,7 @@ RULES: tuple[Rule, ...] = (
         f"WHICH? at least {{number:NUMBER}} (people | persons) (has | have)? {_VOTED_FOR}",
         _at_least,
     ),
+    (f"WHICH? OTHERS (has | have)? ALSO? {_VOTED_FOR}", "voted for by more than 0 people "),
     ("(voted for | upvoted | liked) by at least {number:NUMBER} (people | persons)", _at_least),
     ("(upvoted | up-voted | voted up) by", "voted for by "),
     ("by OTHERS (whom | who)? I agree with", "by people who agree with me "),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tapestry.query.phrases.wordings.rules.clauses import any_of
+
 _BUT = "(except | excluding | but not | other than)"
 _BUT_OF_ALL = "(except | excluding | but | but not | other than)"
 _ANY = "(anyone | anybody | everyone | everybody)"
@@ -34,6 +36,11 @@ def _also_not(found: re.Match[str]) -> str:
 
 RULES = (
     (
+        f"(from | by) {_ANY} {_BUT_OF_ALL} (from | by)? {{who:SENDERS}} ($ | {{after:FOLLOW}})",
+        lambda found: f"not from {any_of(found['who'])} {found['after'] or ''} ",
+    ),
+    ("not (from | by) {who:NAME} and {other:NAME} $", "not from {who} or {other}"),
+    (
         f"(ANSWERED | for | against | tagged WORD)? {{how:PREP}} {_ANY} {_BUT_OF_ALL} PREP?",
         lambda found: found[0] if found.start("how") > found.start() else f"not {found['how']} ",
     ),
@@ -52,6 +59,12 @@ RULES = (
     (
         f"^ (everything | anything | all) MAIL? {_BUT_OF_ALL} {{word:PLAIN}} $",
         lambda found: f"not {_KINDS.get(found['word'].lower()) or _mentioned(found)} ",
+    ),
+    (
+        f"^ (everything | anything | all) MAIL? {_BUT_OF_ALL} {{word:NAME}} {{how:PREP}}",
+        lambda found: (
+            f"not {_KINDS.get(found['word'].lower()) or _mentioned(found)} {found['how']} "
+        ),
     ),
     ("^ (nothing | none) {how:HOW}", "not {how}"),
     ("(, | and)? (, | and) (nothing | none | no MAIL) {how:HOW}", "and not {how}"),

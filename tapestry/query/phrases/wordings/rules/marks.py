@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import re
 
+from tapestry.query.phrases.dates import NUMBERS
 from tapestry.query.phrases.filetypes import FILE_TYPE, file_type
 from tapestry.query.phrases.wordings.lexicon import is_phrase_word
 from tapestry.query.phrases.wordings.rules.answers import counted
+
+_ATTRIBUTES = """
+    attachments attachment files? links? repl(y|ies) answers? responses? votes? tags? labels? any
+    more most fewer less least the latest subject body text patch patches reviews? invitations?
+    questions? exactly only just between score name over cc copy bcc media type nothing
+"""
+_HAD = re.compile(f"{'|'.join((*_ATTRIBUTES.split(), *NUMBERS))}", re.IGNORECASE)
+"""What messages have, beside their words."""
+
+_WITH = re.compile(r"(?:\A|\b(?:thread|conversation|agree|start|begin|end)\w*\s)\Z", re.IGNORECASE)
+"""What stands before “with” where no word of a message follows, or nothing asks for mail."""
 
 _MARK = "(important | urgent | todo | later | spam)"
 
@@ -33,6 +45,25 @@ def _of_type(found: re.Match[str]) -> str:
     return f"with {found['type']} files " if is_type else found[0]
 
 
+def _of_words(found: re.Match[str]) -> str:
+    """Return “with router” as what is mentioned, unless it is something that messages have."""
+    how, word, after = found.group("how", "word", "after")
+    is_plain = re.fullmatch("[^\\W\\d][\\w-]{2,}", word) and not re.fullmatch(
+        FILE_TYPE, f"{word} files"
+    )
+    is_other = _WITH.search(found.string[: found.start()])
+    if is_other or not is_plain or _HAD.fullmatch(word) or is_phrase_word(word):
+        return found[0]
+    how = "not mentioning" if how.lower() == "without" else "mentioning"
+    return f'{how} "{word}" {after or ""} '
+
+
+def _files(found: re.Match[str]) -> str:
+    """Return “word documents” as files of this kind."""
+    is_type = re.fullmatch(FILE_TYPE, f"{found['type']} files", re.IGNORECASE)
+    return f"with {found['type']} files " if is_type else found[0]
+
+
 def _attached(found: re.Match[str]) -> str:
     """Return “with invoices attached” as files of that name, unless it is a kind of files."""
     word = found["type"].lower()
@@ -41,6 +72,10 @@ def _attached(found: re.Match[str]) -> str:
     if file_type(word) or word in ("file", "files", "nothing"):
         return found[0]
     return f'with an attachment named like "*{word.removesuffix("s")}*" '
+
+
+def _version(found: re.Match[str]) -> str:
+    return f"about {found['version']} with a patch "
 
 
 def _versions(found: re.Match[str]) -> str:
@@ -99,6 +134,8 @@ RULES = (
         "attachment named {words}",
     ),
     ("HAVE A? {type:PLAIN} $", _of_type),
+    ("^ A? (attachment | file) {how:COMPARED}", "with attachments {how}"),
+    ("^ {type:PLAIN} (documents | sheets | document)", _files),
     ("^ no {what:PICTURES} $", "without {what}"),
     ("(but | and) (not | no) {what:PICTURES}", "and without {what}"),
     (
@@ -140,6 +177,8 @@ RULES = (
     ),
     ("(label | tag | category) (is | :) {words:VALUE}", "tagged {words}"),
     ("untagged", "without a tag "),
+    ("^ A? {version:VERSION} patches", _version),
+    ("patches {version:VERSION} (by | from)", lambda found: f"{_version(found)}from "),
     ("^ A? {version:VERSION} or (later | newer | higher | above | up) patches", _versions),
     ("^ patches {version:VERSION} (or | and) (later | newer | higher | above | up)", _versions),
     ("(with | ^) (more than | over) {number:NUMBER} votes", "with a score above {number}"),
@@ -156,6 +195,13 @@ RULES = (
     ("over {size:SIZE} (megabytes | megabyte | mb)", "larger than {size} MB"),
     ("^ (large | big | huge) attachments", "with attachments larger than 1 MB "),
     ("^ no LIST $", "not on any list "),
+    ("^ no LIST ,", "not on any list , "),
+    ("(, | and | but) no LIST", "and not on any list "),
+    (
+        "^ (tagged | labelled | labeled) {words:VALUE} (but not | and not) {word:VALUE} $",
+        "tagged {words} and not tagged {word}",
+    ),
+    ("voted for by NOBODY", "not voted for by more than 0 people "),
     ("{group:GROUP} newsgroups", "in {group}"),
     (
         "(in | on) (any | all) {group:WORD} (group | groups | newsgroups | hierarchy)",
@@ -200,6 +246,7 @@ RULES = (
         lambda found: f'with an attachment named like "*.{found["ending"].strip(".*")}" ',
     ),
     ("(on | from | to) A? LIST {next:AFTERLIST}", "on any list {next}"),
+    ("(, | and | but)? not A? LIST $", "and not on any list "),
     ("(on | from | to) A? LIST $", "on any list "),
     (
         "(from | on | in | to) the {words:WORD} (mailing list | list | mailinglist)",
@@ -232,6 +279,11 @@ RULES = (
             f"{found['how']} @{found['domain'].lstrip('@')} and not {found['how']} {found['word']} "
         ),
     ),
+    (
+        "{how:RECEIVED} {who:SOMEBODY} (except | excluding | but not | and not) {word:SOMEBODY} $",
+        "{how} {who} and not {how} {word}",
+    ),
     ("(except | excluding | but not | and not) {word:PLAIN} $", _without_word),
     ("(except | excluding | but not)", "and not "),
+    ("{how:HOLD} (the | a | an)? {word:PLAIN} ({after:FOLLOW} | $)", _of_words),
 )

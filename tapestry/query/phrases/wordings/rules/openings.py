@@ -70,9 +70,9 @@ RULES = (
     ("(and | or | but)? {how:HOW} neither {words:WORDS} nor {other:WORD}", _neither),
     ("(and | or | but)? neither {how:HOW} {words:WORDS} nor {other:WORD} $", _neither),
     ("^ (please | hey | hi | ok | okay) ,?", ""),
-    ("^ (how many | any news)", ""),
+    ("^ (how many | any news | let me | where (is | are) | where's | what are)", ""),
     ("^ (can | could | would | will) (you | I) please?", ""),
-    ("^ I (want | need | would like | can | wish) to?", ""),
+    ("^ I (only | just | really)? (want | need | would like | can | wish) (only)? to?", ""),
     ("^ i'd like to?", ""),
     (f"^ (I | only | just)? {_LOOK} me? (only | just)?", ""),
     ("^ (do i have | have i got | are there | is there) (any | some)?", ""),
@@ -81,6 +81,7 @@ RULES = (
     ("^ (what | which) did i (send | write)", "from me "),
     ("^ (which | what) of? my MAIL", "my messages "),
     ("^ (which | what) of? the? MAIL", "messages "),
+    ("my (last | latest | newest | most recent | recent) {what:MAIL}", "my {what}"),
     ("^ my MAIL {rest:ALL}", _mine),
     ("^ (if | when | whenever) (an | a | the)? MAIL", ""),
     ("^ (if | when | whenever) (an | a | the)? SUBJECT", "subject "),
@@ -97,7 +98,6 @@ RULES = (
     ("whose {field:FIELD}", "{field}"),
     ("^ my own (MAIL | THREAD)", "from me "),
     ("^ my own", "my "),
-    ("my (last | latest | newest | most recent | recent) {what:MAIL}", "my {what}"),
     ("^ my unanswered MAIL?", "from me with no reply "),
     ("^ what was (sent | posted) (to | on)", "on "),
     ("SENDER ISNT (in | among) A? (contacts | address book)", "not from contacts "),
@@ -123,12 +123,14 @@ RULES = (
     ("^ my REPLY", "replies by me "),
     ("^ my patches", "patch series from me "),
     ("^ my {threads:THREAD}", "from me {threads}"),
-    ("(yet | please | so far | at all | anymore | in my inbox) $", ""),
+    ("{act:VOTED} (it | them) $", "{act}"),
+    ("(, please | yet | please | so far | at all | anymore | in my inbox) $", ""),
     ("(contacts | address book) only $", "contacts "),
 )
 """Applied first."""
 
 LAST = (
+    ("starting starting", "starting"),
     ("^ MAIL? {how:WHOM} the {who:NAME}", "{how} {who}"),
     ("{join:JOIN} and", "{join}"),
     ("^ (and | but | that | which | who | where | is | are | MAIL)", ""),

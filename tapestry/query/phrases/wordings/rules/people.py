@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tapestry.query.phrases.wordings.rules.clauses import any_of
+
 KIN = (
     "(friend | boss | manager | colleague | co-worker | coworker | wife | husband | brother | "
     "sister "
@@ -12,9 +14,13 @@ KIN = (
 
 
 def _from(found: re.Match[str]) -> str:
-    """Return “form joe” as it was meant, and the word that follows."""
-    following = found[0].split()[-1]
-    return f"from {found['who']} {'' if following == found['who'] else following} "
+    """Return “form joe” as it was meant."""
+    return re.sub(r"\bform ", "from ", found[0], flags=re.IGNORECASE)
+
+
+def _exchange(found: re.Match[str]) -> str:
+    who, after = found["who"], found[0].split()[-1]
+    return f"(from {who} or to {who}) {'' if after == who else after} "
 
 
 def _of_domain(found: re.Match[str]) -> str:
@@ -81,9 +87,10 @@ RULES = (
     ("MAIL? WHICH? I (have)? ALSO? (sent | wrote | written | posted | mailed)", "from me "),
     ("WHICH? I (have)? (received | got)", ""),
     (
-        "(what | when | where | how often | how many MAIL)? did {who:NAME} (say | write | talk | "
-        "post | mail) (about | on) (the)? {words:WORDS} $",
-        "from {who} about {words}",
+        "(what | when | where | how often | how many MAIL)? (did | has | have) "
+        "{who:SENDERS} (been)? (say | said | saying | write | written | writing | talk | talking "
+        "| post | mail) (about | on) (the)? {words:WORDS} $",
+        lambda found: f"from {any_of(found['who'])} about {found['words']} ",
     ),
     ("^ who (wrote | writes | asked | talked) (me)? (about | on)", "about "),
     (
@@ -100,7 +107,11 @@ RULES = (
     ),
     ("^ (files | attachments) DONE? (from | by)", "with attachments from "),
     ("^ {what:PICTURES} DONE? {how:PREP}", "with {what} {how}"),
-    ("^ MAIL? form {who:NAME} ($ | about | since | with | before | after | to)", _from),
+    (
+        "^ (MAIL | FILES | REPLY | PICTURES | patches)? form {who:NAME} "
+        "($ | about | since | with | before | after | to)",
+        _from,
+    ),
     (
         "(from | by) (strangers | unknown senders | people I (don't | do not) know)",
         "from unknown senders ",
@@ -111,6 +122,11 @@ RULES = (
     ("MENTION my name", "mentioning me "),
     ("(to and from | from and to) {who:NAME}", "(from {who} or to {who}) "),
     ("(sent or received | received or sent) by {who:NAME}", "(from {who} or to {who}) "),
+    (
+        "^ A? (correspondence | exchange | exchanges | back and forth | dialogue) "
+        "with {who:NAME} ($ | and | about | since | before | last | this)",
+        _exchange,
+    ),
     ("(involving | exchanged with | to/from | from/to) {who:NAME}", "(from {who} or to {who}) "),
     ("(authored | signed) by", "from "),
     ("(copied | cc'd | cc'ed) to", "cc "),

@@ -68,6 +68,7 @@ RULES = (
     ("WHICH? NOT (DONE)? to ME", "not to me "),
     ("WHICH? ISNT DONE? {how:HOW}", "and not {how}"),
     ("to or cc", "to "),
+    ("RECIPIENT (ISNT | NOT CONTAIN) {who:SOMEBODY}", "not to {who}"),
     (
         "(MAIL | THREAD)? (exchanged)? between {one:WORD} and {other:WORD} ($ | PHRASE | with)",
         _both_ways,

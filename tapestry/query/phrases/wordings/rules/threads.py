@@ -36,6 +36,10 @@ def _with(found: re.Match[str]) -> str:
     return f"in a thread with {found['who']} {'' if after == found['who'] else after} "
 
 
+def _party(who: str) -> str:
+    return "me" if who.lower() == "i" else who
+
+
 def _at_most(found: re.Match[str]) -> str:
     return f"starting a thread not starting a thread of more than {found['number']} "
 
@@ -62,10 +66,16 @@ RULES: tuple[Rule, ...] = (
         "among the latest {number} in {group}",
     ),
     (
-        f"(in | of)? A? THREAD UPON? WHICH? both? {{who:NAME}} and {{other:NAME}} (have)? "
+        f"(in | of)? A? THREAD UPON? WHICH? both? {{who:PARTY}} and {{other:PARTY}} (have)? "
         f"both? {_PART} UPON?",
-        "in a thread with {who} in a thread with {other}",
+        lambda found: "".join([f"in a thread with {_party(who)} " for who in found.groups()]),
     ),
+    (
+        "^ (first | opening) MAIL (of | in) (all | the | each | every)? A? THREAD (by | from)",
+        "starting a thread and from ",
+    ),
+    ("THREAD (longer than | of over)", "threads with more than "),
+    ("A? THREAD WHICH? CONTAIN A? (MAIL | REPLY)? (from | by)", "in a thread with "),
     ("^ (the)? (first | opening) MAIL (of | in) (the | each | every)? THREAD WHICH?", "threads "),
     (
         f"(in | of)? A? THREAD UPON? WHICH? I ALSO? (have | am)? ALSO? {_PART} UPON?",
@@ -81,7 +91,10 @@ RULES: tuple[Rule, ...] = (
         "(in | of)? A? THREAD (with | among) {who:NAME} and {other:NAME}",
         "in a thread with {who} in a thread with {other}",
     ),
-    ("(in | of)? A? THREAD with {who:NAME} ($ | and | about | since)", _with),
+    (
+        "(in | of)? A? THREAD with {who:NAME} ($ | and | about | since | in which | which | that)",
+        _with,
+    ),
     (
         "(in | of)? A? THREAD WHICH? {who:NAME} BE (a)? (part of | in | involved in)",
         "in a thread with {who}",
@@ -122,7 +135,6 @@ RULES: tuple[Rule, ...] = (
     ("in A? THREAD WHICH? BE? (started | created | opened) by", "in a thread begun by "),
     ("A? THREAD WHICH? BE? (started | created | opened) by", "starting a thread and from "),
     ("^ A? THREAD WHICH? BE? begun by", "starting a thread and from "),
-    ("^ (first | opening) MAIL (of | in) A? THREAD (by | from)", "starting a thread and from "),
     ("^ (first | opening) MAIL (of | in) (each | every)? A? THREAD", "starting a thread "),
     (
         "A? THREAD WHICH? (CONTAIN | of) (only)? (one | a single | just one) MAIL",
@@ -140,6 +152,10 @@ RULES: tuple[Rule, ...] = (
     (
         "A? (popular)? THREAD WHICH? CONTAIN at least {number:NUMBER} REPLY",
         "starting a thread with at least {number} replies",
+    ),
+    (
+        "WHICH? {who:PARTY} (have | has)? ALSO? (took part | taken part | participated) UPON?",
+        lambda found: f"in a thread with {_party(found['who'])} ",
     ),
     ("top-level (submissions | MAIL | THREAD)", "starting a thread "),
     (

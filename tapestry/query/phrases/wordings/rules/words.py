@@ -17,6 +17,14 @@ def _mentioning(found: re.Match[str]) -> str:
     return f"mentioning {_value(found)} "
 
 
+def _with_text(found: re.Match[str]) -> str:
+    """Return “with "final notice"” as what is mentioned, unless a verb stands before it."""
+    is_of_verb = re.search(
+        r"(?:start|begin|end)\w*\s\Z", found.string[: found.start()], re.IGNORECASE
+    )
+    return found[0] if is_of_verb else _mentioning(found)
+
+
 def _and_about(found: re.Match[str]) -> str:
     return f"{found[0].split()[0]} about {found['words']} "
 
@@ -26,13 +34,15 @@ def _saying(found: re.Match[str]) -> str:
 
 
 RULES = (
+    ("WHICH {who:NAME} BE mentioned (in)?", "mentioning {who}"),
+    ("WHICH {who:NAME} ISNT mentioned (in)?", "not mentioning {who}"),
     ("that MENTION ME by name", "mentioning me "),
     ("^ (where)? my name (appears | occurs | is mentioned)", "mentioning me "),
+    ("WHICH? SUBJECT is (empty | blank | missing)", "without a subject "),
     (
         "^ MAIL? SUBJECT (contains | has | includes | mentions | is) {words:VALUE} $",
         "about {words}",
     ),
-    ("WHICH? SUBJECT is (empty | blank | missing)", "without a subject "),
     ("^ no subject", "without a subject "),
     ("{how:PREP} SIGN {words:VALUE}", "{how} {words}"),
     ("SENDER SIGN {words:VALUE}", "from {words}"),
@@ -78,7 +88,8 @@ RULES = (
     ("(and | but) not the (word | words)", "and not mentioning "),
     ("(has | have | with) the (word | words)", "mentioning "),
     (
-        "^ {words:VALUE} in (the)? (subject | body) (or | and) (the)? (subject | body)",
+        "^ (with | the)? the? (word | words | phrase)? {words:VALUE} in (the)? (subject | body) "
+        "(or | and) (in)? (the)? (subject | body)",
         "mentioning {words}",
     ),
     ("^ {words:VALUE} in (the)? (subject | subject line)", "about {words}"),
@@ -144,7 +155,9 @@ RULES = (
         "WHICH? CONTAIN (the words | the word | the phrase)? {words:VALUE} in the? (body | text)",
         _saying,
     ),
+    ("^ MAIL WHICH {who:NAME} ASK (me | us)? A? QUESTION", "from {who} asking a question"),
     ("WHICH? (CONTAIN | ASK) (me | us)? A? QUESTION", "asking a question "),
+    ("WHICH? ASK (me | us) (something | anything)", "asking a question to me "),
     ("WHICH? CONTAIN A? (link | links | url | urls | hyperlink | hyperlinks)", "with links "),
     (
         "WHICH (say | says | mention | mentions | contain | contains) the? {words:VALUE}",
@@ -165,5 +178,7 @@ RULES = (
     ("SUBJECT (is | equals) exactly {words:VALUE}", "with a subject like {words}"),
     ("WITHOUT (subject | title)", "without a subject "),
     ("(and | or) (the words | the word)? {words:VALUE} (in | on) SUBJECT", _and_about),
+    ("(with | has | have | having) {words:QUOTED} (in (it | them | there))?", _with_text),
+    ("(without | with no) {words:QUOTED} (in (it | them | there))?", "not mentioning {words}"),
     ("QUESTION i asked", "from me asking a question "),
 )
