@@ -106,7 +106,7 @@ _ANY = re.compile(
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
 _WRITTEN, _OFTEN = re.compile(r"\b[a-z]{5,8}\b", re.IGNORECASE), ("unread", "starred", "flagged")
 _NOTHING = re.compile(
-    rf"\s*(?:(?:and|please|give|show|find|check|only|can|you|do|i|there|new|{_POLITE})\b\s*)*{_MAIL}?"
+    rf"\s*(?:(?:and|please|give|show|find|only|can|you|do|i|there|new|{_POLITE})\b\s*)*{_MAIL}?"
     r"[\s,?!.]*(?:please)?[\s?!.]*",
     re.IGNORECASE,
 )

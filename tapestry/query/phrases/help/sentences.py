@@ -60,7 +60,7 @@ def phrases_in(text: str) -> str | None:
 
 
 _SAYING_NOTHING = """
-    which what where are is was were be been being still already yet now there that who the a an all
+    which what where are is was were be been being still already yet there that who the a an all
     any some of my please show find list get give see have has do does did me you it them those
     these and so just want need looking look like search mail mails email emails message messages
 """

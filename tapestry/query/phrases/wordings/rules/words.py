@@ -17,12 +17,17 @@ def _mentioning(found: re.Match[str]) -> str:
     return f"mentioning {_value(found)} "
 
 
+_HOLDER = re.compile(
+    r"(?:(?:e-?)?mails?|messages?|posts?|threads?|and|but|or|,|(?:from|to|by|cc) \S+)\s\Z",
+    re.IGNORECASE,
+)
+"""What stands before “with” where a quoted text that follows is in a message."""
+
+
 def _with_text(found: re.Match[str]) -> str:
-    """Return “with "final notice"” as what is mentioned, unless a verb stands before it."""
-    is_of_verb = re.search(
-        r"(?:start|begin|end)\w*\s\Z", found.string[: found.start()], re.IGNORECASE
-    )
-    return found[0] if is_of_verb else _mentioning(found)
+    """Return “messages with "final notice"” as what is mentioned."""
+    is_of_mail = _HOLDER.search(found.string[: found.start()])
+    return _mentioning(found) if is_of_mail else found[0]
 
 
 def _and_about(found: re.Match[str]) -> str:
