@@ -190,10 +190,6 @@ def _written(values: list[Any]) -> Any:
     return Listed(tuple(values[::2]), spelled, _span_of_all(values))
 
 
-_DAYS = {"on", "newer_than"}
-"""Kinds of phrases that say which day."""
-
-
 class Build(lark.Transformer[Any, nodes.PhraseNode]):
     """Make nodes of what the grammar finds."""
 
@@ -230,9 +226,8 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
             for before, child in zip([None, *children], children, strict=False)
         ]
         node = joined("and", _parts(apart))
-        *before, last = apart
-        is_beside = before and isinstance(before[-1], nodes.PhraseNode)
-        if is_beside and isinstance(last, nodes.Phrase) and isinstance(node, nodes.Joined):
+        is_beside = all(isinstance(child, nodes.PhraseNode) for child in apart[-2:])
+        if is_beside and isinstance(node, nodes.Joined) and isinstance(apart[-1], nodes.Phrase):
             return _SideBySide("and", node.parts, node.depth)
         return node
 
@@ -338,10 +333,9 @@ class _SideBySide(nodes.Joined):
 
 
 def _are_alike(last: nodes.PhraseNode, other: nodes.PhraseNode) -> bool:
-    """Tell whether the second of two phrases is an alternative to the first."""
-    last = last.parts[-1] if isinstance(last, nodes.Joined) and last.word == "or" else last
-    kinds = {nodes.kind_of(last), nodes.kind_of(other)}
-    return None not in kinds and (len(kinds) == 1 or kinds <= _DAYS)
+    """Tell whether the second of two phrases is an alternative to the first, or both are days."""
+    kinds = {nodes.kind_of(getattr(last, "parts", (last,))[-1]), nodes.kind_of(other)}
+    return None not in kinds and (len(kinds) == 1 or kinds <= {"on", "newer_than"})
 
 
 def _parts(children: list[Any]) -> list[nodes.PhraseNode]:

@@ -18,7 +18,7 @@ REQUESTS = {
         "from me and on 13 March 2026 and with no reply"
     ),
     "sent mail with no reply after 5 days": "from me and five days old and with no reply",
-    "what do I still need to answer": "to me with no reply by me",
+    "what do I still need to answer": "to me and with no reply by me",
     "messages I need to reply to": "to me and with no reply by me",
     "show me all emails that Mary voted for": "voted for by Mary",
     "got voted down": "with a score below 0",
