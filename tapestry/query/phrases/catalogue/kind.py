@@ -32,6 +32,12 @@ _RULES = {
 class PhraseKind:
     """One kind of phrase, and everything that is made of it.
 
+    Other words for it have three places: ``others`` for a spelling of this kind alone; ``FORMS`` of
+    spellings.py for the forms of one word, wherever it stands; wordings/rules for another order of
+    words or what is said around it, of texts that are no phrase as they stand.  Each word of a
+    spelling becomes a keyword: where it is somebody's own word it is printed with quotes.  Its form
+    can say that it is none but before certain words.
+
     ``spelling``: its canonical spelling, each slot with an example: ``from {person:Jones}``.
     ``description``: what it finds, in a few words.
     ``rank``: its place among completions, the least number first.  Gaps are allowed; of equal ones
