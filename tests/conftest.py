@@ -106,6 +106,25 @@ def pytest_runtest_makereport(item, call):
 
 
 @pytest.fixture(scope="session")
+def django_db_setup(request):
+    """Make the tables of the database of tests as those of a new site: no migration is run."""
+    from django.core import management
+
+    from filters.site.work.db.database import make_tables
+
+    def call_command(name, *arguments, **options):
+        if name == "migrate":
+            make_tables()
+        else:
+            django_call(name, *arguments, **options)
+
+    django_call = management.call_command
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(management, "call_command", call_command)
+        request.getfixturevalue("django_db_setup")
+
+
+@pytest.fixture(scope="session")
 def run_directory(tmp_path_factory):
     """Where the parts that tests share keep their logs."""
     return tmp_path_factory.mktemp("run")
