@@ -200,10 +200,9 @@ def opened(browser, live_server):
     return open_window
 
 
-def test_an_answer_goes_round(opened, world, pictures):
+def test_an_answer_goes_round(opened, world):
     terry, jones, tables = world
     page = opened(terry, "/message/?id=plan%40example.org", DESK)
-    page.screenshot(path=pictures / "buttons.png", full_page=True)
     page.get_by_role("link", name="Reply", exact=True).click()
     text = page.locator("#answer").get_by_label("Text", exact=True)
     text.fill("To one alone")
@@ -223,20 +222,16 @@ def test_an_answer_goes_round(opened, world, pictures):
     draft = waited_for("\nTerry")
     assert draft.version > 1
     expect(page.locator("[name=version]")).to_have_value(str(draft.version))
-    page.screenshot(path=pictures / "editor.png", full_page=True)
     page.get_by_role("button", name="Send").click()
     page.get_by_text("Sending in").wait_for()
     page.get_by_role("button", name="Undo").press("Enter")  # drawn anew each second, in focus
     page.get_by_role("button", name="Send").click()
     page.get_by_text("Sending in").wait_for()
-    page.screenshot(path=pictures / "sending.png", full_page=True)
     send_due()
     page.get_by_text("A copy is in Sent of").wait_for()
-    page.screenshot(path=pictures / "sent.png", full_page=True)
     page.get_by_role("link", name="Show it in the conversation").click()
     expect(page.locator("#before")).to_contain_text("Message 2 of a conversation of 2 messages")
     expect(page.locator("article .letter-text").last).to_contain_text("Yes, at ten — in the café.")
-    page.screenshot(path=pictures / "conversation.png", full_page=True)
     assert page.faults == []
 
     before = tables.open("messages").to_pyarrow_table().num_rows
@@ -253,17 +248,15 @@ def test_an_answer_goes_round(opened, world, pictures):
     expect(page.locator("#reading .letter-text")).to_contain_text("Yes, at ten — in the café.")
     page.get_by_role("link", name="Reply", exact=True).tap()
     expect(page.get_by_label("To", exact=True)).to_have_value("terry <terry@example.org>")
-    page.screenshot(path=pictures / "phone-editor.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert too_faint(page) == [] and page.faults == []
-    _write_for_later(page, pictures)
+    _write_for_later(page)
     page.goto(page.url.partition("/compose/")[0] + "/sending/")
-    page.screenshot(path=pictures / "phone-sending.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
     assert too_faint(page) == [] and page.faults == []
 
 
-def _write_for_later(page, pictures):
+def _write_for_later(page):
     """Format an answer, look at it, drop files on it, and have it sent tomorrow."""
     text = page.get_by_label("Text")
     assert "\n\n-- \nJones\n\nOn " in text.input_value()
@@ -289,12 +282,12 @@ def _write_for_later(page, pictures):
     page.evaluate(drop, [3, 4])
     expect(told).to_have_text("Attached when you save or send: plan0.txt, plan1.txt")
     page.get_by_text("Send later", exact=True).tap()
-    assert list(faults_of_view(page, pictures, "later")) == []
+    assert list(faults_of_view(page)) == []
     page.set_viewport_size(PHONE)
     page.get_by_role("button", name="Tomorrow morning").tap()
     page.get_by_text("It will be sent at 08:00 tomorrow.").wait_for()
     row = OutgoingMessage.objects.get(send_at__isnull=False)
     assert row.attachments.count() == 2 and row.formatted and row.due_at == row.send_at
     page.get_by_text("Change the time").tap()
-    assert list(faults_of_view(page, pictures, "scheduled")) == []
+    assert list(faults_of_view(page)) == []
     page.set_viewport_size(PHONE)

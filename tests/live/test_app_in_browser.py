@@ -59,7 +59,7 @@ def page(browser, jones, live_server):
 
 
 @pytest.mark.browser_says("'localStorage' property")
-def test_without_a_connection(page, live_server, pictures):
+def test_without_a_connection(page, live_server):
     assert page.evaluate(WORKER_IS_READY) == "activated"
     assert page.evaluate("badges").pop() == 1
     page.goto(f"{live_server.url}/")  # the worker passes it on, and keeps nothing of it
@@ -73,7 +73,6 @@ def test_without_a_connection(page, live_server, pictures):
     page.goto(f"{live_server.url}/in/jones/")
     page.get_by_text("You are offline").wait_for()
     assert "Secret" not in page.content() and page.url.endswith("/in/jones/")
-    page.screenshot(path=pictures / "offline.png")
     page.context.set_offline(False)  # the page asks again by itself
     page.get_by_text("Secret").wait_for()
 

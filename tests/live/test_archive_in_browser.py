@@ -101,9 +101,7 @@ def write(page, text, name):
     return count
 
 
-def test_the_headline_filters_find_what_is_in_an_archive_of_last_year(
-    site, browser, archive, pictures
-):
+def test_the_headline_filters_find_what_is_in_an_archive_of_last_year(site, browser, archive):
     page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
     page.set_default_timeout(60_000)
     page.goto(site.url)
@@ -120,7 +118,6 @@ def test_the_headline_filters_find_what_is_in_an_archive_of_last_year(
         block = f"{len(expected)} messages of the import “last-year.mbox” match, newest first"
         page.get_by_text(block).wait_for(timeout=SOON)
         first.get_by_text(archive.newest(expected), exact=True).wait_for()
-        page.screenshot(path=pictures / f"{name}.png")
 
     popular = min(archive.silent)
     site.manage("shell", "-c", VOTES.format(msgid=popular))

@@ -72,7 +72,7 @@ def is_on_screen(page: Page, selector: str) -> bool:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_a_line_opens_its_newest_unread_message_with_its_head_on_the_screen(
-    browser, thread, live_server, pictures, size
+    browser, thread, live_server, size
 ):
     page = opened(browser, live_server, size)
     expect(page.locator("#list .line")).to_have_count(3)
@@ -80,19 +80,15 @@ def test_a_line_opens_its_newest_unread_message_with_its_head_on_the_screen(
     expect(row).to_contain_text("Mary, Bill, me")
     expect(row.locator(".number")).to_contain_text("9")
     expect(row.locator(".beginning")).to_contain_text("Answer 8")
-    page.screenshot(path=pictures / f"list-{size}.png")
     row.click()
     page.locator('article.message[data-msgid="t8"]').wait_for()
     assert is_on_screen(page, "article.message .from")
     assert page.locator("details.folded[open]").count() == 0
-    page.screenshot(path=pictures / f"conversation-{size}.png")
     page.goto(f"{live_server.url}/message/?id=t6")
     assert is_on_screen(page, "article.message .from")
     assert page.locator("#before details.folded.unread").count() == 1
-    page.screenshot(path=pictures / f"message-{size}.png")
     page.set_viewport_size({"width": 720, "height": 360})
     page.goto(f"{live_server.url}/message/?id=t7")
-    page.screenshot(path=pictures / f"low-{size}.png")
     assert is_on_screen(page, "article.message .from"), "as low as a phone that lies on its side"
     page.set_viewport_size(SIZES[size])
     page.goto(f"{live_server.url}/message/?id=t6")

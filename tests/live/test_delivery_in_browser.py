@@ -62,25 +62,20 @@ def fits(page: Page) -> bool:
 
 
 @pytest.mark.parametrize("size", ["desktop", pytest.param("phone", marks=pytest.mark.long)])
-def test_a_digest_from_the_first_page_to_its_first_mail(
-    page, live_server, size, pictures, monkeypatch
-):
+def test_a_digest_from_the_first_page_to_its_first_mail(page, live_server, size, monkeypatch):
     page.get_by_role("link", name="Delivery", exact=True).click()
     page.get_by_text("Nothing is sent to you yet").wait_for()
     assert fits(page)
-    page.screenshot(path=pictures / f"first-{size}.png", full_page=True)
     page.get_by_role("link", name="Add email digest").click()
     expect(page.get_by_label("Address")).to_have_value("terry@example.org")
     expect(page.get_by_role("checkbox", name="jones")).to_be_hidden()
     page.get_by_label("only these").check()
     page.get_by_role("checkbox", name="jones").check()
     assert fits(page)
-    page.screenshot(path=pictures / f"add-{size}.png", full_page=True)
     page.get_by_role("button", name="Add").click()
 
     page.get_by_text("waiting for confirmation").wait_for()
     page.get_by_text("We sent a link to terry@example.org just now.").wait_for()
-    page.screenshot(path=pictures / f"waiting-{size}.png", full_page=True)
     page.get_by_role("button", name="Send me one now").click()
     page.get_by_text("before you confirm that it is yours").wait_for()
     url = re.search(r"^http\S+/confirm/\S+$", mail.outbox[0].body, re.MULTILINE)
@@ -98,9 +93,6 @@ def test_a_digest_from_the_first_page_to_its_first_mail(
     framed.get_by_role("link", name="Plan number 2").wait_for()
     expect(page.get_by_text("List-Unsubscribe", exact=True)).to_be_visible()
     assert fits(page)
-    for scheme in ("dark", "light"):
-        page.emulate_media(color_scheme=scheme)
-        page.screenshot(path=pictures / f"preview-{size}-{scheme}.png", full_page=True)
     page.go_back()
 
     made = Destination.objects.get()
@@ -118,32 +110,26 @@ def test_a_digest_from_the_first_page_to_its_first_mail(
     page.reload()
     page.get_by_text("Fine.").wait_for()
     assert fits(page)
-    page.screenshot(path=pictures / f"destination-{size}.png", full_page=True)
 
     page.route("**/filters/preview/", lambda route: route.fulfill(body=""))  # no Redis is here
     page.goto(f"{live_server.url}/filter/jones/edit/")
     expect(page.get_by_role("checkbox", name="Email digest to terry")).to_be_checked()
     assert fits(page)
-    page.screenshot(path=pictures / f"filter-{size}.png", full_page=True)
     page.goto(f"{live_server.url}/delivery/")
     page.get_by_role("button", name="Turn off").click()
     expect(page.locator("#destination .state")).to_have_text("off")
     page.goto(f"{live_server.url}/delivery/")
     assert fits(page)
-    for scheme in ("dark", "light"):
-        page.emulate_media(color_scheme=scheme)
-        page.screenshot(path=pictures / f"list-{size}-{scheme}.png", full_page=True)
 
 
 @pytest.mark.browser_says("status of 400")
 @pytest.mark.usefixtures("smtp")
 @pytest.mark.parametrize("size", [pytest.param("desktop", marks=pytest.mark.long), "phone"])
-def test_every_other_way_has_pages_that_fit_and_do_what_they_say(page, live_server, size, pictures):
+def test_every_other_way_has_pages_that_fit_and_do_what_they_say(page, live_server, size):
     complaints = page_errors(page)
     for path in ("new/forward/", "new/mailbox/", "new/webhook/", "push/", "../feeds/", "../me/"):
         page.goto(f"{live_server.url}/delivery/{path}")
         assert fits(page), path
-        page.screenshot(path=pictures / f"{path.strip('./').replace('/', '-')}-{size}.png")
 
     page.goto(f"{live_server.url}/delivery/new/forward/")
     page.get_by_label("attached to a note").check()

@@ -166,18 +166,16 @@ def complete(page):
     offered.wait_for(state="detached")
 
 
-def test_what_two_people_do_with_new_mail_and_votes(site, browser, tmp_path, pictures):
+def test_what_two_people_do_with_new_mail_and_votes(site, browser, tmp_path):
     people = [sign_in(browser, site, name) for name in ("terry", "alice")]
-    a_live_filter_empties_and_a_first_place_moves(people, site, browser, tmp_path, pictures)
-    a_reply_arrives_and_a_vote_for_it_reaches_another(people, site, tmp_path, pictures)
+    a_live_filter_empties_and_a_first_place_moves(people, site, browser, tmp_path)
+    a_reply_arrives_and_a_vote_for_it_reaches_another(people, site, tmp_path)
 
 
-def a_reply_arrives_and_a_vote_for_it_reaches_another(people, site, tmp_path, pictures):
+def a_reply_arrives_and_a_vote_for_it_reaches_another(people, site, tmp_path):
     terry, alice = people
     complete(terry)
-    terry.screenshot(path=pictures / "completed.png")
     install(terry, "replies by Jones", "jones", "it would have matched 2 messages")
-    terry.screenshot(path=pictures / "installed.png")
     terry.goto(f"{site.url}in/jones/")
     messages = terry.get_by_role("region", name="Messages")
     messages.get_by_role("link", name="Re: A question of locks").wait_for()
@@ -197,12 +195,10 @@ def a_reply_arrives_and_a_vote_for_it_reaches_another(people, site, tmp_path, pi
     reading.get_by_text("This is what Mary Jones has to say of Re: News of the index.").wait_for()
     reading.get_by_role("button", name="Vote for").click()
     reading.locator("#vote-for[aria-pressed=true]").wait_for()
-    terry.screenshot(path=pictures / "voted.png")
 
     alice.get_by_role("link", name="Re: News of the index").wait_for()
     listed = alice.get_by_role("region", name="Messages").get_by_role("listitem")
     expect(listed).to_have_count(2, timeout=SOON)
-    alice.screenshot(path=pictures / "reached.png")
 
 
 def list_messages(page):
@@ -222,7 +218,7 @@ def vote(page, site, subject):
     page.locator("#vote-for[aria-pressed=true]").wait_for()
 
 
-def a_live_filter_empties_and_a_first_place_moves(people, site, browser, tmp_path, pictures):
+def a_live_filter_empties_and_a_first_place_moves(people, site, browser, tmp_path):
     terry, alice = people
     text = "starting a thread and with no reply"
     install(terry, text, "open", "Now it matches 1 message", "live")
@@ -244,8 +240,7 @@ def a_live_filter_empties_and_a_first_place_moves(people, site, browser, tmp_pat
     messages.get_by_text("Nothing matches now").wait_for()
     messages.get_by_role("link", name="1 message that no longer matches").click()
     messages.get_by_role("link", name="Something of my own").wait_for()
-    terry.screenshot(path=pictures / "left.png")
-    it_is_said_why_a_message_left(terry, "Something of my own", "open", pictures)
+    it_is_said_why_a_message_left(terry, "Something of my own", "open")
 
     vote(alice, site, "Re: A question of locks")
     alice.goto(f"{site.url}in/first/")
@@ -257,10 +252,9 @@ def a_live_filter_empties_and_a_first_place_moves(people, site, browser, tmp_pat
     vote(other, site, "Re: A question of keys")
     first.get_by_role("link", name="Re: A question of keys").wait_for()
     expect(first.get_by_role("listitem")).to_have_count(1, timeout=SOON)
-    alice.screenshot(path=pictures / "first.png")
 
 
-def it_is_said_why_a_message_left(page, subject, name, pictures):
+def it_is_said_why_a_message_left(page, subject, name):
     page.get_by_role("region", name="Messages").get_by_role("link", name=subject).click()
     page.get_by_role("link", name="Why is it not in a filter?").click()
     page.get_by_label("Filter", exact=True).select_option(label=name)
@@ -270,7 +264,6 @@ def it_is_said_why_a_message_left(page, subject, name, pictures):
     assert parts.locator("> .phrase").all_inner_texts() == ["starting a thread", "with no reply"]
     assert parts.locator("> .tick").all_inner_texts() == ["✓", "✗"]
     assert faults(page) == []
-    page.screenshot(path=pictures / "why-not.png")
 
 
 def mail(n):
@@ -294,16 +287,14 @@ def ask(page, site, address):
         page.get_by_role("button", name="Find my server").click()
 
 
-def test_what_a_person_does_with_sources(browser, site, mailbox, pictures):
+def test_what_a_person_does_with_sources(browser, site, mailbox):
     a_source_from_its_first_page_to_new_mail(browser, site, mailbox)
-    for size, view in SIZES.items():
-        a_server_is_found_from_an_address(
-            sign_in(browser, site, "terry", **view), site, pictures, size
-        )
+    for view in SIZES.values():
+        a_server_is_found_from_an_address(sign_in(browser, site, "terry", **view), site)
     a_server_is_found_without_javascript(browser, site)
 
 
-def a_server_is_found_from_an_address(page, site, pictures, size):
+def a_server_is_found_from_an_address(page, site):
     page.goto(f"{site.url}sources/new/")
     assert page.get_by_label("Your e-mail address").input_value() == "terry@example.org"
     assert not page.get_by_label("Server", exact=True).is_visible()
@@ -317,14 +308,12 @@ def a_server_is_found_from_an_address(page, site, pictures, size):
     ).is_visible()
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
     assert faults(page) == []
-    page.screenshot(path=pictures / f"found-{size}.png", full_page=True)
 
     ask(page, site, "joe@nowhere.invalid")
     page.get_by_text("No mail server was found for nowhere.invalid").wait_for()
     assert page.get_by_label("Server", exact=True).input_value() == ""
     assert page.get_by_label("User name").input_value() == "joe@nowhere.invalid"
     assert faults(page) == []
-    page.screenshot(path=pictures / f"not-found-{size}.png", full_page=True)
 
 
 def a_server_is_found_without_javascript(browser, site):

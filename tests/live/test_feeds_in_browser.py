@@ -43,7 +43,7 @@ def expect_pasted(page: Page, words: str) -> None:
     elsewhere.close()
 
 
-def test_a_feed_is_made_copied_and_changed(page, jones, live_server, pictures):
+def test_a_feed_is_made_copied_and_changed(page, jones, live_server):
     card = page.get_by_role("article").filter(has_text="from Jones")
     card.get_by_role("button", name="Make a feed").click()
     field = card.get_by_label("Address of the feed")
@@ -51,7 +51,6 @@ def test_a_feed_is_made_copied_and_changed(page, jones, live_server, pictures):
     assert address == f"{live_server.url}/feeds/{Feed.objects.get().token}.atom"
     press_copy(page, "Copied")
     expect_pasted(page, address)
-    page.screenshot(path=pictures / "feeds.png")
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
     assert page.request.get(address).status == 200
     card.get_by_role("button", name="Change the address").click()
@@ -61,7 +60,7 @@ def test_a_feed_is_made_copied_and_changed(page, jones, live_server, pictures):
     card.get_by_role("button", name="Make a feed").wait_for()
 
 
-def test_the_secret_of_a_webhook_is_copied(page, jones, live_server, pictures):
+def test_the_secret_of_a_webhook_is_copied(page, jones, live_server):
     hook = Destination.objects.create(owner=jones.owner, kind="webhook", name="Our server")
     page.goto(f"{live_server.url}/delivery/webhook/{hook.pk}/secret/")
     page.get_by_role("button", name="Make a new secret").click()
@@ -69,7 +68,6 @@ def test_the_secret_of_a_webhook_is_copied(page, jones, live_server, pictures):
     press_copy(page, "Copied")
     assert secret.startswith("whsec_")
     expect_pasted(page, secret)
-    page.screenshot(path=pictures / "secret.png")
 
 
 def test_without_a_clipboard_the_address_is_selected(page, jones):

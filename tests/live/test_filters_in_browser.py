@@ -101,12 +101,11 @@ def follow(leads: Locator) -> None:
         leads.click()
 
 
-def test_from_a_message_to_a_filter(opened, pictures):
+def test_from_a_message_to_a_filter(opened):
     page = opened(DESK, "/message/?id=38@example.org")
     follow(page.get_by_role("link", name="Filter messages like this"))
     page.get_by_text("with these words in the subject").click()
     expect(page.locator("#like-text")).to_contain_text('about "Plans for week 38"')
-    page.screenshot(path=pictures / "like.png")
     follow(page.get_by_role("button", name="Continue"))
 
     expect(text_of(page)).to_have_value('from mary@example.org and about "Plans for week 38"')
@@ -118,7 +117,6 @@ def test_from_a_message_to_a_filter(opened, pictures):
     page.get_by_label("Name", exact=True).fill("Mary’s plans 計画")
     page.locator("#preview strong", has_text="26").first.wait_for()
     page.locator("#preview svg").wait_for()
-    page.screenshot(path=pictures / "write.png", full_page=True)
 
     follow(page.locator("#preview a.row").first)
     follow(page.get_by_role("link", name="Back to the list"))
@@ -127,12 +125,10 @@ def test_from_a_message_to_a_filter(opened, pictures):
 
     follow(page.get_by_role("link", name="All 26 results"))
     expect(page.locator(".preview a.row")).to_have_count(26)
-    page.screenshot(path=pictures / "results.png")
     page.go_back()
     expect(page.get_by_label("Name", exact=True)).to_have_value("Mary’s plans 計画")
     follow(page.get_by_role("link", name="What would it have delivered"))
     expect(page.locator(".backtest li").first).to_contain_text("Mary Jones")
-    page.screenshot(path=pictures / "backtest.png")
     follow(page.get_by_role("link", name="Continue writing the filter"))
 
     page.get_by_role("button", name="Remove about plans").click()
@@ -140,7 +136,6 @@ def test_from_a_message_to_a_filter(opened, pictures):
     page.get_by_role("button", name="Create filter").click()
     page.get_by_role("heading", name="Mary’s plans 計画").wait_for()
     expect(page).to_have_url(re.compile("/in/marys-plans/$"))
-    page.screenshot(path=pictures / "created.png")
     assert page.faults == []
 
 
@@ -161,21 +156,18 @@ def test_from_another_tab_one_goes_on_with_the_same_edit(opened, terry):
     assert page.faults == []
 
 
-def test_on_a_phone_in_the_dark(opened, pictures):
+def test_on_a_phone_in_the_dark(opened):
     text = "from%20mary%20and%20about%20plans%20with%20no%20reply"
     phone = opened(PHONE, f"/filters/new/?text={text}", color_scheme="dark", has_touch=True)
     phone.locator("#preview svg").wait_for()
-    phone.screenshot(path=pictures / "phone-write.png", full_page=True)
     assert_readable(phone)
     phone.goto(phone.url.partition("/filters/")[0] + "/filters/import/")
     phone.get_by_label("or its text").fill(SIEVE)
     phone.get_by_role("button", name="Show its filters").click()
     phone.get_by_text("nothing like the test “strange”").wait_for()
-    phone.screenshot(path=pictures / "phone-import.png", full_page=True)
     assert_readable(phone)
     phone.get_by_role("button", name="Create the ticked filters").click()
     phone.get_by_text("“Plans” created").wait_for()
-    phone.screenshot(path=pictures / "phone-filters.png")
     assert [made.title for made in Filter.objects.all()] == ["Plans"]
     assert phone.faults == []
 

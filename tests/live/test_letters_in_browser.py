@@ -165,13 +165,10 @@ AS_HIGH = """() => {
 
 
 @pytest.mark.parametrize(("size", "scheme"), [("desk", "light"), ("phone", "dark")])
-def test_a_conversation_is_read(browser, rooms, live_server, pictures, size, scheme):
+def test_a_conversation_is_read(browser, rooms, live_server, size, scheme):
     page, watch = open_page(browser, live_server, size, scheme)
 
-    def show(name: str) -> None:
-        # Hiding the caret would leave empty styles behind, which fields that are drawn again take.
-        path = pictures / f"{name}-{size}.png"
-        page.screenshot(path=path, full_page=size == "phone", caret="initial")
+    def look(name: str) -> None:
         assert faults(page) == [] and too_faint(page) == [], name
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
 
@@ -180,7 +177,7 @@ def test_a_conversation_is_read(browser, rooms, live_server, pictures, size, sch
     expect(page.locator(".folded > div:visible"), "others are a line each").to_have_count(0)
     page.locator(".folded.unread summary").click()
     expect(page.locator(".folded.unread .letter")).to_contain_text("we have to choose a date")
-    show("conversation")
+    look("conversation")
     quotation.locator("summary").first.click()
     expect(quotation.locator("p").nth(1)).to_contain_text(
         "I have looked at the rooms that are free"
@@ -198,7 +195,7 @@ def test_a_conversation_is_read(browser, rooms, live_server, pictures, size, sch
     assert frame.locator("button, script").count() == 0
     assert page.evaluate("window.x") is None
     expect(last.get_by_role("link", name="Load remote pictures")).to_be_visible()
-    show("html")
+    look("html")
     mono = page.get_by_role("button", name="Monospace").first
     mono.click()
     expect(mono).to_have_attribute("aria-pressed", "true")
@@ -212,10 +209,10 @@ def test_a_conversation_is_read(browser, rooms, live_server, pictures, size, sch
     assert answer.value.status == 200
     expect(field).to_have_value("what I am writ")
     keep_to_oneself(page)
-    show("said")
+    look("said")
     page.get_by_role("link", name="Next message").click()
     expect(page.locator("article.message")).not_to_have_attribute("data-msgid", "m1@x")
-    show("next")
+    look("next")
     page.goto(page.url.partition("/in/")[0].partition("/?")[0] + "/message/?id=m1%40x")
     page.keyboard.press("n")
     expect(page.locator("article.message")).not_to_have_attribute("data-msgid", "m1@x")
@@ -224,5 +221,4 @@ def test_a_conversation_is_read(browser, rooms, live_server, pictures, size, sch
     expect(page.locator("article.message")).to_have_attribute("data-msgid", "m1@x")
     page.emulate_media(media="print")
     assert page.locator("button:visible, .button:visible, .row:visible").count() == 0
-    page.screenshot(path=pictures / f"print-{size}.png", full_page=True)
     assert watch.wrong == []

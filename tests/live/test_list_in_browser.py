@@ -85,7 +85,7 @@ def subjects(page: Page) -> list[str]:
     return page.locator("#list .subject").all_inner_texts()
 
 
-def test_rows_hold_still_under_the_pointer(page, jones, pictures):
+def test_rows_hold_still_under_the_pointer(page, jones):
     expect(page).to_have_title("(3) jones · Tapestry")
     before = ["Number 2", "Number 1", "Number 0"]
     assert subjects(page) == before
@@ -102,7 +102,6 @@ def test_rows_hold_still_under_the_pointer(page, jones, pictures):
     read = page.locator("a.row", has_text="Number 0")
     expect(read, "rows show what has changed of them").not_to_have_class(re.compile("unread"))
     assert subjects(page) == before and row.bounding_box() == box
-    page.screenshot(path=pictures / "two-new.png")
     news.click()
     expect(page.locator("#list .subject").first).to_have_text("Number 4")
     expect(page.locator("#list .subject")).to_have_count(5)
@@ -145,7 +144,7 @@ def test_signed_out_elsewhere_the_page_goes_to_sign_in_and_back(page, jones, liv
     expect(page.locator("#list .subject")).to_have_count(3)
 
 
-def test_a_row_that_is_drawn_aside_is_done_or_snoozed(phone, jones, pictures):
+def test_a_row_that_is_drawn_aside_is_done_or_snoozed(phone, jones):
     for number in range(3, 20):
         find(jones, f"More {number}")
     phone.reload()
@@ -160,7 +159,6 @@ def test_a_row_that_is_drawn_aside_is_done_or_snoozed(phone, jones, pictures):
     expect(rows.first).to_be_in_viewport()
     with drawn(phone, "More 19", 200):
         expect(phone.locator(".line.enough")).to_have_attribute("data-swipe", "Done")
-        phone.screenshot(path=pictures / "drawn-right.png")
     phone.get_by_text("1 message done.").wait_for()
     expect(rows).to_have_count(19)
     phone.get_by_role("button", name="Undo").click()
@@ -169,7 +167,6 @@ def test_a_row_that_is_drawn_aside_is_done_or_snoozed(phone, jones, pictures):
     menu = phone.locator("#bulk .menu")
     menu.wait_for()
     expect(phone.locator("#chosen")).to_have_text("1 selected")
-    phone.screenshot(path=pictures / "drawn-left.png")
     menu.get_by_role("button", name="Tomorrow morning").click()
     phone.get_by_text("1 message snoozed until").wait_for()
     expect(phone.locator("a.row", has_text="More 18")).to_have_count(0)

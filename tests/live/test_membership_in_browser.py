@@ -24,7 +24,7 @@ from filters.site.work.parts import services
 from tapestry.celery import app
 from tapestry.core.message import Message
 from tapestry.tables.write.append import append_messages
-from tests.support.browsing import end_session, open_signed_in, show, sign_in
+from tests.support.browsing import assert_fits, end_session, open_signed_in, sign_in
 from tests.support.page_errors import page_errors
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
@@ -53,15 +53,15 @@ def site(live_server, transactional_db, settings, tmp_path, monkeypatch):
 class Visitor:
     """A person with a browser, who reads their mail."""
 
-    def __init__(self, page: Page, site: str, pictures: Path) -> None:
-        self.page, self.site, self.pictures = page, site, pictures
+    def __init__(self, page: Page, site: str) -> None:
+        self.page, self.site = page, site
 
     def press(self, name: str) -> None:
         self.page.get_by_role("button", name=name, exact=True).click()
 
-    def show(self, name: str) -> None:
-        """Keep a picture of the page, which fits into its window."""
-        show(self.page, self.pictures / f"{name}.png")
+    def fits(self, name: str) -> None:
+        """Fail unless the page fits into its window."""
+        assert_fits(self.page, name)
 
     def follow_mail(self) -> None:
         """Open the link of the newest mail."""
@@ -82,10 +82,10 @@ class Visitor:
 
 
 @pytest.fixture(params=list(SIZES))
-def mary(request, browser, site, pictures):
+def mary(request, browser, site):
     opened = browser.new_context(viewport=SIZES[request.param]).new_page()
     errors = page_errors(opened)
-    yield Visitor(opened, site, pictures)
+    yield Visitor(opened, site)
     assert errors == []
 
 
@@ -94,7 +94,7 @@ def make_account(mary: Visitor) -> None:
     mary.follow_mail()
     mary.page.get_by_label("Name", exact=True).fill("mary")
     mary.choose_password(FIRST)
-    mary.show("make-account")
+    mary.fits("make-account")
     mary.press("Make the account")
     expect(mary.page.get_by_text("Welcome, mary. Please sign in.")).to_be_visible()
     mary.sign_in(FIRST)
@@ -107,10 +107,10 @@ def get_new_password(mary: Visitor) -> None:
     mary.page.get_by_label("E-mail").fill(EMAIL)
     mary.press("Send me a link")
     expect(mary.page.get_by_role("status")).to_contain_text("a link is on its way")
-    mary.show("sent")
+    mary.fits("sent")
     mary.follow_mail()
     mary.choose_password(SECOND)
-    mary.show("new-password")
+    mary.fits("new-password")
     mary.press("Set the password")
     expect(mary.page.get_by_text("Your password is changed.")).to_be_visible()
     mary.sign_in(SECOND)
@@ -126,17 +126,17 @@ def set_up_app(mary: Visitor) -> list[str]:
     mary.press("Continue")
     secret = page.locator(".key").inner_text().replace(" ", "")
     page.get_by_label("The code that it shows").fill(totp.code_at(secret, totp.step_now()))
-    mary.show("app")
+    mary.fits("app")
     mary.press("Turn it on")
     expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
     codes = page.locator(".codes li").all_inner_texts()
-    mary.show("codes")
+    mary.fits("codes")
     mary.sign_out()
     mary.sign_in(SECOND)
     page.get_by_role("heading", name="One more step, mary").wait_for()
     # The code of this step was taken: a phone whose clock is a little fast shows the next one.
     page.get_by_label("Code").fill(totp.code_at(secret, totp.step_now() + 1))
-    mary.show("code")
+    mary.fits("code")
     mary.press("Continue")
     page.wait_for_url(f"{mary.site}/")
     return codes
@@ -148,7 +148,7 @@ def fetch_export(mary: Visitor, code: str) -> zipfile.ZipFile:
     page.get_by_role("link", name="Export my data").click()
     page.get_by_label("Your password").fill(SECOND)
     page.get_by_label("Code").fill(code)
-    mary.show("confirm")
+    mary.fits("confirm")
     mary.press("Continue")
     mary.press("Make the file")
     expect(page.get_by_text("We started making it at")).to_be_visible()
@@ -156,7 +156,7 @@ def fetch_export(mary: Visitor, code: str) -> zipfile.ZipFile:
     page.reload()
     link = page.get_by_role("link", name="Download it")
     link.wait_for()
-    mary.show("export")
+    mary.fits("export")
     with page.expect_download() as download:
         link.click()
     assert download.value.suggested_filename == "tapestry-mary.zip"
@@ -170,13 +170,13 @@ def delete_account(mary: Visitor, code: str) -> None:
     page.get_by_label("Your password").fill(SECOND)
     page.get_by_label("Code").fill(code)
     page.get_by_label("Delete my account and my mail for good").check()
-    mary.show("delete")
+    mary.fits("delete")
     mary.press("Delete my account")
     expect(page.get_by_role("heading", name="Your account is being deleted")).to_be_visible()
     tend_accounts()
     page.reload()
     expect(page.get_by_role("heading", name="All of it is gone")).to_be_visible()
-    mary.show("deleted")
+    mary.fits("deleted")
     page.goto(f"{mary.site}/me/")
     expect(page).to_have_url(f"{mary.site}/sign-in/?next=/me/")
 
@@ -193,13 +193,11 @@ def test_a_person_comes_stays_and_leaves(mary):
     assert not User.objects.filter(username="mary").exists()
 
 
-def test_a_poll_of_the_page_does_not_lead_away_from_what_was_sent_off(
-    browser, site, pictures, monkeypatch
-):
+def test_a_poll_of_the_page_does_not_lead_away_from_what_was_sent_off(browser, site, monkeypatch):
     """Signed out by the deletion, a page that still asks for news would go to the sign-in page."""
     User.objects.create_user("mary", EMAIL, SECOND)
     page = browser.new_context(viewport=SIZES["desk"]).new_page()
-    mary = Visitor(page, site, pictures)
+    mary = Visitor(page, site)
     open_signed_in(page, f"{site}/me/delete/", name="mary", password=SECOND)
     page.get_by_label("Your password").fill(SECOND)
     page.get_by_label("Delete my account and my mail for good").check()

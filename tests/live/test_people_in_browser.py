@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from filters.people.models import Passkey, User
-from tests.support.browsing import end_session, open_signed_in, show, sign_in
+from tests.support.browsing import assert_fits, end_session, open_signed_in, sign_in
 from tests.support.page_errors import page_errors
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
@@ -47,45 +47,45 @@ def page(request, browser, site):
     assert [problem for problem in problems if "status of 4" not in problem] == []
 
 
-def test_a_passkey_is_made_and_asked_for(page, site, pictures):
+def test_a_passkey_is_made_and_asked_for(page, site):
     security = f"{site}/me/security/"
     open_signed_in(page, security, password=PASSWORD)
-    show(page, pictures / "security.png")
+    assert_fits(page, "security")
     page.get_by_role("link", name="Add a passkey").click()
     page.get_by_label("Your password").fill(PASSWORD)
-    show(page, pictures / "confirm.png")
+    assert_fits(page, "confirm")
     page.get_by_role("button", name="Continue").click()
     page.get_by_label("What will you call it?").fill("My laptop")
-    show(page, pictures / "passkey.png")
+    assert_fits(page, "passkey")
     page.get_by_role("button", name="Add a passkey").click()
     expect(page.get_by_role("heading", name="Your recovery codes")).to_be_visible()
-    show(page, pictures / "codes.png")
+    assert_fits(page, "codes")
     page.get_by_role("link", name="I’ve saved them").click()
     expect(page.get_by_role("link", name="Remove My laptop")).to_be_visible()
     page.get_by_role("link", name="Set up an app").click()
     expect(page.get_by_role("img", name="QR code of the key")).to_be_visible()
-    show(page, pictures / "app.png")
+    assert_fits(page, "app")
     page.goto(f"{site}/me/data/")
-    show(page, pictures / "data.png")
+    assert_fits(page, "data")
     page.goto(f"{site}/me/delete/")
-    show(page, pictures / "delete.png")
+    assert_fits(page, "delete")
     page.goto(f"{site}/me/")
-    show(page, pictures / "me.png")
+    assert_fits(page, "me")
 
     end_session(page)
     page.goto(security)
     sign_in(page, password=PASSWORD)
     page.get_by_role("heading", name="One more step, terry").wait_for()
-    show(page, pictures / "code.png")
+    assert_fits(page, "code")
     page.get_by_role("button", name="Use a passkey").click()
     page.wait_for_url(security)
     assert Passkey.objects.get().used_at and Passkey.objects.get().sign_count > 0
-    show(page, pictures / "security-with-passkey.png")
+    assert_fits(page, "security-with-passkey")
     page.emulate_media(color_scheme="dark")
-    show(page, pictures / "security-dark.png")
+    assert_fits(page, "security-dark")
 
     end_session(page)
     page.goto(f"{site}/sign-in/")
     page.get_by_role("link", name="Forgot your password?").click()
     page.get_by_label("E-mail").wait_for()
-    show(page, pictures / "forgot.png")
+    assert_fits(page, "forgot")

@@ -141,11 +141,10 @@ def test_on_a_wide_page_back_leaves_the_list_where_it_is(browser, jones, live_se
     assert page.evaluate(TOP) == 100
 
 
-def test_one_signs_out_on_a_phone(browser, jones, live_server, pictures):
+def test_one_signs_out_on_a_phone(browser, jones, live_server):
     page = open_list(browser, live_server, "phone")
     page.get_by_role("link", name="terry").click()
     page.wait_for_url(f"{live_server.url}/me/")
-    page.screenshot(path=pictures / "me-phone.png", full_page=True)
     page.get_by_role("button", name="Sign out").click()
     page.wait_for_url(f"{live_server.url}/sign-in/")
     page.goto(f"{live_server.url}/me/")

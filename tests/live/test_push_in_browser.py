@@ -208,14 +208,10 @@ RECORD_BADGE = """() => {
 }"""
 
 
-def test_a_new_match_is_shown_and_opened(
-    context, page, service, jones, live_server, tmp_path, pictures
-):
+def test_a_new_match_is_shown_and_opened(context, page, service, jones, live_server, tmp_path):
     errors = page_errors(page, "warning", "log", "info")
     page.get_by_role("button", name="Notify this browser").wait_for()
-    page.screenshot(path=pictures / "push-ready.png")
     ask(page)
-    page.screenshot(path=pictures / "push-asked.png")
     assert errors == []
 
     find(jones, tmp_path)
@@ -340,14 +336,13 @@ def test_a_subscription_of_no_use_is_made_anew(context, page, service, tmp_path,
         ("navigator.serviceWorker.register = async () => { throw Error() }", "could not ask"),
     ],
 )
-def test_what_stands_in_the_way_is_said(context, page, script, sentence, pictures):
+def test_what_stands_in_the_way_is_said(context, page, script, sentence):
     context.add_init_script(script)
     page.reload()
     shown = page.locator("#push [data-when]:visible")
     expect(shown).to_contain_text(sentence)
     expect(shown).to_have_count(1)
     expect(page.get_by_role("button", name="Notify this browser")).to_be_hidden()
-    page.screenshot(path=pictures / f"push-{sentence.split()[0]}.png")
 
 
 def test_the_site_can_be_installed(context, page):

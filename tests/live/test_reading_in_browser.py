@@ -66,7 +66,7 @@ def open_page(browser, live_server, size: str, scheme: str = "light") -> Page:
 
 @pytest.mark.browser_says("status of 422")
 @pytest.mark.parametrize("size", [pytest.param("desk", marks=pytest.mark.long), "phone"])
-def test_a_blank_tag_is_refused_and_a_long_one_fits(browser, jones, live_server, size, pictures):
+def test_a_blank_tag_is_refused_and_a_long_one_fits(browser, jones, live_server, size):
     page = open_page(browser, live_server, size)
     field = page.get_by_label("Tag", exact=True)
     tag = page.get_by_role("button", name="Tag it")
@@ -76,7 +76,6 @@ def test_a_blank_tag_is_refused_and_a_long_one_fits(browser, jones, live_server,
     tag.click()
     expect(page.get_by_role("alert")).to_have_text("Write the tag first: urgent, for example.")
     expect(field).to_have_attribute("aria-invalid", "true")
-    page.screenshot(path=pictures / f"blank-{size}.png")
     field.fill("x" * 100)
     tag.click()
     shown = page.locator(".tag")
@@ -85,11 +84,10 @@ def test_a_blank_tag_is_refused_and_a_long_one_fits(browser, jones, live_server,
     pane, box = page.locator("#reading").bounding_box(), shown.bounding_box()
     assert pane["x"] <= box["x"] and box["x"] + box["width"] <= pane["x"] + pane["width"]
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-    page.screenshot(path=pictures / f"long-{size}.png")
 
 
 @pytest.mark.parametrize(("size", "scheme"), [("desk", "light"), ("phone", "dark")])
-def test_what_one_said_is_taken_back(browser, jones, live_server, size, scheme, pictures):
+def test_what_one_said_is_taken_back(browser, jones, live_server, size, scheme):
     page = open_page(browser, live_server, size, scheme)
     vote = page.get_by_role("button", name="Vote for")
     expect(vote).to_have_attribute("aria-pressed", "true")
@@ -110,13 +108,11 @@ def test_what_one_said_is_taken_back(browser, jones, live_server, size, scheme, 
     assert too_faint(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     page.locator("#standing").scroll_into_view_if_needed()
-    page.screenshot(path=pictures / f"said-{size}.png")
     remove.click()
     expect(page.locator(".tag")).to_have_count(0)
     note.click()
     expect(note).to_have_count(0)
     expect(page.locator("#toast")).to_contain_text("Note removed.")
-    page.screenshot(path=pictures / f"removed-{size}.png")
     page.keyboard.press("z")
     expect(note).to_be_visible()
     expect(page.locator("#toast")).to_have_text("Undone.")
@@ -124,12 +120,11 @@ def test_what_one_said_is_taken_back(browser, jones, live_server, size, scheme, 
 
 @pytest.mark.browser_says("status of 503")  # no worker answers a preview here
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.long), "dark"])
-def test_all_text_can_be_read(browser, jones, live_server, scheme, pictures):
+def test_all_text_can_be_read(browser, jones, live_server, scheme):
     page = open_page(browser, live_server, "desk", scheme)
     Match.objects.filter(msgid="m2").update(read_at=1)
     page.reload()
     faint = {"open message": too_faint(page)}
-    page.screenshot(path=pictures / f"selected-{scheme}.png")
     page.locator("a.row[aria-current]").hover()
     faint["row under the pointer"] = too_faint(page)
     for path in PAGES:

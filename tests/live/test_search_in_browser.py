@@ -110,7 +110,7 @@ def drawn(page: Page) -> None:
     expect(page.locator("#list:not(.htmx-request)")).to_have_count(1)
 
 
-def test_results_are_read_and_kept_at_the_desk(opened, pictures):
+def test_results_are_read_and_kept_at_the_desk(opened):
     page = opened(DESK)
     page.keyboard.press("/")
     expect(box(page)).to_be_focused()
@@ -122,7 +122,6 @@ def test_results_are_read_and_kept_at_the_desk(opened, pictures):
     expect(first).to_contain_text("number 52")
     understood = page.get_by_text("Searched for: mentioning lunch and mentioning friday")
     expect(understood).to_be_visible()
-    page.screenshot(path=pictures / "desk.png")
 
     first.focus()
     page.keyboard.press("x")
@@ -132,7 +131,6 @@ def test_results_are_read_and_kept_at_the_desk(opened, pictures):
     expect(page.locator("#list .starred")).to_have_count(1)
     page.get_by_role("button", name="Select all 53 in this list").click()
     expect(page.locator("#chosen")).to_have_text("All 53 messages in this list are selected")
-    page.screenshot(path=pictures / "desk-all.png")
     page.keyboard.press("e")
     expect(page.locator("#toast")).to_contain_text("2 messages done. 51 other messages are in")
     page.keyboard.press("z")
@@ -146,7 +144,6 @@ def test_results_are_read_and_kept_at_the_desk(opened, pictures):
     page.locator("#reading .letter-text", has_text="the table is booked").wait_for()
     expect(page.locator("#list a.row[aria-current]")).to_have_count(1)
     expect(page).to_have_url(re.compile("open=1%40example.org"))
-    page.screenshot(path=pictures / "desk-open.png")
     page.go_back()
     expect(page.locator("#list a.row")).to_have_count(3)
     expect(page.locator("#reading .letter-text")).to_have_count(0)
@@ -158,11 +155,10 @@ def test_results_are_read_and_kept_at_the_desk(opened, pictures):
 
 
 @pytest.mark.parametrize("size", [DESK, PHONE])
-def test_the_box_completes_and_offers_what_was_asked_before(opened, pictures, size):
+def test_the_box_completes_and_offers_what_was_asked_before(opened, size):
     page = opened(size)
     box(page).press_sequentially("repl")
     page.get_by_role("option", name="replies by").first.wait_for()
-    page.screenshot(path=pictures / "completed.png")
     box(page).press("ArrowDown")
     box(page).press("Enter")
     expect(box(page)).to_have_value(re.compile("^replies"))
@@ -173,7 +169,6 @@ def test_the_box_completes_and_offers_what_was_asked_before(opened, pictures, si
     box(page).focus()
     before = page.get_by_role("option", name="lunch friday")
     before.wait_for()
-    page.screenshot(path=pictures / "recent.png")
     assert box(page).bounding_box()["width"] > 330
     before.click()
     page.wait_for_url("**/search/?q=lunch+friday")
@@ -203,12 +198,11 @@ def test_older_results_are_shown_until_there_are_newer_ones(opened, monkeypatch)
 
 
 @pytest.mark.browser_says("status of 400")
-def test_what_is_no_filter_is_corrected(opened, pictures):
+def test_what_is_no_filter_is_corrected(opened):
     page = opened(DESK)
     box(page).fill("m.subject HAZ 'lunch'")
     box(page).press("Enter")
     page.locator(".misread").wait_for()
-    page.screenshot(path=pictures / "misread.png")
     page.get_by_role("link", name="m.subject HAS 'lunch'").click()
     page.get_by_text("Looking…").first.wait_for()
     run_next()
@@ -216,10 +210,9 @@ def test_what_is_no_filter_is_corrected(opened, pictures):
     expect(box(page)).to_have_value("m.subject HAS 'lunch'")
 
 
-def test_what_is_nearly_a_filter_is_looked_for_in_subjects(opened, pictures):
+def test_what_is_nearly_a_filter_is_looked_for_in_subjects(opened):
     page = opened(DESK)
     search(page, "replies bye jones", "No messages found.")
-    page.screenshot(path=pictures / "nearly.png")
     page.get_by_role("link", name="replies by jones").click()
     page.get_by_text("Looking…").first.wait_for()
     run_next()
@@ -227,7 +220,7 @@ def test_what_is_nearly_a_filter_is_looked_for_in_subjects(opened, pictures):
     expect(box(page)).to_have_value("replies by jones")
 
 
-def test_within_a_filter(opened, pictures):
+def test_within_a_filter(opened):
     page = opened(DESK)
     page.locator("#in-lunches").click()
     page.wait_for_url("**/in/lunches/")
@@ -236,18 +229,14 @@ def test_within_a_filter(opened, pictures):
     expect(page.get_by_role("heading", name="Search in lunches")).to_be_visible()
     expect(page.get_by_label("only in lunches")).to_be_checked()
     expect(page.locator("#list a.row .why mark")).to_have_text("table")
-    page.screenshot(path=pictures / "within.png")
 
 
-def test_results_are_read_on_a_phone(opened, pictures):
+def test_results_are_read_on_a_phone(opened):
     page = opened(PHONE, has_touch=True, color_scheme="dark")
-    page.screenshot(path=pictures / "phone-inbox.png")
     search(page, "lunch friday", "53 messages")
     expect(page.locator("#list a.row")).to_have_count(50)
-    page.screenshot(path=pictures / "phone.png")
     page.locator("#list a.row").first.tap()
     page.locator("#reading .letter-text", has_text="the table is booked").wait_for()
-    page.screenshot(path=pictures / "phone-open.png")
     page.get_by_role("link", name="Back to the list").tap()
     expect(page.locator("#list a.row").first).to_be_visible()
     expect(page).to_have_url(re.compile(r"/search/\?q=lunch\+friday$"))

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from filters.people.models import User
-from tests.support.browsing import end_session, open_signed_in, show, sign_in
+from tests.support.browsing import assert_fits, end_session, open_signed_in, sign_in
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
@@ -39,7 +39,7 @@ def change(page: Page, old: str, new: str) -> None:
 
 
 @pytest.mark.browser_says("status of 429", "/favicon.ico")
-def test_who_guesses_is_refused_and_whose_browser_it_is_is_not(page, browser, site, pictures):
+def test_who_guesses_is_refused_and_whose_browser_it_is_is_not(page, browser, site):
     open_signed_in(page, f"{site}/me/", password=OLD)
     stranger = browser.new_context(viewport=page.viewport_size).new_page()
     for _ in range(5):
@@ -51,31 +51,31 @@ def test_who_guesses_is_refused_and_whose_browser_it_is_is_not(page, browser, si
     # Five minutes from the first guess, of which a slow machine has used some.
     refusal = re.compile(r"Too many wrong passwords: please try again in [345] minutes\.")
     expect(stranger.get_by_role("alert")).to_have_text(refusal)
-    show(stranger, pictures / "refused.png")
+    assert_fits(stranger, "refused")
 
     end_session(page)
     open_signed_in(page, f"{site}/me/", password=OLD)
 
 
 @pytest.mark.browser_says("status of 400")
-def test_one_changes_ones_password(page, browser, site, pictures):
+def test_one_changes_ones_password(page, browser, site):
     elsewhere = browser.new_context().new_page()
     for opened in (page, elsewhere):
         open_signed_in(opened, f"{site}/me/", password=OLD)
     elsewhere.goto("about:blank")  # else it goes to the page to sign in by itself
-    show(page, pictures / "me.png")
+    assert_fits(page, "me")
     page.get_by_role("link", name="Change your password").click()
     page.get_by_label("Your password now").wait_for()
-    show(page, pictures / "password.png")
+    assert_fits(page, "password")
     change(page, "guessed", "terry12345")
     expect(page.get_by_role("alert")).to_have_text(
         ["That is not your password.", "This password is little more than a name."]
     )
-    show(page, pictures / "password-wrong.png")
+    assert_fits(page, "password-wrong")
     change(page, OLD, NEW)
     page.wait_for_url(f"{site}/me/")
     expect(page.get_by_role("status").first).to_contain_text("Your password is changed.")
-    show(page, pictures / "changed.png")
+    assert_fits(page, "changed")
     elsewhere.goto(f"{site}/me/")
     expect(elsewhere).to_have_url(f"{site}/sign-in/?next=/me/")
     sign_in(elsewhere, password=NEW)

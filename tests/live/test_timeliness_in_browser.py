@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from filters.authoring.models import Filter
 from filters.people.models import User
-from tests.support.browsing import open_as, show
+from tests.support.browsing import assert_fits, open_as
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(120)]
 
@@ -32,12 +32,12 @@ def expect_parts(page: Page, *shown: str) -> None:
         expect(page.get_by_label(label, exact=True)).to_be_visible(visible=label in shown)
 
 
-def test_the_zone_of_the_browser_is_offered(browser, page, live_server, pictures):
+def test_the_zone_of_the_browser_is_offered(browser, page, live_server):
     context = browser.new_context(timezone_id="Europe/Berlin", color_scheme="dark")
     abroad = context.new_page()
     open_as(abroad, f"{live_server.url}/me/")
     abroad.get_by_text("Your browser’s time zone is Europe/Berlin.").wait_for()
-    show(abroad, pictures / "zone.png")
+    assert_fits(abroad, "zone")
     abroad.get_by_role("button", name="Use it").click()
     expect(abroad.get_by_label("Time zone")).to_have_value("Europe/Berlin")
     expect(abroad.get_by_role("button", name="Use it")).to_be_hidden()
@@ -48,7 +48,7 @@ def test_the_zone_of_the_browser_is_offered(browser, page, live_server, pictures
     assert (stored.time_zone, stored.shortcuts) == ("Europe/Berlin", False)
 
 
-def test_one_chooses_what_is_usual_and_what_a_filter_does(page, live_server, pictures):
+def test_one_chooses_what_is_usual_and_what_a_filter_does(page, live_server):
     expect_parts(page)
     page.get_by_label("How often").select_option("daily at …")
     expect_parts(page, "Time")
@@ -56,7 +56,7 @@ def test_one_chooses_what_is_usual_and_what_a_filter_does(page, live_server, pic
     page.get_by_role("group", name="Quiet hours").get_by_label("from").fill("22:00")
     page.get_by_role("group", name="Quiet hours").get_by_label("until").fill("07:00")
     page.get_by_label("On holiday until").fill("2999-01-31")
-    show(page, pictures / "me.png")
+    assert_fits(page, "me")
     page.get_by_role("button", name="Save").click()
     page.get_by_text("Saved.").wait_for()
     stored = User.objects.get()
@@ -76,7 +76,7 @@ def test_one_chooses_what_is_usual_and_what_a_filter_does(page, live_server, pic
     page.locator("#text").fill("from jones")
     page.locator("#name").fill("jones")
     page.get_by_text("Looking…").wait_for()  # what comes above the button has come
-    show(page, pictures / "filter.png")
+    assert_fits(page, "filter")
     page.locator(".tools").get_by_role("button", name="Create filter").click()
     page.wait_for_url(f"{live_server.url}/in/jones/")
     made = Filter.objects.get()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Page, expect
 
@@ -41,12 +39,7 @@ def first(page: Page, at: int = 0) -> str:
     return page.locator("#list a.row").nth(at).get_attribute("data-msgid")
 
 
-def shoot(page: Page, path: Path) -> None:
-    """Keep a picture; hiding the caret would leave an empty style behind, which rows take along."""
-    page.screenshot(path=path, caret="initial")
-
-
-def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
+def test_with_keys_at_a_desk(browser, jones, live_server):
     page = open_list(browser, live_server.url, "desk")
     errors = page_errors(page)
     toast = page.locator("#toast")
@@ -58,7 +51,6 @@ def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
     expect(toast).to_contain_text("1 message done.")
     expect(row(page, one)).to_have_count(0)
     expect(row(page, two)).to_be_focused()
-    shoot(page, pictures / "done-desk.png")
     page.keyboard.press("z")
     expect(toast).to_contain_text("Undone for 1 message.")
     expect(row(page, one)).to_have_count(1)
@@ -69,7 +61,6 @@ def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
     page.keyboard.press("s")
     expect(page.locator("#star")).to_have_attribute("aria-pressed", "true")
     expect(row(page, two).locator(".starred")).to_be_visible()
-    shoot(page, pictures / "message-desk.png")
 
     Match.objects.filter(msgid=two).update(retracted_at=wall_clock())
     page.evaluate("htmx.trigger(document.body, 'arrived')")
@@ -107,7 +98,6 @@ def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
     expect(page.locator("#chosen")).to_have_text("2 selected")
     page.get_by_role("button", name="Select all 62 in this list").click()
     expect(page.locator("#chosen")).to_have_text("All 62 messages in this list are selected")
-    shoot(page, pictures / "all-desk.png")
     page.keyboard.press("e")
     expect(toast).to_contain_text("62 messages done.")
     expect(page.locator("#list .empty")).to_be_visible()
@@ -116,7 +106,6 @@ def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
 
     page.keyboard.press("?")
     expect(page.get_by_role("dialog", name="Keys")).to_be_visible()
-    shoot(page, pictures / "keys-desk.png")
     assert too_faint(page) == []
     page.keyboard.press("Escape")
     page.keyboard.press("/")
@@ -134,9 +123,7 @@ def test_with_keys_at_a_desk(browser, jones, live_server, pictures):
 
 
 @pytest.mark.parametrize(("size", "scheme"), [("desk", "dark"), ("phone", "light")])
-def test_all_of_a_page_a_range_and_the_menu_to_snooze(
-    browser, jones, live_server, pictures, size, scheme
-):
+def test_all_of_a_page_a_range_and_the_menu_to_snooze(browser, jones, live_server, size, scheme):
     Match.objects.exclude(msgid__in=MANY[:9]).delete()
     page = open_list(browser, live_server.url, size, scheme)
     errors = page_errors(page)
@@ -158,7 +145,6 @@ def test_all_of_a_page_a_range_and_the_menu_to_snooze(
     page.keyboard.press("X")
     expect(page.locator("#chosen")).to_have_text("3 selected")
     page.keyboard.press("b")
-    shoot(page, pictures / f"snooze-{size}.png")
     menu = page.locator("#bulk .menu")
     pane, shown = page.locator(".pane.list").bounding_box(), menu.bounding_box()
     assert shown["x"] >= pane["x"]
@@ -178,30 +164,25 @@ def test_all_of_a_page_a_range_and_the_menu_to_snooze(
     expect(menu).to_be_visible()
     shown, width = menu.bounding_box(), page.viewport_size["width"]
     assert shown["x"] >= 0 and shown["x"] + shown["width"] <= width
-    shoot(page, pictures / f"menu-{size}.png")
     assert too_faint(page) == []
     assert errors == []
 
 
-def test_with_a_finger_on_a_phone_in_the_dark(browser, jones, live_server, pictures):
+def test_with_a_finger_on_a_phone_in_the_dark(browser, jones, live_server):
     page = open_list(browser, live_server.url, "phone", "dark")
     one, two = first(page, 0), first(page, 1)
     box = page.locator(f'.pick[value="{one}"]').bounding_box()
     assert box["x"] + box["width"] <= row(page, one).locator(".face").bounding_box()["x"]
     for msgid in (one, two):
         page.locator(f'.pick[value="{msgid}"]').check()
-    shoot(page, pictures / "selected-phone.png")
     assert too_faint(page) == []
     page.locator("#bulk summary").click()
-    shoot(page, pictures / "snooze-phone.png")
     page.locator("#bulk").get_by_role("button", name="Tomorrow morning").click()
     expect(page.locator("#toast")).to_contain_text("2 messages snoozed until 08:00 tomorrow.")
     expect(row(page, one)).to_have_count(0)
-    shoot(page, pictures / "snoozed-phone.png")
     page.goto(f"{live_server.url}/snoozed/")
     row(page, one).click()
     page.locator("#reading article.message").wait_for()
-    shoot(page, pictures / "message-phone.png")
     page.get_by_role("button", name="Bring back now").click()
     expect(row(page, two)).to_be_visible()
     expect(row(page, one)).to_have_count(0)

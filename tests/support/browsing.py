@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from urllib.parse import urljoin
 
 from django.conf import settings
@@ -56,8 +55,7 @@ def end_session(page: Page) -> None:
     page.context.clear_cookies(name="tapestry_session")
 
 
-def show(page: Page, picture: Path) -> None:
-    """Keep a picture of a page, which fits into its window once its styles are there."""
+def assert_fits(page: Page, name: str) -> None:
+    """Fail unless a page fits into its window once its styles are there."""
     page.wait_for_load_state()
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), picture.name
-    page.screenshot(path=picture, full_page=True)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name

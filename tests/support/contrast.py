@@ -9,7 +9,12 @@ LEAST = 4.5
 _MEASURE = """
 least => {
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const known = new Map();
   function read(colour) { // any CSS colour, as red, green, blue and opacity
+    if (!known.has(colour)) known.set(colour, paint(colour));
+    return known.get(colour);
+  }
+  function paint(colour) {
     canvas.clearRect(0, 0, 1, 1);
     canvas.fillStyle = colour;
     canvas.fillRect(0, 0, 1, 1);
@@ -40,8 +45,8 @@ least => {
     let opacity = 1;
     for (let at = element; at; at = at.parentElement) opacity *= getComputedStyle(at).opacity;
     const ground = behind(element);
-    const colour = read(getComputedStyle(element).color);
-    colour[3] *= opacity;
+    const [red, green, blue, alpha] = read(getComputedStyle(element).color);
+    const colour = [red, green, blue, alpha * opacity];
     const [one, other] = [luminance(over(colour, ground)), luminance(ground)];
     const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
     const place = `${element.tagName.toLowerCase()}.${element.className}`;
