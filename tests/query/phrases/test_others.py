@@ -12,6 +12,7 @@ where the form was seen, with a reason where another meaning is as good.  The wr
 Berlin, on Wednesday, 18 March 2026.
 """
 
+from functools import cache
 from itertools import product
 
 import pytest
@@ -42,6 +43,7 @@ def requests_of(name):
 REQUESTS = requests_of("others")
 
 
+@cache
 def understood(request, kind="filter"):
     """Return the canonical condition of a request, None if it is refused in words."""
     found = read_search(request, TERRY, read) if kind == "search" else None

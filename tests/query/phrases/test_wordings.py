@@ -81,6 +81,7 @@ REQUESTS = {
     "what's new with the cooling system": 'mentioning "cooling system"',
     "posts in any comp group": "in comp.*",
     "bigger than 25mb": "larger than 25 MB",
+    "bigger than 25\u212a": "larger than 25 KB",
     "the subject contains a question mark": 'with a subject like "*\\?*"',
     "subject is exactly 'Weekly report'": 'with a subject like "Weekly report"',
     "contains salary but not in the subject": "saying salary and not about salary",

@@ -227,6 +227,16 @@ def class_pattern(name: str) -> str:
     return f"(?:{'|'.join(sorted(patterns, key=len, reverse=True))})"
 
 
+def first_words_of(word: str) -> frozenset[str]:
+    """Return the words with which a class begins, or a word itself; none where any may stand."""
+    if word in _PATTERNS:
+        return frozenset()
+    if word not in LEXICON:
+        return frozenset({word.lower()})
+    firsts = [first_words_of(member.split()[0]) for member in LEXICON[word].split("|")]
+    return frozenset().union(*firsts) if all(firsts) else frozenset()
+
+
 def _word_pattern(word: str) -> str:
     return class_pattern(word) if word in LEXICON or word in _PATTERNS else re.escape(word)
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from tapestry.query.phrases.wordings.lexicon import class_pattern
+from tapestry.query.phrases.wordings.lexicon import class_pattern, first_words_of
 
 _APART = re.compile(r"([,()]|[:;](?=\s|$))")
 _ENDING = re.compile(r"[\s?!.…,]+\Z")
 _ELEMENT = re.compile(r"\(|\)\??|\||\^|\$|{\w+:[A-Z]+}\??|[^\s()|]+")
 _SLOT = re.compile(r"{(\w+):([A-Z]+)}")
+_ALIKE = str.maketrans("İıſ\u212a", "iisk")
+"""Letters that a regular expression takes for others, beside large and small ones."""
 _SIGNS = {"(": "(?:", ")": ")", "|": "|", "^": r"\A", "$": r"\Z"}
 
 
@@ -27,6 +29,28 @@ def words_of(text: str) -> str:
     """
     plain = _ENDING.sub("", text.replace("’", "'"))
     return " ".join(_APART.sub(r" \1 ", plain).split()) + " "
+
+
+def present_in(text: str) -> frozenset[str]:
+    """Return the words of such a text, in letters that patterns take for the same."""
+    return frozenset(text.translate(_ALIKE).lower().split())
+
+
+def words_needed(pattern: str) -> list[frozenset[str]]:
+    """Return sets of words: where a pattern matches, a word of each is present.
+
+    >>> [sorted(words) for words in words_needed("^ (all | the)? THREAD? {who:NAME} ASK me")]
+    [['ask', 'asked', 'asking', 'asks'], ['me']]
+    """
+    needed, depth = [], 0
+    for element in _ELEMENT.findall(pattern):
+        depth += (element == "(") - (element in (")", ")?"))
+        if depth == 0 and element == "|":
+            return []
+        if depth == 0 and element not in _SIGNS and not element.endswith("?"):
+            slot = _SLOT.fullmatch(element)
+            needed.append(first_words_of(slot[2] if slot else element))
+    return [words for words in needed if words]
 
 
 @cache

@@ -17,7 +17,7 @@ from tapestry.core.errors import Span
 from tapestry.query.phrases.nodes import Joined, Negated, Person, Phrase, PhraseNode, Words
 from tapestry.query.phrases.slips import has_changed, is_slip
 from tapestry.query.phrases.wordings.lexicon import QUOTE, VOCABULARY
-from tapestry.query.phrases.wordings.patterns import compiled, words_of
+from tapestry.query.phrases.wordings.patterns import compiled, present_in, words_needed, words_of
 from tapestry.query.phrases.wordings.rules import FIRST, RULES
 
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”|(?<!\w)\'[^\']*\'(?!\w)')
@@ -49,8 +49,14 @@ def reworded(text: str) -> str | None:
 
     words = words_of(_QUOTED.sub(kept, text))
     result = _spelled(words)
-    for pattern, phrase in _compiled():
-        result = _spaced(pattern.sub(phrase, result))
+    present = present_in(result)
+    for pattern, needed, phrase in _rules():
+        if any(map(present.isdisjoint, needed)):
+            continue
+        result, count = compiled(pattern).subn(phrase, result)
+        if count:
+            result = _spaced(result)
+            present = present_in(result)
     if result == words:
         return None
     return re.sub(rf"{QUOTE}([0-9]+)", quote, result).replace(" :", ":").strip()
@@ -117,8 +123,8 @@ def _spaced(text: str) -> str:
 
 
 @cache
-def _compiled() -> list[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]]:
-    return [(compiled(pattern), _filled(phrase)) for pattern, phrase in RULES]
+def _rules() -> list[tuple[str, list[frozenset[str]], Callable[[re.Match[str]], str]]]:
+    return [(pattern, words_needed(pattern), _filled(phrase)) for pattern, phrase in RULES]
 
 
 def _filled(phrase: str | Callable[[re.Match[str]], str]) -> Callable[[re.Match[str]], str]:

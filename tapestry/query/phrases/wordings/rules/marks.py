@@ -25,8 +25,9 @@ _MARK = "(important | urgent | todo | later | spam)"
 
 def _sized(found: re.Match[str]) -> str:
     """Return a size whose unit stands at its number, ``25mb``."""
-    number = found["size"].rstrip("KMBkmb")
-    return f"larger than {number} {found['size'][len(number)].upper()}B "
+    size = found["size"].lower()  # of a K that is the sign of kelvins, too
+    number = size.rstrip("kmb")
+    return f"larger than {number} {size[len(number)].upper()}B "
 
 
 def _without_word(found: re.Match[str]) -> str:
