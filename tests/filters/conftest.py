@@ -78,16 +78,18 @@ def _person(name: str, **choices: Any) -> User:
     return user
 
 
-def _parc() -> Group:
+def _join_parc(user: User) -> None:
+    """Put somebody new into the group: nobody has seen anything yet, so no signal is sent."""
     Group.objects.bulk_create([Group(name="parc")], ignore_conflicts=True)
-    return Group.objects.get(name="parc")
+    members = User.groups.through.objects
+    members.bulk_create([User.groups.through(user=user, group=Group.objects.get(name="parc"))])
 
 
 @pytest.fixture
 def alice(db: None) -> User:
     """Alice: in the group parc."""
     user = _person("alice", aliases=["Al@Example.com"])
-    user.groups.add(_parc())
+    _join_parc(user)
     return user
 
 
@@ -95,7 +97,7 @@ def alice(db: None) -> User:
 def bob(db: None) -> User:
     """Bob: in the group parc too, and in Berlin."""
     user = _person("bob", time_zone="Europe/Berlin")
-    user.groups.add(_parc())
+    _join_parc(user)
     return user
 
 
