@@ -117,6 +117,7 @@ PLAIN = tuple(word for word in KEYWORDS if _is_plain(word.upper()))
 """The keywords that are spelled as they are called, wherever they stand."""
 
 
+@functools.cache
 def first_words() -> tuple[str, ...]:
     """Return the keywords with which phrases begin."""
     first = []

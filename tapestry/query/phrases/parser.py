@@ -211,10 +211,12 @@ def _run() -> re.Pattern[str]:
     return run_of_words(first_words())
 
 
+_KNOWN = frozenset((*PLAIN, *CONNECTIVES))
+
+
 def _nearest(word: str, expected: set[str]) -> str | None:
     """Return the keyword, of those that can stand in a place, that a word was meant to be."""
-    known = [name.lower() for name in expected if name.lower() in (*PLAIN, *CONNECTIVES)]
-    near = nearest(word, sorted(known))
+    near = nearest(word, sorted(_KNOWN.intersection(map(str.lower, expected))))
     if near is None or not _begins_phrase(expected):
         return near
     return near if SequenceMatcher(None, word.lower()[:100], near).ratio() >= _CLOSE else None
