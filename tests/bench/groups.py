@@ -66,7 +66,7 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
     if workload.archive < workload.least:
         raise TapestryError(f"The archive has {workload.least} messages at least.")
     run = services.data() / "run"
-    run.mkdir()
+    run.mkdir(exist_ok=True)
     with server.serving(run, server.JVM_OPTIONS) as remote:
         os.environ["SPARK_REMOTE"] = remote
         harness = Harness(workload, min(options["fired"], count))

@@ -71,7 +71,7 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
     if options["spark"]:
         embedded.MOST_ROWS = -1
     tables, run = services.tables(), services.data() / "run"
-    run.mkdir()
+    run.mkdir(exist_ok=True)
     mail.fill(tables, options["archive"], 0)
     texts = list(islice(phrases(), options["filters"]))
     owner = User.objects.create_user("owner")

@@ -37,7 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def measure(options: dict[str, Any]) -> dict[str, float | int | str]:
     """Return seconds of the first round and, of the warm ones, the median and the slowest."""
     run, mail = services.data() / "run", services.data() / "sample"
-    run.mkdir()
+    run.mkdir(exist_ok=True)
     with server.serving(run) as remote:
         os.environ["SPARK_REMOTE"] = remote
         settle(mail / "people.json")
