@@ -18,7 +18,7 @@ from django.db.models.functions import Cast
 
 from filters.inbox.appraisal.upkeep import add_cards
 from filters.inbox.lists.beginnings import beginnings
-from filters.inbox.lists.explanation import StaleMatch, evidence_rows
+from filters.inbox.lists.explanation import EvidenceRow, StaleMatch, evidence_rows
 from filters.inbox.lists.joining import join_conversations, set_back
 from filters.inbox.lists.roots import facts_in, roots_of
 from filters.inbox.lists.tallies import tallies
@@ -63,7 +63,7 @@ def refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> int:
     aside = set_aside.of(SetAside.Kind.MATCH)
 
     def refresh(rows: Sequence[_Row]) -> list[int]:
-        return [_refresh(tables, _stale_matches(rows))]
+        return [_refresh(tables, rows)]
 
     while rows := _stale_after(last, enrolled):
         last = rows[-1][0]
@@ -112,7 +112,7 @@ def _stale_after(key: int, enrolled: bool | None) -> list[_Row]:
 def _rows(matches: QuerySet[Match]) -> QuerySet[Match, _Row]:
     as_text = Cast("evidence", TextField())  # many are alike: each text is decoded once
     keys = ("pk", "filter_id", "filter__owner_id", "msgid", "audience")
-    fields = (*keys, "matched_at", "disjunct", "explanation")
+    fields = (*keys, "matched_at", "disjunct", "explanation", "card_id", "listed_at")
     return matches.order_by("pk").values_list(*fields, as_text)
 
 
@@ -131,18 +131,23 @@ def _stale_matches(rows: Sequence[_Row]) -> list[StaleMatch]:
             words,
             decoded[text],
         )
-        for key, filter_id, owner, msgid, audience, at, disjunct, words, text in rows
+        for key, filter_id, owner, msgid, audience, at, disjunct, words, _, _, text in rows
         if owner in owners  # the others were deleted meanwhile
     ]
 
 
-def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
+def _refresh(tables: Tables, rows: Sequence[_Row]) -> int:
+    matches = _stale_matches(rows)
     facts = tables.data_files(THREADS)
     cards, parents = _read_cards(tables, matches, facts)
     evidence = evidence_rows(tables, matches, parents)
     received = {(card.msgid, card.audience): card.received for card in cards}
+    joined: dict[tuple[int, int], list[EvidenceRow]] = {}
     for key, tally in tallies(tables, matches, received).items():
-        evidence[key] = [*evidence[key], *tally]
+        alike = id(evidence[key]), id(tally)  # lists that many matches share
+        if alike not in joined:
+            joined[alike] = [*evidence[key], *tally]
+        evidence[key] = joined[alike]
     with transaction.atomic():
         Card.objects.bulk_create(
             cards,
@@ -153,17 +158,16 @@ def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
         )
         keys = _card_keys({match.msgid for match in matches})
         now = wall_clock()
-        matches = _as_read(matches)
+        matches = _as_read(matches, rows)
         _mark_imported_read(matches, cards, now)
         found = [match for match in matches if (match.msgid, match.audience) in keys]
-        for new in in_batches(Match.objects.filter(card=None), (match.key for match in found)):
-            new.update(listed_at=now)
+        listed = {key: now if card is None else at for key, *_, card, at, _ in rows}
         update_rows(
             Match,
-            ("card", "evidence_rows", "refreshed_at"),
+            ("card", "evidence_rows", "refreshed_at", "listed_at"),
             (
-                (keys[match.msgid, match.audience], evidence[match.key], now, match.key)
-                for match in found
+                (keys[m.msgid, m.audience], evidence[m.key], now, listed[m.key], m.key)
+                for m in found
             ),
         )
         plan_after({match.filter_id for match in found}, [match.key for match in found])
@@ -176,17 +180,22 @@ def _refresh(tables: Tables, matches: Sequence[StaleMatch]) -> int:
     return len(found)
 
 
-def _as_read(matches: Sequence[StaleMatch]) -> list[StaleMatch]:
-    """Return, locked, those matches that are still stored as they were read.
+def _as_read(matches: Sequence[StaleMatch], rows: Sequence[_Row]) -> list[StaleMatch]:
+    """Return, locked, those matches that are still stored as their rows were read.
 
     The others are gone, or a window has changed them: they are stale again, or another worker has
     refreshed them.
     """
-    stored = set[StaleMatch]()
     locked = Match.objects.select_for_update(of=("self",), no_key=True)
-    for batch in batched(sorted(match.key for match in matches)):
-        stored.update(_stale_matches(list(_rows(locked.filter(pk__in=batch)))))
-    return [match for match in matches if match in stored]
+    owner_of = {row[0]: row[2] for row in rows}
+    stored = {row for some in in_batches(locked, owner_of) for row in _rows(some)}
+    owners = people.owners_by_key(owner_of.values())
+    same = {row[0] for row in rows if row in stored and row[2] in owners}
+    return [
+        match
+        for match in matches
+        if match.key in same and owners[owner_of[match.key]].audiences == match.audiences
+    ]
 
 
 def _mark_imported_read(matches: Sequence[StaleMatch], cards: Sequence[Card], now: int) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from django.db.models import Q
@@ -41,6 +42,7 @@ def tallies(
 ) -> dict[int, list[EvidenceRow]]:
     """Return, by its key, the rows of each match that counts votes or replies, or misses them.
 
+    Matches of one message share them, if they ask the same and their owners see the same.
     ``received`` is that of each matched message, by msgid and audience.
     """
     asked = _asked(matches)
@@ -48,7 +50,8 @@ def tallies(
         return {}
     counting = [match for match in matches if match.key in asked]
     msgids = {match.msgid for match in counting}
-    audiences = {audience for match in counting for audience in match.audiences}
+    audiences_of = {match.audiences for match in counting}
+    audiences = set(chain(*audiences_of))
     votes, replies = defaultdict(list), defaultdict(list)
     if any(w.kind.startswith("votes") for wanted in asked.values() for w in wanted):
         for row in lookup(tables, ANNOTATIONS, "msgid", msgids, audiences, _VOTE):
@@ -59,12 +62,19 @@ def tallies(
     if any(w.kind == "replies" for wanted in asked.values() for w in wanted):
         for row in lookup(tables, MESSAGES, "inreplyto", msgids, audiences, _REPLY):
             replies[row["inreplyto"]].append(row)
-    return {
-        match.key: [
-            row for w in asked[match.key] for row in _tally(match, w, votes, replies, received)
-        ]
-        for match in counting
-    }
+    present = {row["audience"] for seen in (votes, replies) for row in chain(*seen.values())}
+    visible = {audiences: frozenset(present.intersection(audiences)) for audiences in audiences_of}
+    alike: dict[object, list[EvidenceRow]] = {}
+    tallied: dict[int, list[EvidenceRow]] = {}
+    for match in counting:
+        copy = (match.msgid, match.audience, match.matched_at)
+        same = (copy, visible[match.audiences], asked[match.key])
+        if same not in alike:
+            alike[same] = [
+                row for w in asked[match.key] for row in _tally(match, w, votes, replies, received)
+            ]
+        tallied[match.key] = alike[same]
+    return tallied
 
 
 def with_retracted(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -81,13 +91,13 @@ def with_retracted(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def _asked(matches: Sequence[StaleMatch]) -> dict[int, Sequence[Witnesses]]:
+def _asked(matches: Sequence[StaleMatch]) -> dict[int, tuple[Witnesses, ...]]:
     """Return what each match says of votes and replies, by its key, where it says anything."""
     filter_ids = {match.filter_id for match in matches}
     counting = of_rows(Filter.objects.filter(_MAY_COUNT), filter_ids, 0)
     due = {due_filter.filter_id: due_filter for due_filter in counting}
-    known: dict[tuple[int, int, str], Sequence[Witnesses]] = {}
-    asked: dict[int, Sequence[Witnesses]] = {}
+    known: dict[tuple[int, int, str], tuple[Witnesses, ...]] = {}
+    asked: dict[int, tuple[Witnesses, ...]] = {}
     for match in matches:
         if match.filter_id not in due:
             continue
@@ -99,7 +109,7 @@ def _asked(matches: Sequence[StaleMatch]) -> dict[int, Sequence[Witnesses]]:
     return asked
 
 
-def _witnesses(due_filter: DueFilter, disjunct: int, words: str) -> Sequence[Witnesses]:
+def _witnesses(due_filter: DueFilter, disjunct: int, words: str) -> tuple[Witnesses, ...]:
     """Return what a disjunct counts or misses; nothing if it is one of an older text."""
     waits = due_filter.completeness is not None
     try:
