@@ -75,7 +75,7 @@ class Match(models.Model):
     it has them again if it leaves before it is shown; else empty.
     """
 
-    filter = models.ForeignKey(Filter, models.CASCADE, related_name="matches")
+    filter = models.ForeignKey(Filter, models.CASCADE, related_name="matches", db_index=False)
     msgid = models.TextField()
     audience = models.CharField(max_length=200)
     matched_at = models.BigIntegerField()
@@ -110,7 +110,11 @@ class Match(models.Model):
                 name="match_unread",
             ),
             models.Index(fields=["filter", "matched_at"], name="match_by_time"),
-            models.Index(fields=["filter", "refreshed_at"], name="match_refreshed"),
+            models.Index(
+                fields=["filter", "refreshed_at"],
+                condition=Q(refreshed_at__isnull=False),
+                name="match_refreshed",
+            ),
             models.Index(
                 fields=["filter", "retracted_at"],
                 condition=Q(retracted_at__isnull=False),
@@ -123,7 +127,11 @@ class Match(models.Model):
                 name="match_stale",
             ),
             models.Index(fields=["shown_at"], condition=Q(sequence=None), name="match_unreleased"),
-            models.Index(fields=["filter", "sequence"], name="match_sequence"),
+            models.Index(
+                fields=["filter", "sequence"],
+                condition=Q(sequence__isnull=False),
+                name="match_sequence",
+            ),
             models.Index(fields=["filter"], condition=Q(shown_at=HELD), name="match_held"),
             models.Index(
                 fields=["filter", "acted_at"],
