@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from operator import attrgetter, itemgetter
 
 from tapestry.core.completeness import Completeness
@@ -99,17 +99,21 @@ def decide_matches(
     starts: Mapping[int, int | None],
     known: Callable[[Collection[Pair]], set[Pair]],
     matched_at_start: Callable[[Collection[Pair]], set[Pair]],
+    explain: Callable[[int, int], str] = lambda filter_id, disjunct: "",
 ) -> list[Match]:
     """Return the matches among candidates: neither delivered before nor matched at T0.
 
-    ``starts`` gives each filter's T0; ``matched_at_start`` is asked for those that have one.
+    ``starts`` gives each filter's T0; ``matched_at_start`` is asked for those that have one, and
+    ``explain`` for the words of a filter's disjunct.
     """
-    pairs = {(filter_id, msgid) for filter_id, msgid, *_ in rows}
+    pairs = {(row[0], row[1]) for row in rows}
     old = known(pairs) if pairs else set()
     from_now_on = {pair for pair in pairs if starts[pair[0]] is not None} - old
     if from_now_on:
         old |= matched_at_start(from_now_on)
-    matches = [_match(row, row[0]) for row in rows if (row[0], row[1]) not in old]
+    matches = [
+        _match(row, row[0], explain(row[0], row[5])) for row in rows if (row[0], row[1]) not in old
+    ]
     return sorted(matches, key=_delivery_order)
 
 
@@ -153,7 +157,7 @@ def keep_first(first: dict[Pair, Row], rows: Iterable[Row]) -> None:
     """Put each candidate into ``first``, unless an earlier one of its filter and message is."""
     for row in rows:
         other = first.setdefault((row[0], row[1]), row)
-        if _order(row) < _order(other):
+        if other is not row and _order(row) < _order(other):
             first[row[0], row[1]] = row
 
 
@@ -163,13 +167,14 @@ _order = itemgetter(4, 5, 6, 2)
 _delivery_order = attrgetter("filter_id", "matched_at", "msgid")
 
 
-def _match(row: Row, filter_id: int) -> Match:
+def _match(row: Row, filter_id: int, explanation: str = "") -> Match:
     _, msgid, audience, _, c, disjunct, evidence = row
-    return Match(filter_id, msgid, audience, c, disjunct, keys_of(evidence))
+    return Match(filter_id, msgid, audience, c, disjunct, keys_of(evidence), explanation)
 
 
+@lru_cache(maxsize=10_000)
 def keys_of(evidence: str) -> tuple[str, ...]:
-    """Return the keys of a row's evidence."""
+    """Return the keys of a row's evidence; many matches share them."""
     return tuple(evidence.split(SEPARATOR)) if evidence else ()
 
 

@@ -27,6 +27,7 @@ from tapestry.core.schema import MESSAGES
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.plan.compile import Plan
 from tapestry.plan.engine import Engine, Row, TooManyError, TooSlowError
+from tapestry.plan.explanation import explanation
 from tapestry.plan.group import ConstantRow, SignatureGroup
 from tapestry.plan.predicate_keys import PredicateKey
 from tapestry.predicate_index.covering import Decision, decide
@@ -44,7 +45,7 @@ from tapestry.run.execute import (
 from tapestry.run.limits.isolation import isolate, run_isolated
 from tapestry.run.limits.suspects import require_blame
 from tapestry.run.windows.group_plans import group_constants, signature_plans
-from tapestry.run.windows.own import explained, subscribe
+from tapestry.run.windows.own import subscribe
 
 MOST_ASKED = 100
 """Filters and messages that are asked about T0 at once, before their groups are asked."""
@@ -236,8 +237,11 @@ class SharedWindow:
                         self._engine, lambda i: subscribe(due[i]), unknown
                     )
 
-            found = decide_matches(first.values(), starts, self._store.known, matched_before)
-            return explained(found, [due[filter_id] for filter_id in filter_ids])
+            def explain(filter_id: int, disjunct: int) -> str:
+                return explanation(due[filter_id], disjunct)
+
+            known = self._store.known
+            return decide_matches(first.values(), starts, known, matched_before, explain)
 
         def plan(filter_id: int) -> frozenset[str]:
             """Return the signatures that a filter's matches are of."""

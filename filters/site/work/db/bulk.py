@@ -34,7 +34,7 @@ def insert_rows(model: type[Model], names: Sequence[str], rows: Iterable[Values]
     with connection.cursor() as cursor:
         cursor.executemany(
             statement.sql(DIALECTS[connection.vendor]),
-            [(*row, *defaults) for row in _prepared(given, rows, connection)],
+            list(_prepared(given, rows, connection, defaults)),
         )
 
 
@@ -69,30 +69,32 @@ def _fields(model: type[Model], names: Sequence[str]) -> list[Field[Any, Any]]:
 
 
 def _prepared(
-    fields: Sequence[Field[Any, Any]], rows: Iterable[Values], connection: Any
+    fields: Sequence[Field[Any, Any]], rows: Iterable[Values], connection: Any, more: Values = ()
 ) -> Iterator[Values]:
-    """Yield the rows with JSON as the database has it: numbers and texts are the same there."""
-    places = [place for place, field in enumerate(fields) if isinstance(field, JSONField)]
-    if not places:
-        yield from rows
-        return
+    """Yield the rows, and more in each, with JSON as the database has it.
+
+    Numbers and texts are the same there.
+    """
     prepare: list[tuple[int, Callable[[Any], Any]]] = [
-        (place, _remembering(fields[place], connection)) for place in places
+        (place, _remembering(field, connection))
+        for place, field in enumerate(fields)
+        if isinstance(field, JSONField)
     ]
     for row in rows:
+        values = [*row, *more]
         for place, prepared in prepare:
-            row = (*row[:place], prepared(row[place]), *row[place + 1 :])
-        yield row
+            values[place] = prepared(values[place])
+        yield values
 
 
 def _remembering(field: Field[Any, Any], connection: Any) -> Callable[[Any], Any]:
-    """Return what prepares values, those alike once: many rows have the same."""
-    known: dict[str, Any] = {}
+    """Return what prepares values, an object once: many rows share one."""
+    known: dict[int, tuple[Any, Any]] = {}  # with the object, so that no other gets its number
 
     def prepared(value: Any) -> Any:
-        key = repr(value)
-        if key not in known:
-            known[key] = field.get_db_prep_save(value, connection)
-        return known[key]
+        found = known.get(id(value))
+        if found is None:
+            found = known[id(value)] = (value, field.get_db_prep_save(value, connection))
+        return found[1]
 
     return prepared
