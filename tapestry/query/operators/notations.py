@@ -17,6 +17,8 @@ from tapestry.query.phrases.grammar import FIRST_WORDS
 _NAME = rf"(?:{before_colon(NAMES)})"
 _VALUE = r"[^\s=&()'\"<>]+"
 _QUOTED = r'"[^"]*"'
+_MARK = re.compile(r"[-=:({+~%\"]")
+"""Each of the notations has one of these signs."""
 
 
 def in_common(text: str) -> str | None:
@@ -29,6 +31,8 @@ def in_common(text: str) -> str | None:
     >>> in_common("AND (subject,contains,lunch) AND (from,doesn't contain,joe)")
     '(subject:"lunch" AND -from:"joe")'
     """
+    if not _MARK.search(text):  # as in most phrases
+        return None
     return next((common for notation in _NOTATIONS if (common := notation(text.strip()))), None)
 
 
