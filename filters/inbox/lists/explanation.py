@@ -58,7 +58,8 @@ def evidence_rows(
     present = {row["audience"] for copies in rows.values() for row in copies}
     visible: dict[tuple[str, ...], frozenset[str]] = {}
     shown: dict[object, list[EvidenceRow]] = {}
-    evidence: dict[int, list[EvidenceRow]] = {match.key: [] for match in matches}
+    nothing: list[EvidenceRow] = []
+    evidence = dict.fromkeys([match.key for match in matches], nothing)
     for match in showing:
         if match.audiences not in visible:
             visible[match.audiences] = frozenset(present.intersection(match.audiences))
