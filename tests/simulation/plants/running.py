@@ -201,8 +201,8 @@ PLANTS = (
         "the last candidate of a message is kept",
         "tapestry.run.execute",
         "keep_first",
-        "if _order(row) < _order(other):",
-        "if _order(row) > _order(other):",
+        "_order(row) < _order(other)",
+        "_order(row) > _order(other)",
         "matches",
     ),
     Plant(
