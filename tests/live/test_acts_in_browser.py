@@ -50,7 +50,7 @@ def jones(transactional_db, settings, tmp_path, broker):
 
 @pytest.mark.browser_says("status of 400")
 @pytest.mark.parametrize("script", [True, False])
-def test_it_is_chosen_told_and_undone(browser, jones, live_server, script):
+def test_what_a_filter_did_is_told_and_undone(browser, jones, live_server, script):
     page = browser.new_page(java_script_enabled=script)
     open_as(page, f"{live_server.url}/in/jones/")
     expect(page.locator(".acts")).to_contain_text("mark it read, star it, tag it “to do” and")

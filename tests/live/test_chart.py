@@ -78,9 +78,13 @@ def kinds(resources: list[Resource]) -> set[str]:
     return {resource["kind"] for resource in resources}
 
 
+def of_kind(kind: str, resources: list[Resource]) -> list[Resource]:
+    return [resource for resource in resources if resource["kind"] == kind]
+
+
 def containers(resources: list[Resource]) -> list[Resource]:
-    sets = [each for each in resources if each["kind"] == "StatefulSet"]
-    return [c for each in sets for c in each["spec"]["template"]["spec"]["containers"]]
+    pods = [found["spec"]["template"] for found in of_kind("StatefulSet", resources)]
+    return [container for pod in pods for container in pod["spec"]["containers"]]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -105,7 +109,7 @@ def test_each_resource_is_as_the_schemas_of_kubernetes_say(
 
 
 def test_a_field_that_kubernetes_does_not_know_is_found(render: Render) -> None:
-    (pods,) = [each for each in render("small") if each["kind"] == "StatefulSet"]
+    (pods,) = of_kind("StatefulSet", render("small"))
     with pytest.raises(Exception, match="replica"):
         require_valid(merged(pods, {"spec": {"replica": 1}}))
 
@@ -134,11 +138,11 @@ def test_several_machines_without_their_database_are_refused(render: Render) -> 
 
 def test_a_spark_is_reached_by_the_pods_of_the_site_alone(render: Render) -> None:
     resources = render("large")
-    conf = [each["spec"]["sparkConf"] for each in resources if each["kind"] == "SparkApplication"]
-    assert len(conf) == 2
-    policies = [each["spec"] for each in resources if each["kind"] == "NetworkPolicy"]
-    guarded = {each["podSelector"]["matchLabels"]["tapestry/server"] for each in policies}
-    assert guarded == {each["spark.kubernetes.driver.label.tapestry/server"] for each in conf}
+    sparks = [spark["spec"]["sparkConf"] for spark in of_kind("SparkApplication", resources)]
+    assert len(sparks) == 2
+    policies = [policy["spec"] for policy in of_kind("NetworkPolicy", resources)]
+    guarded = {policy["podSelector"]["matchLabels"]["tapestry/server"] for policy in policies}
+    assert guarded == {conf["spark.kubernetes.driver.label.tapestry/server"] for conf in sparks}
     for policy in policies:
         site, executors = (
             rule["from"][0]["podSelector"]["matchLabels"] for rule in policy["ingress"]

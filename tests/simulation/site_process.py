@@ -137,7 +137,7 @@ def _serve(
     site_senses.keep_facts()
     site_orders.be_small()
     watch_writes(data, seed)
-    writes.pause = site.split
+    writes.stand_still = site.split
     locks = site_locks.give_locks(data)
     signal.signal(signal.SIGPROF, _take_too_long)
     root = logging.getLogger()

@@ -40,7 +40,7 @@ class Writes:
         self.at = self.done = 0
         self.fired = False
         self.lose: Callable[[], None] = lambda: None
-        self.pause: Callable[[], bool] = lambda: False
+        self.stand_still: Callable[[], bool] = lambda: False
         self.is_lost = self.has_lost_session = False
 
     def plan(self, kind: str, at: int) -> None:
@@ -61,7 +61,7 @@ class Writes:
         if self.kind in SPLITS:
             # What has lost its locks notices it before long.
             self.kind, self.at, self.is_lost = "crash", self.done + 1 + self.at % UNNOTICED, True
-            self.has_lost_session = self.pause()
+            self.has_lost_session = self.stand_still()
             return
         if what != "answer":
             self.fired, code = True, CODES[self.kind]

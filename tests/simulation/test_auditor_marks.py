@@ -40,7 +40,7 @@ def test_what_is_marked_as_the_matches_are_is_right() -> None:
     assert marked(reads=(True, False)) == []
 
 
-def test_a_mark_that_was_undone_or_set_again_may_be_either() -> None:
+def test_a_read_mark_that_was_undone_or_set_again_may_stand_or_not() -> None:
     assert marked("read", "done", reads=(True, False)) == []
     assert marked("read", "undo", reads=(True, False)) == []
     assert marked("read", reads=(False, False), at=BEGIN + HOUR) == []

@@ -188,7 +188,7 @@ def _as_read(matches: Sequence[StaleMatch], rows: Sequence[_Row]) -> list[StaleM
     """
     locked = Match.objects.select_for_update(of=("self",), no_key=True)
     owner_of = {row[0]: row[2] for row in rows}
-    stored = {row for some in in_batches(locked, owner_of) for row in _rows(some)}
+    stored = {row for batch in in_batches(locked, owner_of) for row in _rows(batch)}
     owners = people.owners_by_key(owner_of.values())
     same = {row[0] for row in rows if row in stored and row[2] in owners}
     return [

@@ -105,7 +105,7 @@ def in_states(user: User, states: Iterable[State]) -> tuple[set[str] | None, set
     wanted: set[str] | None = None
     unwanted: set[str] = set()
     for state in states:
-        msgids = set[str]().union(*[_READERS[name](user) for name in state.name.split("|")])
+        msgids = set[str]().union(*[_READERS[name](user) for name in state.alternatives])
         if not state.is_wanted:
             unwanted |= msgids
         else:

@@ -119,8 +119,13 @@ class State:
     name: str
     is_wanted: bool = True
 
+    @property
+    def alternatives(self) -> tuple[str, ...]:
+        """Return the states of which one is enough."""
+        return tuple(self.name.split("|"))
+
     def __str__(self) -> str:
-        name = self.name.replace("|", " or ")
+        name = " or ".join(self.alternatives)
         return name if self.is_wanted else f"not {name}"
 
 
@@ -239,9 +244,11 @@ def _states_of(match: re.Match[str]) -> list[State]:
     groups = match.groupdict()
     several = groups.get("listed") or groups.get("either") or groups.get("neither")
     if several:
-        named = _IN_LIST.finditer(several)
         wanted = "neither" not in groups
-        states = [_named(one[2], is_wanted=wanted and not one[1]) for one in named]
+        states = [
+            _named(found[2], is_wanted=wanted and not found[1])
+            for found in _IN_LIST.finditer(several)
+        ]
         if "either" in groups:
             return [State("|".join(dict.fromkeys(state.name for state in states)))]
         return [State("unread") if str(state) == "not read" else state for state in states]
@@ -286,7 +293,7 @@ def _error(text: str, match: re.Match[str], rest: str) -> StateError:
     groups = {name: words for name, words in match.groupdict().items() if words and name != "no"}
     group = next(iter(groups))
     (state, *more) = _states_of(match)
-    name, *_ = state.name.split("|")
+    name = state.alternatives[0]
     message, hint = refusal(name)
     error = StateError(message, Span(*match.span(group)), hint)
     others = [rest] if rest else []

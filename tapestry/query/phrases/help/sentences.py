@@ -53,7 +53,11 @@ def phrases_in(text: str) -> str | None:
     words = _PIECE.findall(reworded(text) or text)
     if len(words) > _MOST_WORDS:
         return None
-    nodes = list(_phrases(words))
+    nodes = [
+        (node, length)
+        for at, node, length in _scanned(words)
+        if node is not None and (at == 0 or words[at - 1].lower() not in _DENIALS)
+    ]
     long = [node for node, length in nodes if length > 1]
     parts = dict.fromkeys(print_phrase(node) for node in long or [node for node, _ in nodes])
     return " and ".join(parts) or None
@@ -79,23 +83,21 @@ def phrases_of_all(text: str) -> str | None:
     words = _PIECE.findall(reworded(text) or text)
     if len(words) > _MOST_WORDS:
         return None
-    found, at = [], 0
-    while at < len(words):
-        node, length = _phrase_at(words, at)
-        if node is None and words[at].lower() not in _FILLERS:
+    phrases: dict[str, None] = {}
+    for at, node, _ in _scanned(words):
+        if node is not None:
+            phrases[print_phrase(node)] = None
+        elif words[at].lower() not in _FILLERS:
             return None
-        found += [node] if node else []
-        at += length
-    return " and ".join(dict.fromkeys(map(print_phrase, found))) or None
+    return " and ".join(phrases) or None
 
 
-def _phrases(words: list[str]) -> Iterator[tuple[Phrase | Negated, int]]:
-    """Yield the longest phrase at each place, from left to right, and how many words it has."""
+def _scanned(words: list[str]) -> Iterator[tuple[int, Phrase | Negated | None, int]]:
+    """Yield places from left to right: the longest phrase there, or none, and its words."""
     at = 0
     while at < len(words):
         node, length = _phrase_at(words, at)
-        if node is not None and (at == 0 or words[at - 1].lower() not in _DENIALS):
-            yield node, length
+        yield at, node, length
         at += length
 
 
