@@ -118,6 +118,22 @@ def test_what_another_filter_found_is_forwarded_beside_a_flood(flooding):
     assert any("was never sent" in said for said in found(story)) == (flooding == "f2")
 
 
+@pytest.mark.parametrize(("title", "right"), [("Be answered", True), ("Be asked", False)])
+def test_a_flood_is_known_by_the_title_of_its_filter(title, right):
+    story = Story()
+    story.person("alice")
+    story.filter(1, "alice", "m.size > 0", name="be-answered")
+    story.destination(1, "alice", "forward")
+    come(story, TEN, "m1")
+    find(story, TEN, "m1")
+    link = "  http://127.0.0.1/message/?id=m1&in=public\r\n"
+    name = f"<{1:032x}-0-1-flood.{7:032x}@127.0.0.1>"
+    text = f"1 new\r\n\r\n{title} found 1 messages, far more than usual\r\n{link}"
+    story.received(1, name, {"headers": {"Message-ID": name}, "text": text})
+    story.settle(TEN + 1)
+    assert any("was never sent" in said for said in found(story)) != right
+
+
 @pytest.mark.parametrize(("after", "right"), [(0, True), (1, False)])
 def test_a_flood_comes_as_one_digest(after, right):
     story = matched()

@@ -19,10 +19,12 @@ _REST = re.compile(r"^See the rest: ", re.MULTILINE)
 def is_in_flood(sent: Transmission, name: str, *, may_be: bool = False) -> bool:
     """Return whether what a filter found came as the digest of a flood, whose note names it.
 
-    With ``may_be`` also if the note is cut off.
+    By its name, or by its title, as `To be answered` is that of `to-be-answered`.  With ``may_be``
+    also if the note is cut off.
     """
     text = sent.entry["payload"]["text"]
-    named = re.search(rf"(^|\s){re.escape(name)}\s+found\s", text)
+    words = r"[\s-]+".join(map(re.escape, name.split("-")))
+    named = re.search(rf"(^|\s){words}\s+found\s", text, re.IGNORECASE)
     return sent.kind == "flood" and (named is not None or (may_be and "…" in text))
 
 
