@@ -8,7 +8,7 @@ the statement holds the equality itself, so it answers the same whether an engin
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -100,21 +100,32 @@ class BoundViews:
             tables[driver.var] = self.bind(driver, ranges, lookup, by)
             waiting.remove(driver)
         while waiting:
-            lookups = ((binding, self._key_lookup(binding, plain)) for binding in waiting)
-            tied = ((binding, lookup) for binding, lookup in lookups if lookup is not None)
-            binding, lookup = next(tied, (waiting[0], None))
+            tied = [pair for binding in waiting for pair in self._key_lookups(binding, plain)]
+            binding, lookup = min(tied, key=_rows_of_a_key, default=(waiting[0], None))
             tables[binding.var] = self.bind(binding, None, lookup)
             waiting.remove(binding)
         return [tables[binding.var] for binding in bindings]
 
-    def _key_lookup(self, binding: n.Binding, plain: Sequence[n.Condition]) -> KeyLookup | None:
+    def _key_lookups(
+        self, binding: n.Binding, plain: Sequence[n.Condition]
+    ) -> Iterator[tuple[n.Binding, KeyLookup]]:
+        """Yield the lookups that can find the rows of a variable."""
         for here, there in equalities(plain):
             if here.var != binding.var or here.name not in INDEXED[binding.table]:
                 continue
             sources = self._views.get(there.var, ())
             if sources and all(map(_is_limited, sources)):
-                return KeyLookup(here.name, tuple(view.name for view in sources), there.name)
-        return None
+                names = tuple(view.name for view in sources)
+                yield binding, KeyLookup(here.name, names, there.name)
+
+
+def _rows_of_a_key(tied: tuple[n.Binding, KeyLookup]) -> int:
+    """Return a number that is lower the fewer rows have one key of a lookup's column.
+
+    One message has a msgid, some reply to it or are in its thread; ever more are by its sender.
+    """
+    binding, lookup = tied
+    return INDEXED[binding.table].index(lookup.column)
 
 
 def _is_limited(view: View) -> bool:

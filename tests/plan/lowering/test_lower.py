@@ -170,6 +170,14 @@ def test_rows_are_reached_through_rows_that_were_reached():
     }
 
 
+def test_rows_are_looked_up_by_the_key_that_the_fewest_have():
+    statement = lowered(
+        "EXISTS (q, r: r.inreplyto = q.msgid AND m.inreplyto = r.msgid AND q.sender = m.sender)"
+    )
+    keys = [view.key_lookup.column for view in statement.views if view.key_lookup is not None]
+    assert set(keys) == {"msgid", "inreplyto"}, "of one sender there is ever more"
+
+
 def test_what_is_counted_is_tested_once_and_reached_from_all_that_changes_it():
     statement = lowered("COUNT(r: r.inreplyto = m.msgid) > 3")
     parents = KeyLookup("msgid", ("messages_0",), "inreplyto")
