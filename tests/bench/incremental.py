@@ -1,5 +1,7 @@
 """The queries Q1 to Q5 of [Terry92 §6.2] over windows of any size, against the full query.
 
+With ``--kinds``, a filter of each kind of construct instead, over the new messages alone.
+
 Measures a query over the whole table (Q), its incremental form (Q_I) over the newest 100, 10
 and 1 percent, and over a fixed number of new messages.  The time of the last must not grow with
 the table.  Compare figures 5, 6 and 9 of [Terry92].
@@ -18,7 +20,8 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
 from tapestry.tables.delta.log import snapshot
 from tests.bench.support import mail
-from tests.bench.support.texts import PAPER
+from tests.bench.support.footprint import cpu_timed
+from tests.bench.support.texts import KINDS, PAPER
 from tests.bench.support.timing import median_ms, timed
 
 SUMMARY = "the paper's queries Q1 to Q5 over windows of any size, against the full query"
@@ -36,6 +39,9 @@ FIGURES = {
         ", ".join(f"{{queries[Q{number}]{key}:.0f}}" for number in range(1, 6)) + " ms"
     )
     for window, key in WINDOWS.items()
+} | {
+    f"{kind}: {{delta}} new messages, of {{messages:,}}": f"{{kinds[{kind}]:.0f}} ms"
+    for kind in KINDS
 }
 
 
@@ -44,6 +50,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--delta", type=int, default=500, help="new messages of the last window")
     parser.add_argument("--repeat", type=int, default=5, help="measured runs of each window")
     parser.add_argument("--queries", default="Q1,Q2,Q3,Q4,Q5", help="some of them")
+    parser.add_argument("--kinds", action="store_true", help="filters of each kind of construct")
     parser.add_argument("--only-delta", action="store_true", help="leave out the larger windows")
 
 
@@ -67,6 +74,7 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
             "100%": BEGINNING,
         }
     session = connect(LOCAL)
+    kinds: dict[str, float] = {}
     names = options["queries"].upper().split(",")
     plans = {name: compile_filter(PAPER[name.lower()], Context()) for name in names}
     queries: dict[str, Any] = {
@@ -85,6 +93,14 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
     def full(name: str) -> int:
         return answer_count(engine_on_all(), plans[name], until)
 
+    if options["kinds"]:
+        for kind, text in KINDS.items():
+            plans[kind] = compile_filter(text, Context())
+            run = partial(window, kind, windows["delta"])
+            run()
+            kinds[kind] = 1000 * min(cpu_timed(run)[0] for _ in range(repeat))
+            print(f"{kind}: {kinds[kind]:.0f} ms of the processor", file=sys.stderr, flush=True)
+        return {"messages": count, "delta": delta, "kinds": kinds}
     # The small windows first, so that they are measured even if Spark cannot run the others.
     for label, since in windows.items():
         for name in names:

@@ -214,13 +214,13 @@ def what_pushes_a_message_off_the_top_is_no_event(patch):
 
 @every_count(hidden=True)
 def rows_are_reached_by_the_wrong_column(patch):
-    real = key_lookup.BoundViews._key_lookup
+    real = key_lookup.BoundViews._key_lookups
 
     def wrong(self, binding, plain):
-        lookup = real(self, binding, plain)
-        return lookup and replace(lookup, column="msgid")
+        for tied, lookup in real(self, binding, plain):
+            yield tied, replace(lookup, column="msgid")
 
-    patch.setattr(key_lookup.BoundViews, "_key_lookup", wrong)
+    patch.setattr(key_lookup.BoundViews, "_key_lookups", wrong)
 
 
 @every_schedule(seed=1)

@@ -33,6 +33,30 @@ PAPER = {
 }
 """[Terry92, figure 4], and the worked examples of [Terry92 §4] and [Terry92 §5]."""
 
+KINDS = {
+    "in a thread with": "in a thread with p7",
+    "in a large thread": "in a thread with more than 20 messages",
+    "below": "below a message by p7",
+    "after a message in the thread": "in a thread after a message by p7",
+    "asked again": "asking again after a reply",
+    "answered in time": "answered within an hour",
+    "numbered": "ROW_NUMBER() OVER (PARTITION BY m.inreplyto ORDER BY m.received) = 3",
+    "later than the one before": (
+        "LAG(m.received) OVER (PARTITION BY m.inreplyto ORDER BY m.received) < m.received - 1 day"
+    ),
+    "sum of a week": (
+        "SUM(m.size) OVER (PARTITION BY m.sender ORDER BY m.received RANGE 7 days PRECEDING)"
+        " > 20000"
+    ),
+    "last of a sender": "m IN LAST 3 PER m.sender AMONG m.newsgroups = 'comp.databases'",
+    "aggregate of the last": "MAX(x.size IN LAST 2: x.inreplyto = m.msgid) > 8000",
+    "from new senders": "from new senders",
+    "different repliers": "COUNT(DISTINCT r.sender: r.inreplyto = m.msgid) > 2",
+    "last of all": "m IN LAST 50 AMONG m.newsgroups = 'comp.databases'",
+    "top of the week": "among the top 10 by replies this week",
+}
+"""A filter of each kind of construct, by what it asks."""
+
 MANY = {
     "columns": ("m.sender = 'a{0}'", " OR "),
     "conjunctions": ("(m.sender = 'a{0}' AND m.subject HAS 'x{0}')", " OR "),
