@@ -13,6 +13,7 @@ from functools import partial
 import pytest
 from sqlglot import exp
 
+from tapestry.core.clock import NEVER
 from tapestry.core.schema import Type
 from tapestry.plan import sql
 from tapestry.plan.lowering import (
@@ -62,6 +63,16 @@ def a_row_counts_in_the_very_instant_of_an_age_that_is_to_be_passed(patch):
 def a_row_counts_no_more_in_the_last_instant_of_its_week(patch):
     """Omega forgets its microsecond."""
     patch.setattr(running_aggregates, "end", lambda time: EventPoint(time.right))
+
+
+@every_count(hidden=True)
+def what_still_counts_as_a_top_begins_is_not_read(patch):
+    """The slice of what lasts begins where the span does."""
+
+    def wrong(rows, point):
+        return ((min(row.since for row in rows), NEVER),)
+
+    patch.setattr(running_aggregates, "slices", wrong)
 
 
 @every_count()

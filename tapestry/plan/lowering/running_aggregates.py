@@ -9,15 +9,19 @@ before it.  The alpha and omega tuples are those of [Law11 §8].
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
+from tapestry.core.clock import NEVER
 from tapestry.core.schema import BOUNDED, MESSAGES, Type
 from tapestry.plan import sql
+from tapestry.plan.group import ConstantRow, slices
 from tapestry.plan.lowering.assembly import Assembly
 from tapestry.plan.lowering.columns import CandidateJoins, VariableColumn, semi_join, slots
 from tapestry.plan.lowering.scope import Scope, column_alias, table_column
 from tapestry.plan.lowering.set_join import unnest_outer
+from tapestry.plan.relation import Range
 from tapestry.query.tree import nodes as n
 from tapestry.rewrite.monotone.bound_in_time import arrival, end
 from tapestry.rewrite.stages import EventPoint, HavingTest, NormalAggregate
@@ -146,16 +150,19 @@ class RunningAggregates:
         outer: Scope,
         group: Sequence[str],
         columns: Sequence[VariableColumn] = (),
+        spans: Sequence[ConstantRow] = (),
     ) -> str:
         """Return the rows that count for each group: from alpha to omega, a value v, n of them.
 
-        A group is a row of ``group``, columns of the outer relation, and ``columns``.
+        A group is a row of ``group``, columns of the outer relation, and ``columns``.  With
+        ``spans``, rows that count no more where the first of them begins may be left out.
         """
         plain, bound = aggregate.rows[0].plain, [binding.var for binding in aggregate.bindings]
         outer, same = unnest_outer(self.assembly, plain, bound, outer)
         scope = outer.binding(*bound)
         select = sql.select(source=sql.table(outer.outer))
-        tables = self.joins.bound_views.tables(aggregate.bindings, plain)
+        driver, ranges, by = _lasting_slice(aggregate, spans)
+        tables = self.joins.bound_views.tables(aggregate.bindings, plain, driver, ranges, by=by)
         same += self.joins.bound_views.set_joins(aggregate.bindings, scope)
         for binding, table in zip(aggregate.bindings, tables, strict=True):
             sql.where(sql.cross_join(select, table), self.joins.visible(binding, scope))
@@ -208,6 +215,24 @@ class RunningAggregates:
         return self.assembly.name(
             sql.group_by(rows, *(sql.column(key, name, quoted=True) for key in keys))
         )
+
+
+def _lasting_slice(
+    aggregate: NormalAggregate, spans: Sequence[ConstantRow]
+) -> tuple[n.Binding | None, tuple[Range, ...] | None, str]:
+    """Return which rows of an aggregate to read by a slice of which column, if any.
+
+    Those whose week is over before the spans begin count for nothing: they are not read.
+    """
+    bindings = {binding.var: binding for binding in aggregate.bindings}
+    ends = [end(t) for t in aggregate.rows[0].temporal_predicates if t.op in ("<", "<=")]
+    anchors = [(point, point.anchor[0]) for point in ends if point.anchor and not point.waits]
+    for point, column in anchors if spans else ():
+        driver = bindings.get(column.var)
+        if driver is not None and column.name in BOUNDED[driver.table]:
+            from_then_on = [replace(span, until=NEVER) for span in spans]
+            return driver, slices(from_then_on, point), column.name
+    return None, None, "ts"
 
 
 def _change(

@@ -38,7 +38,7 @@ def value_changes(
     """
     assembly = running.assembly
     assembly.relations.append(constant_table("k", constant_rows))
-    rows = _counting_rows(running, aggregate, message)
+    rows = _counting_rows(running, aggregate, message, constant_rows)
     changes = _changes(aggregate, rows)
     change = assembly.name(changes)
     every_change = sql.select_from(change, [*MESSAGE_ROW, "at", "v", "n"])
@@ -80,12 +80,15 @@ def value_changes(
 
 
 def _counting_rows(
-    running: RunningAggregates, aggregate: NormalAggregate, message: n.Binding
+    running: RunningAggregates,
+    aggregate: NormalAggregate,
+    message: n.Binding,
+    constant_rows: Sequence[ConstantRow],
 ) -> str:
     """Return the rows that count, from alpha to omega, with the messages that they count for."""
     span = [*DISJUNCT_KEY, "since", "until"]
     message_columns = [(message.var, "msgid"), (message.var, "audience")]
-    counted = running.counting_rows(aggregate, Scope("k"), span, message_columns)
+    counted = running.counting_rows(aggregate, Scope("k"), span, message_columns, constant_rows)
     expires, counts = running_aggregates.expires(aggregate), aggregate.function == "COUNT"
     rows = sql.select_from(
         counted,

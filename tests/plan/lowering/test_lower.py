@@ -178,6 +178,15 @@ def test_rows_are_looked_up_by_the_key_that_the_fewest_have():
     assert set(keys) == {"msgid", "inreplyto"}, "of one sender there is ever more"
 
 
+def test_a_top_of_the_week_reads_no_row_of_before():
+    statement = lowered("among the top 10 by replies this week")
+    (derived,) = statement.derived
+    by_reach = {view.by: view for view in derived.statement.views if view.ranges is not None}
+    ((after, last),) = by_reach["received"].ranges
+    assert (after, last > NOW) == (NEW[0][0] - WEEK, True)
+    assert all(view.ranges or view.key_lookup for view in derived.statement.views)
+
+
 def test_what_is_counted_is_tested_once_and_reached_from_all_that_changes_it():
     statement = lowered("COUNT(r: r.inreplyto = m.msgid) > 3")
     parents = KeyLookup("msgid", ("messages_0",), "inreplyto")
