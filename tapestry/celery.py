@@ -61,7 +61,7 @@ QUEUES = {
         "filters.send_sample",
         "filters.send_sign_up",
         "filters.sound_alarm",
-        "filters.try_mailbox",
+        "filters.try_destination",
         "filters.try_smtp",
         "filters.try_source",
         "filters.verify_push",

@@ -11,7 +11,6 @@ from django.urls import reverse
 from filters.api.models import AccessToken
 from filters.compose.models import SmtpAccount
 from filters.delivery.feeds import title_of
-from filters.delivery.forms import where
 from filters.delivery.models import Delivery, Destination, Feed
 from filters.people.models import User
 from filters.sources.models import Source
@@ -99,7 +98,7 @@ def _destinations(user: User) -> Iterator[Connection]:
         filters = "all your filters find" if row.all_filters else "some of your filters find"
         yield Connection(
             row.name,
-            f"{row.get_kind_display()} {where(row)}".strip(),
+            f"{row.get_kind_display()} {row.where}".strip(),
             f"It gets what {filters}{'' if row.active else '; off for now'}.",
             reverse("delete-destination", args=[row.pk]),
             asks=True,

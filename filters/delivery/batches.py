@@ -15,7 +15,6 @@ from filters.delivery.contents import links
 from filters.delivery.contents.votes import balance, votes_on
 from filters.delivery.dispatch.claims import Claim
 from filters.delivery.dispatch.scope import matches_in, scopes_of
-from filters.delivery.models import Destination
 from filters.delivery.ways.originals import message_fault
 from filters.inbox.lists.cards import being_made
 from filters.inbox.lists.explanation import EvidenceRow
@@ -30,7 +29,7 @@ CARDS_BEING_MADE = "Its messages are being made ready. Ask again in a moment."
 
 
 def batches_of(claims: Sequence[Claim]) -> dict[int, Batch]:
-    """Return the batch of each claim, by destination; those of digests with the votes.
+    """Return the batch of each claim, by destination; some with the votes.
 
     A batch has the matches in the claim's range that its owner may see now, in order; not those of
     muted threads.  Raise LaterError if one of them is being copied from the tables again.
@@ -60,11 +59,11 @@ def _batch(claim: Claim, rows: Mapping[int, _Row]) -> Batch:
 
 
 def _with_votes(claims: Sequence[Claim], batches: Mapping[int, Batch]) -> dict[int, Batch]:
-    """Return the batches of digests, with the votes that their readers see."""
+    """Return the batches of ways that have votes, with the votes that their readers see."""
     audiences = {
         claim.destination.pk: people.audiences(claim.destination.owner)
         for claim in claims
-        if claim.destination.kind == Destination.Kind.DIGEST
+        if claim.destination.way.has_votes
     }
     msgids = {match.msgid for pk in audiences for match in batches[pk].matches}
     votes = votes_on(msgids, {audience for seen in audiences.values() for audience in seen})

@@ -14,7 +14,6 @@ from filters.delivery.forms.base import DestinationForm
 from filters.delivery.mail.addresses import is_usable, was_asked
 from filters.delivery.models import Destination, Feed, new_feed_token
 from filters.delivery.tasks import send_sample
-from filters.delivery.ways.table import WAYS
 from filters.people.models import User
 from filters.sources.accounts import trials
 from filters.sources.models import Trial
@@ -22,8 +21,8 @@ from filters.sources.models import Trial
 
 def question_of(destination: Destination, data: QueryDict) -> tuple[str, dict[str, Any]]:
     """Return the subject and the question of the trial that stores what a valid form sent."""
-    question = {"destination": destination.pk, "data": data.urlencode()}
-    return f"mailbox:{destination.pk or 'new'}", question
+    question = {"destination": destination.pk, "kind": destination.kind, "data": data.urlencode()}
+    return f"destination:{destination.pk or 'new'}", question
 
 
 def store(form: DestinationForm) -> tuple[Destination, bool]:
@@ -49,7 +48,7 @@ def begin_sample(destination: Destination) -> Trial:
         f"{samples.SUBJECT}:{destination.pk}",
         {"destination": destination.pk},
         send_sample,
-        queue=WAYS[destination.kind].queue,
+        queue=destination.way.queue,
     )
 
 

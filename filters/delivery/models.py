@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 import uuid
+from typing import TYPE_CHECKING
 
 from django.db import models
 from django.db.models import Q
@@ -17,6 +18,9 @@ from filters.authoring.models import Filter
 from filters.people.models import User
 from filters.runs.models import SingleRow
 from filters.sources.models import Source
+
+if TYPE_CHECKING:
+    from filters.delivery.ways.way import Way
 
 
 class Address(models.Model):
@@ -47,6 +51,13 @@ class Address(models.Model):
         return self.email
 
 
+def kinds() -> list[tuple[str, str]]:
+    """Return the kinds of destinations, with what they are called."""
+    from filters.delivery.ways.table import WAYS
+
+    return [(kind, way.title) for kind, way in WAYS.items()]
+
+
 class Destination(models.Model):
     """A place that a person's matches are delivered to, and how far that has come.
 
@@ -62,16 +73,9 @@ class Destination(models.Model):
     without, those of its subscriptions.
     """
 
-    class Kind(models.TextChoices):
-        DIGEST = "digest", "email digest"
-        FORWARD = "forward", "forwarded messages"
-        MAILBOX = "mailbox", "mailbox folders"
-        WEBHOOK = "webhook", "webhook"
-        PUSH = "push", "browser notifications"
-
     owner = models.ForeignKey(User, models.CASCADE, related_name="destinations")
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    kind = models.CharField(max_length=10, choices=Kind.choices)
+    kind = models.CharField(max_length=10, choices=kinds)
     name = models.CharField(max_length=100)
     address = models.ForeignKey(
         Address, models.CASCADE, null=True, blank=True, related_name="destinations"
@@ -113,6 +117,18 @@ class Destination(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("destination", args=[self.pk])
+
+    @property
+    def way(self) -> Way:
+        """The way by which it is delivered to: what its kind declares."""
+        from filters.delivery.ways.table import WAYS
+
+        return WAYS[self.kind]
+
+    @property
+    def where(self) -> str:
+        """Where it delivers to, shortly: an address, a mailbox, a host."""
+        return self.way.form.where(self)
 
     @property
     def mailbox(self) -> tuple[str, str]:

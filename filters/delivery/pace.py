@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from filters.delivery.dispatch.throttle import MOST_AN_HOUR
-from filters.delivery.models import Destination
 from filters.inbox.models import Match
 from filters.people.models import User
 from tapestry.core.clock import DAY, HOUR, MINUTE, wall_clock
+
+MOST_AN_HOUR = 12
+"""Digests of a destination in an hour."""
 
 DAYS = 7
 """Days that are looked back over."""
@@ -24,9 +25,8 @@ def mails_a_day(owner: User) -> int:
     """
     since = wall_clock() - DAYS * DAY
     found = Match.objects.filter(filter__owner=owner, stored_at__gte=since).order_by("-stored_at")
-    most = MOST_AN_HOUR[Destination.Kind.DIGEST]
     minutes: dict[int, set[int]] = defaultdict(set)
     for stored_at in found.values_list("stored_at", flat=True)[:MOST]:
         minutes[stored_at // HOUR].add(stored_at // MINUTE)
-    mails = sum(min(most, len(same)) for same in minutes.values())
+    mails = sum(min(MOST_AN_HOUR, len(same)) for same in minutes.values())
     return -(-mails // DAYS)

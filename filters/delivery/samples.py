@@ -16,8 +16,7 @@ from filters.delivery import sending
 from filters.delivery.batches import delivered
 from filters.delivery.mail.addresses import is_usable
 from filters.delivery.models import Delivery, Destination
-from filters.delivery.ways.preview import Preview
-from filters.delivery.ways.table import WAYS
+from filters.delivery.ways.way import Preview
 from filters.inbox.models import Match
 from filters.people import people
 from filters.people.models import User
@@ -51,7 +50,7 @@ def sample(destination: Destination, key: str) -> Batch:
         stored = stored.filter(filter__owner=owner)
     else:
         stored = stored.filter(filter__subscriptions__destination=destination)
-    most = min(MOST, WAYS[destination.kind].most or MOST)
+    most = min(MOST, destination.way.most or MOST)
     newest = list(stored.order_by("-sequence").values_list("pk", "sequence")[:most])
     matches = delivered(stored.filter(pk__in=[pk for pk, _ in newest]), audiences, owner.zone)
     positions = [match.sequence for match in matches]
@@ -64,7 +63,7 @@ def preview(destination: Destination) -> Preview | None:
     Raise TapestryError if its way cannot show it, or a message is being made ready.
     """
     batch = _new_sample(destination)
-    return WAYS[destination.kind].preview(destination, batch) if batch.matches else None
+    return destination.way.preview(destination, batch) if batch.matches else None
 
 
 def ready(destination: Destination) -> Batch:

@@ -12,7 +12,7 @@ from filters.delivery.batches import batches_of
 from filters.delivery.dispatch import claims, holder, throttle
 from filters.delivery.dispatch.claims import Attempt, Claim
 from filters.delivery.models import Destination
-from filters.delivery.ways import table as ways
+from filters.delivery.ways.way import MAIL
 from filters.runs.models import SetAside
 from filters.site.work import set_aside
 from filters.site.work.set_aside import Aside
@@ -82,7 +82,7 @@ def _serve(keys: Collection[int], at_once: int) -> int:
     places = {key: place for place, key in enumerate(claims.drawn(keys, at_once))}
     with holder.claiming() as name:
         try:
-            claimed = claims.claim(name, places, ways.most())
+            claimed = claims.claim(name, places)
             # Whoever is served last may have to wait for the next round: that is by lot too.
             return _deliver_all(sorted(claimed, key=lambda one: places[one.destination.pk]))
         except Exception as error:
@@ -192,8 +192,7 @@ def _put_off(attempt: Attempt) -> None:
     if outcome.state == "refused":
         kept = claims.refuse(attempt)
     elif (seconds := _seconds_until_next(claim, outcome)) is not None:
-        reopens = ways.WAYS[claim.destination.kind].reopens
-        kept = claims.fail(attempt, seconds, reopen=reopens)
+        kept = claims.fail(attempt, seconds, reopen=claim.destination.way.reopens)
     else:
         outcome = Outcome("refused", f"{TURNED_OFF} {outcome.answer}".strip())
         attempt = replace(attempt, outcome=outcome)
@@ -220,7 +219,7 @@ def send(destination: Destination, batch: Batch) -> Outcome:
     Any other error is an outcome to be tried again, those of the surroundings of this one too.
     """
     try:
-        return ways.WAYS[destination.kind].send(destination, batch)
+        return destination.way.send(destination, batch)
     except Exception as error:
         if is_unforeseen(error):
             raise
@@ -245,4 +244,4 @@ def _seconds_until_next(claim: Claim, outcome: Outcome) -> float | None:
     )
     if instant is not None:
         return (instant - now) / SECOND
-    return LONGEST if ways.WAYS[claim.destination.kind].queue == ways.MAIL else None
+    return LONGEST if claim.destination.way.queue == MAIL else None

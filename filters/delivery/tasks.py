@@ -10,19 +10,20 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from filters.delivery import samples, sending
+from filters.delivery import samples, sending, trial
 from filters.delivery.dispatch import claims
 from filters.delivery.mail import bounces, outgoing
-from filters.delivery.ways import table as ways
+from filters.delivery.ways.table import kinds_of
+from filters.delivery.ways.way import MAIL, OUTBOUND
 from filters.runs.store.release import release
 from filters.site.settings.workers import THREADS
 from filters.sources.accounts import trials
 from tapestry.celery import app
 
-AT_ONCE = {ways.MAIL: 20, ways.OUTBOUND: 1}
+AT_ONCE = {MAIL: 20, OUTBOUND: 1}
 """Destinations that a thread claims at once, by queue: what may hang holds up no other."""
 
-MOST_AN_OWNER = {ways.OUTBOUND: 2}
+MOST_AN_OWNER = {OUTBOUND: 2}
 """Destinations of one person that are served at a time: their slow servers hold up no other's."""
 
 SOON = 5.0
@@ -36,7 +37,7 @@ def deliver_due() -> None:
     claims.free_abandoned()
     for queue, at_once in AT_ONCE.items():
         threads = THREADS[queue] * sum(lanes.count(queue) for lanes in settings.WORKERS)
-        waiting = len(claims.due(ways.kinds_of(queue), threads * at_once))
+        waiting = len(claims.due(kinds_of(queue), threads * at_once))
         for _ in range(-(-waiting // at_once)):
             deliver.apply_async((queue,), queue=queue, expires=SOON)
 
@@ -45,7 +46,7 @@ def deliver_due() -> None:
 def deliver(queue: str) -> None:
     """Deliver what is due in a queue, mail over one connection."""
     with outgoing.kept_connection():
-        sending.deliver(ways.kinds_of(queue), AT_ONCE[queue], MOST_AN_OWNER.get(queue))
+        sending.deliver(kinds_of(queue), AT_ONCE[queue], MOST_AN_OWNER.get(queue))
 
 
 @app.task(name="filters.send_sample", ignore_result=True, needs_room=False)
@@ -54,12 +55,10 @@ def send_sample(key: int) -> None:
     trials.run(key, samples.send)
 
 
-@app.task(name="filters.try_mailbox", ignore_result=True, needs_room=False)
-def try_mailbox(key: int) -> None:
-    """Answer the trial of a mailbox that somebody waits for on its page."""
-    from filters.delivery import mailbox_trial
-
-    trials.run(key, mailbox_trial.write)
+@app.task(name="filters.try_destination", ignore_result=True, needs_room=False)
+def try_destination(key: int) -> None:
+    """Answer the trial of a destination that somebody waits for on its page."""
+    trials.run(key, trial.write)
 
 
 @app.task(name="filters.read_bounces", ignore_result=True)

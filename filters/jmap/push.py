@@ -244,7 +244,7 @@ def _create(token: AccessToken, values: dict[str, Any]) -> dict[str, Any]:
         raise SetError("rateLimit") from error
     row = Destination.objects.create(
         owner=owner,
-        kind=Destination.Kind.PUSH,
+        kind="push",
         name=one_line(given.device_client_id, 60),
         settings={PROGRAM: program, "digest": "", "browser": ""},
         secret=encryption.encrypt(json.dumps(stored), services.data()),

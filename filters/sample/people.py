@@ -128,7 +128,7 @@ def order_digest() -> None:
         return
     digest = Destination.objects.create(
         owner=person,
-        kind=Destination.Kind.DIGEST,
+        kind="digest",
         name="Digest",
         address=address,
         all_filters=False,

@@ -103,7 +103,7 @@ def _forget_quotations(audience: str) -> None:
     owners = User.objects.all() if of_group else people.readers(audience)
     if owners.exists():
         Export.objects.filter(owner__in=owners).delete()  # the file goes with the next upkeep
-        mailboxes = Destination.objects.filter(owner__in=owners, kind=Destination.Kind.MAILBOX)
+        mailboxes = Destination.objects.filter(owner__in=owners, kind="mailbox")
         Delivery.objects.filter(destination__in=mailboxes).update(answer="")
     tracebacks = SetAside.objects.exclude(traceback="")
     if tracebacks.exists():  # an UPDATE of none would lock them too

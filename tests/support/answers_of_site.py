@@ -18,7 +18,8 @@ from filters.authoring import tasks
 from filters.authoring.models import Filter
 from filters.authoring.results import backtests, previews
 from filters.compose.models import OutgoingMessage
-from filters.delivery.models import Destination, KeptMail
+from filters.delivery.models import KeptMail
+from filters.delivery.ways.table import WAYS
 from filters.inbox import tasks as search_tasks
 from filters.inbox.models import Match
 from filters.inbox.search import searches
@@ -85,7 +86,7 @@ def get_addresses(site: Site, name: str) -> dict[str, str]:
         **{"app_label": "filters", "url": "nothing", "account": "forged", "blob": "forged"},
     }  # fmt: skip
     found = every_address(values)
-    for kind in Destination.Kind.values:
+    for kind in WAYS:
         found[f"preview of {kind}"] = f"/delivery/{keys[kind]}/preview/"
     found["page of digest"] = f"/delivery/{keys['digest']}/preview/html/"
     others = [f"/in/{mode}-{filter_}/" for mode in ("keep", "live") for filter_ in FILTERS]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from filters.delivery.ways.preview import Preview
+import pytest
+
+from filters.delivery.ways.table import WAYS
+from filters.delivery.ways.way import Preview
 from tapestry.deliver.batch import Batch, Outcome
 
 if TYPE_CHECKING:
@@ -17,6 +21,11 @@ Store = Callable[..., "Match"]
 
 MakeDestination = Callable[..., "Destination"]
 """Makes a destination of a kind."""
+
+
+def change_way(monkeypatch: pytest.MonkeyPatch, kind: str, **changes: Any) -> None:
+    """Declare a way otherwise during a test."""
+    monkeypatch.setitem(WAYS, kind, replace(WAYS[kind], **changes))
 
 
 class Recorder:

@@ -17,6 +17,7 @@ from filters.authoring import lifecycle
 from filters.authoring.models import Filter
 from filters.compose.models import OutgoingMessage
 from filters.delivery.models import Address, Destination, Feed
+from filters.delivery.ways.table import WAYS
 from filters.inbox.models import Mute
 from filters.people.models import User
 from filters.reading.annotations.outbox import annotate
@@ -127,7 +128,7 @@ def _own_things(owner: User, hook: str, prefix: str, *, visibility: str) -> dict
     )  # fmt: skip
     trial = Trial.objects.create(owner=owner, subject="test:1", asked_at=1, ended_at=2)
     address = Address.objects.create(owner=owner, email=f"{name}@example.net", confirmed_at=1)
-    for kind in Destination.Kind.values:
+    for kind in WAYS:
         settings = {"url": f"{hook}/{name}"} if kind == "webhook" else {}
         found[kind] = Destination.objects.create(
             owner=owner, kind=kind, name=f"{name} {kind}", settings=settings,

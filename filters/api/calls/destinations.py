@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from ninja import Router, Schema, Status
+from django.forms import IntegerField
+from ninja import Field, Router, Schema, Status
+from pydantic import create_model
 
 from filters.api.authentication import PersonalToken
 from filters.api.calls.trials import TrialOut, trial_out
@@ -17,12 +19,11 @@ from filters.api.schemas import moment
 from filters.authoring.models import Filter
 from filters.delivery import changes
 from filters.delivery.dispatch.history import SHOWN
-from filters.delivery.forms import form_of, where
-from filters.delivery.forms.base import ALL, CHOSEN
+from filters.delivery.forms.base import ALL, CHOSEN, DestinationForm
 from filters.delivery.mail import addresses
 from filters.delivery.models import Destination
 from filters.delivery.status import status_of
-from filters.delivery.tasks import try_mailbox
+from filters.delivery.tasks import try_destination
 from filters.delivery.ways.table import WAYS
 from filters.delivery.ways.webhook import renew_secret
 from filters.people.models import User
@@ -37,29 +38,41 @@ from tapestry.core.errors import TapestryError
 router = Router(tags=["destinations"])
 READ, WRITE = PersonalToken("read"), PersonalToken("delivery")
 
+ADDED = "|".join(kind for kind, way in WAYS.items() if not way.page)
+"""The kinds of destinations that programs add."""
 
-class DestinationChange(Schema):
+
+class _Change(Schema):
     """Fields of a destination; what is left out stays.
 
-    ``filters``: names of the caller's filters, null for all of them, new ones too.  ``address`` is
-    of a digest and of forwarded messages, ``timeliness`` of a digest, ``style`` of forwarded
-    messages, ``url`` of a webhook; the rest is of folders of a mailbox: that of a ``source`` of the
-    caller's, by its key, or of another server.
+    ``filters``: names of the caller's filters, null for all of them, new ones too.  The others are
+    of some kinds alone; ``source`` is the key of a mailbox of the caller's.
     """
 
     name: str | None = None
     filters: list[str] | None = None
-    address: str | None = None
-    timeliness: str | None = None
-    style: str | None = None
-    url: str | None = None
-    source: str | None = None
-    host: str | None = None
-    port: int | None = None
-    security: str | None = None
-    user: str | None = None
-    secret: str | None = None
-    parent: str | None = None
+
+
+def _fields() -> dict[str, Any]:
+    """Return what the forms of destinations ask for, each of some kinds."""
+    kinds: dict[str, list[str]] = {}
+    types: dict[str, Any] = {}
+    for kind, way in WAYS.items():
+        for name, field in way.form.base_fields.items():
+            kinds.setdefault(name, []).append(kind)
+            types[name] = int | None if isinstance(field, IntegerField) else str | None
+    return {
+        name: (types[name], Field(None, description=f"Of {' and '.join(of)}."))
+        for name, of in kinds.items()
+        if name not in DestinationForm.base_fields
+    }
+
+
+if TYPE_CHECKING:
+    DestinationChange = _Change
+else:
+    DestinationChange = create_model("DestinationChange", __base__=_Change, **_fields())
+    DestinationChange.__doc__ = _Change.__doc__
 
 
 class DestinationIn(DestinationChange):
@@ -68,7 +81,7 @@ class DestinationIn(DestinationChange):
     A browser is notified by a page of that browser alone.
     """
 
-    kind: Literal["digest", "forward", "mailbox", "webhook"]
+    kind: str = Field(pattern=f"^({ADDED})$")
 
 
 class DestinationOut(Schema):
@@ -115,7 +128,7 @@ def add_destination(
 ) -> Status[DestinationOut | TrialOut]:
     """Add a destination; a mailbox is tried first (202).  To an address a link is sent (201)."""
     destination = Destination(owner=request.user, kind=given.kind)
-    return _stored(destination, {"which": ALL}, given, 201)
+    return _stored(destination, {}, given, 201)
 
 
 @router.get("/destinations/{key}", auth=READ, response=DestinationOut)
@@ -130,7 +143,7 @@ def change_destination(
 ) -> Status[DestinationOut | TrialOut]:
     """Change a destination; a mailbox is tried first (202)."""
     destination = own(Destination, request.user, key)
-    stored = form_of(destination.kind)(None, destination=destination).stored()
+    stored = destination.way.form(None, destination=destination).stored()
     return _stored(destination, stored, given, 200)
 
 
@@ -178,8 +191,6 @@ def send_link(request: PersonRequest, key: str) -> DestinationOut:
 def send_sample(request: PersonRequest, key: str) -> Status[TrialOut]:
     """Have a sample sent: the newest matches of its filters; it counts as no delivery."""
     destination = own(Destination, request.user, key)
-    if destination.kind not in WAYS:
-        raise RefusedError(422, "Nothing can be sent there.")
     with refusing():
         return Status(202, trial_out(changes.begin_sample(destination)))
 
@@ -188,7 +199,7 @@ def send_sample(request: PersonRequest, key: str) -> Status[TrialOut]:
 def renew(request: PersonRequest, key: str) -> SecretOut:
     """Make a new secret of a webhook; for a day the old one signs, too."""
     destination = own(Destination, request.user, key)
-    if destination.kind != Destination.Kind.WEBHOOK:
+    if destination.kind != "webhook":
         raise RefusedError(422, "A webhook alone has a secret that is shown.")
     return SecretOut(secret=renew_secret(destination))
 
@@ -203,14 +214,14 @@ def _stored(
         changed["filters"] = _keys(destination.owner, names or ())
     if changed.get("source"):
         changed["source"] = own(Source, destination.owner, changed["source"]).pk
-    data = form_data({"security": "tls", "parent": "Tapestry"} | stored | changed)
-    if destination.kind == Destination.Kind.FORWARD:
-        data.setdefault("style", "resent")
-    form = checked(form_of(destination.kind)(data, destination=destination))
+    fields = destination.way.form.base_fields.items()
+    usual = {name: field.initial for name, field in fields if field.initial is not None}
+    data = form_data(usual | stored | changed)
+    form = checked(destination.way.form(data, destination=destination))
     if form.is_tried:
         with refusing():
             question = changes.question_of(destination, data)
-            trial = trials.begin(destination.owner, *question, try_mailbox)
+            trial = trials.begin(destination.owner, *question, try_destination)
         return Status(202, trial_out(trial))
     with refusing():
         kept, is_to_be_confirmed = changes.store(form)
@@ -250,7 +261,7 @@ def _shown(row: Destination) -> DestinationOut:
         key=opaque_keys.encrypt(row.pk),
         kind=row.kind,
         name=row.name,
-        where=where(row),
+        where=row.where,
         filters=None if row.all_filters else names,
         active=row.active,
         status=status.word,

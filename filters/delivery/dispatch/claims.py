@@ -119,11 +119,8 @@ def is_late(instant: int) -> bool:
     return _deliverable().filter(due_at__lt=instant, holder="").exists()
 
 
-def claim(name: str, keys: Collection[int], most: Mapping[str, int]) -> list[Claim]:
-    """Claim those of the destinations that are free and due, under a name (holder.claiming).
-
-    ``most`` is how many matches one delivery of a kind carries; other kinds have no limit.
-    """
+def claim(name: str, keys: Collection[int]) -> list[Claim]:
+    """Claim those of the destinations that are free and due, under a name (holder.claiming)."""
     deliverable = list(_deliverable().filter(pk__in=keys).values_list("pk", flat=True))
     # Without a join, so that PostgreSQL looks at the row again that another worker has changed.
     free = Destination.objects.filter(
@@ -145,7 +142,7 @@ def claim(name: str, keys: Collection[int], most: Mapping[str, int]) -> list[Cla
         unsealed = [row for row in destinations if row.claimed_until is None]
         by_end: dict[int, list[int]] = defaultdict(list)
         for destination in unsealed:
-            end = _end(destination, position, most.get(destination.kind))
+            end = _end(destination, position, destination.way.most)
             destination.claimed_until = end
             by_end[end].append(destination.pk)
         for end, sealed in by_end.items():

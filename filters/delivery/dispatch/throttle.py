@@ -19,9 +19,6 @@ from tapestry.deliver.timing.flood import is_flood, time_until_free
 from tapestry.deliver.timing.quiet import NO_RULES, allowed_from
 from tapestry.deliver.timing.timeliness import parse_timeliness, shown_at
 
-MOST_AN_HOUR = {Destination.Kind.DIGEST: 12, Destination.Kind.PUSH: 30}
-"""Deliveries of a destination in an hour, by kind; what comes faster is delivered together."""
-
 TIMELINESS, TIMED_AT = "timeliness", "timed_at"
 """The settings that say at which times a digest comes, without it at once, and since when."""
 
@@ -97,21 +94,16 @@ def _limits(destinations: Collection[Destination], now: int) -> Iterator[tuple[i
     What was sent at an instant to come does not count: the clock was set back since.  Nor does
     what had no new match: nothing was sent.
     """
-    limits = {
-        destination.pk: MOST_AN_HOUR.get(Destination.Kind(destination.kind))
-        for destination in destinations
-    }
-    limited = [pk for pk, most in limits.items() if most is not None]
+    limits = {row.pk: most for row in destinations if (most := row.way.most_an_hour)}
     recent = Delivery.objects.filter(
-        destination__in=limited, state=Delivery.State.DELIVERED, at__gt=now - HOUR, at__lte=now
+        destination__in=limits, state=Delivery.State.DELIVERED, at__gt=now - HOUR, at__lte=now
     ).exclude(by_filter={})
     instants: dict[int, list[int]] = defaultdict(list)
     for pk, at in recent.order_by("-at").values_list("destination", "at"):
         instants[pk].append(at)
     for pk, latest in instants.items():
-        most = limits[pk] or 0
-        why = f"{most} were sent within an hour, as many as may be"
-        yield pk, Wait(now + time_until_free(latest, most, now), why)
+        why = f"{limits[pk]} were sent within an hour, as many as may be"
+        yield pk, Wait(now + time_until_free(latest, limits[pk], now), why)
 
 
 def _times(destinations: Collection[Destination], now: int) -> Iterator[tuple[int, Wait]]:

@@ -37,11 +37,9 @@ class FiltersField(_ModelChoices):
 class DestinationForm(forms.Form):
     """What every destination has: a name, and filters.
 
-    ``about`` says in a sentence what the kind does.  ``is_tried`` means
-    that the worker tries what was given, and stores it then (filters.delivery.mailbox_trial).
+    ``is_tried`` means that the worker tries what was given, and stores it then.
     """
 
-    about: ClassVar[str] = ""
     is_tried: ClassVar[bool] = False
 
     name = forms.CharField(
@@ -83,6 +81,9 @@ class DestinationForm(forms.Form):
                 f"You have {MOST_DESTINATIONS} destinations, as many as a person may have."
             )
         return given
+
+    def try_connection(self) -> None:
+        """Try what was given, in the worker; raise TapestryError if that fails."""
 
     def describe(self, destination: Destination) -> None:
         """Put what was given into the fields of the destination that only its kind has."""

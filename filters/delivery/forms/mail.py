@@ -10,7 +10,7 @@ from filters.delivery.dispatch.throttle import TIMED_AT, TIMELINESS
 from filters.delivery.forms.base import DestinationForm
 from filters.delivery.mail import addresses
 from filters.delivery.models import Destination
-from filters.delivery.pace import mails_a_day
+from filters.delivery.pace import MOST_AN_HOUR, mails_a_day
 from filters.people.recipient_field import RecipientField
 from filters.people.timeliness_field import AT_ONCE, TimelinessField
 from tapestry.core.clock import wall_clock
@@ -48,18 +48,16 @@ class MailForm(DestinationForm):
 class DigestForm(MailForm):
     """Mail that lists what was found."""
 
-    about = (
-        "One mail with everything new, grouped by filter, and why each message is there. "
-        "It comes at the times that you choose, and is never empty."
-    )
-
     field_order = ("address", "timeliness")
 
     timeliness = TimelinessField(
         label="When",
         required=False,
         initial=USUAL,
-        help_text="At most 12 come in an hour. A filter that shows its matches later holds them.",
+        help_text=(
+            f"At most {MOST_AN_HOUR} come in an hour. "
+            "A filter that shows its matches later holds them."
+        ),
     )
 
     def __init__(self, data: Any, *, destination: Destination) -> None:
@@ -87,8 +85,6 @@ class DigestForm(MailForm):
 
 class ForwardForm(MailForm):
     """Each message as it came."""
-
-    about = "Every message that a filter finds is forwarded to you as it came."
 
     field_order = ("address", "style")
 

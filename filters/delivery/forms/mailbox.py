@@ -25,10 +25,6 @@ from tapestry.servers.account import Account
 class MailboxForm(ServerForm, DestinationForm):
     """Folders of a mailbox, by IMAP; settings: host, port, security, user and parent folder."""
 
-    about = (
-        "Every message that a filter finds is put into a folder of your own mailbox, "
-        "one for each filter. Nothing there is deleted."
-    )
     is_tried = True
     SETTINGS = ("host", "port", "security", "user", "parent")
 

@@ -19,11 +19,6 @@ from tapestry.servers.private_hosts import LONGEST_URL, read_target
 class WebhookForm(DestinationForm):
     """A server of the owner's, which takes matches as JSON."""
 
-    about = (
-        "Each batch of matches is sent to a server of yours as JSON, in a POST that is signed. "
-        "Its page shows the latest answers."
-    )
-
     field_order = ("url",)
 
     url = forms.CharField(

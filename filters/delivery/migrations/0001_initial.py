@@ -55,7 +55,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('uid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
-                ('kind', models.CharField(choices=[('digest', 'email digest'), ('forward', 'forwarded messages'), ('mailbox', 'mailbox folders'), ('webhook', 'webhook'), ('push', 'browser notifications')], max_length=10)),
+                ('kind', models.CharField(choices=filters.delivery.models.kinds, max_length=10)),
                 ('name', models.CharField(max_length=100)),
                 ('settings', models.JSONField(blank=True, default=dict)),
                 ('secret', models.TextField(blank=True, default='')),

@@ -13,7 +13,6 @@ from django.views.decorators.http import require_POST, require_safe
 
 from filters.delivery import changes, samples
 from filters.delivery.dispatch.history import SHOWN
-from filters.delivery.forms import FORMS, where
 from filters.delivery.mail import addresses
 from filters.delivery.models import Delivery, Destination, KeptMail, Subscription
 from filters.delivery.status import Status, status_of
@@ -43,7 +42,7 @@ def destinations(request: PersonRequest) -> HttpResponse:
     rows = Destination.objects.filter(owner=request.user).select_related("address__owner")
     context = {
         "destinations": _listed(rows),
-        "kinds": kinds(),
+        "ways": WAYS.values(),
         "has_kept_mail": KeptMail.objects.filter(owner=request.user).exists(),
         "muted": muted_threads(request.user),
         "times": ProfileForm.initial_of(request.user),
@@ -60,7 +59,6 @@ def destination(request: PersonRequest, pk: int) -> HttpResponse:
     context = {
         "destination": shown,
         "listed": _listed([shown])[0],
-        "sendable": shown.kind in WAYS,
         "deliveries": [(row, row.key.startswith(samples.KEY), _state(row)) for row in rows],
         "trial": trials.open_one(request.user, f"{samples.SUBJECT}:{shown.pk}"),
     }
@@ -116,15 +114,6 @@ def ask_for_confirmation(request: PersonRequest, asked: Destination) -> None:
         addresses.send_link(asked.address)
 
 
-def kinds() -> list[tuple[str, str, str]]:
-    """Return the kinds that can be added: the value, what it is called, and what it does."""
-    return [
-        (kind, str(Destination.Kind(kind).label), form.about)
-        for kind, form in FORMS.items()
-        if kind in WAYS
-    ]
-
-
 def last(of: Destination) -> list[Delivery]:
     """Return the last deliveries of a destination, the newest first."""
     return list(of.deliveries.all()[:SHOWN])
@@ -135,7 +124,7 @@ def _listed(rows: Iterable[Destination]) -> list[Listed]:
     # In one query: a filter may be deleted between two.
     chosen = Prefetch("subscriptions", Subscription.objects.select_related("filter"))
     prefetch_related_objects(shown, chosen)
-    return [Listed(row, where(row), _names(row), status_of(row)) for row in shown]
+    return [Listed(row, row.where, _names(row), status_of(row)) for row in shown]
 
 
 def _names(row: Destination) -> tuple[str, ...]:

@@ -49,7 +49,7 @@ def subscribe(request: PersonRequest) -> HttpResponse:
 @require_POST
 def remove(request: PersonRequest, pk: int) -> HttpResponse:
     """Notify a browser no longer."""
-    own = get_object_or_404(Destination, owner=request.user, kind=Destination.Kind.PUSH, pk=pk)
+    own = get_object_or_404(Destination, owner=request.user, kind="push", pk=pk)
     messages.success(request, f"{own.name} no longer notifies you.")
     delete_locked(Destination.objects.filter(pk=own.pk))
     return redirect("push")

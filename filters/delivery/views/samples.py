@@ -7,10 +7,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from filters.delivery import changes, samples
-from filters.delivery.models import Destination
 from filters.delivery.views.destinations import destination_of
 from filters.delivery.views.framed import framed_html
-from filters.delivery.ways.table import WAYS
 from filters.people.requests import PersonRequest, errors_told
 from tapestry.core.errors import TapestryError
 
@@ -18,7 +16,7 @@ from tapestry.core.errors import TapestryError
 @require_safe
 def preview(request: PersonRequest, pk: int) -> HttpResponse:
     """Show what a destination would send of the newest matches of its filters."""
-    shown = _sendable(request, pk)
+    shown = destination_of(request, pk)
     context: dict[str, object] = {"destination": shown}
     try:
         context["preview"] = samples.preview(shown)
@@ -31,7 +29,7 @@ def preview(request: PersonRequest, pk: int) -> HttpResponse:
 def preview_html(request: PersonRequest, pk: int) -> HttpResponse:
     """Return the HTML of a preview alone, for the frame on its page."""
     try:
-        made = samples.preview(_sendable(request, pk))
+        made = samples.preview(destination_of(request, pk))
     except TapestryError:
         made = None  # the page around it says why
     if made is None or made.kind != "html":
@@ -42,14 +40,7 @@ def preview_html(request: PersonRequest, pk: int) -> HttpResponse:
 @require_POST
 def send_now(request: PersonRequest, pk: int) -> HttpResponse:
     """Have a worker send what the preview shows; the page of the destination shows the answer."""
-    asked = _sendable(request, pk)
+    asked = destination_of(request, pk)
     with errors_told(request):
         changes.begin_sample(asked)
     return redirect(asked)
-
-
-def _sendable(request: PersonRequest, pk: int) -> Destination:
-    found = destination_of(request, pk)
-    if found.kind not in WAYS:
-        raise Http404("Nothing can be sent there.")
-    return found

@@ -15,9 +15,7 @@ from filters.people.requests import PersonRequest, form_methods
 @form_methods
 def secret(request: PersonRequest, pk: int) -> HttpResponse:
     """Ask, then make a new secret of a webhook and show it this once."""
-    webhook = get_object_or_404(
-        Destination, owner=request.user, kind=Destination.Kind.WEBHOOK, pk=pk
-    )
+    webhook = get_object_or_404(Destination, owner=request.user, kind="webhook", pk=pk)
     context = {
         "webhook": webhook,
         "secret": renew_secret(webhook) if request.method == "POST" else "",

@@ -7,12 +7,14 @@ from email import policy
 from email.parser import BytesParser
 
 from filters.delivery.contents.excerpts import excerpts_of
+from filters.delivery.forms.mail import DigestForm
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.addresses import set_problem
 from filters.delivery.mail.outgoing import RecipientRefusedError, WrittenMail
 from filters.delivery.models import Address, Destination
+from filters.delivery.pace import MOST_AN_HOUR
 from filters.delivery.ways.composing import Matches, composed, left_out_words
-from filters.delivery.ways.preview import Preview
+from filters.delivery.ways.way import MAIL, Preview, Way
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
 from tapestry.deliver.ways.digest import compose
@@ -87,3 +89,19 @@ def address_of(destination: Destination) -> Address:
     if destination.address is None:
         raise TapestryError("No address is given.", hint="Choose one on the destination's page.")
     return destination.address
+
+
+WAY = Way(
+    kind="digest",
+    title="email digest",
+    about=(
+        "One mail with everything new, grouped by filter, and why each message is there. "
+        "It comes at the times that you choose, and is never empty."
+    ),
+    form=DigestForm,
+    send=send,
+    preview=preview,
+    queue=MAIL,
+    most_an_hour=MOST_AN_HOUR,
+    has_votes=True,
+)

@@ -5,20 +5,21 @@ A filter that floods is not forwarded one by one: what it found comes as one dig
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import replace
 
 from filters.delivery.dispatch import claims
 from filters.delivery.dispatch.throttle import flooding, note_on
+from filters.delivery.forms.mail import ForwardForm
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.addresses import set_problem
 from filters.delivery.mail.outgoing import RecipientRefusedError, WrittenMail
 from filters.delivery.models import Address, Destination
 from filters.delivery.ways import digest
 from filters.delivery.ways.digest import address_of
+from filters.delivery.ways.one_by_one import TAKEN_OVER, one_by_one
 from filters.delivery.ways.originals import message_fault, raw_of
-from filters.delivery.ways.preview import Preview
+from filters.delivery.ways.way import MAIL, Preview, Way
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
 from tapestry.deliver.mail.mime_parts import crlf
 from tapestry.deliver.ways.forward import attached, can_be_resent, resent
@@ -32,37 +33,20 @@ FLOODS = "floods"
 
 
 def send(destination: Destination, batch: Batch) -> Outcome:
-    """Forward each message that entered a list; those of a flood come as one digest before.
-
-    After each message the cursor advances: what was sent is not sent again.  When the turn is over
-    the rest waits for the next.
-    """
-    address, end = address_of(destination), time.monotonic() + batch.seconds
+    """Forward each message that entered a list; those of a flood come as one digest before."""
+    address = address_of(destination)
     digested = _digest_floods(destination, batch)
     if isinstance(digested, Outcome):
         return digested
-    sent, entered = 0, batch.entered()
-    for match in entered:
-        if match.filter_id not in digested:
-            try:
-                outcome = _forward(destination, address, batch, match)
-            except RecipientRefusedError as error:
-                set_problem(address, error.message)
-                return Outcome("retry", error.message)
-            if outcome.state != "delivered":
-                return outcome
-            sent += 1
-        if not claims.advance(destination, match.sequence):
-            return _taken_over()
-        if sent and time.monotonic() >= end and match is not entered[-1]:
-            return Outcome(
-                "delivered", f"{_took(sent)} More are on their way.", until=match.sequence
-            )
-    return Outcome("delivered", _took(sent))
 
+    def forward(match: DeliveredMatch) -> Outcome:
+        return _forward(destination, address, batch, match)
 
-def _took(sent: int) -> str:
-    return f"The mail server took {sent:,}."
+    try:
+        return one_by_one(destination, batch, forward, "The mail server", without=digested)
+    except RecipientRefusedError as error:
+        set_problem(address, error.message)
+        return Outcome("retry", error.message)
 
 
 def _digest_floods(destination: Destination, batch: Batch) -> set[int] | Outcome:
@@ -81,7 +65,7 @@ def _digest_floods(destination: Destination, batch: Batch) -> set[int] | Outcome
             return set()
         stored = {"until": batch.until, "filters": sorted(found), "sent": False}
         if not _store(destination, stored):
-            return _taken_over()
+            return TAKEN_OVER
     floods = set(stored["filters"])
     matches = tuple(match for match in entered if match.filter_id in floods)
     if not matches or stored.get("sent", True):
@@ -92,15 +76,11 @@ def _digest_floods(destination: Destination, batch: Batch) -> set[int] | Outcome
     outcome = digest.send(destination, digested)
     if outcome.state != "delivered":
         return outcome
-    return floods if _store(destination, {**stored, "sent": True}) else _taken_over()
+    return floods if _store(destination, {**stored, "sent": True}) else TAKEN_OVER
 
 
 def _store(destination: Destination, floods: dict[str, object]) -> bool:
     return claims.store_settings(destination, {FLOODS: floods})
-
-
-def _taken_over() -> Outcome:
-    return Outcome("retry", "Another worker has taken over.")
 
 
 def _forward(
@@ -172,3 +152,14 @@ def preview(destination: Destination, batch: Batch) -> Preview:
     key = _key(destination, batch, newest)
     raw = write(destination, address_of(destination), key, newest, original)
     return Preview("text", raw[: 64 * 1024].decode("utf-8", "replace"))
+
+
+WAY = Way(
+    kind="forward",
+    title="forwarded messages",
+    about="Every message that a filter finds is forwarded to you as it came.",
+    form=ForwardForm,
+    send=send,
+    preview=preview,
+    queue=MAIL,
+)

@@ -17,9 +17,10 @@ from django.db import transaction
 
 from filters.authoring.models import Filter
 from filters.delivery.dispatch import claims
+from filters.delivery.forms.mailbox import MailboxForm
 from filters.delivery.models import Destination
 from filters.delivery.ways.originals import message_fault
-from filters.delivery.ways.preview import Preview
+from filters.delivery.ways.way import Preview, Way
 from filters.inbox.models import Match
 from filters.people import people
 from filters.site.work.crypto.encryption import decrypt
@@ -37,9 +38,6 @@ from tapestry.servers.account import Account
 from tapestry.servers.imap import explained
 from tapestry.tables.read.messages import same_message_id
 from tapestry.tables.read.originals import Original, kept_original
-
-MOST = 100
-"""Messages of one delivery."""
 
 FOLDERS = "folders"
 """The setting that says under which name each filter, by its key, has its folder."""
@@ -234,3 +232,18 @@ def _keep(destination: Destination, setting: str, value: Mapping[str, Any]) -> N
             current.settings = {**current.settings, setting: value}
             current.save(update_fields=["settings"])
     destination.settings = {**destination.settings, setting: value}
+
+
+WAY = Way(
+    kind="mailbox",
+    title="mailbox folders",
+    about=(
+        "Every message that a filter finds is put into a folder of your own mailbox, "
+        "one for each filter. Nothing there is deleted."
+    ),
+    form=MailboxForm,
+    send=send,
+    preview=preview,
+    most=100,
+    reopens=True,
+)

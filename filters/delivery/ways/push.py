@@ -17,10 +17,11 @@ from django.urls import reverse
 from django.utils.module_loading import import_string
 
 from filters.delivery.contents import links
+from filters.delivery.forms.base import DestinationForm
 from filters.delivery.models import Destination
 from filters.delivery.ways.composing import Matches, composed, with_left_out
-from filters.delivery.ways.preview import Preview
 from filters.delivery.ways.vapid import vapid_keys
+from filters.delivery.ways.way import Preview, Way
 from filters.inbox.counts import unread_of
 from filters.people.models import User
 from filters.runs.models import ReleaseCounter
@@ -98,7 +99,7 @@ def subscribe(
     secret = encryption.encrypt(document, services.data())
     with transaction.atomic():
         position = ReleaseCounter.lock().last
-        known = Destination.objects.filter(kind=Destination.Kind.PUSH, settings__digest=digest)
+        known = Destination.objects.filter(kind="push", settings__digest=digest)
         delete_locked(known.exclude(owner=owner))
         browsers = browsers_of(owner)
         locked = browsers.select_for_update(no_key=True)
@@ -118,7 +119,7 @@ def subscribe(
             )
         return Destination.objects.create(
             owner=owner,
-            kind=Destination.Kind.PUSH,
+            kind="push",
             name=name,
             settings=known_by,
             secret=secret,
@@ -130,7 +131,7 @@ def subscribe(
 
 def browsers_of(owner: User) -> QuerySet[Destination]:
     """Return the browsers that notify a person."""
-    return Destination.objects.filter(owner=owner, kind=Destination.Kind.PUSH)
+    return Destination.objects.filter(owner=owner, kind="push")
 
 
 def is_notified(owner: User, browser: str) -> bool:
@@ -167,3 +168,15 @@ def _page_url(batch: Batch) -> str:
     names = {match.filter_name for match in batch.entered()}
     path = reverse("filter", args=[names.pop()]) if len(names) == 1 else reverse("inbox")
     return links.absolute(path)
+
+
+WAY = Way(
+    kind="push",
+    title="browser notifications",
+    about="Your computer or phone shows new matches as they come, even while Tapestry is closed.",
+    form=DestinationForm,
+    send=send,
+    preview=preview,
+    most_an_hour=30,
+    page="push",
+)

@@ -8,9 +8,10 @@ from dataclasses import replace
 from django.conf import settings
 from django.db.models import F
 
+from filters.delivery.forms.webhook import WebhookForm
 from filters.delivery.models import Destination
 from filters.delivery.ways.composing import Matches, composed, with_left_out
-from filters.delivery.ways.preview import Preview
+from filters.delivery.ways.way import Preview, Way
 from filters.site.work.crypto import encryption
 from filters.site.work.parts import services
 from tapestry.core.clock import DAY, wall_clock
@@ -19,9 +20,6 @@ from tapestry.deliver.batch import Batch, Outcome
 from tapestry.deliver.http.signature import make_secret
 from tapestry.deliver.ways import webhook
 from tapestry.servers.private_hosts import read_target
-
-MOST = 100
-"""Matches of one request."""
 
 ROTATING = DAY
 """How long requests are signed with the former secret too: the receiver is changed meanwhile."""
@@ -95,3 +93,17 @@ def _secrets_of(destination: Destination) -> list[str]:
     if not opened[0]:
         raise TapestryError("The webhook has no secret yet.", hint="Make one on its page.")
     return [secret for secret in opened if secret]
+
+
+WAY = Way(
+    kind="webhook",
+    title="webhook",
+    about=(
+        "Each batch of matches is sent to a server of yours as JSON, in a POST that is signed. "
+        "Its page shows the latest answers."
+    ),
+    form=WebhookForm,
+    send=send,
+    preview=preview,
+    most=100,
+)

@@ -27,7 +27,7 @@ def delivery_parents(source: Source) -> list[str]:
 
 def parents_by_mailbox(owner_id: int | None = None) -> Mapping[Mailbox, list[str]]:
     """Return the parents of delivery folders by mailbox: those of one owner, or of all."""
-    mailboxes = Destination.objects.filter(kind=Destination.Kind.MAILBOX).order_by("pk")
+    mailboxes = Destination.objects.filter(kind="mailbox").order_by("pk")
     if owner_id is not None:
         mailboxes = mailboxes.filter(owner=owner_id)
     parents: defaultdict[Mailbox, list[str]] = defaultdict(list)

@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import http.client
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from time import monotonic
+from typing import Required, TypedDict, Unpack
 
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.deliver.batch import Outcome
 from tapestry.deliver.http.retry_after import parse_retry_after
-from tapestry.servers.private_hosts import Resolver, read_target, resolve_host
+from tapestry.servers.private_hosts import AddressRefusedError, Resolver, read_target, resolve_host
 from tapestry.servers.web_request import requested, tls_for
 
 MOST_BYTES = 1000
@@ -97,6 +99,49 @@ def post(
         ) from error
     except (OSError, http.client.HTTPException) as error:
         raise no_answer from error
+
+
+class Limits(TypedDict, total=False):
+    """Parameters of ``post`` that are not of the request; a test has its own."""
+
+    allowed: Required[Sequence[str]]
+    seconds: float
+    ca: str | None
+    resolve: Resolver
+
+
+def posted(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    gone: Collection[int],
+    **limits: Unpack[Limits],
+) -> Outcome:
+    """Send one POST, and return what became of what it carries.
+
+    An answer of 2xx is a delivery; a status of ``gone`` ends the subscription, as does an address
+    that nothing may be sent to.  After any other, and without one, it is to be tried again.
+    """
+    try:
+        answer = post(url, body, headers, **limits)
+    except AddressRefusedError as error:
+        return Outcome("refused", error.message)
+    except NoAnswerError as error:
+        return Outcome("retry", error.message)
+    return outcome_of(answer, gone)
+
+
+def outcome_of(answer: Answer, gone: Collection[int]) -> Outcome:
+    """Return what an answer means for what was sent.
+
+    >>> outcome_of(Answer(204, ""), [410]).state, outcome_of(Answer(410, ""), [410]).state
+    ('delivered', 'refused')
+    """
+    if 200 <= answer.status < 300:
+        return Outcome("delivered", answer.summary)
+    if answer.status in gone:
+        return Outcome("refused", answer.summary)
+    return Outcome("retry", answer.summary, answer.retry_after)
 
 
 def _answer(response: http.client.HTTPResponse, most_bytes: int) -> Answer:

@@ -11,20 +11,16 @@ import hashlib
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping, Sequence
+from typing import Unpack
 
 from py_vapid import Vapid02, VapidException
 
 from tapestry.core.clock import HOUR, SECOND
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
-from tapestry.deliver.http.post import SECONDS, Answer, NoAnswerError, post
+from tapestry.deliver.http.post import Limits, posted
 from tapestry.deliver.http.push_keys import PushSubscription, VapidKeys
 from tapestry.deliver.one_line import one_line
-from tapestry.servers.private_hosts import (
-    AddressRefusedError,
-    Resolver,
-    read_target,
-    resolve_host,
-)
+from tapestry.servers.private_hosts import AddressRefusedError, read_target
 
 LONGEST_LINE = 120
 LINES = 4
@@ -43,17 +39,13 @@ def send(
     *,
     page_url: str,
     unread: int,
-    allowed: Sequence[str] = (),
-    seconds: float = SECONDS,
-    ca: str | None = None,
-    resolve: Resolver = resolve_host,
+    **limits: Unpack[Limits],
 ) -> Outcome:
     """Send one notification of what entered the lists, and return what became of it.
 
     An answer of 2xx is a delivery; 404 and 410 say that the browser is no longer subscribed.
     After any other the batch is to be tried again.  ``page_url`` is what the notification opens
-    where it is about several messages, ``unread`` how many the inbox has for the site's icon; the
-    other parameters are those of tapestry.deliver.http.post.post.
+    where it is about several messages, ``unread`` how many the inbox has for the site's icon.
     """
     if not batch.entered():
         return Outcome("delivered", "Nothing entered a list, so nothing was sent.")
@@ -64,10 +56,7 @@ def send(
         vapid,
         now,
         headers_of(batch.key),
-        allowed=allowed,
-        seconds=seconds,
-        ca=ca,
-        resolve=resolve,
+        **limits,
     )
 
 
@@ -78,33 +67,18 @@ def send_document(
     vapid: VapidKeys,
     now: int,
     headers: Mapping[str, str],
-    *,
-    allowed: Sequence[str] = (),
-    seconds: float = SECONDS,
-    ca: str | None = None,
-    resolve: Resolver = resolve_host,
+    **limits: Unpack[Limits],
 ) -> Outcome:
     """Send a document to a push service, encrypted if the subscription has keys."""
     from pywebpush import WebPusher  # it brings aiohttp: a tenth of a second of each process
 
     try:
         signed = authorization(read_target(endpoint).origin, vapid, now)
-        if keys is not None:
-            document = WebPusher(keys.as_browsers_write_it()).encode(document)["body"]
-        answer = post(
-            endpoint,
-            document,
-            {**headers, **signed},
-            allowed=allowed,
-            seconds=seconds,
-            ca=ca,
-            resolve=resolve,
-        )
     except AddressRefusedError as error:
         return Outcome("refused", error.message)
-    except NoAnswerError as error:
-        return Outcome("retry", error.message)
-    return outcome_of(answer)
+    if keys is not None:
+        document = WebPusher(keys.as_browsers_write_it()).encode(document)["body"]
+    return posted(endpoint, document, {**headers, **signed}, gone={404, 410}, **limits)
 
 
 def headers_of(key: str) -> dict[str, str]:
@@ -175,19 +149,6 @@ def authorization(origin: str, vapid: VapidKeys, now: int) -> dict[str, str]:
         return dict(Vapid02.from_pem(vapid.private_pem.encode("ascii")).sign(claims))
     except VapidException as error:
         raise AddressRefusedError(f"No push service is at {origin}.") from error
-
-
-def outcome_of(answer: Answer) -> Outcome:
-    """Return what the answer of a push service means for the batch that was sent.
-
-    >>> outcome_of(Answer(201, "")).state, outcome_of(Answer(404, "")).state
-    ('delivered', 'refused')
-    """
-    if 200 <= answer.status < 300:
-        return Outcome("delivered", answer.summary)
-    if answer.status in (404, 410):
-        return Outcome("refused", answer.summary)
-    return Outcome("retry", answer.summary, answer.retry_after)
 
 
 def _line(match: DeliveredMatch) -> str:

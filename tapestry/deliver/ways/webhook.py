@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Unpack
 
 from tapestry.core.clock import format_instant
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
-from tapestry.deliver.http.post import SECONDS, Answer, NoAnswerError, post
+from tapestry.deliver.http.post import Limits, posted
 from tapestry.deliver.http.signature import signed_headers
-from tapestry.servers.private_hosts import AddressRefusedError, Resolver, resolve_host
 
 
 def send(
@@ -32,26 +32,15 @@ def send(
     now: int,
     *,
     destination: str,
-    allowed: Sequence[str] = (),
-    seconds: float = SECONDS,
-    ca: str | None = None,
-    resolve: Resolver = resolve_host,
+    **limits: Unpack[Limits],
 ) -> Outcome:
     """Send the matches of a batch to a webhook, in one request, and return what became of it.
 
     An answer of 2xx is a delivery, and 410 ends the subscription; after any other the batch is
-    to be tried again.  ``destination`` is its name; ``allowed``, ``seconds`` and ``ca`` are those
-    of tapestry.deliver.http.post.post.
+    to be tried again.  ``destination`` is its name.
     """
     body = body_of(batch, destination)
-    headers = headers_of(batch.key, body, secrets, now)
-    try:
-        answer = post(url, body, headers, allowed=allowed, seconds=seconds, ca=ca, resolve=resolve)
-    except AddressRefusedError as error:
-        return Outcome("refused", error.message)
-    except NoAnswerError as error:
-        return Outcome("retry", error.message)
-    return outcome_of(answer)
+    return posted(url, body, headers_of(batch.key, body, secrets, now), gone={410}, **limits)
 
 
 def body_of(batch: Batch, destination: str) -> bytes:
@@ -88,16 +77,3 @@ def document_of(match: DeliveredMatch) -> dict[str, object]:
         "why": match.explanation,
         "url": match.url,
     }
-
-
-def outcome_of(answer: Answer) -> Outcome:
-    """Return what an answer means for the batch that was sent.
-
-    >>> outcome_of(Answer(204, "")).state, outcome_of(Answer(410, "")).state
-    ('delivered', 'refused')
-    """
-    if 200 <= answer.status < 300:
-        return Outcome("delivered", answer.summary)
-    if answer.status == 410:
-        return Outcome("refused", answer.summary)
-    return Outcome("retry", answer.summary, answer.retry_after)

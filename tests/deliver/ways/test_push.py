@@ -99,7 +99,7 @@ def test_a_service_on_a_private_host_is_refused_for_good():
 
 def test_a_service_that_no_token_can_name_is_refused_for_good():
     subscription = read_subscription(BROWSER.subscription("https://[2620:fe::fe]/send"))
-    outcome = send(batch(match(1)), subscription, KEYS, NOW, page_url=PAGE, unread=7)
+    outcome = send(batch(match(1)), subscription, KEYS, NOW, page_url=PAGE, unread=7, allowed=[])
     assert outcome == Outcome("refused", "No push service is at https://[2620:fe::fe].")
 
 

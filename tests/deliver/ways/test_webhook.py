@@ -86,6 +86,7 @@ def test_plain_http_to_a_public_host_is_refused_for_good():
         [SECRET],
         NOW,
         destination="jones",
+        allowed=[],
         resolve=lambda host, port: ["9.9.9.9"],
     )
     assert outcome.state == "refused"

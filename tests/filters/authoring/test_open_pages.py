@@ -30,7 +30,7 @@ def jones(alice: User) -> Filter:
 
 
 def hook(owner: User, filters: list[Filter] | None) -> Destination:
-    made = Destination(owner=owner, kind=Destination.Kind.WEBHOOK, name="hook")
+    made = Destination(owner=owner, kind="webhook", name="hook")
     subscriptions.add_destination(made, filters)
     return made
 

@@ -14,7 +14,7 @@ from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
-from tests.support.recorded_way import MakeDestination, Recorder, Store
+from tests.support.recorded_way import MakeDestination, Recorder, Store, change_way
 
 
 @pytest.fixture
@@ -51,20 +51,14 @@ def jones(alice: User) -> Filter:
 @pytest.fixture
 def way(monkeypatch: pytest.MonkeyPatch) -> Recorder:
     """Have webhooks be delivered by a recorder."""
-    from filters.delivery.ways import table as ways
-
     recorder = Recorder()
-    monkeypatch.setitem(
-        ways.WAYS,
-        Destination.Kind.WEBHOOK,
-        ways.Way(recorder.send, recorder.preview, ways.OUTBOUND, 3),
-    )
+    change_way(monkeypatch, "webhook", send=recorder.send, preview=recorder.preview, most=3)
     return recorder
 
 
 @pytest.fixture
 def hook(alice: User) -> Destination:
-    return Destination.objects.create(owner=alice, kind=Destination.Kind.WEBHOOK, name="hook")
+    return Destination.objects.create(owner=alice, kind="webhook", name="hook")
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def box(alice: User, dovecot: Dovecot, request: pytest.FixtureRequest) -> Destin
     }
     return Destination.objects.create(
         owner=alice,
-        kind=Destination.Kind.MAILBOX,
+        kind="mailbox",
         name="box",
         settings=settings,
         secret=encrypt(PASSWORD, services.data()),
@@ -177,7 +177,7 @@ def test_a_worker_that_has_lost_its_claim_stops(
     keep(1, 2)
     release()
     with holder.claiming() as name:
-        [claim] = claims.claim(name, [box.pk], {})
+        [claim] = claims.claim(name, [box.pk])
     Destination.objects.update(holder="of another")
     outcome = by_mailbox.send(claim.destination, batches_of([claim])[claim.destination.pk])
     assert (outcome.state, outcome.answer) == ("retry", "Another worker has taken over.")
@@ -261,7 +261,7 @@ def test_settings_that_were_edited_meanwhile_stay(
     keep(1)
     release()
     with holder.claiming() as name:
-        [claim] = claims.claim(name, [box.pk], {})
+        [claim] = claims.claim(name, [box.pk])
     Destination.objects.update(settings=box.settings | {"more": "new"})
     assert (
         by_mailbox.send(claim.destination, batches_of([claim])[claim.destination.pk]).state
@@ -306,7 +306,7 @@ def test_a_preview_says_in_which_folder_each_message_would_be(
     Match.objects.filter(pk=left.pk).update(retracted_at=wall_clock())
     release()
     with holder.claiming() as name:
-        [claim] = claims.claim(name, [box.pk], {})
+        [claim] = claims.claim(name, [box.pk])
     parent = box.settings["parent"]
     assert by_mailbox.preview(
         box, batches_of([claim])[claim.destination.pk]

@@ -155,7 +155,7 @@ def test_a_batch_of_one_filter_opens_its_list_and_the_preview_says_so(
     release()
     destination = Destination.objects.get()
     with holder.claiming() as name:
-        (claim,) = claims.claim(name, [destination.pk], {})
+        (claim,) = claims.claim(name, [destination.pk])
     batch = batches_of([claim])[claim.destination.pk]
     preview = by_push.preview(destination, batch)
     by_push.send(destination, batch)

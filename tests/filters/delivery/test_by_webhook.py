@@ -143,7 +143,7 @@ def test_the_preview_is_what_is_sent(
     store(jones, "a")
     release()
     with holder.claiming() as name:
-        (claim,) = claims.claim(name, [webhook.pk], {})
+        (claim,) = claims.claim(name, [webhook.pk])
     batch = batches_of([claim])[claim.destination.pk]
     preview = by_webhook.preview(webhook, batch)
     assert server.requests == []

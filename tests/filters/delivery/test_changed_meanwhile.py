@@ -8,7 +8,7 @@ import pytest
 from django.http import QueryDict
 from django.test import Client
 
-from filters.delivery import mailbox_trial
+from filters.delivery import trial
 from filters.delivery.forms.mailbox import MailboxForm
 from filters.delivery.models import Address, Destination
 from filters.delivery.ways.mailbox import FOLDERS
@@ -37,8 +37,8 @@ def write(mailbox: Destination, **given: str) -> None:
     answers = QueryDict(mutable=True)
     answers.update({name: str(value) for name, value in mailbox.settings.items()})
     answers.update({"which": "all", "name": "Mine"} | given)
-    question = {"destination": mailbox.pk, "data": answers.urlencode()}
-    mailbox_trial.write(mailbox.owner, question)
+    question = {"destination": mailbox.pk, "kind": "mailbox", "data": answers.urlencode()}
+    trial.write(mailbox.owner, question)
 
 
 def test_what_a_worker_stores_during_a_trial_stays(

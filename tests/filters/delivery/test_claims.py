@@ -16,15 +16,12 @@ from filters.delivery import sending
 from filters.delivery.dispatch import claims, holder
 from filters.delivery.dispatch.claims import Attempt
 from filters.delivery.models import Address, Delivery, Destination
-from filters.delivery.ways import table as ways
 from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.clock import HOUR, MINUTE, wall_clock
 from tapestry.deliver.batch import Batch, Outcome
 from tests.support.delivery_turn import fresh, turn
-from tests.support.recorded_way import Recorder, Store
-
-ALL = {"webhook": 3}
+from tests.support.recorded_way import Recorder, Store, change_way
 
 
 def test_two_workers_never_hold_one_destination(
@@ -33,8 +30,8 @@ def test_two_workers_never_hold_one_destination(
     store(jones, "one")
     release()
     with holder.claiming() as name, holder.claiming() as other:
-        [held] = claims.claim(name, [hook.pk], ALL)
-        assert claims.claim(other, [hook.pk], ALL) == []
+        [held] = claims.claim(name, [hook.pk])
+        assert claims.claim(other, [hook.pk]) == []
         assert claims.free_abandoned() == 0, "this process is alive"
         assert claims.due(["webhook"], 100) == []
         done = [Attempt(held, Outcome("delivered"))]
@@ -57,12 +54,12 @@ def test_an_address_that_is_changed_as_it_is_claimed_must_be_confirmed(
 
     with holder.claiming() as name, monkeypatch.context() as patched:
         patched.setattr(claims, "wall_clock", edit_meanwhile)
-        assert claims.claim(name, [digest.pk], {}) == []
+        assert claims.claim(name, [digest.pk]) == []
     assert fresh(digest).holder == "" and digest.due_at and digest.claimed_until is None
     with holder.claiming() as name:
-        assert claims.claim(name, [digest.pk], {}) == []
+        assert claims.claim(name, [digest.pk]) == []
         Address.objects.filter(pk=other.pk).update(confirmed_at=1)
-        [claim] = claims.claim(name, [digest.pk], {})
+        [claim] = claims.claim(name, [digest.pk])
         assert claim.destination == digest
 
 
@@ -73,7 +70,7 @@ def test_claims_confirmed_together_are_fenced_each(
     store(jones, "one")
     release()
     with holder.claiming() as name:
-        held = claims.claim(name, [hook.pk, other.pk], ALL)
+        held = claims.claim(name, [hook.pk, other.pk])
         Destination.objects.filter(pk=hook.pk).update(holder="another:1")
         done = [Attempt(claim, Outcome("delivered"), 1) for claim in held]
         assert claims.confirm(done) == {other.pk}
@@ -93,7 +90,7 @@ def test_what_was_sent_is_confirmed_when_the_worker_is_told_to_end(
             raise SystemExit
         return Recorder.send(way, destination, batch)
 
-    monkeypatch.setitem(ways.WAYS, "webhook", ways.Way(send, way.preview, ways.OUTBOUND, 3))
+    change_way(monkeypatch, "webhook", send=send, preview=way.preview, most=3)
     with pytest.raises(SystemExit):
         turn()
     assert sorted([fresh(hook).cursor, fresh(other).cursor]) == [0, 1]
@@ -184,7 +181,7 @@ def test_one_slow_server_does_not_hold_up_the_others(
         together.wait()
         return Outcome("delivered")
 
-    monkeypatch.setitem(ways.WAYS, "webhook", ways.Way(send, way.preview, ways.OUTBOUND))
+    change_way(monkeypatch, "webhook", send=send, preview=way.preview)
     for number in range(4):
         owner = User.objects.create_user(f"u{number}")
         store(Filter.objects.create(owner=owner, name="f", text="x"), f"m{number}")

@@ -7,14 +7,13 @@ import pytest
 from filters.authoring.models import Filter
 from filters.delivery.dispatch import claims
 from filters.delivery.models import Address, Destination
-from filters.delivery.ways import table as ways
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs.models import Clock, Heartbeat
 from tapestry.core.clock import DAY, HOUR, MINUTE, SECOND, parse_instant
 from tapestry.deliver.batch import Outcome
 from tests.support.delivery_turn import fresh, turn
-from tests.support.recorded_way import Recorder, Store
+from tests.support.recorded_way import Recorder, Store, change_way
 from tests.support.set_asides import Planted
 from tests.support.set_clock import SetClock
 
@@ -115,7 +114,7 @@ def test_a_digest_comes_at_the_next_of_its_times_from_now_on(
     monkeypatch: pytest.MonkeyPatch,
     late: int,
 ) -> None:
-    monkeypatch.setitem(ways.WAYS, "digest", ways.Way(way.send, way.preview, ways.MAIL))
+    change_way(monkeypatch, "digest", send=way.send, preview=way.preview)
     User.objects.filter(pk=alice.pk).update(time_zone="UTC")
     address = Address.objects.create(owner=alice, email="al@example.org", confirmed_at=1)
     daily = {"timeliness": "daily at 08:00", "timed_at": clock.now}

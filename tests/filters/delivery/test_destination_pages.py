@@ -12,9 +12,8 @@ from django.test import Client
 
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
-from filters.delivery.forms import FORMS
 from filters.delivery.models import Address, Delivery, Destination, KeptMail, Subscription
-from filters.delivery.ways import table as ways
+from filters.delivery.ways.table import WAYS
 from filters.people.models import User
 from filters.runs.models import ReleaseCounter
 from filters.runs.store import subscriptions
@@ -33,9 +32,7 @@ def client(alice: User, as_user: SignIn) -> Client:
 @pytest.fixture
 def digest(alice: User) -> Destination:
     address = Address.objects.create(owner=alice, email="al@example.org", confirmed_at=1)
-    return Destination.objects.create(
-        owner=alice, kind=Destination.Kind.DIGEST, name="my digest", address=address
-    )
+    return Destination.objects.create(owner=alice, kind="digest", name="my digest", address=address)
 
 
 def text(response: Any) -> str:
@@ -45,8 +42,8 @@ def text(response: Any) -> str:
 def test_the_first_page_is_friendly_and_offers_every_way(client: Client) -> None:
     page = text(client.get("/delivery/"))
     assert "Nothing is sent to you yet" in page
-    for kind in FORMS.keys() & ways.WAYS.keys():
-        assert f'href="/delivery/new/{kind}/"' in page
+    for way in WAYS.values():
+        assert f'href="{way.url}"' in page and way.about in page
     assert 'href="/delivery/push/"' in page and 'href="/feeds/"' in page
     assert '<a href="/delivery/">Delivery</a>' in text(client.get("/"))
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from filters.authoring.models import Filter
-from filters.delivery.dispatch import throttle
 from filters.delivery.mail import outgoing
-from filters.delivery.models import Delivery, Destination
+from filters.delivery.models import Delivery
+from filters.delivery.pace import MOST_AN_HOUR
 from filters.inbox.models import Match
 from filters.people.models import User
 from tapestry.core.clock import DAY, HOUR, wall_clock
@@ -44,7 +44,7 @@ def test_digests_wait_when_there_were_twelve_in_an_hour(
     jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
 ) -> None:
     destination = to_alice("digest")
-    most = throttle.MOST_AN_HOUR[Destination.Kind.DIGEST]
+    most = MOST_AN_HOUR
     for number in range(most + 3):
         store(jones, f"m{number}")
         turn_of_mail()
@@ -63,7 +63,7 @@ def test_digests_sent_before_the_clock_was_set_back_hold_up_none(
     jones: Filter, store: Store, smtp: SmtpServer, to_alice: MakeDestination
 ) -> None:
     to_alice("digest")
-    most = throttle.MOST_AN_HOUR[Destination.Kind.DIGEST]
+    most = MOST_AN_HOUR
     for number in range(most):
         store(jones, f"m{number}")
         turn_of_mail()

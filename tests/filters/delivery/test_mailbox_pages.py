@@ -10,7 +10,6 @@ import pytest
 from django.test import Client
 
 from filters.delivery.models import Destination
-from filters.delivery.ways import table as ways
 from filters.delivery.ways.mailbox import account_of
 from filters.people.models import User
 from filters.site.work.crypto.encryption import decrypt
@@ -18,7 +17,7 @@ from filters.sources.accounts.credentials import keep_secret
 from filters.sources.both_ways.delivery_folders import delivery_parents
 from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
-from tests.support.recorded_way import Recorder
+from tests.support.recorded_way import Recorder, change_way
 from tests.support.servers.dovecot import PASSWORD, USER, Dovecot
 
 SignIn = Callable[[User], Client]
@@ -31,8 +30,7 @@ NEW = "/delivery/new/mailbox/"
 @pytest.fixture
 def client(alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch) -> Client:
     recorder = Recorder()
-    way = ways.Way(recorder.send, recorder.preview, ways.OUTBOUND)
-    monkeypatch.setitem(ways.WAYS, Destination.Kind.MAILBOX, way)
+    change_way(monkeypatch, "mailbox", send=recorder.send, preview=recorder.preview)
     return as_user(alice)
 
 

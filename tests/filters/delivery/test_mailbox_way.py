@@ -70,7 +70,7 @@ def source(alice: User, server: Dovecot) -> Source:
 def box(alice: User, server: Dovecot) -> Destination:
     return Destination.objects.create(
         owner=alice,
-        kind=Destination.Kind.MAILBOX,
+        kind="mailbox",
         name="box",
         settings={"host": "127.0.0.1", "port": server.port, "security": "none", "user": USER},
         secret=encrypt(PASSWORD, services.data()),

@@ -13,8 +13,7 @@ from filters.authoring.models import Filter
 from filters.delivery import samples, tasks
 from filters.delivery.batches import CARDS_BEING_MADE
 from filters.delivery.models import Address, Delivery, Destination, Subscription
-from filters.delivery.ways import table as ways
-from filters.delivery.ways.preview import Preview
+from filters.delivery.ways.way import OUTBOUND, Preview
 from filters.inbox.models import Match, Mute
 from filters.people.models import User
 from filters.runs.store.release import release
@@ -23,7 +22,7 @@ from filters.sources.models import Trial
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
-from tests.support.recorded_way import Recorder, Store
+from tests.support.recorded_way import Recorder, Store, change_way
 
 SignIn = Callable[[User], Client]
 
@@ -53,8 +52,7 @@ def send(client: Client, to: Destination) -> str:
 
 
 def set_preview(way: Recorder, monkeypatch: pytest.MonkeyPatch, answer: Callable[..., Any]) -> None:
-    made = ways.Way(way.send, answer, ways.OUTBOUND, None)
-    monkeypatch.setitem(ways.WAYS, "webhook", made)
+    change_way(monkeypatch, "webhook", send=way.send, preview=answer, most=None)
 
 
 def test_the_preview_is_of_the_newest_and_sends_nothing(
@@ -153,7 +151,7 @@ def test_a_sample_of_a_held_destination_does_not_act_for_the_holder(
         holders.append(destination.holder)
         return Outcome("delivered")
 
-    monkeypatch.setitem(ways.WAYS, "webhook", ways.Way(sent, way.preview, ways.OUTBOUND))
+    change_way(monkeypatch, "webhook", send=sent, preview=way.preview)
     Destination.objects.update(holder="another:1")
     samples.send(hook.owner, {"destination": hook.pk})
     assert holders == [""]
@@ -203,7 +201,7 @@ def test_a_sample_that_no_worker_took_up_says_so(
     sent: list[dict[str, Any]] = []
     monkeypatch.setattr(trials, "send", lambda *_args, **options: not sent.append(options))
     assert "Sending it" in send(client, hook)
-    assert sent[0]["queue"] == ways.OUTBOUND
+    assert sent[0]["queue"] == OUTBOUND
     Trial.objects.update(asked_at=wall_clock() - (trials.EXPIRES + 1) * SECOND)
     assert "The worker does not answer" in text(client.get(hook.get_absolute_url()))
     assert not Delivery.objects.exists()

@@ -11,16 +11,14 @@ from filters.delivery import sending
 from filters.delivery.dispatch import claims, holder
 from filters.delivery.dispatch.claims import Attempt
 from filters.delivery.models import Delivery, Destination
-from filters.delivery.ways import table as ways
+from filters.delivery.ways.way import MAIL
 from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.batch import Outcome
 from tapestry.deliver.timing.backoff import FEWEST, GIVE_UP
 from tests.support.delivery_turn import fresh, turn
-from tests.support.recorded_way import Recorder, Store
-
-ALL = {"webhook": 3}
+from tests.support.recorded_way import Recorder, Store, change_way
 
 
 def test_a_failure_is_repeated_as_the_same_delivery(
@@ -88,7 +86,7 @@ def test_what_fails_for_three_days_is_turned_off_and_loses_nothing(
 def test_our_own_mail_server_is_tried_for_ever(
     jones: Filter, hook: Destination, store: Store, way: Recorder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(ways.WAYS, "webhook", ways.Way(way.send, way.preview, ways.MAIL))
+    change_way(monkeypatch, "webhook", send=way.send, preview=way.preview, queue=MAIL)
     store(jones, "one")
     way.outcome = Outcome("retry", "It does not answer.")
     turn()
@@ -119,7 +117,7 @@ def test_a_delivery_that_gets_on_is_not_given_up(
     began = wall_clock() - 3 * GIVE_UP
     Destination.objects.update(failures=9, failing_since=began)
     with holder.claiming() as name:
-        [held] = claims.claim(name, [hook.pk], ALL)
+        [held] = claims.claim(name, [hook.pk])
     assert claims.advance(held.destination, 2)
     assert (fresh(hook).failures, hook.failing_since, hook.cursor) == (0, None, 2)
     assert claims.fail(Attempt(held, Outcome("retry")), 0.0)
@@ -135,8 +133,7 @@ def test_where_the_server_can_be_asked_what_comes_later_is_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """So a message that is refused for ever holds up no other."""
-    reopening = ways.Way(way.send, way.preview, ways.OUTBOUND, 3, reopens=True)
-    monkeypatch.setitem(ways.WAYS, "webhook", reopening)
+    change_way(monkeypatch, "webhook", reopens=True)
     store(jones, "poison")
     way.outcome = Outcome("retry", "No.")
     turn()

@@ -16,7 +16,6 @@ from filters.delivery.dispatch import claims
 from filters.delivery.mail import bounces
 from filters.delivery.models import BounceMailbox, Delivery, Destination, Feed
 from filters.delivery.ways import mailbox
-from filters.delivery.ways import table as ways
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs.models import SetAside
@@ -30,7 +29,7 @@ from tapestry.deliver.imap.bounce_mailbox import Place
 from tapestry.deliver.timing.backoff import GIVE_UP
 from tapestry.tables.delta.log import Tables
 from tests.support.delivery_turn import fresh, turn
-from tests.support.recorded_way import Recorder, Store
+from tests.support.recorded_way import Recorder, Store, change_way
 from tests.support.set_asides import Planted
 
 SignIn = Callable[[User], Client]
@@ -50,7 +49,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, way: Recorder) -> Iterator[pytest.Mo
         raise KeyError(destination.name)
 
     with monkeypatch.context() as patched:
-        patched.setitem(ways.WAYS, "webhook", ways.Way(send, way.preview, ways.OUTBOUND, 3))
+        change_way(patched, "webhook", send=send, preview=way.preview, most=3)
         yield patched
 
 
@@ -116,7 +115,7 @@ def test_what_our_own_code_makes_of_an_answer_is_set_aside(
     def send(destination: Destination, batch: Any) -> Outcome:
         raise OwnFaultError("It failed here (number abc).")
 
-    monkeypatch.setitem(ways.WAYS, "webhook", ways.Way(send, way.preview, ways.OUTBOUND, 3))
+    change_way(monkeypatch, "webhook", send=send, preview=way.preview, most=3)
     store(jones, "one")
     turn()
     assert len(errors) == 1 and "Its operator sees why" in fresh(hook).error
@@ -128,7 +127,7 @@ def test_a_fault_of_the_surroundings_is_one_of_that_delivery(
     def send(destination: Destination, batch: Any) -> Outcome:
         raise FileNotFoundError("ca.pem")
 
-    monkeypatch.setitem(ways.WAYS, "webhook", ways.Way(send, way.preview, ways.OUTBOUND, 3))
+    change_way(monkeypatch, "webhook", send=send, preview=way.preview, most=3)
     store(jones, "one")
     turn()
     assert fresh(hook).failures == 1 and not SetAside.objects.exists()

@@ -21,7 +21,7 @@ def smith(alice: User) -> Filter:
 
 
 def new_hook(owner: User, filters: list[Filter] | None) -> Destination:
-    made = Destination(owner=owner, kind=Destination.Kind.WEBHOOK, name="new")
+    made = Destination(owner=owner, kind="webhook", name="new")
     subscriptions.add_destination(made, filters)
     return made
 

@@ -13,15 +13,14 @@ from django.utils import timezone
 from filters.authoring.models import Filter
 from filters.delivery.dispatch import throttle
 from filters.delivery.models import Address, Delivery, Destination
-from filters.delivery.pace import mails_a_day
+from filters.delivery.pace import MOST_AN_HOUR, mails_a_day
 from filters.delivery.status import status_of
-from filters.delivery.ways import table as ways
 from filters.inbox.models import Match
 from filters.people.models import User
 from tapestry.core.clock import DAY, HOUR, MINUTE, wall_clock
 from tapestry.deliver.timing.timeliness import parse_timeliness, shown_at
 from tests.support.delivery_turn import fresh, turn
-from tests.support.recorded_way import Recorder, Store
+from tests.support.recorded_way import Recorder, Store, change_way
 
 SignIn = Callable[[User], Client]
 
@@ -31,7 +30,7 @@ DAILY = "daily at 08:00"
 
 @pytest.fixture
 def digest(alice: User, way: Recorder, monkeypatch: pytest.MonkeyPatch) -> Destination:
-    monkeypatch.setitem(ways.WAYS, "digest", ways.Way(way.send, way.preview, ways.MAIL))
+    change_way(monkeypatch, "digest", send=way.send, preview=way.preview)
     address = Address.objects.create(owner=alice, email="al@example.org", confirmed_at=1)
     return Destination.objects.create(
         owner=alice, kind="digest", name="d", address=address, settings={"timeliness": DAILY}
@@ -83,7 +82,7 @@ def test_what_waits_after_twelve_in_an_hour_is_said(
     jones: Filter, digest: Destination, store: Store, way: Recorder
 ) -> None:
     Destination.objects.update(settings={})
-    most = throttle.MOST_AN_HOUR[Destination.Kind.DIGEST]
+    most = MOST_AN_HOUR
     for number in range(most + 2):
         store(jones, f"m{number}")
         turn()
@@ -98,7 +97,7 @@ def test_what_had_no_new_match_is_not_counted(
     jones: Filter, digest: Destination, store: Store, way: Recorder
 ) -> None:
     Destination.objects.update(settings={})
-    most = throttle.MOST_AN_HOUR[Destination.Kind.DIGEST]
+    most = MOST_AN_HOUR
     matches = [store(jones, f"m{number}") for number in range(most)]
     turn()
     for match in matches:

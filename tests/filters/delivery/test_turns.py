@@ -14,7 +14,7 @@ from filters.delivery.dispatch import claims
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.outgoing import WrittenMail
 from filters.delivery.models import Address, Delivery, Destination
-from filters.delivery.ways import forward
+from filters.delivery.ways import forward, one_by_one
 from filters.people.models import User
 from filters.runs.store.release import release
 from tapestry.core.clock import wall_clock
@@ -43,7 +43,7 @@ class Clock:
 def served(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Have a slow mail server; return to which destinations it sent, in order."""
     clock, order = Clock(), list[str]()
-    for module in (sending, forward):
+    for module in (sending, one_by_one):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=clock.monotonic))
 
     def send(message: EmailMessage, recipient: str) -> Outcome:
@@ -167,7 +167,7 @@ def test_what_has_not_begun_when_the_round_is_over_is_due_again(
     release()
     keys = [row.pk for row in digests]
     with sending.holder.claiming() as name:
-        sending._deliver_all(claims.claim(name, keys, {}))
+        sending._deliver_all(claims.claim(name, keys))
     waiting = Destination.objects.filter(due_at__lte=wall_clock(), holder="", claimed_until=None)
     assert len(served) == 15 and waiting.count() == 5
     deliver_all()

@@ -17,7 +17,7 @@ import pytest
 from filters.authoring.models import Filter
 from filters.delivery import tasks
 from filters.delivery.models import Address, Destination
-from filters.delivery.ways import table as ways
+from filters.delivery.ways.table import WAYS
 from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.runs.models import ReleaseCounter
@@ -34,7 +34,7 @@ from tapestry.tables.write.append import append_messages
 from tests.support.planted_faults import Victim
 from tests.support.planted_lane import PlantedLane
 from tests.support.planted_people import KEYS, WORD, at_once, is_planted, key_for, two_people
-from tests.support.recorded_way import Recorder
+from tests.support.recorded_way import Recorder, change_way
 from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_server
 from tests.support.servers.push_service import Browser
 from tests.support.servers.smtp import SmtpServer
@@ -68,8 +68,7 @@ def lane(
     settings.PRIVATE_HOSTS, settings.SITE_URL = LOOPBACK, "http://127.0.0.1:8000"
     at_once(tasks.deliver, monkeypatch)
     box = Recorder()
-    way = ways.Way(box.send, box.preview, ways.OUTBOUND, 100, reopens=True)
-    monkeypatch.setitem(ways.WAYS, "mailbox", way)
+    change_way(monkeypatch, "mailbox", send=box.send, preview=box.preview)
     browser = Browser.new()
     ReleaseCounter.objects.create(pk=1, last=100)
     with ExitStack() as stack:
@@ -122,7 +121,7 @@ def lane(
         def wrong(everybody: bool) -> list[str]:
             differ = []
             for owner in people if everybody else people[1:]:
-                for kind in Destination.Kind.values:
+                for kind in WAYS:
                     names = [name for _, name in found(owner, kind)]
                     if kind == "push":
                         names = sorted(set(names)) or names
@@ -160,7 +159,7 @@ def _has(raw: bytes, name: str, who: str) -> bool:
 
 def _destinations(owner: User, url: Callable[[str], str], browser: Browser) -> None:
     who = owner.username
-    for number, kind in enumerate(Destination.Kind.values, 100):
+    for number, kind in enumerate(WAYS, 100):
         address = None
         if kind in ("digest", "forward"):
             address = Address.objects.create(

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from django.urls import resolve
 
-from filters.delivery.forms import FORMS
+from filters.delivery.ways.table import WAYS
 from filters.sources.models import Trial
 from tests.support.crawled import Crawled, answer_to
 
@@ -76,7 +76,7 @@ class Ids(HTMLParser):
 
 def _kinds() -> dict[str, str]:
     """Return the addresses of pages that differ by a kind."""
-    kinds = {f"new {kind}": f"/delivery/new/{kind}/" for kind in FORMS}
+    kinds = {f"new {kind}": f"/delivery/new/{kind}/" for kind, way in WAYS.items() if not way.page}
     return kinds | {
         f"source {kind}": f"/sources/new/?kind={kind}" for kind in ("imap", "nntp", "archive")
     }

@@ -1,4 +1,4 @@
-"""What the worker does for the form of a mailbox: try what was given, then store it."""
+"""What the worker does for a form that is tried: try what was given, then store it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import Any
 
 from django.http import QueryDict
 
-from filters.delivery.forms.mailbox import MailboxForm
 from filters.delivery.models import Destination
 from filters.people.models import User
 from filters.sources.accounts.trials import Answer
@@ -14,15 +13,14 @@ from tapestry.core.errors import TapestryError
 
 
 def write(owner: User, question: dict[str, Any]) -> Answer:
-    """Try what a person wrote into the form of a mailbox, and store it."""
-    key, kind = question["destination"], Destination.Kind.MAILBOX
-    destination = Destination(owner=owner, kind=kind)
+    """Try what a person wrote into the form of a destination, and store it."""
+    key, destination = question["destination"], Destination(owner=owner, kind=question["kind"])
     if key is not None:
-        found = Destination.objects.filter(owner=owner, kind=kind, pk=key).first()
+        found = Destination.objects.filter(owner=owner, pk=key).first()
         if found is None:
             raise TapestryError("It was deleted meanwhile.")
         destination = found
-    form = MailboxForm(QueryDict(question["data"]), destination=destination)
+    form = destination.way.form(QueryDict(question["data"]), destination=destination)
     if not form.is_valid():
         raise TapestryError("Something has changed in the meantime.", hint="Check the form again.")
     form.try_connection()
