@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import random
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from filters.authoring.models import Filter
-from filters.delivery.models import Address, Destination, Feed, Subscription
-from filters.delivery.ways import table as ways
+from filters.delivery.models import Destination, Feed, Subscription
+from filters.delivery.ways.table import WAYS
 from filters.inbox.models import Card, Match, Mute
 from filters.people.models import User
 from filters.runs.models import ReleaseCounter
 from filters.runs.store.filter_store import DjangoClock
-from filters.site.work.crypto import encryption
 from filters.site.work.parts import services
 from tapestry.core.clock import DAY, SECOND, wall_clock
 from tapestry.core.message import Message
-from tapestry.deliver.http.signature import make_secret
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
 from tests.support.servers.cutting_proxy import CuttingProxy
-from tests.support.servers.dovecot import PASSWORD, USER
 from tests.support.servers.http_recorder import Recorder
 from tests.support.servers.push_service import Browser
 from tests.support.servers.smtp import SmtpServer
+from tests.support.ways import Place, example
 
 NAMES = ("ann", "bob")
 FILTERS = ("kept", "live")
@@ -66,47 +62,27 @@ class People:
             for own_name in FILTERS:
                 filter_ = Filter.objects.create(owner=person, name=own_name, text="x", phrase="x")
                 Feed.objects.create(owner=person, filter=filter_)
-            for kind in ways.WAYS:
+            for kind in WAYS:
                 self.destination(person, kind)
-            self.destination(person, "digest", "never-confirmed", confirmed_at=None)
-            self.destination(person, "forward", "never-usable", problem="It bounced.")
+            self.destination(person, "digest", "never-confirmed", address_confirmed_at=None)
+            self.destination(person, "forward", "never-usable", address_problem="It bounced.")
             self.destination(person, "digest", "never-active", active=False)
 
     def destination(self, person: User, kind: str, name: str = "", **fields: Any) -> Destination:
         """Make a destination of a kind; mail has an address of its own."""
-        made = Destination(owner=person, kind=kind, name=name or kind)
-        made.active = fields.pop("active", True)
-        if kind in ("digest", "forward"):
-            email = f"{name or kind}.{person.username}@x.org"
-            confirmed = {"confirmed_at": 1} | fields
-            made.address = Address.objects.create(owner=person, email=email, **confirmed)
-        made.save()
-        secret = ""
-        if kind == "webhook":
-            made.settings = {"url": self.servers.http.url(f"/hook/{made.pk}")}
-            secret = make_secret()
-        elif kind == "push":
-            browser = self.browsers[made.pk] = Browser.new()
-            endpoint = self.servers.http.url(f"/push/{made.pk}")
-            made.settings = {"digest": hashlib.sha256(endpoint.encode()).hexdigest()}
-            secret = json.dumps(browser.subscription(endpoint))
-        elif kind == "mailbox":
-            made.settings = {
-                "host": "127.0.0.1",
-                "port": self.servers.imap.port,
-                "security": "none",
-                "user": USER,
-                "parent": f"Of {person.username} {made.pk}",
-            }
-            secret = PASSWORD
-        made.secret = encryption.encrypt(secret, services.data())
-        made.save()
-        return made
+        key = 1 + max(Destination.objects.values_list("pk", flat=True), default=0)
+        browser = self.browsers[key] = Browser.new()
+        place = Place(
+            f"{name or kind}.{person.username}@x.org",
+            self.servers.http.url(f"/{kind}/{key}"),
+            browser,
+            self.servers.imap.port,
+            f"Of {person.username} {key}",
+        )
+        return example(person, kind, name or kind, place, pk=key, **fields)
 
     def subscribe(self) -> None:
         """Give each person a webhook that takes one filter, from now on."""
-        if "webhook" not in ways.WAYS:
-            return
         position = ReleaseCounter.position()
         for live in Filter.objects.filter(name="live"):
             hook = self.destination(live.owner, "webhook", "of one filter")

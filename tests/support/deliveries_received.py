@@ -98,7 +98,7 @@ def _forward(people: People, destination: Destination) -> Iterator[str]:
 
 def _webhook(people: People, destination: Destination) -> Iterator[str]:
     taken: dict[str, list[dict[str, object]]] = {}
-    path = f"/hook/{destination.pk}"
+    path = f"/webhook/{destination.pk}"
     for request in list(people.servers.http.requests):
         if request.path == path and request.status != 500:
             document = json.loads(request.body)

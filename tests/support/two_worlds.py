@@ -33,6 +33,7 @@ from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_annotations, append_messages
 from tapestry.tables.write.compact import compact
 from tests.support.delivery_turn import turn
+from tests.support.ways import is_mail
 
 SECRET = "SECRET"
 BEGIN = 1_900_000_000_000_000
@@ -129,10 +130,10 @@ def _own_things(owner: User, hook: str, prefix: str, *, visibility: str) -> dict
     trial = Trial.objects.create(owner=owner, subject="test:1", asked_at=1, ended_at=2)
     address = Address.objects.create(owner=owner, email=f"{name}@example.net", confirmed_at=1)
     for kind in WAYS:
-        settings = {"url": f"{hook}/{name}"} if kind == "webhook" else {}
+        settings = {"url": f"{hook}/{name}"} if "url" in WAYS[kind].form.base_fields else {}
         found[kind] = Destination.objects.create(
             owner=owner, kind=kind, name=f"{name} {kind}", settings=settings,
-            address=address if kind in ("digest", "forward") else None,
+            address=address if is_mail(kind) else None,
             uid=_uid(f"{name} {kind}"), active=kind not in UNREACHED,
             secret=encryption.encrypt(HOOK_SECRET, services.data()) if settings else "",
         )  # fmt: skip

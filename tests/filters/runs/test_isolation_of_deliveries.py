@@ -16,19 +16,16 @@ import pytest
 
 from filters.authoring.models import Filter
 from filters.delivery import tasks
-from filters.delivery.models import Address, Destination
+from filters.delivery.models import Destination
 from filters.delivery.ways.table import WAYS
 from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.runs.models import ReleaseCounter
 from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.schedule import HELD
-from filters.site.work.crypto import encryption
 from filters.site.work.parts import services
 from tapestry.core.clock import wall_clock
 from tapestry.core.message import Message
-from tapestry.deliver.http.push_keys import read_subscription
-from tapestry.deliver.http.signature import make_secret
 from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
 from tests.support.planted_faults import Victim
@@ -39,6 +36,7 @@ from tests.support.servers.http_recorder import LOOPBACK, Reply, recording_serve
 from tests.support.servers.push_service import Browser
 from tests.support.servers.smtp import SmtpServer
 from tests.support.set_asides import Planted
+from tests.support.ways import Place, example, is_mail
 
 MSGIDS = ("one", "two")
 
@@ -85,7 +83,7 @@ def lane(
         def found(owner: User, kind: str) -> list[tuple[str, str]]:
             """Return what one person was sent, by key and message."""
             who = owner.username
-            if kind in ("digest", "forward"):
+            if is_mail(kind):
                 to = f"{kind}@{who}.example"
                 bodies = [
                     (
@@ -107,7 +105,7 @@ def lane(
                 ]
             else:
                 bodies = [
-                    (_key(request), request.body if kind == "webhook" else browser_text(request))
+                    (_key(request), browser_text(request) if kind == "push" else request.body)
                     for request in server.requests
                     if request.path == f"/{kind}/{who}"
                 ]
@@ -160,21 +158,11 @@ def _has(raw: bytes, name: str, who: str) -> bool:
 def _destinations(owner: User, url: Callable[[str], str], browser: Browser) -> None:
     who = owner.username
     for number, kind in enumerate(WAYS, 100):
-        address = None
-        if kind in ("digest", "forward"):
-            address = Address.objects.create(
-                pk=key_for(owner, 100 + number), owner=owner, email=f"{kind}@{who}.example",
-                confirmed_at=1,
-            )  # fmt: skip
-        secret = make_secret()
-        if kind == "push":
-            asked = read_subscription(browser.subscription(url(f"/push/{who}")))
-            secret = json.dumps(asked.as_browsers_write_it())
-        Destination.objects.create(
-            pk=key_for(owner, number), owner=owner, kind=kind, name=f"{kind} {who}",
-            address=address, settings={"url": url(f"/webhook/{who}")},
-            secret=encryption.encrypt(secret, services.data()), cursor=100, latest=100,
-            all_since=100,
+        example(
+            owner, kind, f"{kind} {who}",
+            Place(f"{kind}@{who}.example", url(f"/{kind}/{who}"), browser),
+            pk=key_for(owner, number), address_pk=key_for(owner, 100 + number), cursor=100,
+            latest=100, all_since=100,
         )  # fmt: skip
 
 

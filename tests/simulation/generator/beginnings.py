@@ -27,7 +27,8 @@ LIVE = (
 
 OFTEN = ("", "", "", *TIMELINESS)
 
-KINDS = ("digest", "forward", "webhook", "push")
+MAIL = ("digest", "forward")
+KINDS = (*MAIL, "webhook", "push")
 """Ways of delivery but that of a mailbox."""
 
 
@@ -93,8 +94,8 @@ def send_to(cast: Cast, person: str, kind: str, filters: list[int] | None) -> No
         ask_to_notify(cast, person)
         return
     cast.made += 1
-    address = "" if kind == "webhook" else f"{kind}.{cast.made}@out.example"
-    settings = {"url": f"http://127.0.0.1:80/hook/{cast.made}"} if kind == "webhook" else {}
+    address = f"{kind}.{cast.made}@out.example" if kind in MAIL else ""
+    settings = {} if address else {"url": f"http://127.0.0.1:80/hook/{cast.made}"}
     told: dict[str, Any] = {"person": person, "kind": kind, "filters": filters}
     told["name"] = f"d{cast.made}"
     key = cast.order("destination", address=address, settings=settings, **told)
