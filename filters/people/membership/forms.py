@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.contrib.auth.password_validation import validate_password
+from django.contrib.auth.forms import SetPasswordMixin
 from django.core.exceptions import ValidationError
 
-from filters.people.membership.passwords import RULES
+from filters.people.membership.passwords import RULES, PasswordForm
 from filters.people.models import User
 from filters.people.names.account_names import check_name
 from filters.people.names.retired_names import check_available
 from filters.people.recipient_field import RecipientField
 from filters.people.second_factor import totp
 from filters.people.second_factor.forms import WRONG_CODE, ConfirmForm
+
+if TYPE_CHECKING:
+    # The stubs know whose password a form sets; Django itself takes no parameter.
+    Passwords = SetPasswordMixin[User]
+else:
+    Passwords = SetPasswordMixin
 
 
 class AppForm(forms.Form):
@@ -62,20 +68,12 @@ class EmailForm(forms.Form):
     )
 
 
-class NewPasswordForm(forms.Form):
+class NewPasswordForm(Passwords, forms.Form):
     """A new password, twice; ``user`` is whose it will be."""
 
-    password = forms.CharField(
-        label="New password",
-        strip=False,
-        help_text=RULES,
-        widget=forms.PasswordInput({"autocomplete": "new-password"}),
-    )
-    again = forms.CharField(
-        label="New password again",
-        strip=False,
-        widget=forms.PasswordInput({"autocomplete": "new-password"}),
-    )
+    error_messages = PasswordForm.error_messages
+    password, again = Passwords.create_password_fields("New password", "New password again")
+    password.help_text, again.help_text = RULES, ""
 
     def __init__(self, user: User, data: Any = None) -> None:
         super().__init__(data)
@@ -83,16 +81,8 @@ class NewPasswordForm(forms.Form):
 
     def clean(self) -> None:
         """Check the password; what is wrong with it is said where it was typed first."""
-        password, again = self.cleaned_data.get("password"), self.cleaned_data.get("again")
-        if password is None or again is None:
-            return
-        if password != again:
-            self.add_error("again", "The two passwords are not the same.")
-            return
-        try:
-            validate_password(password, self.user)
-        except ValidationError as error:
-            self.add_error("password", error)
+        self.validate_passwords("password", "again")
+        self.validate_password_for_user(self.user, "password")
 
 
 class SignUpForm(NewPasswordForm):
