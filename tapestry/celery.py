@@ -54,16 +54,13 @@ QUEUES = {
     "outbound": (
         "filters.act_in_mailbox",
         "filters.deliver",
+        "filters.run_trial",
         "filters.send_reset",
         "filters.send_invitation",
         "filters.send_message",
         "filters.send_notice",
-        "filters.send_sample",
         "filters.send_sign_up",
         "filters.sound_alarm",
-        "filters.try_destination",
-        "filters.try_smtp",
-        "filters.try_source",
         "filters.verify_push",
     ),
 }

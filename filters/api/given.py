@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -13,10 +12,9 @@ from django.db import models
 from django.http import Http404, QueryDict
 from django.shortcuts import get_object_or_404
 
-from filters.api.problems import RefusedError, refusal
+from filters.api.problems import RefusedError
 from filters.people.models import User
 from filters.site.work.crypto import opaque_keys
-from tapestry.core.errors import TapestryError
 
 Checked = TypeVar("Checked", bound=forms.Form)
 Row = TypeVar("Row", bound=models.Model)
@@ -51,15 +49,6 @@ def checked(form: Checked) -> Checked:
             pointer = "#" if name == NON_FIELD_ERRORS else f"#/{name}"
             faults.append({"detail": sentence, "pointer": pointer})
     raise RefusedError(422, " ".join(fault["detail"] for fault in faults), faults)
-
-
-@contextmanager
-def refusing(status: int = 422) -> Iterator[None]:
-    """Refuse a call, with its sentence, where the block raises a TapestryError."""
-    try:
-        yield
-    except TapestryError as error:
-        raise refusal(error, status) from error
 
 
 def own(model: type[Row], owner: User, key: str) -> Row:

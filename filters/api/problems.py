@@ -14,6 +14,7 @@ from ninja.errors import AuthenticationError, AuthorizationError, HttpError, Val
 from filters.site.web.middleware import words_of
 from filters.site.work.rate_limits import TooManyTriesError
 from tapestry.core.errors import TapestryError
+from tapestry.core.surroundings import is_of_surroundings, is_unforeseen
 
 SIGN_IN = (
     "Send “Authorization: Bearer …” with a token of your page Access tokens that has not ended."
@@ -34,7 +35,7 @@ class RefusedError(Exception):
 
 def refusal(error: TapestryError, status: int = 422) -> RefusedError:
     """Return an error of what a caller wrote as a refusal."""
-    return RefusedError(status, f"{error.message} {error.hint or ''}".strip())
+    return RefusedError(status, error.sentences)
 
 
 def problem(status: int, detail: str, **more: Any) -> HttpResponse:
@@ -96,6 +97,11 @@ def handle_errors(api: NinjaAPI) -> None:
     @api.exception_handler(HttpError)
     def wrong(request: HttpRequest, error: HttpError) -> HttpResponse:
         return problem(error.status_code, str(error))
+
+    @api.exception_handler(TapestryError)
+    def faulty(request: HttpRequest, error: TapestryError) -> HttpResponse:
+        is_own_fault = is_of_surroundings(error) or is_unforeseen(error)
+        return failed(request, error) if is_own_fault else refused(request, refusal(error))
 
     @api.exception_handler(Exception)
     def failed(request: HttpRequest, error: Exception) -> HttpResponse:

@@ -39,7 +39,7 @@ def tokens(request: PersonRequest) -> HttpResponse:
             form = TokenForm()
             tell(request.user, f"The access token “{made.name}” was made, for a program.")
         except TapestryError as error:
-            form.add_error(None, f"{error.message} {error.hint or ''}")
+            form.add_error(None, error.sentences)
     context = {
         "tokens": request.user.access_tokens.all(),
         "made": made,

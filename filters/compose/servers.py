@@ -107,7 +107,7 @@ def post_news(source: Source | None, raw: bytes) -> Transmission:
 def _failed(error: TapestryError) -> Transmission:
     if is_unforeseen(error):
         raise error
-    words = f"{error.message} {error.hint or ''}".strip()
+    words = error.sentences
     return Transmission(error=words, is_final=not isinstance(error, ConnectionLostError))
 
 

@@ -1,11 +1,10 @@
-"""Tasks of the workers: send what people have sent off, and try servers of theirs."""
+"""Tasks of the workers: send what people have sent off."""
 
 from __future__ import annotations
 
 from filters.compose.sending import outbox
 from filters.compose.sending.outbox import UNDO
 from filters.site.work.queues.queue import send
-from filters.sources.accounts import trials
 from tapestry.celery import app
 
 EXPIRES = 60
@@ -23,14 +22,6 @@ def send_outbox() -> None:
 def send_message(key: int) -> None:
     """Send a message, if it is due and nobody is at it."""
     outbox.send_apart(key)
-
-
-@app.task(name="filters.try_smtp", ignore_result=True, needs_room=False)
-def try_smtp(key: int) -> None:
-    """Answer the trial of a mail server that somebody waits for on its page."""
-    from filters.compose import smtp_trial
-
-    trials.run(key, smtp_trial.write)
 
 
 def send_soon(key: int, seconds: float = UNDO) -> bool:

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db import transaction
 from django.http import QueryDict
 from django.shortcuts import get_object_or_404
 
 from filters.authoring.models import Filter
-from filters.delivery import samples
+from filters.delivery import samples, trial
 from filters.delivery.forms.base import DestinationForm
 from filters.delivery.mail.addresses import is_usable, was_asked
 from filters.delivery.models import Destination, Feed, new_feed_token
-from filters.delivery.tasks import send_sample
 from filters.people.models import User
 from filters.sources.accounts import trials
 from filters.sources.models import Trial
 
 
-def question_of(destination: Destination, data: QueryDict) -> tuple[str, dict[str, Any]]:
-    """Return the subject and the question of the trial that stores what a valid form sent."""
+def question_of(destination: Destination, data: QueryDict) -> trials.Asked:
+    """Return the trial that stores what a valid form sent."""
     question = {"destination": destination.pk, "kind": destination.kind, "data": data.urlencode()}
-    return f"destination:{destination.pk or 'new'}", question
+    return f"destination:{destination.pk or 'new'}", trial.write, question
 
 
 def store(form: DestinationForm) -> tuple[Destination, bool]:
@@ -46,8 +43,8 @@ def begin_sample(destination: Destination) -> Trial:
     return trials.begin(
         destination.owner,
         f"{samples.SUBJECT}:{destination.pk}",
+        samples.send,
         {"destination": destination.pk},
-        send_sample,
         queue=destination.way.queue,
     )
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from filters.delivery import samples, sending, trial
+from filters.delivery import sending
 from filters.delivery.dispatch import claims
 from filters.delivery.mail import bounces, outgoing
 from filters.delivery.ways.table import kinds_of
 from filters.delivery.ways.way import MAIL, OUTBOUND
 from filters.runs.store.release import release
 from filters.site.settings.workers import THREADS
-from filters.sources.accounts import trials
 from tapestry.celery import app
 
 AT_ONCE = {MAIL: 20, OUTBOUND: 1}
@@ -47,18 +46,6 @@ def deliver(queue: str) -> None:
     """Deliver what is due in a queue, mail over one connection."""
     with outgoing.kept_connection():
         sending.deliver(kinds_of(queue), AT_ONCE[queue], MOST_AN_OWNER.get(queue))
-
-
-@app.task(name="filters.send_sample", ignore_result=True, needs_room=False)
-def send_sample(key: int) -> None:
-    """Send the sample that the owner of a destination waits for on its page."""
-    trials.run(key, samples.send)
-
-
-@app.task(name="filters.try_destination", ignore_result=True, needs_room=False)
-def try_destination(key: int) -> None:
-    """Answer the trial of a destination that somebody waits for on its page."""
-    trials.run(key, trial.write)
 
 
 @app.task(name="filters.read_bounces", ignore_result=True)

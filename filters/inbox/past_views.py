@@ -54,7 +54,7 @@ def as_of(request: PersonRequest) -> HttpResponse:
         at = _instant(request.user, given)
         number = _number(request.GET.get("page", "1"))
     except TapestryError as error:
-        fault = f"{error.message} {error.hint or ''}".strip()
+        fault = error.sentences
         return render(request, "inbox/as_of.html", context | {"fault": fault}, status=400)
     past, begin = Past(request.user, at), (number - 1) * PAGE
     if chosen.field:

@@ -50,7 +50,7 @@ def errors_told(request: HttpRequest) -> Iterator[None]:
     try:
         yield
     except TapestryError as error:
-        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
+        messages.error(request, error.sentences, extra_tags="bad")
 
 
 def wants_fragment(request: PersonRequest) -> bool:

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import QueryDict
 
+from filters.sources import writing
 from filters.sources.accounts import trials
 from filters.sources.both_ways.acting import go_on
 from filters.sources.models import Source, Trial
 from filters.sources.schedule import make_due
-from filters.sources.tasks import pull_soon, try_source
+from filters.sources.tasks import pull_soon
 from tapestry.core.clock import wall_clock
 from tapestry.ingest.nntp.wildmat import is_pattern
 
 
-def question_of(source: Source, data: QueryDict) -> tuple[str, dict[str, Any]]:
-    """Return the subject and the question of the trial that stores what a valid form sent."""
-    question = {"do": "source", "source": source.pk, "kind": source.kind, "data": data.urlencode()}
-    return f"source:{source.pk or 'new'}", question
+def question_of(source: Source, data: QueryDict) -> trials.Asked:
+    """Return the trial that stores what a valid form sent."""
+    question = {"source": source.pk, "kind": source.kind, "data": data.urlencode()}
+    return f"source:{source.pk or 'new'}", writing.write, question
 
 
 def test(source: Source) -> Trial:
     """Have the worker try the connection of a source; raise TapestryError if it cannot begin."""
-    question = {"do": "test", "source": source.pk}
-    return trials.begin(source.owner, f"test:{source.pk}", question, try_source)
+    return trials.begin(source.owner, f"test:{source.pk}", writing.test, {"source": source.pk})
 
 
 def list_folders(source: Source, named: list[str]) -> Trial | None:
@@ -34,8 +32,8 @@ def list_folders(source: Source, named: list[str]) -> Trial | None:
     """
     if source.is_news and not any(map(is_pattern, named)):
         return None
-    question = {"do": "folders", "source": source.pk, "named": named}
-    return trials.begin(source.owner, f"folders:{source.pk}", question, try_source)
+    question = {"source": source.pk, "named": named}
+    return trials.begin(source.owner, f"folders:{source.pk}", writing.folders, question)
 
 
 def choose_folders(source: Source, named: list[str]) -> None:

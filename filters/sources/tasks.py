@@ -65,19 +65,10 @@ def act_in_mailbox(source_id: int) -> None:
         acting.act_in(source)
 
 
-@app.task(name="filters.try_source", ignore_result=True, needs_room=False)
-def try_source(key: int) -> None:
-    """Answer the trial that somebody waits for on a page of sources."""
-    from filters.sources import writing
-    from filters.sources.accounts import finding
-
-    subjects = {
-        "find": finding.find,
-        "test": writing.test,
-        "folders": writing.folders,
-        "source": writing.write,
-    }
-    trials.run(key, lambda owner, question: subjects[question["do"]](owner, question))
+@app.task(name="filters.run_trial", ignore_result=True, needs_room=False)
+def run_trial(key: int) -> None:
+    """Answer the trial that somebody waits for on a page."""
+    trials.run(key)
 
 
 def pull_soon(source_id: int) -> None:

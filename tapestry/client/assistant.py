@@ -84,7 +84,7 @@ def refusing(error: Callable[[str], Exception]) -> Iterator[None]:
     try:
         yield
     except CallError as failure:
-        raise error(f"{failure.message} {failure.hint or ''}".strip()) from failure
+        raise error(failure.sentences) from failure
 
 
 def answered(ask: Callable[[Site], Any]) -> str:

@@ -33,6 +33,11 @@ class TapestryError(Exception):
         """Return the character offset of the place, or None where there is none."""
         return None if self.span is None else self.span.start
 
+    @property
+    def sentences(self) -> str:
+        """The fault and what to do instead, in one line."""
+        return f"{self.message} {self.hint or ''}".strip()
+
     def render(self) -> str:
         """Return the error for a terminal: sentence, line and column, caret, hint.
 

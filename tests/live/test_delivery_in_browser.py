@@ -11,11 +11,12 @@ from playwright.sync_api import Page, expect
 
 from filters.authoring.models import Filter
 from filters.delivery.models import Delivery, Destination
-from filters.delivery.tasks import send_sample
+from filters.delivery.samples import send
 from filters.inbox.models import Card, Match
 from filters.people.models import User
 from filters.runs.store.release import release
 from filters.sources.accounts import trials
+from filters.sources.tasks import run_trial
 from tapestry.core.clock import MINUTE, wall_clock
 from tests.support.browsing import open_as
 from tests.support.page_errors import page_errors
@@ -98,10 +99,10 @@ def test_a_digest_from_the_first_page_to_its_first_mail(page, live_server, size,
     made = Destination.objects.get()
     with monkeypatch.context() as patched:
         patched.setattr(trials, "send", lambda *_args, **_options: True)
-        asked = trials.begin(made.owner, f"sample:{made.pk}", {"destination": made.pk}, send_sample)
+        asked = trials.begin(made.owner, f"sample:{made.pk}", send, {"destination": made.pk})
     page.reload()
     page.get_by_text("Sending it").wait_for()
-    send_sample(asked.pk)
+    run_trial(asked.pk)
     page.get_by_text("The mail server took it.").wait_for()  # the page asks by itself
     assert len(mail.outbox) == 2 and mail.outbox[1].to == ["terry@example.org"]
     Delivery.objects.create(

@@ -13,7 +13,7 @@ from pydantic import create_model
 
 from filters.api.authentication import PersonalToken
 from filters.api.calls.trials import TrialOut, trial_out
-from filters.api.given import checked, form_data, own, refusing
+from filters.api.given import checked, form_data, own
 from filters.api.problems import RefusedError
 from filters.api.schemas import moment
 from filters.authoring.models import Filter
@@ -23,7 +23,6 @@ from filters.delivery.forms.base import ALL, CHOSEN, DestinationForm
 from filters.delivery.mail import addresses
 from filters.delivery.models import Destination
 from filters.delivery.status import status_of
-from filters.delivery.tasks import try_destination
 from filters.delivery.ways.table import WAYS
 from filters.delivery.ways.webhook import renew_secret
 from filters.people.models import User
@@ -182,8 +181,7 @@ def send_link(request: PersonRequest, key: str) -> DestinationOut:
     destination = own(Destination, request.user, key)
     if destination.address is None:
         raise RefusedError(422, "It has no address to confirm.")
-    with refusing():
-        addresses.send_link(destination.address)
+    addresses.send_link(destination.address)
     return _anew(destination)
 
 
@@ -191,8 +189,7 @@ def send_link(request: PersonRequest, key: str) -> DestinationOut:
 def send_sample(request: PersonRequest, key: str) -> Status[TrialOut]:
     """Have a sample sent: the newest matches of its filters; it counts as no delivery."""
     destination = own(Destination, request.user, key)
-    with refusing():
-        return Status(202, trial_out(changes.begin_sample(destination)))
+    return Status(202, trial_out(changes.begin_sample(destination)))
 
 
 @router.post("/destinations/{key}/secret", auth=WRITE, response=SecretOut)
@@ -219,12 +216,9 @@ def _stored(
     data = form_data(usual | stored | changed)
     form = checked(destination.way.form(data, destination=destination))
     if form.is_tried:
-        with refusing():
-            question = changes.question_of(destination, data)
-            trial = trials.begin(destination.owner, *question, try_destination)
+        trial = trials.begin(destination.owner, *changes.question_of(destination, data))
         return Status(202, trial_out(trial))
-    with refusing():
-        kept, is_to_be_confirmed = changes.store(form)
+    kept, is_to_be_confirmed = changes.store(form)
     if is_to_be_confirmed and kept.address is not None:
         with suppress(TapestryError):  # its status says that no link was sent
             addresses.send_link(kept.address)

@@ -14,8 +14,8 @@ from django.shortcuts import get_object_or_404
 from ninja import Field, Router, Schema, Status
 
 from filters.api.authentication import PersonalToken
-from filters.api.given import checked, decrypted, form_data, refusing, typed
-from filters.api.problems import RefusedError, refusal
+from filters.api.given import checked, decrypted, form_data, typed
+from filters.api.problems import RefusedError
 from filters.api.schemas import moment
 from filters.compose.drafting import drafts, parents, texts
 from filters.compose.drafting.drafts import ChangedElsewhereError, NotADraftError
@@ -29,7 +29,6 @@ from filters.inbox.triage.snoozing import check_moment
 from filters.people.requests import PersonRequest
 from filters.site.work.crypto import opaque_keys
 from tapestry.core.clock import to_instant
-from tapestry.core.errors import TapestryError
 
 router = Router(tags=["drafts"])
 READ, WRITE, SEND = PersonalToken("read"), PersonalToken("drafts"), PersonalToken("send")
@@ -182,12 +181,11 @@ def remove_file(request: PersonRequest, id: uuid.UUID, key: str) -> Status[None]
 def send_draft(request: PersonRequest, id: uuid.UUID, given: SendIn) -> DraftOut:
     """Send a draft off, now or at an instant; one that waits for its time, at another."""
     row = _own(request, id)
-    with refusing():
-        at = None if given.at is None else check_moment(to_instant(given.at))
-        if row.is_draft:
-            outbox.queue(row, at)
-        elif not outbox.reschedule(row, at):
-            raise RefusedError(409, "It is too late: it is being sent, or was.")
+    at = None if given.at is None else check_moment(to_instant(given.at))
+    if row.is_draft:
+        outbox.queue(row, at)
+    elif not outbox.reschedule(row, at):
+        raise RefusedError(409, "It is too late: it is being sent, or was.")
     if at is None:
         send_soon(row.pk)
     return _shown(_own(request, id))
@@ -206,9 +204,8 @@ def undo_sending(request: PersonRequest, id: uuid.UUID) -> DraftOut:
 def send_again(request: PersonRequest, id: uuid.UUID) -> DraftOut:
     """Try the recipients again that were refused; 409 if there are none."""
     row = _own(request, id)
-    with refusing():
-        if not outbox.send_again(row):
-            raise RefusedError(409, "Nobody has refused it.")
+    if not outbox.send_again(row):
+        raise RefusedError(409, "Nobody has refused it.")
     send_soon(row.pk, 0)
     return _shown(_own(request, id))
 
@@ -230,16 +227,13 @@ def _saved(request: PersonRequest, draft: OutgoingMessage, given: DraftChange) -
         data |= {"remind": CHOSEN, "remind_by": typed(given.remind_at, owner)}
     form = checked(DraftForm(form_data(data)))
     fields, window = form.cleaned_data, str(form.cleaned_data["editor"])
-    with refusing():
-        form.remind_at(owner)
+    form.remind_at(owner)
     try:
         saved = drafts.save_draft(
             owner, fields["uid"], window, fields["version"], form.kept(owner), _files(given)
         )
     except (ChangedElsewhereError, NotADraftError) as error:
         raise RefusedError(409, error.message) from error
-    except TapestryError as error:
-        raise refusal(error) from error
     return _shown(saved)
 
 

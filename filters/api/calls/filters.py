@@ -12,7 +12,7 @@ from ninja import Field, Router, Status
 
 from filters.api.authentication import PersonalToken
 from filters.api.given import checked, decrypted, form_data
-from filters.api.problems import RefusedError, refusal
+from filters.api.problems import RefusedError
 from filters.api.schemas import (
     FilterChange,
     FilterIn,
@@ -41,7 +41,6 @@ from filters.runs.store.shared_window import show_position
 from filters.site.work.crypto import opaque_keys
 from filters.site.work.queues.queue import UNPROVEN_WINDOWS, run_soon
 from tapestry.core.clock import to_datetime
-from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import DeliveredMatch
 
 router = Router(tags=["filters"])
@@ -57,10 +56,7 @@ READ, WRITE = PersonalToken("read"), PersonalToken("filters")
 @router.post("/understand", auth=READ, response=UnderstoodOut)
 def understand_text(request: PersonRequest, given: TextIn) -> UnderstoodOut:
     """Say how a text would be understood as a filter: as a phrase, and in TQL."""
-    try:
-        understood = understand(given.text, people.context(request.user))
-    except TapestryError as error:
-        raise refusal(error) from error
+    understood = understand(given.text, people.context(request.user))
     return UnderstoodOut(
         phrase=understood.phrase or "", tql=understood.display_tql or understood.tql
     )
@@ -176,8 +172,6 @@ def _stored(form: FilterForm) -> Filter:
         if error.detail == lifecycle.NAME_TAKEN:
             raise RefusedError(409, error.detail) from error
         raise
-    except TapestryError as error:
-        raise refusal(error) from error
     run_soon(UNPROVEN_WINDOWS)
     return stored
 

@@ -10,9 +10,9 @@ from ninja import Field, Router, Schema, Status
 
 from filters.api.authentication import PersonalToken
 from filters.api.calls.questions import answer_of
-from filters.api.problems import RefusedError, refusal
+from filters.api.problems import RefusedError
 from filters.api.schemas import TaskOut
-from filters.authoring.importing.entries import MOST_ENTRIES, UnreadableFileError
+from filters.authoring.importing.entries import MOST_ENTRIES
 from filters.authoring.importing.files import check_file
 from filters.authoring.importing.imports import CREATIONS, READINGS
 from filters.authoring.importing.own_file import read_options
@@ -76,10 +76,7 @@ def export_filters(request: PersonRequest) -> HttpResponse:
 def read_file(request: PersonRequest, given: FileIn) -> Status[TaskOut]:
     """Have the filters of a file read; none is created yet."""
     raw = given.text.encode(errors="surrogatepass")
-    try:
-        check_file(raw)
-    except UnreadableFileError as error:
-        raise refusal(error) from error
+    check_file(raw)
     return Status(202, TaskOut(task=start_reading(raw, request.user.pk, is_pasted=False)))
 
 

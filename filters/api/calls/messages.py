@@ -8,8 +8,8 @@ from django.http import Http404, HttpResponse
 from ninja import Router, Status
 
 from filters.api.authentication import PersonalToken
-from filters.api.given import checked, form_data, refusing
-from filters.api.problems import RefusedError
+from filters.api.given import checked, form_data
+from filters.api.problems import RefusedError, refusal
 from filters.api.schemas import (
     ActIn,
     ActOut,
@@ -34,6 +34,7 @@ from filters.reading.tasks import append_soon
 from filters.reading.views.originals import download
 from filters.site.work.crypto import arrival_tokens
 from tapestry.core.clock import to_datetime, to_instant
+from tapestry.core.errors import TapestryError
 
 router = Router(tags=["messages"])
 READ, ACT = PersonalToken("read"), PersonalToken("acts")
@@ -105,11 +106,12 @@ def act(request: PersonRequest, given: ActIn) -> ActOut:
     if action.name == "snooze":
         if given.until is None:
             raise RefusedError(422, "Say until when, with an instant to come: “until”.")
-        with refusing():
-            until = check_moment(to_instant(given.until))
+        until = check_moment(to_instant(given.until))
     copies = list(dict.fromkeys(CopyKey(copy.id, copy.audience) for copy in given.messages))
-    with refusing(409):
+    try:
         targets = named_targets(request.user, action, copies)
+    except TapestryError as error:
+        raise refusal(error, 409) from error
     step = steps.act(request.user, action, targets, until)
     return ActOut(step=str(step.pk), count=step.count)
 

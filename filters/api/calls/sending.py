@@ -6,12 +6,12 @@ from ninja import Router, Schema, Status
 
 from filters.api.authentication import PersonalToken
 from filters.api.calls.trials import TrialOut, trial_out
-from filters.api.given import checked, form_data, own, refusing
+from filters.api.given import checked, form_data, own
 from filters.compose.drafting import texts
 from filters.compose.drafting.senders import confirm_another, senders
 from filters.compose.forms import SmtpForm
 from filters.compose.models import SmtpAccount, Template
-from filters.compose.tasks import try_smtp
+from filters.compose.smtp_trial import write
 from filters.people.requests import PersonRequest
 from filters.site.work.crypto import opaque_keys
 from filters.sources.accounts import trials
@@ -72,16 +72,14 @@ def list_templates(request: PersonRequest) -> list[TemplateOut]:
 @router.post("/templates", auth=WRITE, response={201: TemplateOut})
 def make_template(request: PersonRequest, given: TemplateIn) -> Status[TemplateOut]:
     """Store a template."""
-    with refusing():
-        return Status(201, _template(texts.store_template(request.user, given.name, given.text)))
+    return Status(201, _template(texts.store_template(request.user, given.name, given.text)))
 
 
 @router.put("/templates/{key}", auth=WRITE, response=TemplateOut)
 def change_template(request: PersonRequest, key: str, given: TemplateIn) -> TemplateOut:
     """Store another text in a template."""
     row = own(Template, request.user, key)
-    with refusing():
-        return _template(texts.store_template(request.user, given.name, given.text, row.pk))
+    return _template(texts.store_template(request.user, given.name, given.text, row.pk))
 
 
 @router.delete("/templates/{key}", auth=WRITE, response={204: None})
@@ -100,16 +98,14 @@ def list_senders(request: PersonRequest) -> SendersOut:
 @router.post("/senders", auth=SEND, response={202: SendersOut})
 def add_sender(request: PersonRequest, given: AddressIn) -> Status[SendersOut]:
     """Send the link that confirms an address to write from; who opens it is signed in."""
-    with refusing():
-        confirm_another(request.user, given.address.strip())
+    confirm_another(request.user, given.address.strip())
     return Status(202, _senders(request))
 
 
 @router.put("/signatures", auth=WRITE, response=SendersOut)
 def change_signature(request: PersonRequest, given: SignatureIn) -> SendersOut:
     """Store the signature of an address."""
-    with refusing():
-        texts.store_signature(request.user, given.address, given.text)
+    texts.store_signature(request.user, given.address, given.text)
     return _senders(request)
 
 
@@ -119,8 +115,7 @@ def change_server(request: PersonRequest, given: ServerIn) -> Status[TrialOut]:
     stored = SmtpAccount.objects.filter(owner=request.user).first()
     data = form_data(given.dict())
     checked(SmtpForm(data, stored=stored or SmtpAccount(owner=request.user)))
-    with refusing():
-        trial = trials.begin(request.user, "smtp", {"data": data.urlencode()}, try_smtp)
+    trial = trials.begin(request.user, "smtp", write, {"data": data.urlencode()})
     return Status(202, trial_out(trial))
 
 

@@ -11,7 +11,7 @@ from ninja import Field, Router, Schema, Status
 
 from filters.api.authentication import PersonalToken
 from filters.api.calls.trials import TrialOut, trial_out
-from filters.api.given import checked, form_data, own, refusing
+from filters.api.given import checked, form_data, own
 from filters.api.schemas import moment
 from filters.people.requests import PersonRequest
 from filters.site.work.crypto import opaque_keys
@@ -20,7 +20,6 @@ from filters.sources import changes
 from filters.sources.accounts import trials
 from filters.sources.forms import FIELDS, FoldersForm, SourceForm
 from filters.sources.models import Source
-from filters.sources.tasks import try_source
 
 router = Router(tags=["sources"])
 READ, WRITE = PersonalToken("read"), PersonalToken("sources")
@@ -123,16 +122,14 @@ def remove_source(request: PersonRequest, key: str) -> Status[None]:
 @router.post("/sources/{key}/test", auth=WRITE, response={202: TrialOut})
 def test_source(request: PersonRequest, key: str) -> Status[TrialOut]:
     """Have the connection of a source tried."""
-    with refusing():
-        return Status(202, trial_out(changes.test(own(Source, request.user, key))))
+    return Status(202, trial_out(changes.test(own(Source, request.user, key))))
 
 
 @router.post("/sources/{key}/folders", auth=WRITE, response={202: TrialOut})
 def ask_folders(request: PersonRequest, key: str, given: FoldersIn) -> Status[TrialOut]:
     """Have the folders of a mailbox listed, or the groups that names and patterns stand for."""
     source = own(Source, request.user, key)
-    with refusing():
-        trial = changes.list_folders(source, _folders(source, given))
+    trial = changes.list_folders(source, _folders(source, given))
     return Status(202, TrialOut(trial="", is_done=True) if trial is None else trial_out(trial))
 
 
@@ -177,9 +174,7 @@ def _tried(source: Source, stored: dict[str, Any], given: SourceChange) -> Statu
     data.setdefault("security", "tls")
     data.setdefault("every", "60")
     checked(SourceForm(data, source=source))
-    subject, question = changes.question_of(source, data)
-    with refusing():
-        trial = trials.begin(source.owner, subject, question, try_source)
+    trial = trials.begin(source.owner, *changes.question_of(source, data))
     return Status(202, trial_out(trial))
 
 

@@ -10,7 +10,6 @@ from django.shortcuts import get_object_or_404
 from ninja import Field, Router, Schema, Status
 
 from filters.api.authentication import PersonalToken
-from filters.api.given import refusing
 from filters.api.schemas import ActOut, MessageLine, moment
 from filters.authoring import reminders
 from filters.authoring.models import Filter, Reminder
@@ -158,9 +157,8 @@ def list_reminders(request: PersonRequest, after: str = "") -> list[ReminderOut]
 def remind(request: PersonRequest, given: ReminderIn) -> ReminderOut:
     """Have a message come back at an instant, unless somebody answers it."""
     message = _copy(request, given.id, given.audience)
-    with refusing():
-        until = check_moment(to_instant(given.until))
-        reminders.remind(request.user, message, until, given.every)
+    until = check_moment(to_instant(given.until))
+    reminders.remind(request.user, message, until, given.every)
     append_soon()
     return _reminder(Reminder.objects.get(owner=request.user, msgid=message.msgid))
 

@@ -45,7 +45,7 @@ def follow(request: PersonRequest) -> HttpResponse:
     try:
         own = follow_filter(request.user, followed)
     except TapestryError as error:
-        return _page(request, f"{error.message} {error.hint or ''}".strip())
+        return _page(request, error.sentences)
     run_soon(UNPROVEN_WINDOWS)
     owner, name = followed.owner.get_username(), followed.display_name
     messages.success(request, f"You follow {owner}’s {name}.")

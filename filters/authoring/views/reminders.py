@@ -42,7 +42,7 @@ def remind(request: PersonRequest) -> HttpResponse:
             every = reminders.read_every(request.POST.get("every", ""))
             reminders.remind(request.user, message, instant, every)
         except TapestryError as error:
-            return refused(request, f"{error.message} {error.hint or ''}".strip())
+            return refused(request, error.sentences)
         again = f", and {reminders.EVERY[every]} from then on" if every else ""
         words = f"It comes back {time_words(instant)}{again}, unless somebody answers."
     append_soon()

@@ -59,7 +59,7 @@ def _refusal(row: OutgoingMessage) -> Transmission | None:
     try:
         sender_of(row.owner, row.sender)
     except TapestryError as error:
-        return Transmission(error=f"{error.message} {error.hint or ''}".strip(), is_final=True)
+        return Transmission(error=error.sentences, is_final=True)
     return None
 
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
@@ -15,12 +15,10 @@ from filters.compose.drafting.senders import confirm_another, senders
 from filters.compose.drafting.texts import LONGEST_SIGNATURE, signatures
 from filters.compose.forms import SmtpForm
 from filters.compose.models import SmtpAccount
-from filters.compose.tasks import try_smtp
+from filters.compose.smtp_trial import write
 from filters.delivery.models import Address
 from filters.people.requests import PersonRequest, errors_told, form_methods, local_path
-from filters.sources.models import Trial
-from filters.sources.views.finding import Finding, find_server, is_asked
-from filters.sources.views.trials import tried
+from filters.sources.views.server_form import server_page
 from tapestry.core.errors import TapestryError
 
 
@@ -30,17 +28,20 @@ def sending(request: PersonRequest) -> HttpResponse:
     """Describe one's own mail server; the worker tries it, and stores it if that goes well."""
     owner = request.user
     stored = SmtpAccount.objects.filter(owner=owner).first() or SmtpAccount(owner=owner)
-    finding = None if stored.pk else find_server(request, "smtp")
-    if isinstance(finding, HttpResponse):
-        return finding
-    data = request.POST if request.method == "POST" and not is_asked(request) else None
-    suggestion = finding.suggestion if finding else None
-    form = SmtpForm(data, stored=stored, suggested=suggestion.initial if suggestion else {})
-    if not form.is_valid():
-        return _page(request, form, finding=finding)
-    question = {"data": request.POST.urlencode()}
-    following, trial = tried(request, form, "smtp", question, try_smtp)
-    return following or _page(request, form, trial, finding)
+    rows, known = Address.objects.filter(owner=owner).order_by("pk"), senders(owner)
+    texts = signatures(owner)
+    return server_page(
+        request,
+        "compose/sending.html",
+        None if stored.pk else "smtp",
+        lambda data, suggested: SmtpForm(data, stored=stored, suggested=suggested),
+        lambda _: ("smtp", write, {"data": request.POST.urlencode()}),
+        stored=stored,
+        kind=servers.kind_of(owner),
+        addresses=[(row, row.email in known, texts.get(row.email, "")) for row in rows],
+        longest=LONGEST_SIGNATURE,
+        site=settings.SITE_URL,
+    )
 
 
 @require_POST
@@ -64,25 +65,3 @@ def confirm_sender(request: PersonRequest) -> HttpResponse:
             request, f"A link is on its way to {email}. Open it while you are signed in."
         )
     return redirect("sending")
-
-
-def _page(
-    request: PersonRequest,
-    form: SmtpForm,
-    trial: Trial | None = None,
-    finding: Finding | None = None,
-) -> HttpResponse:
-    rows, known = Address.objects.filter(owner=request.user).order_by("pk"), senders(request.user)
-    texts = signatures(request.user)
-    context = {
-        "form": form,
-        "stored": form.stored,
-        "trial": trial,
-        "finding": finding,
-        "kind": servers.kind_of(request.user),
-        "addresses": [(row, row.email in known, texts.get(row.email, "")) for row in rows],
-        "longest": LONGEST_SIGNATURE,
-        "site": settings.SITE_URL,
-    }
-    status = 400 if form.errors or (finding and finding.form.errors) else 200
-    return render(request, "compose/sending.html", context, status=status)

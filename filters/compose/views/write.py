@@ -98,7 +98,7 @@ def save(request: PersonRequest) -> HttpResponse:
         notice = '<p class="banner warn" role="alert">{} Save to choose which version to keep.</p>'
         return HttpResponse(format_html(notice, error.message), status=409)
     except TapestryError as error:
-        words = f"{error.message} {error.hint or ''}"
+        words = error.sentences
         return render(
             request,
             "compose/_saved.html",
@@ -213,7 +213,7 @@ def _act(request: PersonRequest) -> HttpResponse:
         return editor(request, _known(request, form), form, error, status=409)
     except FieldError as error:
         form = _refilled(request, draft)
-        form.add_error(error.field or None, f"{error.message} {error.hint or ''}".strip())
+        form.add_error(error.field or None, error.sentences)
         return editor(request, draft, form)
     except TapestryError as error:
         return editor(request, _known(request, form), form, error)

@@ -77,7 +77,7 @@ class MailboxForm(ServerForm, DestinationForm):
         try:
             MailboxSettings(parent)
         except TapestryError as error:
-            raise ValidationError(f"{error.message} {error.hint or ''}".strip()) from error
+            raise ValidationError(error.sentences) from error
         return parent
 
     def clean(self) -> dict[str, Any]:

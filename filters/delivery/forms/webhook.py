@@ -37,7 +37,7 @@ class WebhookForm(DestinationForm):
         try:
             read_target(url)
         except TapestryError as error:
-            raise ValidationError(f"{error.message} {error.hint or ''}".strip()) from error
+            raise ValidationError(error.sentences) from error
         return url
 
     def describe(self, destination: Destination) -> None:

@@ -40,7 +40,7 @@ def subscribe(request: PersonRequest) -> HttpResponse:
         name = browser_name(request.headers.get("User-Agent", ""))
         subscribe_browser(request.user, subscription, name, this_browser(request))
     except TapestryError as error:
-        messages.error(request, f"{error.message} {error.hint or ''}", extra_tags="bad")
+        messages.error(request, error.sentences, extra_tags="bad")
         return _page(request, status=400)
     messages.success(request, "This browser notifies you of new matches from now on.")
     return redirect("push")

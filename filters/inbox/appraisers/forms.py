@@ -56,7 +56,7 @@ class RuleForm(WeightForm):
         try:
             rule = compile_rule(1, self.cleaned_data["text"], people.context(self.owner))
         except TapestryError as error:
-            raise ValidationError(f"{error.message} {error.hint or ''}".strip()) from error
+            raise ValidationError(error.sentences) from error
         return rule.text
 
     def clean(self) -> dict[str, Any]:

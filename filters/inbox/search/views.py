@@ -149,7 +149,7 @@ def select(request: PersonRequest) -> HttpResponse:
             raise TapestryError("These results are no longer here.", hint="Search again.")
         selection = select_found(request.user, found)
     except TapestryError as error:
-        return refused(request, f"{error.message} {error.hint or ''}".strip())
+        return refused(request, error.sentences)
     return selected(request, selection, _here(text, within), {"searched": text, "within": within})
 
 

@@ -28,7 +28,7 @@ def agreement(request: PersonRequest) -> HttpResponse:
                 raise TapestryError("Choose somebody of the list.")
             leave_out(request.user, name, out=act == "leave-out")
         except TapestryError as error:
-            refusal = f"{error.message} {error.hint or ''}".strip()
+            refusal = error.sentences
         else:
             messages.success(request, _DONE[act].format(name))
             return redirect("agreement")

@@ -89,7 +89,7 @@ def _finding(name: str, check: Callable[[], str]) -> Finding:
     try:
         return Finding(name, True, check())
     except TapestryError as error:
-        return Finding(name, False, f"{error.message} {error.hint or ''}".strip())
+        return Finding(name, False, error.sentences)
     except (OSError, ValueError, DatabaseError) as error:
         return Finding(name, False, f"{error}".strip().partition("\n")[0])
 

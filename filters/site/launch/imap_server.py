@@ -19,7 +19,7 @@ def main() -> None:
     try:
         asyncio.run(serve(settings.IMAP))
     except TapestryError as error:
-        sys.exit(f"error: {error.message} {error.hint or ''}".rstrip())
+        sys.exit(f"error: {error.sentences}")
     except OSError as error:
         sys.exit(f"error: Mail programs cannot be served: {error.strerror}.")
 

@@ -12,9 +12,9 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from celery import Task
 from django.db import IntegrityError, transaction
 from django.db.models import Q
+from django.utils.module_loading import import_string
 
 from filters.people.models import User
 from filters.people.requests import key_of
@@ -51,13 +51,22 @@ NO_WORKER = "The worker does not answer; it may be busy, or not running."
 Answer = dict[str, Any]
 """``said``: a sentence; ``url``: the page to go on with; and what that page needs."""
 
+Answerer = Callable[[User, dict[str, Any]], Answer]
+"""What answers a question of its owner: the worker finds it by its name."""
 
-def begin(owner: User, subject: str, question: dict[str, Any], task: Task, **options: Any) -> Trial:
-    """Have the worker try something, and return the trial; the same one if it is under way.
+Asked = tuple[str, Answerer, dict[str, Any]]
+"""The subject of a trial, what answers, and the question."""
+
+
+def begin(owner: User, subject: str, by: Answerer, question: Answer, **options: Any) -> Trial:
+    """Have the worker answer a question, and return the trial; the same one if it is under way.
 
     ``options`` are those of the task, such as its ``queue``.
     Raise TapestryError if another is under way, there were many of late, or there is no queue.
     """
+    from filters.sources.tasks import run_trial  # which imports this
+
+    question = question | {"by": f"{by.__module__}.{by.__qualname__}"}
     now = wall_clock()
     trials = Trial.objects.filter(owner=owner)
     trials.filter(asked_at__lt=now - HOUR).delete()
@@ -79,7 +88,7 @@ def begin(owner: User, subject: str, question: dict[str, Any], task: Task, **opt
             hint=f"Wait until that ends; it takes at most {LONGEST} seconds.",
         ) from error
     if not send(
-        task, (trial.pk,), otherwise="a connection is not tried", expires=EXPIRES, **options
+        run_trial, (trial.pk,), otherwise="a connection is not tried", expires=EXPIRES, **options
     ):
         trial.delete()
         raise TapestryError("The queue (Redis) cannot be reached.", hint="Try again soon.")
@@ -87,7 +96,7 @@ def begin(owner: User, subject: str, question: dict[str, Any], task: Task, **opt
     return trial
 
 
-def run(key: int, answer: Callable[[User, dict[str, Any]], Answer]) -> None:
+def run(key: int) -> None:
     """Answer the question of a trial in the worker; do nothing if it was taken up before."""
     waiting = Trial.objects.filter(pk=key, begun_at=None, ended_at=None)
     if not waiting.update(begun_at=wall_clock()):
@@ -97,7 +106,8 @@ def run(key: int, answer: Callable[[User, dict[str, Any]], Answer]) -> None:
     name = f"{trial.owner_id}/trial"
     failure: TapestryError | None = TapestryError("It failed; the worker's log says why.")
     try:
-        found, failure = answer(trial.owner, _question(trial)), None
+        question = _question(trial)
+        found, failure = import_string(question["by"])(trial.owner, question), None
         set_aside.clear(PERSON, [name])
     except Exception as error:
         if isinstance(error, TapestryError) and not is_unforeseen(error):

@@ -12,12 +12,12 @@ from filters.sources.accounts import trials
 from filters.sources.accounts.finding import (
     AddressForm,
     Suggestion,
+    find,
     known,
     suggested,
     usual_address,
 )
 from filters.sources.models import Trial
-from filters.sources.tasks import try_source
 from tapestry.core.errors import TapestryError
 from tapestry.servers.discovery.server_settings import Protocol
 
@@ -56,11 +56,11 @@ def find_server(request: PersonRequest, protocol: Protocol) -> Finding | HttpRes
     at_once = known(address, protocol)
     if at_once is not None:
         return Finding(form, at_once)
-    question = {"do": "find", "protocol": protocol, "address": address, "page": request.path}
+    question = {"protocol": protocol, "address": address, "page": request.path}
     try:
-        trial = trials.begin(request.user, f"find:{protocol}", question, try_source)
+        trial = trials.begin(request.user, f"find:{protocol}", find, question)
     except TapestryError as error:
-        form.add_error(None, f"{error.message} {error.hint or ''}")
+        form.add_error(None, error.sentences)
         return Finding(form)
     return redirect(f"{request.path}?trial={trial.pk}")
 

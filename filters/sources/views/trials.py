@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from celery import Task
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -36,21 +33,21 @@ def trial(request: PersonRequest, pk: int) -> HttpResponse:
 
 
 def tried(
-    request: PersonRequest, form: forms.Form, subject: str, question: dict[str, Any], task: Task
+    request: PersonRequest, form: forms.Form, asked: trials.Asked
 ) -> tuple[HttpResponse | None, Trial | None]:
     """Have the worker try what a form says, which tells what is wrong with it.
 
     Return the page that follows; until then None, and the trial.
     """
     try:
-        trial = trials.begin(request.user, subject, question, task)
+        trial = trials.begin(request.user, *asked)
         if trial.ended_at is None:
             return None, trial
         if trial.error:
             raise TapestryError(trial.error, hint=trial.hint or None)
         return redirect(_next(request, trial)), None
     except TapestryError as error:
-        form.add_error(None, f"{error.message} {error.hint or ''}")
+        form.add_error(None, error.sentences)
         return None, None
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.debug import sensitive_post_parameters
 
 from filters.people.requests import PersonRequest, form_methods, form_page
@@ -17,10 +17,8 @@ from filters.sources import changes
 from filters.sources.accounts import trials
 from filters.sources.forms import FoldersForm, SourceForm
 from filters.sources.models import Source, Trial
-from filters.sources.tasks import try_source
-from filters.sources.views.finding import Finding, find_server, is_asked
+from filters.sources.views.server_form import server_page
 from filters.sources.views.sources import source_of
-from filters.sources.views.trials import tried
 from tapestry.core.errors import TapestryError
 
 
@@ -31,17 +29,15 @@ def write(request: PersonRequest, pk: int | None = None) -> HttpResponse:
     kind = request.POST.get("kind") or request.GET.get("kind")
     kind = kind if kind in Source.Kind.values else str(Source.Kind.IMAP)
     stored = Source(owner=request.user, kind=kind) if pk is None else source_of(request, pk)
-    finding = find_server(request, "imap") if pk is None and not stored.is_news else None
-    if isinstance(finding, HttpResponse):
-        return finding
-    data = request.POST if request.method == "POST" and not is_asked(request) else None
-    suggestion = finding.suggestion if finding else None
-    form = SourceForm(data, source=stored, suggested=suggestion.initial if suggestion else {})
-    if not form.is_valid():
-        return _page(request, form, stored, finding=finding)
-    subject, question = changes.question_of(stored, request.POST)
-    following, trial = tried(request, form, subject, question, try_source)
-    return following or _page(request, form, stored, trial, finding)
+    return server_page(
+        request,
+        "sources/write.html",
+        "imap" if pk is None and not stored.is_news else None,
+        lambda data, suggested: SourceForm(data, source=stored, suggested=suggested),
+        lambda _: changes.question_of(stored, request.POST),
+        source=stored,
+        kinds=Source.Kind.choices,
+    )
 
 
 @form_methods
@@ -64,27 +60,6 @@ def folders(request: PersonRequest, pk: int) -> HttpResponse:
     changes.choose_folders(chosen, named)
     messages.success(request, "Reading has begun; this page shows how far it is.")
     return redirect(chosen)
-
-
-def _page(
-    request: PersonRequest,
-    form: SourceForm,
-    source: Source,
-    trial: Trial | None = None,
-    finding: Finding | None = None,
-) -> HttpResponse:
-    context = {"form": form, "source": source, "kinds": Source.Kind.choices, "trial": trial}
-    context |= {"finding": finding, "by_hand": _by_hand(form, trial, finding)}
-    status = 400 if form.errors or (finding and finding.form.errors) else 200
-    return render(request, "sources/write.html", context, status=status)
-
-
-def _by_hand(form: SourceForm, trial: Trial | None, finding: Finding | None) -> bool:
-    """Tell whether the form of the server is shown open: there is something in it."""
-    failed = (
-        finding is not None and finding.trial is not None and finding.trial.ended_at is not None
-    )
-    return form.is_bound or trial is not None or failed or bool(finding and finding.suggestion)
 
 
 def _listing(request: PersonRequest, source: Source) -> Trial | None:

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.test import Client
 
 from filters.authoring.models import Filter
-from filters.delivery import samples, tasks
+from filters.delivery import samples
 from filters.delivery.batches import CARDS_BEING_MADE
 from filters.delivery.models import Address, Delivery, Destination, Subscription
 from filters.delivery.ways.way import OUTBOUND, Preview
@@ -19,6 +19,7 @@ from filters.people.models import User
 from filters.runs.store.release import release
 from filters.sources.accounts import trials
 from filters.sources.models import Trial
+from filters.sources.tasks import run_trial
 from tapestry.core.clock import MINUTE, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Batch, Outcome
@@ -155,7 +156,7 @@ def test_a_sample_of_a_held_destination_does_not_act_for_the_holder(
     Destination.objects.update(holder="another:1")
     samples.send(hook.owner, {"destination": hook.pk})
     assert holders == [""]
-    tasks.send_sample(Trial.objects.create(owner=hook.owner, asked_at=1, begun_at=2).pk)
+    run_trial(Trial.objects.create(owner=hook.owner, asked_at=1, begun_at=2).pk)
     assert len(holders) == 1, "the task was handed out twice"
     hook.refresh_from_db()
     assert hook.holder == "another:1"

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from filters.authoring.models import Filter
-from filters.delivery import feeds, samples, sequence, tasks
+from filters.delivery import feeds, samples, sequence
 from filters.delivery.contents import excerpts
 from filters.delivery.contents.excerpts import excerpts_of
 from filters.delivery.dispatch import claims
@@ -166,7 +166,7 @@ def test_a_sample_that_raises_says_so_with_a_number(
 ) -> None:  # fmt: skip
     store(jones, "one")
     release.release()
-    trial = trials.begin(hook.owner, "sample:1", {"destination": hook.pk}, tasks.send_sample)
+    trial = trials.begin(hook.owner, "sample:1", samples.send, {"destination": hook.pk})
     row = SetAside.objects.get()
     assert trial.error == row.reason and f"(number {row.pk})" in trial.error
     assert Delivery.objects.get().state == "retry"

@@ -188,7 +188,7 @@ def test_lookups_that_fail_leave_the_form(
     monkeypatch.setattr(trials, "send", lambda _task, args, **_: bool(args))
     ask(client, "joe@x.org")
     trial = Trial.objects.get()
-    tasks.try_source(trial.pk)
+    tasks.run_trial(trial.pk)
     assert [type(error) for _, _, error in errors] == [ZeroDivisionError]
     page = client.get(f"{NEW}?trial={trial.pk}").content.decode()
     assert "An error of this site" in page and '<details class="by-hand" open>' in page

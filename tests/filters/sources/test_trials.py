@@ -104,7 +104,7 @@ def test_a_worker_that_does_not_answer_is_said(
     Trial.objects.update(asked_at=wall_clock() - (trials.EXPIRES + 1) * SECOND)
     page = client.get(f"/trial/{sent[0]}/", headers=HTMX).content.decode()
     assert "The worker does not answer" in page and "hx-get" not in page
-    tasks.try_source(sent[0])  # too late
+    tasks.run_trial(sent[0])  # too late
     trial = Trial.objects.get()
     assert trial.error == trials.NO_WORKER and trial.question == ""
     client.post(NEW, {**DESCRIBED, "port": 1})
@@ -124,7 +124,7 @@ def test_what_failed_is_shown_where_it_was_asked_and_to_nobody_else(
     alice: User, bob: User, as_user: SignIn, sent: list[int]
 ) -> None:
     as_user(alice).post(NEW, {**DESCRIBED, "port": 1})
-    tasks.try_source(sent[0])
+    tasks.run_trial(sent[0])
     trial = Trial.objects.get()
     assert trial.question == "" and trial.ended_at is not None
     page = as_user(alice).get(f"/trial/{trial.pk}/", headers=HTMX).content.decode()
@@ -174,10 +174,7 @@ def test_an_error_that_nobody_foresaw_is_said_with_its_number(
     alice: User, monkeypatch: pytest.MonkeyPatch, set_asides: Planted
 ) -> None:
     errors = set_asides.expect()
-    monkeypatch.setattr(tasks, "try_source", lambda _: None)
-    trial = trials.begin(alice, "test:1", {"do": "test"}, tasks.try_source)
-    trials.run(trial.pk, lambda _owner, question: question["nobody foresaw this"])
-    trial.refresh_from_db()
+    trial = trials.begin(alice, "test:1", writing.test, {})
     aside = SetAside.objects.get()
     assert trial.error == aside.reason and f"(number {aside.pk})" in trial.error
     assert trial.ended_at and len(errors) == 1

@@ -331,6 +331,6 @@ def _was_forgotten(cast: Cast, audience: str) -> bool:
 
 def _try(cast: Cast) -> None:
     """Have the worker answer the trials that wait."""
-    for task in [task for task in cast.world.queue.tasks if task.name == "filters.try_source"]:
+    for task in [task for task in cast.world.queue.tasks if task.name == "filters.run_trial"]:
         cast.world.queue.tasks.remove(task)
         run_task(cast.world, task)

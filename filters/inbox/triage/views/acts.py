@@ -47,7 +47,7 @@ def act(request: PersonRequest, action: str) -> HttpResponse:
         until = _until(request) if action == "snooze" else None
         step, left_out = _step(request, chosen, until)
     except TapestryError as error:
-        return refused(request, f"{error.message} {error.hint or ''}".strip())
+        return refused(request, error.sentences)
     words = chosen.result.format(_messages(step.count), until=time_words(until))
     if left_out:
         words += f" {_others(left_out)} in none of your lists."

@@ -50,7 +50,7 @@ def _send(request: PersonRequest, address: Address) -> None:
     try:
         send_link(address)
     except TapestryError as error:
-        messages.error(request, f"{error.message} {error.hint or ''}")
+        messages.error(request, error.sentences)
     else:
         messages.success(
             request, f"A link is on its way to {address.email}. Open it while you are signed in."
