@@ -8,9 +8,12 @@ A new way is, in the product:
 - a file here that declares a ``WAY``, and its place in ``WAYS``: pages, programs and workers take
   all from there.  ``webhook`` sends a batch together, ``one_by_one`` message after message
 
-and in the tests an example of it in tests/support/ways.py, and for tests/simulation who has one
-(generator/beginnings.py), its server (endpoints.py), and how what that was sent is read
-(auditor/transmissions.py).
+and in the tests, which fail until it is there:
+
+- an example of it, unless it sends to a ``url`` alone: tests/support/ways.py; what it was sent:
+  tests/support/deliveries_received.py
+- in tests/simulation: who has one (generator/beginnings.py), its server (endpoints.py), and how
+  what that was sent is read (auditor/transmissions.py)
 """
 
 from __future__ import annotations
