@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -46,6 +47,20 @@ def test_the_first_page_is_friendly_and_offers_every_way(client: Client) -> None
         assert f'href="{way.url}"' in page and way.about in page
     assert 'href="/delivery/push/"' in page and 'href="/feeds/"' in page
     assert '<a href="/delivery/">Delivery</a>' in text(client.get("/"))
+
+
+def test_a_way_is_offered_and_chosen_once_it_is_declared(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = replace(WAYS["webhook"], kind="topic", title="a topic", about="One line for each.")
+    monkeypatch.setitem(WAYS, "topic", topic)
+    assert "One line for each." in text(client.get("/delivery/"))
+    given = {"url": "https://topics.example.org/mine", "which": "all", "name": "Mine"}
+    page = text(client.post("/delivery/new/topic/", given, follow=True))
+    assert "Mine is added." in page
+    made = Destination.objects.get()
+    made.full_clean()
+    assert made.get_kind_display() == "a topic" and made.where == given["url"]
 
 
 def test_it_says_when_matches_come_and_where_to_change_that(client: Client, alice: User) -> None:
