@@ -5,7 +5,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo run test lint bench test-long simulate dist deb image clean python java servers requirements
+.PHONY: demo run test lint bench test-long simulate dist deb image clean python java servers requirements compiled
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -73,6 +73,10 @@ SEEDS ?= 1-10
 STEPS ?= 400
 simulate: $(SPARK_READY) $(TEST_READY)
 	$(BIN)/python -m tests.simulation --seeds $(SEEDS) --steps $(STEPS) --spark $(ARGS)
+
+# Compiled once, the files of tests are not compiled by each process that runs them.
+compiled: $(TEST_READY)
+	$(BIN)/python -m pytest -q -m "not long" --collect-only | tail -n 1
 
 lint: $(TEST_READY)
 	$(BIN)/ruff format --check .
