@@ -134,6 +134,31 @@ def django_db_setup(request):
         request.getfixturevalue("django_db_setup")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def quick_flush():
+    """Have what a test committed deleted as ``flush`` does, but in a tenth of the time.
+
+    Content types and permissions stay: they are those of the models, which ``flush`` makes again.
+    """
+    from django.contrib.auth.models import Permission
+    from django.contrib.contenttypes.models import ContentType
+    from django.core.management.color import no_style
+    from django.db import connections
+    from django.test import testcases
+
+    def flush(name, *, database, **_):
+        assert name == "flush"
+        connection = connections[database]
+        tables = connection.introspection.django_table_names(True, include_views=False)
+        kept = {Permission._meta.db_table, ContentType._meta.db_table}
+        emptied = [table for table in tables if table not in kept]
+        connection.ops.execute_sql_flush(connection.ops.sql_flush(no_style(), emptied))
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(testcases, "call_command", flush)
+        yield
+
+
 @pytest.fixture(scope="session")
 def run_directory(tmp_path_factory):
     """Where the parts that tests share keep their logs."""
