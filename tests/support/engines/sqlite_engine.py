@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
 from tapestry.embedded.dialect import sqlite_sql
+from tapestry.plan.relation import Statement
 from tests.support.oracle_values import cell, without_accents
 from tests.support.standing import retracted
 from tests.support.threads import rows_of
@@ -139,13 +140,19 @@ class SqliteEngine:
                 ],
             )
         try:
-            return self.db.execute(sqlite_sql(statement)).fetchall()
+            return self.db.execute(_text(statement.select)).fetchall()
         finally:
             for view in statement.views:
                 if view.name != view.table:
                     self.db.execute(f"DROP VIEW {view.name}")
             for relation in statement.relations:
                 self.db.execute(f"DROP TABLE temp.{relation.name}")
+
+
+@lru_cache(maxsize=64)
+def _text(select):
+    """Return the SQL of a statement: to print a select takes longer than to run it."""
+    return sqlite_sql(Statement(select))
 
 
 def _limits(view, statement):
