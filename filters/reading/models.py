@@ -31,6 +31,7 @@ class OutboxAnnotation(models.Model):
     kind = models.CharField(max_length=40)
     value = models.TextField(null=True, blank=True)
     number = models.FloatField(null=True, blank=True)
+    starts = models.BigIntegerField(null=True, blank=True)
     audience = models.CharField(max_length=200)
     created = models.BigIntegerField()
     appended_at = models.BigIntegerField(null=True, blank=True)
@@ -46,4 +47,4 @@ class OutboxAnnotation(models.Model):
 
     def as_annotation(self) -> Annotation:
         owner, content = self.owner.get_username(), (self.kind, self.value, self.number)
-        return Annotation(self.annid, self.msgid, owner, *content, self.audience)
+        return Annotation(self.annid, self.msgid, owner, *content, self.audience, self.starts)

@@ -1,13 +1,20 @@
-"""Contacts of a person: annotations of an address, which they alone see.
+"""Contacts of a person, and whom they meet: annotations of an address, which they alone see.
 
 Someone is in an address book from the ``ts`` of the contact on, until a retraction takes it back:
-as a vote stands.  ``value`` is the address, in small letters as those of messages are.
+as a vote stands.  ``value`` is the address, in small letters as those of messages are.  A meeting
+has the instant besides at which it ``starts``.
 """
 
 from __future__ import annotations
 
 CONTACT = "contact"
 """The kind of an annotation that says who is in its owner's address book."""
+
+MEETING = "meeting"
+"""The kind of an annotation that says whom its owner meets."""
+
+CANCELLED = "cancelled"
+"""The kind of an annotation that says by its UID which event its owner's calendar has cancelled."""
 
 
 def book_of(owner: str) -> str:
@@ -19,3 +26,12 @@ def book_of(owner: str) -> str:
     'contacts of terry'
     """
     return f"contacts of {owner}"
+
+
+def calendar_of(owner: str) -> str:
+    """Return what the meetings of a person are about, as ``book_of`` does of contacts.
+
+    >>> calendar_of("terry")
+    'calendar of terry'
+    """
+    return f"calendar of {owner}"

@@ -49,6 +49,8 @@ class Message:
     patch: int | None = None
     questions: int | None = None
     automatic: str | None = None
+    event: str | None = None
+    method: str | None = None
     source: str | None = None
     audience: str = PUBLIC
     received: int | None = None
@@ -56,7 +58,10 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """A vote, tag or note of a person on a message; immutable."""
+    """A vote, tag or note of a person on a message; immutable.
+
+    Without ``starts``, which meetings have, it is its ``ts``.
+    """
 
     annid: str
     msgid: str
@@ -65,6 +70,7 @@ class Annotation:
     value: str | None = None
     number: float | None = None
     audience: str = PUBLIC
+    starts: int | None = None
 
 
 def audiences_of(user: str, groups: tuple[str, ...] = ()) -> tuple[str, ...]:

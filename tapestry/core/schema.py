@@ -8,6 +8,7 @@ are a message's event times, ``ts`` its processing time: when the row became vis
 from __future__ import annotations
 
 from enum import Enum
+from itertools import chain
 
 
 class Type(Enum):
@@ -54,6 +55,8 @@ COLUMNS: dict[str, dict[str, Type]] = {
         "patch": Type.INTEGER,
         "questions": Type.INTEGER,
         "automatic": Type.TEXT,
+        "event": Type.TEXT,
+        "method": Type.TEXT,
         "source": Type.TEXT,
         "audience": Type.TEXT,
     },
@@ -65,6 +68,7 @@ COLUMNS: dict[str, dict[str, Type]] = {
         "kind": Type.TEXT,
         "value": Type.TEXT,
         "number": Type.NUMBER,
+        "starts": Type.INSTANT,
         "audience": Type.TEXT,
     },
     THREADS: {
@@ -100,20 +104,27 @@ There is a row for each key and audience, of ``threads`` for each root of them.
 
 BOUNDED: dict[str, tuple[str, ...]] = {
     MESSAGES: ("ts", "received"),
-    ANNOTATIONS: ("ts",),
+    ANNOTATIONS: ("ts", "starts"),
     THREADS: ("ts",),
 }
 """The instants of each table that are never NULL, and whose bounds the log has for each file.
 
-``received`` is at or before ``ts``.  A slice by one of them is read without the rest of the table.
+``received`` is at or before ``ts``.  ``starts`` is when a meeting begins, of all else ``ts``.  A
+slice by one of them is read without the rest of the table.
 """
 
+INSTANTS = tuple(dict.fromkeys(chain.from_iterable(BOUNDED.values())))
+"""The bounded columns of all tables."""
+
 INDEXED: dict[str, tuple[str, ...]] = {
-    MESSAGES: ("msgid", "inreplyto", "sender"),
+    MESSAGES: ("msgid", "inreplyto", "event", "sender"),
     ANNOTATIONS: ("annid", "msgid", "owner", "value"),
     THREADS: ("msgid", "root"),
 }
-"""The columns of each table by which rows are looked up through an index."""
+"""The columns of each table by which rows are looked up through an index.
+
+The fewer rows have one key, the earlier: of one sender there is ever more.
+"""
 
 INDEXED_BY_AUDIENCE: dict[str, tuple[str, ...]] = {
     MESSAGES: ("msgid", "inreplyto"),

@@ -11,6 +11,7 @@ from tapestry.mime.address import Mailbox, addresses, mailboxes, names
 from tapestry.mime.automatic import automatic
 from tapestry.mime.body import Reading, read_body
 from tapestry.mime.charset import decode
+from tapestry.mime.event import calendar_part
 from tapestry.mime.header_section import headers_of, values_by_name
 from tapestry.mime.headers import (
     decoded,
@@ -131,6 +132,7 @@ def _read(
         patch=place_in_series(subject),
         questions=questions(subject, body, is_answer=parent is not None),
         automatic=automatic(headers, kinds, sender or ""),
+        **calendar_part(reading.calendar)._asdict(),
         source=source,
         audience=audience,
     )

@@ -8,6 +8,7 @@ from itertools import islice
 
 from tapestry.core.message import LONGEST_TEXT
 from tapestry.mime.attachment import file_name, media_type
+from tapestry.mime.event import LONGEST
 from tapestry.mime.html_text import LONGEST as LONGEST_HTML
 from tapestry.mime.html_text import html_text
 from tapestry.mime.patch import MOST_PATHS, changed_paths
@@ -48,6 +49,7 @@ class Reading:
     length: int = 0
     html_length: int = 0
     patch_length: int = 0
+    calendar: str = ""
 
     @property
     def text(self) -> str | None:
@@ -71,6 +73,8 @@ def read_body(raw: bytes, sections: Iterable[Section]) -> Reading:
         if section.start < passed:
             continue  # a part of an attachment
         reading.problems += section.problems
+        if section.kind == "text/calendar" and not reading.calendar:
+            reading.calendar = section.text(raw, LONGEST)
         if section.is_multipart or section.is_mail:
             if section.is_mail and section.start > 0:
                 _attach(raw, section, reading)

@@ -77,9 +77,10 @@ def _rows(key: PredicateKey) -> str:
 def _after(key: PredicateKey) -> str:
     offset, by = key.offset, KeyExtractor.parse(key.extractor).by
     if offset == 0:
-        return "at once"
+        return "as they start" if by == "starts" else "at once"
     # An end that is included is a microsecond earlier than what comes just after it.
-    just = " and a microsecond" if offset > 1 and offset % 1000 == 1 else ""
-    number, unit = print_duration(offset - 1 if just else offset)
-    since = " after they were received" if by == "received" else ""
+    just = " and a microsecond" if offset != 1 and offset % 1000 == 1 else ""
+    number, unit = print_duration(abs(offset - 1 if just else offset))
+    start = " before they start" if offset < 0 else " after they start"
+    since = {"received": " after they were received", "starts": start}.get(by, "")
     return f"{number} {unit}{just}{since}"

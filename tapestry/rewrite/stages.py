@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from operator import eq, ge, gt, le, lt, ne
 
-from tapestry.core.schema import BOUNDED, MESSAGES, RETRACTED
+from tapestry.core.schema import INSTANTS, RETRACTED
 from tapestry.query.tree import nodes as n
 
 _COMPARE = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
@@ -222,7 +222,7 @@ class DeltaQuery:
         ['ts', 'received', None]
         """
         anchor = self.event.anchor
-        if anchor is None or anchor[0].name not in (*BOUNDED[MESSAGES], RETRACTED):
+        if anchor is None or anchor[0].name not in (*INSTANTS, RETRACTED):
             return None
         var, name = anchor[0].var, anchor[0].name
         return next(binding for binding in self.bindings if binding.var == var), name

@@ -104,6 +104,8 @@ def _row(path: Path, number: int, raw: dict[str, Any], table: str) -> dict[str, 
     if "received" in row and row["ts"] is not None:
         instants = (row["received"], row["date"], row["ts"])
         row["received"] = min(next(at for at in instants if at is not None), row["ts"])
+    if "starts" in row and row["starts"] is None:
+        row["starts"] = row["ts"]
     if row["ts"] is None or row[KEY_COLUMN[table]] is None:
         raise _fault(path, number, f"a row needs {KEY_COLUMN[table]} and ts")
     return row

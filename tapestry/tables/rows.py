@@ -14,6 +14,7 @@ from tapestry.core.schema import (
     ANNOTATIONS,
     BOUNDED,
     COLUMNS,
+    INSTANTS,
     KEY_COLUMN,
     MESSAGES,
     THREADS,
@@ -62,7 +63,7 @@ ORIGINALS_GROUP = 64
 
 ORDER: dict[str, tuple[str, ...]] = {
     MESSAGES: ("ts", "received"),
-    ANNOTATIONS: ("ts",),
+    ANNOTATIONS: ("ts", "starts"),
     THREADS: ("ts",),
     ORIGINALS: ("ts", "msgid"),
 }
@@ -124,14 +125,14 @@ def clean(text: str) -> str:
 def to_arrow(table: str, items: Sequence[Message] | Sequence[Annotation]) -> pa.Table:
     """Return messages or annotations as an Arrow table with a ``ts`` of 0 in every row.
 
-    A message without ``received`` has the latest of all instants.
+    Without ``received`` or ``starts`` a row has the latest of all instants there.
     """
     arrays = []
     for name, type_ in COLUMNS[table].items():
         values: list[Any] = [getattr(item, name, 0) for item in items]
         if type_ is Type.TEXT:
             values = [None if text is None else clean(text) for text in values]
-        elif name == "received":
+        elif name in INSTANTS and name != "ts":
             values = [_LATEST if instant is None else instant for instant in values]
         elif type_ is Type.SET:
             values = [list(dict.fromkeys(map(clean, texts))) for texts in values]
@@ -155,7 +156,7 @@ def ordered(table: str, rows: pa.Table) -> pa.Table:
 
 
 def dated(rows: pa.Table, instants: Sequence[int]) -> pa.Table:
-    """Return the rows with a ``ts`` each; none was received later.
+    """Return the rows with a ``ts`` each; none was received later, and it stands for no start.
 
     >>> early = Message("a@x", received=3)
     >>> dated(to_arrow("messages", [early, Message("b@x")]), [7, 7])["received"].to_pylist()
@@ -165,6 +166,9 @@ def dated(rows: pa.Table, instants: Sequence[int]) -> pa.Table:
     columns = {"ts": ts}
     if "received" in rows.schema.names:
         columns["received"] = pc.min_element_wise(rows["received"], ts)
+    if "starts" in rows.schema.names:
+        no_start = pc.equal(rows["starts"], _LATEST)
+        columns["starts"] = pc.if_else(no_start, ts, rows["starts"])
     for name, values in columns.items():
         position = rows.schema.get_field_index(name)
         rows = rows.set_column(position, rows.schema.field(position), values)
@@ -178,7 +182,10 @@ def message_row(columns: Mapping[str, Any]) -> MessageRow:
 
 def annotation_row(columns: Mapping[str, Any]) -> AnnotationRow:
     """Return a row of the annotations table, given its columns."""
-    return AnnotationRow(columns["ts"], Annotation(**_fields(ANNOTATIONS, columns)))
+    ts, fields = columns["ts"], _fields(ANNOTATIONS, columns)
+    if fields["starts"] == ts:
+        fields["starts"] = None
+    return AnnotationRow(ts, Annotation(**fields))
 
 
 def _fields(table: str, columns: Mapping[str, Any]) -> dict[str, Any]:

@@ -95,6 +95,8 @@ def cell(row: Row, name: str, kind: Type) -> object:
     value = row.get(name)
     if name == "received":
         return received(row)
+    if name == "starts" and value is None:
+        return row["ts"]
     if kind is Type.SET:
         return () if value is None else value
     return "public" if name == "audience" and value is None else value

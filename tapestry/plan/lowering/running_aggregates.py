@@ -14,7 +14,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from tapestry.core.clock import NEVER
-from tapestry.core.schema import BOUNDED, MESSAGES, Type
+from tapestry.core.schema import BOUNDED, INSTANTS, Type
 from tapestry.plan import sql
 from tapestry.plan.group import ConstantRow, slices
 from tapestry.plan.lowering.assembly import Assembly
@@ -70,7 +70,7 @@ def counting_interval(
     known = [
         sql.negate(sql.is_null(scope.term(point.term)))
         for point in (*begins, *ends)
-        if point.anchor is None or point.anchor[0].name not in BOUNDED[MESSAGES]
+        if point.anchor is None or point.anchor[0].name not in INSTANTS
     ]
     alpha = _extreme(exp.Greatest, [scope.instant(point) for point in begins])
     if not ends:

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tapestry.core.errors import TapestryError
-from tapestry.core.schema import Type
+from tapestry.core.schema import INSTANTS, Type
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import FreshNames
 from tapestry.query.tree.walk import conjuncts, transform, walk
 
-_NEVER_NULL = ("msgid", "annid", "ts", "received", "size", "attachments", "source", "audience")
+_NEVER_NULL = ("msgid", "annid", *INSTANTS, "size", "attachments", "source", "audience")
 _ANYTHING = re.compile("%*")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tapestry.core.errors import TapestryError
-from tapestry.core.schema import BOUNDED, MESSAGES, Type
+from tapestry.core.schema import INSTANTS, Type
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.linear import Linear, add, linear
 from tapestry.query.tree.walk import FLIPPED, change_conditions, reads_now, type_of
@@ -48,7 +48,7 @@ def _instants(node: Any) -> frozenset[n.Term]:
 
 
 def _never_null(term: n.Term) -> bool:
-    return isinstance(term, n.Column) and term.name in BOUNDED[MESSAGES]
+    return isinstance(term, n.Column) and term.name in INSTANTS
 
 
 def _move(node: n.Compare) -> n.And | n.Or | n.Compare:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -19,15 +18,13 @@ from deltalake import DeltaTable
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
-from tapestry.core.schema import BOUNDED
+from tapestry.core.schema import INSTANTS
 from tapestry.tables.rows import bounded
 
 _Integers = np.ndarray[Any, np.dtype[np.int64]]
 Bounds = tuple[int, int]
 
 UNKNOWN: Bounds = (BEGINNING, -BEGINNING)
-
-_COLUMNS = tuple(dict.fromkeys(chain.from_iterable(BOUNDED.values())))
 
 _in_order = attrgetter("min_ts", "max_ts", "path")
 
@@ -42,7 +39,7 @@ def _bounds_of(data_files: Iterable[DataFile], column: str) -> _Integers:
 class DataFile:
     """One immutable Parquet file of a version; ``path`` is absolute, the bounds are inclusive.
 
-    Those of ``received`` are unknown where the table has no such column.
+    Those of ``received`` and ``starts`` are unknown where the table has no such column.
     """
 
     path: str
@@ -52,6 +49,8 @@ class DataFile:
     bytes: int = 0
     min_received: int = UNKNOWN[0]
     max_received: int = UNKNOWN[1]
+    min_starts: int = UNKNOWN[0]
+    max_starts: int = UNKNOWN[1]
 
     def bounds(self, column: str) -> Bounds:
         """Return the least and the greatest value of a bounded column."""
@@ -68,7 +67,7 @@ class DataFiles(tuple[DataFile, ...]):
 
     @cached_property
     def _bounds(self) -> dict[str, _Integers]:
-        return {column: _bounds_of(self, column) for column in _COLUMNS}
+        return {column: _bounds_of(self, column) for column in INSTANTS}
 
     @property
     def low(self) -> _Integers:
@@ -140,7 +139,7 @@ def data_files_of(opened: DeltaTable) -> DataFiles:
     unknown = [None] * len(actions["path"])
     ends = [
         (column, actions.get(f"min.{column}", unknown), actions.get(f"max.{column}", unknown))
-        for column in _COLUMNS
+        for column in INSTANTS
     ]
     files = zip(actions["path"], actions["num_records"], actions["size_bytes"], strict=True)
     return DataFiles(
@@ -163,7 +162,7 @@ def data_file_of(root: str, add: Mapping[str, Any]) -> DataFile:
     """Return the file that an ``add`` action of a commit names."""
     stored = json.loads(add.get("stats") or "{}")
     low, high = stored.get("minValues", {}), stored.get("maxValues", {})
-    bounds = {column: (low.get(column), high.get(column)) for column in _COLUMNS}
+    bounds = {column: (low.get(column), high.get(column)) for column in INSTANTS}
     path = f"{root}/{unquote(add['path'])}"
     return _data_file(path, stored.get("numRecords"), add["size"], bounds)
 
@@ -186,8 +185,8 @@ def _data_file(
 
 def bounded_file(path: str, rows: int, size: int, bounds: Mapping[str, Bounds]) -> DataFile:
     """Return a data file, given its bounds by column."""
-    (low, high), received = bounds["ts"], bounds.get("received", UNKNOWN)
-    return DataFile(path, rows, low, high, size, *received)
+    received, starts = (bounds.get(name, UNKNOWN) for name in ("received", "starts"))
+    return DataFile(path, rows, *bounds["ts"], size, *received, *starts)
 
 
 def bounds_of(table: str, rows: pa.Table) -> dict[str, Bounds]:

@@ -13,13 +13,14 @@ import time
 from collections.abc import Callable, Collection, Iterable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapestry.core.contacts import book_of
+from tapestry.core.contacts import book_of, calendar_of
 from tapestry.core.files.checksummed_file import write_checksummed
 from tapestry.core.files.durable import make_directory
 from tapestry.core.files.file_lock import FOREVER
@@ -221,8 +222,9 @@ class _Removal:
         if self.before is None:
             return goes
         old = pc.less(rows["ts"], self.before)
-        if self.table == ANNOTATIONS:  # an address book does not age
-            of_books = pc.starts_with(rows["msgid"], book_of(""))
+        if self.table == ANNOTATIONS:  # address books and calendars do not age
+            books = map(partial(pc.starts_with, rows["msgid"]), (book_of(""), calendar_of("")))
+            of_books = pc.or_(*books)
             old = pc.and_not(old, pc.fill_null(of_books, False))
         if self.named:
             old = pc.or_(old, pc.is_in(rows["msgid"], text_array(self.named)))

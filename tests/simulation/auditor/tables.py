@@ -27,11 +27,13 @@ COLUMNS = {
             "patch",
             "questions",
             "automatic",
+            "event",
+            "method",
             "source",
             "audience",
         ),
     ),
-    ANNOTATIONS: ("annid", "ts", "msgid", "owner", "kind", "value", "number", "audience"),
+    ANNOTATIONS: ("annid", "ts", "msgid", "owner", "kind", "value", "number", "starts", "audience"),
 }
 
 
@@ -44,6 +46,8 @@ def completed(table: str, row: Row) -> Row:
     if table == MESSAGES:
         at = full["received"]
         full["received"] = full["ts"] if at is None else min(at, full["ts"])
+    elif full["starts"] is None:
+        full["starts"] = full["ts"]
     return full
 
 

@@ -199,6 +199,8 @@ class _Writer(Counts, Sequences, WindowFunctions):
             received = column(binding, "received")
             coalesced = n.Call("coalesce", (date, base), Type.INSTANT)
             base = self.pick(base, base, received, received, date, coalesced)
+        else:
+            base = self.pick(base, base, column(binding, "starts"))
         base = self.pick(*[base] * 8, self.instant())
         op = self.pick("", "+", "+", "-")
         return n.Arith(op, base, self.duration(), Type.INSTANT) if op else base

@@ -134,6 +134,7 @@ one_phrase = st.one_of(
         (
             *("replies", "replied to", "unanswered", "with attachments", "starting a thread"),
             *("asked again after an answer", "from my contacts", "from no one in my address book"),
+            *("from anyone I meet this week", "about an event that has been cancelled"),
             *("with pictures", "pdf attachments", "without docx files", "mime:image/*", "has:pdf"),
             *("today", "mails from this week", "without attachments", "no reply", "has:attachment"),
         )

@@ -41,6 +41,8 @@ TEXTS: dict[str, tuple[str, ...]] = {
     "body": ("Spark", "the index, again", "x"),
     "source": ("a", "b"),
     "automatic": ("reply", "bulk"),
+    "event": ("e1", "e2"),
+    "method": ("request", "cancel"),
     "audience": AUDIENCES,
     "annid": tuple(f"a{i}" for i in range(6)),
     "owner": ("alice", "bob", "Joe"),
@@ -74,7 +76,7 @@ _PROFILES: tuple[Row, ...] = (
     {
         **{"sender_name": "Mary Jones", "subject": "ÄPFEL und Birnen", "size": 2, "body": "x"},
         **{"cc": ("joe@x.org", "bill@y.org"), "source": "a", "list": "index", "attachments": 0},
-        **{"questions": 2, "patch": 0},
+        **{"questions": 2, "patch": 0, "event": "e1", "method": "request"},
     },
     {
         **{"sender_name": "Mary Jones", "subject": "100% a_b", "list": "r-devel", "size": 3},
@@ -155,9 +157,16 @@ _LIKELY_AUDIENCES = (*["public"] * 6, *AUDIENCES)
 _REFERENCES: tuple[tuple[str, ...], ...] = ((), (), ("m0",), ("m1", "m0"), ("m2", "mx"))
 
 
+_STARTS = (-3, 0, 2, 5, 9)
+"""How long after the first batch what an annotation says starts."""
+
+
 @st.composite
 def annotations(
-    draw: st.DrawFn, batches: tuple[int, ...], about: tuple[str, ...] = MSGIDS[:5]
+    draw: st.DrawFn,
+    batches: tuple[int, ...],
+    about: tuple[str, ...] = MSGIDS[:5],
+    unit: int = 1,
 ) -> list[Row]:
     """Draw up to six annotations, most of them on a message that can be there."""
     keys = draw(_annotation_keys(draw(one_of(2, 0, 4))))
@@ -171,6 +180,7 @@ def annotations(
             "kind": draw(one_of(*KINDS)),
             "value": draw(one_of(None, *VALUES)),
             "number": draw(one_of(None, 1.0, -1.0, 2.5)),
+            "starts": draw(one_of(None, *(batches[0] + gap * unit for gap in _STARTS))),
         }
         for annid, audience in keys
     ]
@@ -230,7 +240,7 @@ def data(draw: st.DrawFn, unit: int = 1, crowded: bool = False) -> Data:
     batches = tuple(instant * unit for instant in sorted(draw(at)))
     mail = draw(messages(batches, unit, (3, 5, 1) if crowded else (3, 1, 6, 0)))
     about = tuple(str(row["msgid"]) for row in mail)
-    notes = votes(batches, about or MSGIDS[:2]) if crowded else annotations(batches, about)
+    notes = votes(batches, about or MSGIDS[:2]) if crowded else annotations(batches, about, unit)
     made = draw(notes)
     taken_back = draw(retractions(made, one_of(*batches)))
     return {MESSAGES: mail, ANNOTATIONS: made + taken_back}
