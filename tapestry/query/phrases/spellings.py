@@ -14,6 +14,8 @@ END = rf"(?![^{_BETWEEN}])"
 
 _IN_BOOK = r"(?:in|from|of)\s+my\s+(?:address\s*book|contacts)"
 
+_EVENT = "(?:events?|meetings?|appointments?)"
+
 WORD = rf"[^{_BETWEEN}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]+"
 
 _PATH = r"(?!\S*@)[^\s,()\"“”]*/"
@@ -37,7 +39,11 @@ FORMS = {
     "ATTACHMENTS": "attachments|files",
     "CONTACTS": r"(?:(?:(?:any|every|some)(?:one|body)|people|an?\s+contact|contacts)\s+"
     rf"{_IN_BOOK}|(?:my\s+)?(?:contacts|address\s*book))",
+    "CANCELLED": rf"(?:an?\s+|the\s+)?cancell?ed(?=\s+{_EVENT}{END})",
+    "CANCELLED_EVENT": rf"(?:an?\s+|the\s+)?{_EVENT}\s+(?:that|which)\s+"
+    r"(?:(?:was|were|is|are)|(?:has|have)\s+been)\s+cancell?ed",
     "CONTAINING": "containing|contains?",
+    "EVENTS": rf"events|(?<=ed\s){_EVENT}",
     "EVERYTHING": r"(?<![\s\S])(?:\*|(?:(?:show|find)\s+)?(?:all(?:\s+(?:my\s+)?(?:mails?|e-?mails?"
     r"|messages))?|everything))(?=\s*\Z)",
     "FEWER": "fewer|less",
@@ -51,12 +57,13 @@ FORMS = {
     "DURING": rf"during|within(?=\s+(?:the\s+)?(?:last|past){END})",
     "FIRST_REPLY": r"(?:the\s+)?first\s+(?:repl(?:y|ies)|answers?|responses?)",
     "DIRECTLY": rf"directly(?=\s+to{END})",
-    "I": rf"i(?=\s+(?:have\s+not|sent|wrote){END})",
+    "I": rf"i(?=\s+(?:have\s+not|sent|wrote|meet){END})",
     "LARGER": "larger|bigger",
     "LAST": rf"the\s+(?:last|past)(?=\s+(?:{NUMBER}\s+)?{UNIT})"
     rf"|(?:last|past)(?=\s+{NUMBER}\s+{UNIT})|(?<=the\s)last",
     "LIST": r"(?:mailing\s+)?list",
     "ME": r"me|myself|my\s+(?:e-?mails?|mails?|messages?|posts?|letters?)",
+    "MEET": rf"meet(?=\s+(?:within|today|this){END})",
     "MENTIONING": "mentioning|mentions?",
     "LIKED": rf"liked(?=\s+by{END})",
     "LINKS": "links?|urls?",
@@ -73,6 +80,8 @@ FORMS = {
     "REPLIES": "replies|answers|responses",
     "REPLY": "reply|answer|response",
     "REVIEW": "reviews?",
+    "SOMEBODY_I_MEET": r"(?:(?:any|every|some)(?:one|body)(?:\s+(?:that|whom?))?"
+    r"|people\s+(?:that|whom?))\s+i\s+(?:meet|(?:am|will\s+be)\s+meeting|will\s+meet)",
     "THEN": rf"(?:and\s+)?then(?=\s+(?:unanswered|unreplied)\s+for{END})",
     "THREADS": "threads?",
     "TOUCHING": rf"(?:patch(?:es)?\s+)?touching(?=\s*\Z|{_FILE})"

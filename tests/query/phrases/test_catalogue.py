@@ -22,6 +22,7 @@ NOT_RECOGNIZED = {
     "mentioning_me",  # nor who asks,
     "in_filter",  # A condition does not say which filter it was taken from,
     *("from_unknown_senders", "from_contacts"),
+    *("from_people_i_meet_within", "about_cancelled_events"),
     *("unanswered_by_others", "unanswered_by_me_personally"),
     *("voted_for_by_people_who_agree_with_me", "liked_by_more_than_people_like_me"),
     *("since", "after", "before", "until", "on"),  # nor in which time zone a day is meant.

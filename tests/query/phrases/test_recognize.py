@@ -98,6 +98,8 @@ OTHERWISE = {
     # Nor whose address book it is.
     'from contacts or about "contacts" and not replies': None,
     'not from contacts and not from "contacts"': None,
+    # Nor whose calendar.
+    "from people I meet within one week and not about cancelled events": None,
     # Nor who agrees with whom.
     "not voted for by people who agree with me": None,
     "liked by more than two people like me": None,

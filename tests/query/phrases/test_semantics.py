@@ -25,9 +25,9 @@ def vote(number, msgid, owner, age=0, kind="vote", value=None):
     return found | {"annid": f"{msgid} {owner} {age}", "number": number, "value": value}
 
 
-def contact(owner, address):
+def contact(owner, address, **more):
     said = vote(None, f"contacts of {owner}", owner, kind="contact", value=address)
-    return said | {"annid": f"{owner} {address}", "audience": f"user:{owner}"}
+    return said | {"annid": f"{owner} {address} {more}", "audience": f"user:{owner}"} | more
 
 
 DATA = {
@@ -36,7 +36,8 @@ DATA = {
         message("q1", 2 * WEEK, sender="mary@y.org", inreplyto="q", references=("q",)),
         message("q1", 2 * WEEK, sender="mary@y.org", inreplyto="q", audience="user:terry"),
         message("q2", 6 * DAY, sender="jones@x.org", inreplyto="q1", references=("q", "q1")),
-        message("q3", 2 * HOUR, sender="terry@home.org", to=("mary@y.org",), inreplyto="q"),
+        message("q3", 2 * HOUR, sender="terry@home.org", to=("mary@y.org",), inreplyto="q")
+        | {"event": "e1"},
         message("r", 2 * WEEK, sender="ann@jones.org", to=("mary@y.org",), cc=("x.joe@x.org",)),
         message("r1", 2 * WEEK, sender="joe.jones@x.org", to=("joe@z.org",), inreplyto="r"),
         message("s", 2 * WEEK + 1, sender="xjoe@x.org", to=("ann@joe.org", "joey@x.org")),
@@ -55,6 +56,11 @@ DATA = {
         contact("terry", "joe@x.org"),
         contact("terry", "ann@jones.org"),
         contact("joe", "mary@y.org"),
+        contact("terry", "joe@x.org", kind="meeting", starts=NOW + DAY),
+        contact("terry", "ann@jones.org", kind="meeting", starts=NOW + 9 * DAY),
+        contact("terry", "mary@y.org", kind="meeting", starts=NOW - 1),
+        contact("joe", "mary@y.org", kind="meeting", starts=NOW + DAY),
+        contact("terry", "e1", kind="cancelled"),
     ],
 }
 
@@ -84,6 +90,10 @@ DATA = {
         ("from new senders", "q q1 q2 q3 r r1 s"),
         ("from unknown senders", "q q2 q3 r r1 s"),
         ("from contacts", "q r"),
+        ("from people I meet within one week", "q"),
+        ("from people I meet within two weeks", "q r"),
+        ("not from people I meet this week and from contacts", "r"),
+        ("about cancelled events", "q3"),
         ("from nobody in my address book", "q1 q2 q3 r1 s"),
         ("in a thread with mary", "q q1 q2 q3"),
         ("in a thread with jones@x.org", "q q1 q2 q3"),

@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from tapestry.query.phrases.catalogue import (
     age,
     agreement,
+    calendar,
     days,
     files,
     patches,
@@ -36,6 +37,7 @@ from tapestry.query.phrases.catalogue.kind import PhraseKind
 
 FAMILIES = (
     people,
+    calendar,
     words,
     replies,
     sequences,

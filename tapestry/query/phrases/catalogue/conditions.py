@@ -154,6 +154,13 @@ def annotator_is(person: Person, context: Context) -> n.Condition:
     return equal(column("owner", "a"), text(user, person.span))
 
 
+def listed_by_me(kind: str, of: str, context: Context, *tests: n.Condition) -> n.Condition:
+    """Return that a column is the value of an annotation ``a`` of one's own, of this kind."""
+    same = equal(column("value", "a"), column(of))
+    mine = (equal(column("kind", "a"), text(kind)), annotator_is(ME, context))
+    return n.Exists((n.Binding("a", ANNOTATIONS),), n.And((same, *mine, *tests)))
+
+
 def _name_of_me(person: Person, context: Context) -> str:
     if not context.owner:
         message = "Nobody is signed in, so “me” is nobody here."

@@ -70,7 +70,7 @@ class PhraseKind:
         What a number counts is one of its words: ``with_more_than_replies``.
         """
         words = _SLOT.sub(lambda slot: slot[1] if slot[1] in NOUNS else "", self.spelling)
-        return "_".join(words.split())
+        return "_".join(words.lower().split())
 
     @cached_property
     def template(self) -> str:

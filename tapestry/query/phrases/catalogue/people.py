@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from tapestry.core.contacts import CONTACT
 from tapestry.core.errors import TapestryError
-from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.core.schema import MESSAGES
 from tapestry.query.context import Context
 from tapestry.query.phrases.catalogue.conditions import (
     ME,
     address_is,
     addresses_of_me,
-    annotator_is,
     column,
     equal,
     like,
+    listed_by_me,
     recipient_is,
     sender_is,
     text,
@@ -47,16 +47,6 @@ def _written_to_sender(context: Context) -> n.Condition:
     by_me = sender_is("p", ME, context)
     to_sender = n.Or.of([equal(column(name, "p"), column("sender")) for name in ("to", "cc")])
     return n.Exists((n.Binding("p", MESSAGES),), n.And.of((by_me, to_sender)))
-
-
-def _in_address_book(context: Context) -> n.Condition:
-    """Return that the sender is a contact of the person; nobody else sees who these are."""
-    tests = (
-        equal(column("value", "a"), column("sender")),
-        equal(column("kind", "a"), text(CONTACT)),
-        annotator_is(ME, context),
-    )
-    return n.Exists((n.Binding("a", ANNOTATIONS),), n.And(tests))
 
 
 KINDS = (
@@ -134,7 +124,7 @@ KINDS = (
         spelling="from contacts",
         description="sent by somebody in your address book",
         rank=74,
-        meaning=lambda _, context: _in_address_book(context),
+        meaning=lambda _, context: listed_by_me(CONTACT, "sender", context),
         others=("BY CONTACTS",),
         opposites=("FROM NO_CONTACT", "BY NO_CONTACT"),
     ),

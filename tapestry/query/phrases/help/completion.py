@@ -54,7 +54,7 @@ _SAMPLE = {
     "filetype": "pictures",
     **{many: many for many in NOUNS},
 }
-_SPELLED = {"NUMBER": "two", "UNIT": "weeks", "FILE_TYPE": "pictures"}
+_SPELLED = {"NUMBER": "two", "UNIT": "weeks", "FILE_TYPE": "pictures", "I": "I"}
 _CANONICAL = {
     name: " ".join(re.sub(r"{(\w+)}", lambda slot: _SAMPLE.get(slot[1], ""), kind.template).split())
     for name, kind in KINDS.items()
@@ -179,7 +179,7 @@ def _spellings(way: Continuation, place: Place, typed: str) -> Iterator[str]:
     files = tuple(FILE_TYPES) if first == "FILE_TYPE" and typed else (_SPELLED["FILE_TYPE"],)
     for number, unit, file_type in product(numbers, units, files):
         words = _words(way, number, unit, file_type)
-        if words and words.startswith(typed):
+        if words and words.lower().startswith(typed):
             yield words + " " * way.more
 
 
@@ -190,7 +190,8 @@ def _words(way: Continuation, number: str, unit: str, file_type: str) -> str:
     if number and any(terminal in wrong for terminal in way.terminals[:2]):
         return ""
     unit = unit.removesuffix("s") if single else unit
-    spelled = {"NUMBER": number, "UNIT": unit, "FILE_TYPE": file_type, "KB": "KB", "MB": "MB"}
+    spelled = {"NUMBER": number, "UNIT": unit, "FILE_TYPE": file_type}
+    spelled |= {name: name for name in ("I", "KB", "MB")}
     return " ".join(spelled.get(terminal, terminal.lower()) for terminal in way.terminals)
 
 

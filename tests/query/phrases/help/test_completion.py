@@ -143,7 +143,7 @@ def accepted(text, completion):
         ("tagged l", ["later"]),
         ('tagged "read a', ['"read again"']),
         ("voted for by te", ["terry"]),
-        ("about ", []),
+        ("about ", ["cancelled events"]),
         ("about spark", []),
         ("from joe and and ", []),
         ("unanswerable", []),
@@ -189,7 +189,7 @@ def test_a_completion_replaces_the_whole_word_at_the_cursor():
 def test_no_space_is_doubled():
     assert offered("fr joe", 2) == [
         *("from", "from new senders", "from unknown senders", "from programs", "from contacts"),
-        "from addresses like",
+        *("from addresses like", "from people I meet within"),
     ]
 
 
