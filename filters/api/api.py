@@ -10,6 +10,7 @@ from filters.api.calls import (
     aggregates,
     agreement,
     arrival,
+    calendar,
     contacts,
     destinations,
     drafts,
@@ -49,7 +50,18 @@ api = NinjaAPI(
 handle_errors(api)
 for part in (
     *(filters, filter_acts, sharing, aggregates, imports, questions, messages, triage, importance),
-    *(sources, trials, destinations, feeds, drafts, sending, arrival, agreement, contacts),
+    *(
+        sources,
+        trials,
+        destinations,
+        feeds,
+        drafts,
+        sending,
+        arrival,
+        agreement,
+        calendar,
+        contacts,
+    ),
 ):
     api.add_router("", part.router)
 

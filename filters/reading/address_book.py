@@ -28,13 +28,19 @@ _ADDRESS = re.compile(r"[^\s@]{1,200}@[^\s@]{1,255}")
 
 def contacts_of(user: User) -> dict[str, list[Annotation]]:
     """Return the addresses in the book of a person, in order, each with what says so."""
-    name = user.get_username()
-    annotations = said_of(services.tables(), book_of(name), [f"user:{name}"])
+    rows = listed(user, book_of(user.get_username()))
     found: dict[str, list[Annotation]] = {}
-    for row in sorted(standing(annotations), key=lambda row: row.value or ""):
-        if row.kind == CONTACT and row.owner == name and row.value:
+    for row in sorted(rows, key=lambda row: row.value or ""):
+        if row.kind == CONTACT and row.value:
             found.setdefault(row.value, []).append(row)
     return found
+
+
+def listed(user: User, book: str) -> list[Annotation]:
+    """Return what stands in an address book or a calendar of a person."""
+    name = user.get_username()
+    annotations = said_of(services.tables(), book, [f"user:{name}"])
+    return [row for row in standing(annotations) if row.owner == name]
 
 
 def add(user: User, addresses: Iterable[str]) -> int:
@@ -47,7 +53,9 @@ def add(user: User, addresses: Iterable[str]) -> int:
         if len(known) + len(new) > MOST:
             message = f"An address book has at most {MOST:,} addresses."
             raise TapestryError(message, hint="Take some out first.")
-        annotate_all(user, book_of(user.get_username()), CONTACT, new)
+        annotate_all(
+            user, book_of(user.get_username()), [(CONTACT, address, None) for address in new]
+        )
     return len(new)
 
 

@@ -6,6 +6,7 @@ from filters.reading.views import (
     agreement,
     annotations,
     attachments,
+    calendar,
     contacts,
     letters,
     message,
@@ -14,6 +15,7 @@ from filters.reading.views import (
 
 urlpatterns = [
     path("agreement/", agreement.agreement, name="agreement"),
+    path("calendar/", calendar.calendar, name="calendar"),
     path("contacts/", contacts.contacts, name="contacts"),
     path("message/", message.message, name="message"),
     path("message/original/", originals.original, name="original"),

@@ -15,6 +15,8 @@ _SENTENCES = {
     "parent": "in reply to {who}",
     "tag": "{who} tagged it {value}",
     "contact": "{value} came into the address book",
+    "meeting": "{value} came into the calendar",
+    "cancelled": "the calendar had it cancelled",
     "message": "with a message by {who}",
     "votes for": "{who} voted for it",
     "votes against": "{who} voted against it",

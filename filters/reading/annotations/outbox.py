@@ -62,8 +62,8 @@ def annotate(
     )
 
 
-def annotate_all(owner: User, about: str, kind: str, values: Iterable[str]) -> None:
-    """Keep annotations that only their owner sees, one for each value, until they are appended."""
+def annotate_all(owner: User, about: str, entries: Iterable[tuple[str, str, int | None]]) -> None:
+    """Keep annotations that only their owner sees, given kind, value and start, until appended."""
     audience, now = annotation_audience("", owner.get_username(), private=True), wall_clock()
     OutboxAnnotation.objects.bulk_create(
         [
@@ -73,10 +73,11 @@ def annotate_all(owner: User, about: str, kind: str, values: Iterable[str]) -> N
                 owner=owner,
                 kind=kind,
                 value=value,
+                starts=starts,
                 audience=audience,
                 created=now,
             )
-            for value in values
+            for kind, value, starts in entries
         ]
     )
 
@@ -103,7 +104,7 @@ def restore(owner: User, annotation: Annotation) -> None:
 
     Whoever asks twice gets the same annotation, as of retractions.
     """
-    says = {"kind": annotation.kind, "value": annotation.value, "number": annotation.number}
+    says = {name: getattr(annotation, name) for name in ("kind", "value", "number", "starts")}
     annid = str(uuid.uuid5(_RESTORED, annotation.annid))
     _keep_once([_said_of_own(owner, annotation, annid, **says)])
 

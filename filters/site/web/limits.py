@@ -22,6 +22,7 @@ FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 
 UPLOADS = {
     "/compose/": 16 * 1024 * 1024,
+    "/calendar/": 5 * 1024 * 1024,
     "/contacts/": 9 * 1024 * 1024,
     "/filters/import/": 9 * 1024 * 1024,
 }

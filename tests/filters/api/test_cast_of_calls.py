@@ -117,6 +117,7 @@ def bodies(alice: User) -> dict[str, Any]:
         "PUT signatures": {"address": "alices@example.org", "text": "Alice"},
         "PUT mail-server": no_host,
         "PUT agreement": {"person": "nobody", "left_out": False},
+        "PUT calendar": {"events": "BEGIN:VCALENDAR\nEND:VCALENDAR\n"},
         "POST contacts": {"addresses": ["ann@x.org"]},
         "POST contacts/remove": {"addresses": ["ann@x.org"]},
     }

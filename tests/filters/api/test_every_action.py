@@ -8,6 +8,7 @@ from tests.filters.site.web.test_cast import EXPECTED
 CALLS = {
     "aggregates/": "PUT aggregates/{name}",
     "agreement/": "PUT agreement",
+    "calendar/": "PUT calendar",
     "compose/": "POST drafts",
     "compose/<uuid:uid>/again/": "POST drafts/{id}/again",
     "compose/<uuid:uid>/delete/": "DELETE drafts/{id}",

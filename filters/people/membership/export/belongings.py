@@ -21,6 +21,7 @@ def annotation_line(ts: int | None, annotation: Annotation) -> str:
         "kind": annotation.kind,
         "value": annotation.value,
         "number": annotation.number,
+        "starts": moment(annotation.starts),
         "audience": annotation.audience,
     }
     return json.dumps(content, ensure_ascii=False) + "\n"

@@ -73,6 +73,7 @@ EXPECTED = {
     "act/<slug:act>/<str:token>/": LINK,
     "aggregates/": OWN_FORM,
     "agreement/": OWN_FORM,
+    "calendar/": OWN_FORM,
     "api/v1/": EXPIRED,
     "api/v1/openapi.json": EVERYBODYS,
     "arrived/<str:token>/": OWNERS,
