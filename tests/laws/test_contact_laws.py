@@ -1,11 +1,12 @@
-"""Address books: filters find what the oracle says of contacts that stand, their owner's alone."""
+"""Address books and calendars: filters find what the oracle says of what stands, and of starts."""
 
 from dataclasses import replace
 
 import pytest
 from hypothesis import strategies as st
 
-from tapestry.core.contacts import CONTACT, book_of
+from tapestry.core.clock import WEEK
+from tapestry.core.contacts import CANCELLED, CONTACT, MEETING, book_of
 from tapestry.core.message import PUBLIC
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.query.context import Context
@@ -29,8 +30,20 @@ _FILTERS = (
     "NOT EXISTS (a IN annotations: a.value = m.sender AND a.kind = 'contact') "
     "AND m.received < now() - 2 weeks",
     "m.sender IN (SELECT a.value FROM annotations a WHERE a.kind = 'contact')",
+    *["from people I meet this week"] * 3,
+    "not from people I meet within one week",
+    "from people I meet within one week and not about cancelled events",
+    "about an event that has been cancelled",
+    "about cancelled events or from contacts",
+    "COUNT(a IN annotations: a.value = m.sender AND a.kind = 'meeting' AND a.starts > now()) > 1",
+    "NOT EXISTS (a IN annotations: a.value = m.sender AND a.starts > now() - 1 week)",
+    "m.ts IN (SELECT a.starts FROM annotations a WHERE a.value = m.sender)",
 )
 """By phrase, and joined with the rest of the language."""
+
+
+_soon = st.builds(int.__add__, one_of(0, WEEK, WEEK, 2 * WEEK), whole(0, 6))
+"""When meetings start: as rows come, or a week later, so that they come near then."""
 
 
 @st.composite
@@ -40,7 +53,8 @@ def books(draw):
     mail = [
         {"msgid": f"m{place}", "ts": draw(instant), "audience": draw(one_of(PUBLIC, "user:alice"))}
         | {"sender": draw(one_of(*_SENDERS)), "subject": draw(one_of("index", "x"))}
-        | {"inreplyto": draw(one_of(None, "m0", "m1"))}
+        | {"inreplyto": draw(one_of(None, "m0", "m1")), "event": draw(one_of(None, "e", "f"))}
+        | {"method": draw(one_of("request", "cancel", None))}
         for place in range(5)
     ]
     contacts = []
@@ -50,6 +64,14 @@ def books(draw):
                 row = {"annid": f"a{len(contacts)}", "owner": owner, "msgid": book_of(owner)}
                 row |= {"kind": draw(one_of(CONTACT, CONTACT, CONTACT, "tag")), "value": address}
                 contacts.append(row | {"ts": draw(instant), "audience": f"user:{owner}"})
+                meeting = {"annid": f"b{len(contacts)}", "starts": draw(_soon), "kind": MEETING}
+                contacts.append(contacts[-1] | {"ts": draw(instant)} | meeting)
+        off = {"annid": f"c{owner}", "value": draw(one_of("e", "f")), "kind": CANCELLED}
+        contacts.append(
+            {"owner": owner, "msgid": book_of(owner), "audience": f"user:{owner}"}
+            | {"ts": draw(instant)}
+            | off
+        )
     return {MESSAGES: mail, ANNOTATIONS: contacts + draw(retractions(contacts, instant))}
 
 
