@@ -189,6 +189,8 @@ def _is_row_of(table: str, row: Row, given: Row) -> bool:
         wanted = given[name]
         if name == "received":
             wanted = row["ts"] if wanted is None else min(wanted, row["ts"])
+        if name == "starts" and wanted is None:
+            wanted = row["ts"]
         if name in SETS:
             if sorted(row[name] or ()) != sorted(wanted or ()):
                 return False

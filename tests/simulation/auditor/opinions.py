@@ -2,7 +2,8 @@
 
 Of a message each person has one vote and one priority to one audience: another takes back what
 they had.  Who takes back one thing takes back nothing else, and does so before those to whom it was
-said.  Contacts are for their owner alone.  Where an answer was lost nobody can say what was kept.
+said.  Contacts and calendars are for their owner alone.  Where an answer was lost nobody can say
+what was kept.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tests.simulation.auditor.story import Entry, Known, Point, Row
 
 LAW = "opinions"
 ONE = ("vote", "priority")
+OWN = ("contact", "meeting", "cancelled")
 
 
 class Opinions:
@@ -69,8 +71,8 @@ class Opinions:
 
     def _of_whom(self, point: Point, rows: list[Row]) -> Iterator[Finding]:
         for row in rows:
-            if row["kind"] == "contact" and row["audience"] != f"user:{row['owner']}":
-                said = f"{row['value']} is a contact of {row['owner']} for {row['audience']}"
+            if row["kind"] in OWN and row["audience"] != f"user:{row['owner']}":
+                said = f"{row['value']} is a {row['kind']} of {row['owner']} for {row['audience']}"
                 yield Finding(LAW, said, point.step)
             retracted = self.said.get(row["value"]) if row["kind"] == "retraction" else None
             if retracted is not None and retracted["audience"] != row["audience"]:

@@ -23,6 +23,7 @@ PARTS = (
     (r"newer than", r"m\.received > now\(\) - "),
     (r"(?<!and )(?:one day|two days|1 week) old", r"m\.received < now\(\) - "),
     (r"unanswered by (?:others|me personally)", r"\br\d*\.automatic IS NULL"),
+    (r"from people I meet", r"\ba\d*\.starts > now\(\)"),
     (r"tagged later", r"\ba\d*\.value = 'later'"),
 )
 

@@ -250,7 +250,8 @@ class Cast:
         """Write down what people have said that was not told yet; return how much that was."""
         rows = self.world.select(
             "SELECT o.id, o.annid, o.msgid, u.username AS owner, o.kind, o.value, o.number,"
-            " o.audience FROM reading_outboxannotation o JOIN people_user u ON u.id = o.owner_id"
+            " o.starts, o.audience FROM reading_outboxannotation o"
+            " JOIN people_user u ON u.id = o.owner_id"
             " WHERE o.id > ? ORDER BY o.id",
             self.told_outbox,
         )

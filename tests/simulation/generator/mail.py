@@ -105,6 +105,8 @@ class Mail:
             "patch": PATCHES.get(subject),
             "questions": body.count("?"),
             "automatic": lots.choice((None, None, None, "reply")),
+            "event": f"e{self.made % 3}" if self.made % 2 else None,
+            "method": ("cancel" if self.made % 5 == 0 else "request") if self.made % 2 else None,
             "source": lots.choice(("a", "b")),
             "audience": lots.choice(audiences),
         }

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from tapestry.core.clock import to_datetime
 from tests.simulation.generator.arrivals import bring_mail
 from tests.simulation.generator.cast import Cast
 from tests.simulation.generator.changes import edit
@@ -57,6 +58,13 @@ KNOWN = (
     "a.kind = 'contact')",
 )
 """Filters of whom their owner knows."""
+
+MET = (
+    *("from people I meet this week", "from people I meet within two days"),
+    *("not from people I meet within one day", "about cancelled events"),
+    "from people I meet within one day or about an event that has been cancelled",
+)
+"""Filters of whom their owner meets, and of what was cancelled."""
 
 KEPT = PLAIN + AGED + SAID
 """Filters that keep, and are in the index under a word, a name, a beginning, an age.
@@ -289,7 +297,7 @@ def agree(cast: Cast) -> None:
 
 
 def know(cast: Cast) -> None:
-    """Have somebody's address book get people and lose one, while filters speak of it."""
+    """Have somebody's address book get people and lose one, and their calendar come and go."""
     lots = cast.lots
     person = lots.choice(cast.names)
     seen = [row for row in cast.mail.rows if row["audience"] in cast.audiences_of(person)]
@@ -309,6 +317,36 @@ def know(cast: Cast) -> None:
         if lots.random() < 0.3:
             bring_mail(cast)
     run(cast, "filters.append_annotations", "filters.tick")
+    meet(cast, person, [first, second, *senders[:1]])
+
+
+def meet(cast: Cast, person: str, senders: list[str]) -> None:
+    """Have somebody give a calendar, and another in its place, while meetings come near."""
+    lots, world = cast.lots, cast.world
+    for mode in ("", "live"):
+        write(cast, MET, person, **({"mode": mode} if mode else {}))
+    enroll(cast)
+    for _ in range(2):
+        cast.note_outbox("page")
+        cast.call(person, "put", "/calendar", {"events": _events(cast, senders)})
+        cast.note_outbox("page")
+        run(cast, "filters.append_annotations", "filters.tick")
+        world.pass_time(lots.choice((HOUR, DAY, DAY + SECOND, 3 * DAY)))
+        if lots.random() < 0.5:
+            bring_mail(cast)
+        run(cast, "filters.tick", lots.choice(LANES))
+
+
+def _events(cast: Cast, senders: list[str]) -> str:
+    """Return a file of events, some of which were cancelled."""
+    lines = ["BEGIN:VCALENDAR"]
+    for number, address in enumerate(senders):
+        ahead = cast.lots.choice((HOUR, 2 * DAY, 3 * DAY + SECOND, 8 * DAY))
+        start = to_datetime(cast.world.now + ahead).strftime("%Y%m%dT%H%M%SZ")
+        lines += ["BEGIN:VEVENT", f"UID:e{number}", f"DTSTART:{start}"]
+        lines += [f"ATTENDEE:mailto:{address}"]
+        lines += ["STATUS:CANCELLED"] * (cast.lots.random() < 0.3) + ["END:VEVENT"]
+    return "\r\n".join([*lines, "END:VCALENDAR", ""])
 
 
 def say_to(cast: Cast, audience: str) -> None:

@@ -6,6 +6,22 @@ from tests.simulation.plants.plant import Plant
 
 PLANTS = (
     Plant(
+        "a meeting begins as it is known",
+        "tapestry.tables.rows",
+        "dated",
+        'pc.if_else(no_start, ts, rows["starts"])',
+        "ts",
+        "what came in",
+    ),
+    Plant(
+        "who was met counts for ever",
+        "tapestry.query.phrases.catalogue.calendar",
+        "_met_within",
+        'soon = (n.Compare(">", starts, n.Now()), n.Compare("<", starts, end))',
+        'soon = (n.Compare("<", starts, end),)',
+        "phrases",
+    ),
+    Plant(
         "time passes for a filter that waits",
         "tapestry.core.completeness",
         "Completeness.at",
