@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from filters.authoring.known_names import known_names
 from filters.authoring.models import Filter
 from filters.people import people
+from filters.people.known_names import known_names
 from filters.people.models import User
 from filters.site.work.parts import services
 from tapestry.query.phrases.help.completion import LONGEST

@@ -10,12 +10,15 @@ from zoneinfo import ZoneInfo
 from django.db.models import Q, QuerySet
 
 from filters.authoring.models import Aggregate, Filter
+from filters.people.known_names import known_names
 from filters.people.models import User
 from filters.site.work.db.batching import in_batches
+from filters.site.work.parts import services
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, audiences_of
 from tapestry.query.context import Context
+from tapestry.query.phrases.help.names import is_name_of
 
 
 def audiences(user: User | None) -> tuple[str, ...]:
@@ -123,6 +126,9 @@ def context(
         named = _named(owner, user, directory)
         return DEFAULT_ZONE if named is None else named.zone
 
+    def is_person(name: str) -> bool:
+        return is_name_of(known_names(services.tables(), audiences(user)).people, name)
+
     return Context(
         user.get_username(),
         addresses(user),
@@ -133,6 +139,7 @@ def context(
         zone=user.zone,
         zone_of=zone_of,
         left_out=tuple(user.left_out),
+        is_person=is_person,
     )
 
 

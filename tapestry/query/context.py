@@ -27,6 +27,9 @@ class Context:
 
     ``by_name``: others' filters are not read but stay references, as the asker may be shown them;
     aggregates stay names.
+
+    ``is_person(name)`` tells whether somebody of this name wrote mail that the asker sees: “from
+    mary and farid” is then from either, and otherwise mentions farid.
     """
 
     owner: str | None = None
@@ -39,3 +42,4 @@ class Context:
     now: int | None = None
     zone: tzinfo = UTC
     zone_of: Callable[[str], tzinfo] | None = None
+    is_person: Callable[[str], bool] | None = None

@@ -24,7 +24,7 @@ from typing import Any
 
 from django.conf import settings
 
-from filters.authoring.known_names import known_names
+from filters.people.known_names import known_names
 from filters.site.work.parts import services
 from tapestry.core.errors import TapestryError
 from tapestry.core.processes.child_process import free_port

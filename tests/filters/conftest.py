@@ -12,8 +12,8 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group
 from django.test import Client
 
-from filters.authoring import known_names
 from filters.inbox import counts as inbox_counts
+from filters.people import known_names
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work.db.advisory_locks import LOCKS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from filters.authoring import known_names
+from filters.people import known_names
 from filters.site.work import rate_limits
 
 

@@ -10,7 +10,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.query.check.checker import check
 from tapestry.query.context import Context
 from tapestry.query.frontend import parse, read
-from tapestry.query.phrases.build import joined, negated
+from tapestry.query.phrases.joining import joined, negated
 from tapestry.query.phrases.nodes import PhraseNode
 from tapestry.query.phrases.printer import print_phrase
 from tapestry.query.phrases.semantics import condition_of

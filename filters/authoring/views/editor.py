@@ -15,7 +15,6 @@ from filters.authoring.compilation.misreading import misreading
 from filters.authoring.compilation.understanding import Understood
 from filters.authoring.compilation.understanding import understand as understand_filter
 from filters.authoring.forms import ACTS_DETAILS, MODES, FilterForm
-from filters.authoring.known_names import begin_reading
 from filters.authoring.models import Filter
 from filters.authoring.results import previews
 from filters.authoring.results.previews import PREVIEWS
@@ -25,6 +24,7 @@ from filters.authoring.views.waiting import PATIENCE, TOO_LONG, turn_of
 from filters.authoring.views.written import Written, mode_in
 from filters.authoring.vocabulary import vocabulary
 from filters.people import people
+from filters.people.known_names import begin_reading
 from filters.people.requests import PersonRequest
 from filters.site.work.parts import services
 from filters.site.work.queues.queue import UNPROVEN_WINDOWS, run_soon

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import suppress
 
-from filters.authoring.known_names import known_names
 from filters.compose.models import OutgoingMessage
 from filters.people import people
+from filters.people.known_names import known_names
 from filters.people.models import User
 from filters.site.work.parts import services
 from tapestry.compose.recipients import (

@@ -14,7 +14,6 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from filters.authoring.known_names import begin_reading
 from filters.authoring.views.editor import cursor_of
 from filters.compose import servers
 from filters.compose.drafting import contacts, drafts, parents, texts
@@ -28,6 +27,7 @@ from filters.compose.sending import outbox
 from filters.compose.tasks import send_soon
 from filters.inbox.triage.snoozing import read_moment
 from filters.people import people
+from filters.people.known_names import begin_reading
 from filters.people.requests import PersonRequest, key_of
 from filters.site.templatetags.mail import message_address
 from filters.site.work.parts import services

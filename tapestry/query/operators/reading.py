@@ -35,8 +35,8 @@ from tapestry.query.operators.translation import (
     plain,
     translate,
 )
-from tapestry.query.phrases.build import joined, negated
 from tapestry.query.phrases.grammar import FIRST_WORDS
+from tapestry.query.phrases.joining import joined, negated
 from tapestry.query.phrases.nodes import PhraseNode, Refused, Words
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import quoted

@@ -6,7 +6,7 @@ import re
 from decimal import Decimal
 
 from tapestry.core.errors import Span
-from tapestry.query.phrases.build import joined, negated
+from tapestry.query.phrases.joining import joined, negated
 from tapestry.query.phrases.nodes import Amount, Phrase, PhraseNode
 
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)([kmg]?)b?", re.IGNORECASE)

@@ -8,8 +8,8 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from tapestry.core.errors import Span
-from tapestry.query.phrases.build import joined
 from tapestry.query.phrases.dates import NUMBERS, read_date
+from tapestry.query.phrases.joining import joined
 from tapestry.query.phrases.nodes import NO_DATE, Amount, Date, Joined, Phrase, PhraseNode
 
 _AGE = re.compile(

@@ -19,7 +19,8 @@ from tapestry.query.operators.times import (
     days_of_mutt,
     range_of,
 )
-from tapestry.query.phrases.build import joined, negated, person_of
+from tapestry.query.phrases.build import person_of
+from tapestry.query.phrases.joining import joined, negated
 from tapestry.query.phrases.nodes import Amount, Person, Phrase, PhraseNode, Refused, Words
 from tapestry.query.phrases.printer import quoted
 from tapestry.query.phrases.slips import is_slip

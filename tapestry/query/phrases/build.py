@@ -16,10 +16,19 @@ from tapestry.query.phrases import nodes
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.dates import NUMBERS, read_date
 from tapestry.query.phrases.filetypes import file_type
+from tapestry.query.phrases.joining import (
+    BY,
+    SideBySide,
+    alternatives,
+    are_alike,
+    gapped,
+    joined,
+    listed,
+    mentioned_or_from,
+    negated,
+    with_verb,
+)
 from tapestry.query.phrases.spellings import no_span
-
-BY = "by"
-"""The kind of “by joe” until it is known whether a verb stands before it."""
 
 PREFIX, OPPOSITE, SHORTHAND = "phrase_", "opposite_", "shorthand_"
 """A rule ``phrase_x`` is the phrase of kind ``x``, ``opposite_x`` what that does not find,
@@ -68,21 +77,6 @@ def amount_of(number: lark.Token | None, unit: lark.Token | None = None) -> node
     return nodes.Amount(value, span_of(first, unit), str(unit).casefold().removesuffix("s"))
 
 
-def joined(word: str, parts: list[nodes.PhraseNode]) -> nodes.PhraseNode:
-    """Return parts joined by a word, those that are joined by it themselves taken apart."""
-    if len(parts) == 1:
-        return parts[0]
-    flat: list[nodes.PhraseNode] = []
-    for part in parts:
-        flat += part.parts if isinstance(part, nodes.Joined) and part.word == word else (part,)
-    return nodes.Joined(word, tuple(flat), 1 + max(map(nodes.depth_of, flat)))
-
-
-def negated(part: nodes.PhraseNode) -> nodes.Negated:
-    """Return ``not`` and a part."""
-    return nodes.Negated(part, 1 + nodes.depth_of(part))
-
-
 def person_of(text: str, span: Span) -> nodes.Person:
     """Return the person that a text names: an address, a domain or a name."""
     text = text.removeprefix("*") if text.startswith("*@") else text
@@ -110,7 +104,7 @@ def phrase_of(kind: str, pieces: list[Any]) -> nodes.PhraseNode:
                 phrase_of(kind, [*pieces[:place], value, *pieces[place + 1 :]])
                 for value in piece.values
             ]
-            return _listed(KINDS[kind].listed, parts, piece.words)
+            return listed(KINDS[kind].listed, parts, piece.words)
     pieces = _dated(pieces)
     date = next((piece for piece in pieces if isinstance(piece, nodes.Date)), nodes.NO_DATE)
     amounts = [piece for piece in pieces if isinstance(piece, nodes.Amount)]
@@ -150,37 +144,6 @@ def _without_article(kind: str, words: nodes.Words) -> nodes.Words:
     return nodes.Words(others, Span(words.span.end - len(others), words.span.end))
 
 
-def _listed(always: str, parts: list[nodes.PhraseNode], words: tuple[str, ...]) -> nodes.PhraseNode:
-    """Join the phrases of a list: ``and`` closer than ``or``, a comma as the word that follows.
-
-    Commas alone are ``or``.  Of “from mary and router”, where one value alone can be meant, the
-    second is a word: a message has one sender.
-    """
-    if always == "or" and words == ("and",) and _is_name(parts[1]):
-        first, second = parts
-        return joined("and", [first, _mentioned(second)])
-    if always:
-        return joined(always, parts)
-    groups: list[tuple[list[nodes.PhraseNode], bool]] = [([parts[0]], False)]
-    for word, part in zip(words, parts[1:], strict=True):
-        if word == "or":
-            groups.append(([part], False))
-        else:
-            members, all_of = groups[-1]
-            groups[-1] = ([*members, part], all_of or word == "and")
-    return joined("or", [joined("and" if all_of else "or", group) for group, all_of in groups])
-
-
-def _is_name(part: nodes.PhraseNode) -> bool:
-    return isinstance(part, nodes.Phrase) and part.person.kind == "name"
-
-
-def _mentioned(part: nodes.PhraseNode) -> nodes.Phrase:
-    assert isinstance(part, nodes.Phrase)
-    words = nodes.Words(part.person.text, part.person.span)
-    return nodes.Phrase("mentioning", words.span, words=words)
-
-
 def _written(values: list[Any]) -> Any:
     """Return the one value of a slot, or a list of them."""
     if len(values) == 1:
@@ -204,16 +167,16 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
         raise AttributeError(rule)
 
     def start(self, children: list[nodes.PhraseNode]) -> nodes.PhraseNode:
-        node, _ = _with_verb(children[0], None)
+        node, _ = with_verb(children[0], None)
         return node
 
     def disjunction(self, children: list[Any]) -> nodes.PhraseNode:
         parts: list[nodes.PhraseNode] = []
         for part in _parts(children):
             before = parts[-1] if parts else None
-            if isinstance(before, _SideBySide) and _are_alike(before.parts[-1], part):
+            if isinstance(before, SideBySide) and are_alike(before.parts[-1], part):
                 *others, last = before.parts
-                parts[-1] = _SideBySide("and", (*others, joined("or", [last, part])), 2)
+                parts[-1] = SideBySide("and", (*others, joined("or", [last, part])), 2)
             else:
                 parts.append(part)
         return joined("or", parts)
@@ -225,10 +188,11 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
             else child
             for before, child in zip([None, *children], children, strict=False)
         ]
+        apart = gapped(apart)
         node = joined("and", _parts(apart))
         is_beside = all(isinstance(child, nodes.PhraseNode) for child in apart[-2:])
         if is_beside and isinstance(node, nodes.Joined) and isinstance(apart[-1], nodes.Phrase):
-            return _SideBySide("and", node.parts, node.depth)
+            return SideBySide("and", node.parts, node.depth)
         return node
 
     def negated(self, children: list[Any]) -> nodes.PhraseNode:
@@ -239,11 +203,16 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
 
     def group(self, children: list[Any]) -> nodes.PhraseNode:
         node: nodes.PhraseNode = children[1]
-        return joined(node.word, [*node.parts]) if isinstance(node, _SideBySide) else node
+        return joined(node.word, [*node.parts]) if isinstance(node, SideBySide) else node
 
     def noisy(self, children: list[Any]) -> nodes.PhraseNode:
         node: nodes.PhraseNode = children[1]
         return node
+
+    def left_out(self, children: list[Any]) -> nodes.PhraseNode:
+        """Return that neither a word nor a sender is this."""
+        node = phrase_of("from", children[1:])
+        return negated(joined("or", [mentioned_or_from(part) for part in alternatives(node)]))
 
     def earlier(self, children: list[lark.Token]) -> nodes.PhraseNode:
         """Refuse what moves with the calendar."""
@@ -328,16 +297,6 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
         return amount_of(number, children[-1])
 
 
-class _SideBySide(nodes.Joined):
-    """Parts of which no word joins the last: “from mary today or yesterday” is of her alone."""
-
-
-def _are_alike(last: nodes.PhraseNode, other: nodes.PhraseNode) -> bool:
-    """Tell whether the second of two phrases is an alternative to the first, or both are days."""
-    kinds = {nodes.kind_of(getattr(last, "parts", (last,))[-1]), nodes.kind_of(other)}
-    return None not in kinds and (len(kinds) == 1 or kinds <= {"on", "newer_than"})
-
-
 def _parts(children: list[Any]) -> list[nodes.PhraseNode]:
     return [child for child in children if not isinstance(child, lark.Token)]
 
@@ -364,31 +323,6 @@ def _dated(pieces: list[Any]) -> list[Any]:
         else piece
         for piece in pieces
     ]
-
-
-def _with_verb(
-    node: nodes.PhraseNode, last: nodes.Phrase | None
-) -> tuple[nodes.PhraseNode, nodes.Phrase | None]:
-    """Return a tree in which each “by joe” has the verb before it, and its last phrase.
-
-    “Voted for by mary but not by joe” is about his vote; elsewhere it is who sent a message, as in
-    “replied to by mary by joe”.
-    """
-    match node:
-        case nodes.Joined():
-            parts = []
-            for part in node.parts:
-                done, last = _with_verb(part, last)
-                parts.append(done)
-            return replace(node, parts=tuple(parts)), last
-        case nodes.Negated():
-            part, after = _with_verb(node.part, last)
-            return replace(node, part=part), after if nodes.kind_of(node.part) == BY else None
-        case nodes.Phrase() if node.kind == BY and last and last.kind.endswith("_by"):
-            node = replace(last, person=node.person, span=node.span)
-        case nodes.Phrase() if node.kind == BY:
-            node = replace(node, kind="from")
-    return node, node if isinstance(node, nodes.Phrase) else None
 
 
 def _opposite(kind: str, pieces: list[Any]) -> nodes.PhraseNode:

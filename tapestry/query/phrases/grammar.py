@@ -89,6 +89,7 @@ _ALTERNATIVES = [
         for place, (alternative, _) in enumerate(kind.shorthands)
     ),
     ("FROM? EARLIER", "earlier"),
+    ("LEAVING OUT person", "left_out"),
     ("DATED? BETWEEN (number | DAY | PERIOD) AND (DAY | PERIOD)", "between_days"),
 ]
 _PHRASE = "?phrase: " + "\n    | ".join(f"{rule} -> {name}" for rule, name in _ALTERNATIVES)

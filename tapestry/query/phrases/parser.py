@@ -17,6 +17,7 @@ from tapestry.query.limits import BIDI, MAX_NESTING, check_length, too_deep
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.dates import is_settled, settled
 from tapestry.query.phrases.grammar import CONNECTIVES, PLAIN, first_words, grammar, is_taken
+from tapestry.query.phrases.joining import may_have_senders, with_senders
 from tapestry.query.phrases.nodes import PhraseNode, depth_of
 from tapestry.query.phrases.printer import print_phrase, quoted
 from tapestry.query.phrases.semantics import condition_of
@@ -74,9 +75,10 @@ def parse(
         phrase, is_own = (tree(text), False) if tree else _read(text)
         if depth_of(phrase) + depth > MAX_NESTING:
             raise too_deep(Span(0, len(text)))
-        dated = not is_settled(phrase)
-        fixed = settled(phrase, context) if dated else phrase
-        restated = dated or is_own or tree is parse_words
+        dated, named = not is_settled(phrase), may_have_senders(phrase)
+        fixed = with_senders(phrase, context) if named else phrase
+        fixed = settled(fixed, context) if dated else fixed
+        restated = dated or named or is_own or tree is parse_words
         condition = condition_of(fixed, context)
     return Parsed(on_message(condition), "phrase", print_phrase(fixed), restated)
 

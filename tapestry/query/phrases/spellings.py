@@ -61,6 +61,7 @@ FORMS = {
     "LARGER": "larger|bigger",
     "LAST": rf"the\s+(?:last|past)(?=\s+(?:{NUMBER}\s+)?{UNIT})"
     rf"|(?:last|past)(?=\s+{NUMBER}\s+{UNIT})|(?<=the\s)last",
+    "LEAVING": rf"leaving(?=\s+out{END})",
     "LIST": r"(?:mailing\s+)?list",
     "ME": r"me|myself|my\s+(?:e-?mails?|mails?|messages?|posts?|letters?)",
     "MEET": rf"meet(?=\s+(?:within|today|this){END})",

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from tapestry.core.errors import Span
 from tapestry.query.limits import LETTER, MAX_WORD
-from tapestry.query.phrases.build import joined, person_of
+from tapestry.query.phrases.build import person_of
+from tapestry.query.phrases.joining import joined
 from tapestry.query.phrases.nodes import Phrase, PhraseNode, Words
 from tapestry.query.phrases.spellings import WORD
 from tapestry.query.tree.parsed import MisreadError

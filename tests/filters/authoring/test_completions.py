@@ -148,7 +148,7 @@ def test_the_mail_is_not_read_at_each_key(
 ) -> None:
     client = as_user(alice)
     assert texts(client, "in c") == ["comp.plans"]
-    monkeypatch.setattr("filters.authoring.known_names.recent_names", None)
+    monkeypatch.setattr("filters.people.known_names.recent_names", None)
     with CaptureQueriesContext(
         connection,
     ) as asked:

@@ -45,6 +45,15 @@ def other_names(phrases: str, vocabulary: Vocabulary) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
+def is_name_of(people: Iterable[tuple[str, str]], text: str) -> bool:
+    """Tell whether a text is a name of some of these people, or a word of one.
+
+    >>> is_name_of([("mary.jones@x.org", "Mary Jönes")], "jones"), is_name_of([], "jones")
+    (True, False)
+    """
+    return fold_accents(text.casefold()) in _compared(_names(people))
+
+
 def _known(vocabulary: Vocabulary) -> Known:
     names = (*vocabulary.newsgroups, *vocabulary.lists, *vocabulary.tags)
     words = _compared((*_names(vocabulary.everybody), *names))

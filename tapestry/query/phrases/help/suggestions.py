@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import lark
 from lark.parsers.lalr_interactive_parser import InteractiveParser
 
-from tapestry.query.phrases.build import BY
 from tapestry.query.phrases.grammar import PLAIN, grammar
+from tapestry.query.phrases.joining import BY
 from tapestry.query.phrases.nodes import kind_of
 
 _VALUES = {"WORD": "x", "NUMBER": "two", "DAY": "3 March 2025"}

@@ -19,10 +19,11 @@ import pytest
 import redis
 from django.db import transaction
 
-from filters.authoring import known_names, vocabulary
+from filters.authoring import vocabulary
 from filters.authoring.models import Filter
 from filters.delivery.dispatch import claims
 from filters.delivery.models import KeptMail
+from filters.people import known_names
 from filters.reading import reading
 from filters.reading.models import OutboxAnnotation
 from filters.runs.models import Heartbeat

@@ -31,9 +31,9 @@ def _sized(found: re.Match[str]) -> str:
 
 
 def _without_word(found: re.Match[str]) -> str:
-    """Return that a word is not mentioned, unless it is a phrase by itself."""
+    """Return that a word is left out, unless it is a phrase by itself."""
     word = found["word"]
-    return f"and not {word} " if is_phrase_word(word) else f'and not mentioning "{word}" '
+    return f"and not {word} " if is_phrase_word(word) else f'and leaving out "{word}" '
 
 
 def _is_type(found: re.Match[str]) -> bool:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from filters.authoring import known_names as reading
-from filters.authoring.known_names import FRESH, KEPT, OLD, SHOWN_AFTER, begin_reading, known_names
+from filters.people import known_names as reading
+from filters.people.known_names import FRESH, KEPT, OLD, SHOWN_AFTER, begin_reading, known_names
 from tapestry.core.errors import TapestryError
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.read.recent_names import Names

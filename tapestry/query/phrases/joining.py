@@ -1,0 +1,178 @@
+"""Join phrases: lists of values, phrases side by side, and the verb before “by joe”."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import lark
+
+from tapestry.query.context import Context
+from tapestry.query.phrases import nodes
+
+BY = "by"
+"""The kind of “by joe” until it is known whether a verb stands before it."""
+
+
+def joined(word: str, parts: list[nodes.PhraseNode]) -> nodes.PhraseNode:
+    """Return parts joined by a word, those that are joined by it themselves taken apart."""
+    if len(parts) == 1:
+        return parts[0]
+    flat: list[nodes.PhraseNode] = []
+    for part in parts:
+        flat += part.parts if isinstance(part, nodes.Joined) and part.word == word else (part,)
+    return nodes.Joined(word, tuple(flat), 1 + max(map(nodes.depth_of, flat)))
+
+
+def negated(part: nodes.PhraseNode) -> nodes.Negated:
+    """Return ``not`` and a part."""
+    return nodes.Negated(part, 1 + nodes.depth_of(part))
+
+
+def listed(always: str, parts: list[nodes.PhraseNode], words: tuple[str, ...]) -> nodes.PhraseNode:
+    """Join the phrases of a list: ``and`` closer than ``or``, a comma as the word that follows.
+
+    Commas alone are ``or``.  Of “from mary and router”, where one value alone can be meant, the
+    second is a word, if it is nobody’s name: a message has one sender.
+    """
+    if always == "or" and words == ("and",):
+        first, second = parts
+        other = mentioned_or_from(second)
+        return joined("or" if other is second else "and", [first, other])
+    if always:
+        return joined(always, parts)
+    groups: list[tuple[list[nodes.PhraseNode], bool]] = [([parts[0]], False)]
+    for word, part in zip(words, parts[1:], strict=True):
+        if word == "or":
+            groups.append(([part], False))
+        else:
+            members, all_of = groups[-1]
+            groups[-1] = ([*members, part], all_of or word == "and")
+    return joined("or", [joined("and" if all_of else "or", group) for group, all_of in groups])
+
+
+def alternatives(node: nodes.PhraseNode) -> tuple[nodes.PhraseNode, ...]:
+    """Return the parts of a list, or the one phrase that there is."""
+    return node.parts if isinstance(node, nodes.Joined) else (node,)
+
+
+def mentioned_or_from(part: nodes.PhraseNode) -> nodes.PhraseNode:
+    """Return what mentions the name in a phrase, a sender’s if ``with_senders`` finds it is."""
+    if not isinstance(part, nodes.Phrase) or part.person.kind != "name":
+        return part
+    person = part.person
+    words = nodes.Words(person.text, person.span)
+    return nodes.Phrase("mentioning", words.span, person=person, words=words)
+
+
+def may_have_senders(node: nodes.PhraseNode) -> bool:
+    """Tell whether a name stands in a phrase that is a sender’s if there is such a person."""
+    match node:
+        case nodes.Joined():
+            return any(map(may_have_senders, node.parts))
+        case nodes.Negated():
+            return may_have_senders(node.part)
+        case nodes.Phrase():
+            return node.kind == "mentioning" and node.person != nodes.NO_PERSON
+    return False
+
+
+def with_senders(node: nodes.PhraseNode, context: Context) -> nodes.PhraseNode:
+    """Return a tree in which such names are senders if they are known, and words otherwise.
+
+    “From mary and farid” is from either, then; “from mary, not farid” has her as its sender.
+    """
+    match node:
+        case nodes.Joined():
+            parts: list[nodes.PhraseNode] = []
+            for part in node.parts:
+                is_from = bool(parts) and _is_of_senders(parts[-1])
+                of_sender = _of_sender(part, context)
+                if of_sender is None or (is_from and isinstance(part, nodes.Negated)):
+                    parts.append(with_senders(part, context))
+                elif is_from:
+                    parts[-1] = joined("or", [parts[-1], of_sender])
+                else:
+                    parts.append(of_sender)
+            return joined(node.word, parts)
+        case nodes.Negated():
+            return _of_sender(node, context) or negated(with_senders(node.part, context))
+        case nodes.Phrase() if may_have_senders(node):
+            return replace(node, person=nodes.NO_PERSON)
+    return node
+
+
+def _of_sender(node: nodes.PhraseNode, context: Context) -> nodes.PhraseNode | None:
+    if isinstance(node, nodes.Negated):
+        part = _of_sender(node.part, context)
+        return negated(part) if part else None
+    is_known = isinstance(node, nodes.Phrase) and may_have_senders(node) and context.is_person
+    if not is_known or not isinstance(node, nodes.Phrase) or not is_known(node.person.text):
+        return None
+    return replace(node, kind="from", words=nodes.NO_WORDS)
+
+
+def _is_of_senders(node: nodes.PhraseNode) -> bool:
+    return nodes.kind_of(alternatives(node)[-1]) == "from"
+
+
+def gapped(children: list[Any]) -> list[Any]:
+    """Return phrases of which one says what the other leaves out, as alternatives.
+
+    “From mary about the rent or joe about lunch” is from joe about lunch: what is listed before
+    another phrase of the same kind goes on with the phrase before the list.
+    """
+    for at in range(1, len(children) - 1):
+        head, several, after = children[at - 1 : at + 2]
+        if not isinstance(head, nodes.Phrase) or not isinstance(several, nodes.Joined):
+            continue
+        kind = None if isinstance(after, lark.Token) else nodes.kind_of(alternatives(after)[0])
+        *own, last = several.parts
+        if kind and kind == nodes.kind_of(last) != head.kind and isinstance(last, nodes.Phrase):
+            text = last.person.text or last.words.text
+            person = nodes.Person(last.person.kind or "name", text, last.span)
+            words = nodes.Words(text, last.span)
+            second = replace(
+                head,
+                person=person if head.person.text else head.person,
+                words=words if head.words.text else head.words,
+            )
+            first = joined("and", [head, joined(several.word, own)])
+            other = joined("and", gapped([second, *children[at + 1 :]]))
+            return [*children[: at - 1], joined("or", [first, other])]
+    return children
+
+
+class SideBySide(nodes.Joined):
+    """Parts of which no word joins the last: “from mary today or yesterday” is of her alone."""
+
+
+def are_alike(last: nodes.PhraseNode, other: nodes.PhraseNode) -> bool:
+    """Tell whether the second of two phrases is an alternative to the first, or both are days."""
+    kinds = {nodes.kind_of(alternatives(last)[-1]), nodes.kind_of(other)}
+    return None not in kinds and (len(kinds) == 1 or kinds <= {"on", "newer_than"})
+
+
+def with_verb(
+    node: nodes.PhraseNode, last: nodes.Phrase | None
+) -> tuple[nodes.PhraseNode, nodes.Phrase | None]:
+    """Return a tree in which each “by joe” has the verb before it, and its last phrase.
+
+    “Voted for by mary but not by joe” is about his vote; elsewhere it is who sent a message, as in
+    “replied to by mary by joe”.
+    """
+    match node:
+        case nodes.Joined():
+            parts = []
+            for part in node.parts:
+                done, last = with_verb(part, last)
+                parts.append(done)
+            return replace(node, parts=tuple(parts)), last
+        case nodes.Negated():
+            part, after = with_verb(node.part, last)
+            return replace(node, part=part), after if nodes.kind_of(node.part) == BY else None
+        case nodes.Phrase() if node.kind == BY and last and last.kind.endswith("_by"):
+            node = replace(last, person=node.person, span=node.span)
+        case nodes.Phrase() if node.kind == BY:
+            node = replace(node, kind="from")
+    return node, node if isinstance(node, nodes.Phrase) else None
