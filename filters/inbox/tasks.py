@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from django.conf import settings
 
 from filters.authoring.models import Filter
 from filters.inbox.appraisal import upkeep
-from filters.inbox.search.reading import parts_asked
+from filters.inbox.search.reading import parts_asked, searches_asked
 from filters.inbox.search.searches import SEARCHES, listed, question
 from filters.inbox.search.states import in_states
 from filters.people import people
@@ -58,9 +58,7 @@ def search_for(
     from tapestry.run.ask import Question, find, newest_first
 
     audiences = people.audiences(user)
-    searched, states, beside = parts_asked(text)
     among = None if within is None else listed(user, within)
-    wanted, unwanted = in_states(user, states)
 
     def found(filter_text: str, among: Collection[str] | None) -> list[str]:
         context, at = people.context(user), latest_instant()
@@ -68,12 +66,19 @@ def search_for(
         engine = partial(services.unproven_engine_on, is_wanted=is_wanted)
         return find(engine, services.tables(), asked, among)
 
-    limits = [msgids for msgids in (among, wanted) if msgids is not None]
-    msgids = found(searched, set.intersection(*limits) if limits else None)
-    msgids = [msgid for msgid in msgids if msgid not in unwanted]
-    if beside is not None:
-        more = set(found(beside, among)) - set(msgids)
-        msgids = newest_first(services.tables(), [*msgids, *more], audiences)
+    def found_by(asked: str) -> Iterator[list[str]]:
+        searched, states, beside = parts_asked(asked)
+        wanted, unwanted = in_states(user, states)
+        limits = [msgids for msgids in (among, wanted) if msgids is not None]
+        msgids = found(searched, set.intersection(*limits) if limits else None)
+        yield [msgid for msgid in msgids if msgid not in unwanted]
+        if beside is not None:
+            yield found(beside, among)
+
+    lists = [msgids for asked in searches_asked(text) for msgids in found_by(asked)]
+    msgids = lists[0]
+    if len(lists) > 1:
+        msgids = newest_first(services.tables(), list(set().union(*lists)), audiences)
     return {"msgids": msgids, "audiences": audiences, "at": wall_clock()}
 
 

@@ -15,9 +15,10 @@ from filters.people import people
 from filters.people.models import User
 from tapestry.core.errors import TapestryError
 from tapestry.query.corrections import corrections
+from tapestry.query.operators.reading import are_named_in
 from tapestry.query.phrases.help.bare_words import in_subject, other_phrases, says_words_alone
 from tapestry.query.phrases.help.names import other_names
-from tapestry.query.phrases.states import State
+from tapestry.query.phrases.states import State, alternatives
 from tapestry.query.readings import other_readings
 from tapestry.query.remedies import Correction
 from tapestry.query.search import read_search as of_text
@@ -25,7 +26,7 @@ from tapestry.query.search import read_search as of_text
 EVERYTHING = "TRUE"
 """The filter of all mail: what is left of a search that says nothing but a state."""
 
-_SEPARATOR = "\x1e"
+_SEPARATOR, _OR = "\x1e", "\x1f"
 """A blank to all who read a text: it stands between what the worker is asked, and nowhere else."""
 
 
@@ -36,6 +37,7 @@ class SearchReading:
     ``text`` is the filter that it was read as: the text, or phrases made of its words.
     ``subject`` finds these words in subjects, too: each subject finds its own message.
     ``states`` are asked of what ``text`` finds.  ``typed`` is the text of the box.
+    ``alternatives`` are searches of which each finds some: “unread or from joe”.
     """
 
     text: str
@@ -44,6 +46,7 @@ class SearchReading:
     subject: str | None = None
     states: tuple[State, ...] = ()
     typed: str = ""
+    alternatives: tuple[SearchReading, ...] = ()
 
     @property
     def is_otherwise(self) -> bool:
@@ -53,6 +56,9 @@ class SearchReading:
     @property
     def words(self) -> str:
         """Return the filter that finds all, whatever its state."""
+        if self.alternatives:
+            texts = [f"({side.words})" for side in self.alternatives if side.text != EVERYTHING]
+            return " or ".join(texts) or EVERYTHING
         if self.understood is None or self.subject is None:
             return self.text
         return f"({self.understood.phrase or self.text}) or {self.subject}"
@@ -60,14 +66,24 @@ class SearchReading:
     @property
     def asked(self) -> str:
         """Return what the worker is asked."""
+        if self.alternatives:
+            sides = [side.asked for side in self.alternatives]
+            return _OR.join(sides if self.subject is None else [*sides, self.subject])
         return asked_in_states(self.text, self.states, self.subject) if self.states else self.words
 
     @property
     def shown(self) -> str:
         """Return how it was understood, in words."""
+        if self.alternatives:
+            return ", or ".join([side.shown for side in self.alternatives])
         phrase = (self.understood and self.understood.phrase) or self.text
         terms = list(map(str, self.states))
         return ", and ".join(terms if terms and self.text == EVERYTHING else [*terms, phrase])
+
+
+def searches_asked(asked: str) -> list[str]:
+    """Return the searches of which each finds some of what is asked."""
+    return asked.split(_OR)
 
 
 def asked_in_states(text: str, states: Iterable[State], subject: str | None) -> str:
@@ -97,7 +113,9 @@ def _read(written: str) -> State:
 
 def read_search(text: str, user: User) -> SearchReading:
     """Read the text of a search box: a filter is that; other words are what is mentioned."""
-    text = text.replace(_SEPARATOR, " ")
+    text = text.replace(_SEPARATOR, " ").replace(_OR, " ")
+    if either := _read_alternatives(text, user):
+        return either
     try:
         stated = without_states(text)
     except TapestryError as error:
@@ -117,9 +135,26 @@ def read_search(text: str, user: User) -> SearchReading:
     return SearchReading(search.text, understood, search.error, subject, typed=text)
 
 
+def _read_alternatives(text: str, user: User) -> SearchReading | None:
+    """Read a text of which one side or another is enough, None if none of them is a state."""
+    with suppress(TapestryError):
+        sides = [read_search(side, user) for side in alternatives(text, _without_states)]
+        if sides and all(side.understood for side in sides):
+            states = tuple([state for side in sides for state in side.states])
+            subject = None if are_named_in(text) else in_subject(text)
+            first = replace(sides[0], states=states, subject=subject, typed=text)
+            return replace(first, alternatives=tuple(sides))
+    return None
+
+
+def _without_states(text: str) -> tuple[str, tuple[State, ...]]:
+    stated = without_states(text)
+    return stated.text, stated.states
+
+
 def other_meanings(text: str, reading: SearchReading, user: User) -> list[str]:
     """Return what else may have been meant by words that were taken for what is mentioned."""
-    if reading.understood is None:
+    if reading.understood is None or reading.alternatives:
         return []
     phrase, error = reading.understood.phrase, reading.error
     others = other_readings(reading.typed, phrase, people.context(user))

@@ -33,9 +33,16 @@ _NO_AGE = rf"(?!\s+{UNITS}\b)"
 _YEAR = rf"(?P<year>[12][0-9]{{3}}){_NO_AGE}"
 _DAY = rf"(?P<day>[0-9]{{1,2}})(?:st|nd|rd|th)?{_NO_AGE}"
 _MONTH = rf"(?P<month>{'|'.join(f'{name[:3]}(?:{name[3:]})?' for name in MONTHS)}|sept)\.?"
+_LOW, _LATE = "0?[1-9]|1[0-2]", "1[3-9]|2[0-9]|3[01]"
+"""A number that may be a month, and one that is a day: 3/10/2024 may be in March or in October."""
+
 _WEEKDAY = rf"(?:last\s+)?(?P<weekday>{'|'.join(WEEKDAYS)})"
 _FORMS = (
     rf"{_YEAR}[-/](?P<month>[0-9]{{1,2}})[-/](?P<day>[0-9]{{1,2}})",
+    rf"(?P<day>[0-9]{{1,2}})\.(?P<month>[0-9]{{1,2}})\.{_YEAR}",
+    rf"(?P<day>{_LATE})/(?P<month>{_LOW})/{_YEAR}",
+    rf"(?P<month>{_LOW})/(?P<day>{_LATE})/{_YEAR}",
+    rf"(?P<both>{'|'.join(f'0?{number}/0?{number}' for number in range(1, 13))})/{_YEAR}",
     rf"(?:the\s+)?{_DAY}\s+(?:of\s+)?{_MONTH}(?:\s*,?\s*{_YEAR})?",
     rf"{_MONTH}\s+{_DAY}(?:\s*,?\s*{_YEAR})?",
     _WEEKDAY,
@@ -85,12 +92,13 @@ def read_date(text: str, span: Span) -> Date | None:
     if match is None:
         return None
     parts = {name: value for name, value in match.groupdict().items() if value}
-    month, weekday = parts.get("month", "0"), parts.get("weekday", "")
+    both = parts.get("both", "0").partition("/")[0]
+    month, weekday = parts.get("month", both), parts.get("weekday", "")
     return Date(
         span,
         int(parts.get("year", "0")),
         int(month) if month.isdigit() else _place(month, MONTHS) + 1,
-        int(parts.get("day", "0")),
+        int(parts.get("day", both)),
         _place(weekday, WEEKDAYS) if weekday else None,
         _word(parts),
         _clock(parts),
@@ -163,14 +171,27 @@ def settled(node: PhraseNode, context: Context) -> PhraseNode:
     """
     match node:
         case Joined():
-            parts = tuple([settled(part, context) for part in node.parts])
-            return replace(node, parts=parts)
+            parts = [settled(part, context) for part in node.parts]
+            for place in range(1, len(parts)):
+                parts[place] = _after(parts[place - 1], parts[place], node.parts[place])
+            return replace(node, parts=tuple(parts))
         case Negated():
             return replace(node, part=settled(node.part, context))
         case Phrase() if not is_settled(node):
             return replace(node, date=_settled(node.date, context))
         case _:
             return node
+
+
+def _after(before: PhraseNode, node: PhraseNode, written: PhraseNode) -> PhraseNode:
+    """Return the end of “between 1 and 20 March” after its beginning, though it is to come."""
+    if not isinstance(before, Phrase) or not isinstance(node, Phrase) or is_settled(written):
+        return node
+    is_end = before.kind.endswith("since") and node.kind.endswith("until")
+    first, last = before.date, node.date
+    if not is_end or before.span != node.span or (last.month, last.day) < (first.month, first.day):
+        return node
+    return replace(node, date=replace(last, year=max(first.year, last.year)))
 
 
 def _settled(written: Date, context: Context) -> Date:

@@ -123,7 +123,9 @@ def gapped(children: list[Any]) -> list[Any]:
     another phrase of the same kind goes on with the phrase before the list.
     """
     for at in range(1, len(children) - 1):
-        head, several, after = children[at - 1 : at + 2]
+        several, after = children[at : at + 2]
+        begin = at - 1 - (isinstance(children[at - 1], lark.Token) and at > 1)
+        head = children[begin]
         if not isinstance(head, nodes.Phrase) or not isinstance(several, nodes.Joined):
             continue
         kind = None if isinstance(after, lark.Token) else nodes.kind_of(alternatives(after)[0])
@@ -139,7 +141,7 @@ def gapped(children: list[Any]) -> list[Any]:
             )
             first = joined("and", [head, joined(several.word, own)])
             other = joined("and", gapped([second, *children[at + 1 :]]))
-            return [*children[: at - 1], joined("or", [first, other])]
+            return [*children[:begin], joined("or", [first, other])]
     return children
 
 

@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 
 from tapestry.core.errors import Span
+from tapestry.query.phrases.dates import print_date
+from tapestry.query.phrases.nodes import NOWHERE, Date
 from tapestry.query.phrases.states import StateError
 from tapestry.query.phrases.wordings.patterns import compiled, words_of
 from tapestry.query.phrases.wordings.rules.clauses import number_of
@@ -21,6 +23,14 @@ def _by_people(found: re.Match[str]) -> str:
 def _in_group_alone(found: re.Match[str]) -> str:
     group = found["group"].lower().replace("'", "")
     return f"m.newsgroups = '{group}' AND NOT m.newsgroups <> '{group}'"
+
+
+def _in_words(found: re.Match[str]) -> str:
+    """Return a text with the day before the month in “3/10/2024”."""
+    day, month, year = map(int, found["day"].split("/"))
+    start, end = found.span("day")
+    written = print_date(Date(NOWHERE, year, month, day))
+    return f"{found.string[:start]}{written}{found.string[end:]}".strip()
 
 
 _REFUSED: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
@@ -39,6 +49,16 @@ _REFUSED: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
         "without crossposts | not crossposted elsewhere)",
         "No phrase says that a message is in no other newsgroup.",
         _in_group_alone,
+    ),
+    (
+        "(last | latest | newest) {number:NUMBER} MAIL HOW",
+        "A filter finds all messages, and not the last few: a search shows the newest first.",
+        lambda found: found.string.replace(found[0], f"{found[0].split()[-1]} ").strip(),
+    ),
+    (
+        "{day:SLASHED}",
+        "The month may stand before the day here, or behind it.",
+        _in_words,
     ),
 )
 """Patterns, why none says it, and what can be written instead."""

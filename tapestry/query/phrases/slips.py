@@ -67,7 +67,8 @@ _CLOSED = """
     | || if when where what why how is are was were be been am has have had did do does will would
     can could should must not a an this these those my your his her our their me us them him it
     for with without from to by about in on at since until before after during within outside inside
-    into over under between yet also only still sent wrote got received replied answered please
+    into over under between last next ago yet also only still sent wrote got received replied
+    answered please
 """
 _NOT_IN_NAMES = frozenset((*_EXCEPT, *_CLAUSES.split(), *_CLOSED.split()))
 """Words that are in no name of more than one word: a sentence goes on there."""

@@ -6,10 +6,12 @@ A search may ask for it.  A filter may not: what it finds would change with each
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
 from tapestry.core.errors import Span, TapestryError
+from tapestry.query.phrases.help.bare_words import words_with_phrases
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.wordings.rewording import is_meant
 
@@ -57,7 +59,8 @@ _OPENINGS = _compiled(
     rf"{_OPENING}{_LISTED}(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",
     rf"{_OPENING}(?:either\s+)?(?P<either>{_ONE}(?:\s+or\s+{_ONE})+)"
     rf"(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",
-    rf"{_OPENING}(?P<a>archived)(?=\s+{_MAIL}\b)",
+    rf"{_OPENING}(?P<a>archived)(?=\s+(?:{_MAIL}|from|by|about|since|before)\b)",
+    rf"\A{_STATE.format('a')}\s+and(?=\s+[\w-]+\s*\Z)",
     rf"{_OPENING}(?P<no>not\s+)?{_STATE.format('a')}(?:\s+and\s+{_STATE.format('b')})?"
     rf"(?:\s+by\s+me)?(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",
 )
@@ -78,6 +81,8 @@ _ITEMS = _compiled(
     rf"(?P<kept>\s\S+:\S+\s+|\A\S+:\S+\s+){_STATE.format('a')}(?=\s|\Z)",
     rf"\A(?P<a>read|seen)(?=\s+{_MAIL}\s+(?:from|to|about|with|since|before|in)\b)",
     r"\A(?P<a>read|done|seen|archived)(?=(?:\s*,|\s+(?:and|but))\s)",
+    rf"(?<=\S)(?<!\btagged)\s+{_STATE.format('a')}\s*\Z",
+    r"(?<=\S)\s+in\s+(?P<inbox>inbox)\s*\Z",
 )
 """States among other conditions: what is left without them is a phrase."""
 
@@ -153,6 +158,46 @@ def without_words_of_state(text: str) -> tuple[str, tuple[State, ...]]:
     return "" if _NOTHING.fullmatch(rest) else _unjoined(rest), tuple(states)
 
 
+_OR = re.compile(r"\s+(?:or|\|\|?)\s+", re.IGNORECASE)
+_OPERATOR = re.compile(r"(?<!\S)[-!]?\w+:\S")
+
+
+def alternatives(
+    text: str, without: Callable[[str], tuple[str, tuple[State, ...]]] = without_words_of_state
+) -> tuple[str, ...]:
+    """Return the sides of an “or” of which one asks for a state; none if it is not so.
+
+    A state goes with all that its own side says.  If there is one state alone it says no more: in
+    “unread from joe or from bob” it goes with both.
+
+    >>> alternatives("starred or from bob"), alternatives("unread from joe or starred from bob")
+    (('starred', 'from bob'), ('unread from joe', 'starred from bob'))
+    >>> alternatives("unread from joe or from bob"), alternatives("unread or starred from bob")
+    ((), ())
+    """
+    bare = _GROUP.sub(_hidden, _QUOTED.sub(_hidden, text))
+    cuts = [found.span() for found in _OR.finditer(bare)]
+    several = [pattern.search(bare) for pattern in (*_OPENINGS, *_ITEMS)] if cuts else []
+    if not cuts or any(found and found.groupdict().get("either") for found in several):
+        return ()
+    bounds = [0, *[place for cut in cuts for place in cut], len(text)]
+    sides = [text[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
+    read = [without(side) for side in sides]
+    stated = [rest for rest, states in read if states]
+    is_clear = len(stated) > 1 or (stated and not _is_said(stated[0]))
+    is_known = all(not rest or _is_said(rest) for rest, _ in read[1:])
+    return tuple(sides) if is_clear and is_known else ()
+
+
+def _is_said(text: str) -> bool:
+    """Tell whether a text is more than words: a phrase, or an operator and what it wants."""
+    return _is_phrase(text) or _OPERATOR.search(text) is not None
+
+
+def _hidden(found: re.Match[str]) -> str:
+    return "_" * len(found[0])
+
+
 _AGED = re.compile(r"\b(?:old|older|before|until)\b", re.IGNORECASE)
 _STATUS = re.compile(r"(?<!\S)(?:the\s+)?status\s+is(\s*n['’o]t)?(?=\s)", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:and|&|\+)\s.*|[^,]*\sand\s*\Z", re.IGNORECASE | re.DOTALL)
@@ -193,8 +238,10 @@ def check_no_states(text: str) -> None:
     >>> check_no_states("unread counts are wrong"), check_no_states('from mary and "unread"')
     (None, None)
     """
+    text = _WRITTEN.sub(_spelt, text)
     if not _ANY.search(text):
         return
+    _check_no_alternative(text)
     bare = _QUOTED.sub(lambda quote: "“" + "_" * (len(quote[0]) - 2) + "”", _plain(text))
     for pattern in (*_OPENINGS, *_ENDINGS, *_ALTERNATIVES, *_SENTENCES, *_VERBS, *_ITEMS):
         match = pattern.search(bare)
@@ -209,6 +256,17 @@ def check_no_states(text: str) -> None:
             raise error
 
 
+def _check_no_alternative(text: str) -> None:
+    """Raise StateError if a state is one of several alternatives to phrases."""
+    read = [without_words_of_state(side) for side in alternatives(text)]
+    if read and not _ALTERNATIVES[0].search(text):
+        state = next(states[0] for _, states in read if states)
+        message, hint = refusal(state.alternatives[0])
+        error = StateError(message, Span(0, len(text)), hint)
+        error.others = (" or ".join([rest for rest, _ in read if _is_phrase(rest)]),)
+        raise error
+
+
 def _without(match: re.Match[str], text: str) -> str:
     """Return a text without what it says of a state."""
     kept = match.groupdict().get("kept") or " "
@@ -218,7 +276,9 @@ def _without(match: re.Match[str], text: str) -> str:
 def _leaves_phrase(match: re.Match[str], text: str) -> bool:
     rest = _unjoined(_without(match, text))
     is_operator = ":" in (match.groupdict().get("kept") or "") or match[0].endswith(")")
-    return is_operator or _NOTHING.fullmatch(rest) is not None or _is_phrase(rest)
+    if is_operator or _NOTHING.fullmatch(rest) is not None or _is_phrase(rest):
+        return True
+    return match.start() == 0 and words_with_phrases(rest) is not None
 
 
 def _is_phrase(text: str) -> bool:

@@ -4,7 +4,8 @@
 and “blind” some of both; when it was made, 83 of its 95 were as meant, and 6 otherwise.  “Fresh”
 is of users of several programs, too: of its last 95 and 15 that ask for states, 86 of 110 were as
 meant then, and 21 otherwise; so were 75 of the 110 after them, of which 23 were otherwise.  Of the
-187 at its end 137 were: of the last 60 and of those before them three in four each.
+187 after them 137 were: of the last 60 and of those before them three in four each.  Of the 142 at
+its end 109 were, in the search box, and 9 otherwise: the rest were shown as words or refused.
 
 A line has the program, or ``plain`` for words of none; the request as it is typed; whether it is
 for a search, a filter or either; its meaning by hand; the same in TQL, where TQL can say it; and
@@ -12,6 +13,7 @@ where the form was seen, with a reason where another meaning is as good.  The wr
 Berlin, on Wednesday, 18 March 2026.
 """
 
+from dataclasses import replace
 from functools import cache
 from itertools import product
 
@@ -24,10 +26,11 @@ from tapestry.query.search import read_search
 from tapestry.query.tree import nodes
 from tapestry.query.tree.canonical import canonicalize
 from tapestry.query.tree.ordering import alpha_normalize
-from tests.query.phrases.test_requests import QUOTED, TERRY
+from tests.query.phrases.test_requests import QUOTED
+from tests.query.phrases.test_requests import TERRY as ASKER
 from tests.support.paths import FIXTURES
 
-LISTS = {"others": (426, 2), "asked": (142, 7), "blind": (94, 0), "fresh": (727, 6)}
+LISTS = {"others": (426, 2), "asked": (142, 7), "blind": (94, 0), "fresh": (844, 5)}
 """Lists by name: requests with the condition of their meaning, at least, and another, at most."""
 
 ARGUABLE = 9
@@ -41,6 +44,26 @@ def requests_of(name):
 
 
 REQUESTS = requests_of("others")
+
+PEOPLE = frozenset(
+    [
+        "alice",
+        "amy",
+        "anna",
+        "bert",
+        "bob",
+        "carol",
+        "dave",
+        "farid",
+        "joe",
+        "mary",
+        "omar",
+        "sophie",
+        "terry",
+    ]
+)
+TERRY = replace(ASKER, is_person=lambda name: name.casefold() in PEOPLE)
+"""The writer, who has got mail from these people."""
 
 
 @cache

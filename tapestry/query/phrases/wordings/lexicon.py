@@ -35,6 +35,10 @@ LEXICON = {
     "ASK": "ask | asks | asked | asking",
     "BE": "is | are | was | were | be | been | being | has been | have been",
     "ACKED": "acked | ack'ed | acknowledged | reviewed | looked at | commented on | tested",
+    "BUT": "and | but",
+    "BY": "from | by",
+    "COMMA": ", | and | but",
+    "HAS": "has | have",
     "BEGIN": "start | starts | starting | begin | begins | beginning",
     "BYTES": "kb | mb",
     "CONTAIN": "contain | contains | containing | include | includes | including | have | has "
@@ -107,6 +111,7 @@ LEXICON = {
     "| the subject box | subject box | subject field | the subject field | title | the title | "
     "titles "
     "| their subject | its subject | their title",
+    "GOVERNS": "from | to | by | cc | about | mentioning | tagged",
     "THREAD": "thread | threads | conversation | conversations | topic | topics | discussion "
     "| discussions",
     "UNANSWERED": "with no reply by me | with no reply",
@@ -148,6 +153,21 @@ _NAMES = rf"{_SURE_NAME}(?: {_SURE_NAME})?"
 _PATTERNS = {
     "ACTED": "(?:reviewed|tagged|labell?ed|voted)",
     "ALL": ".+",
+    "BEGAN": "(?:started|created|opened|began|begun)",
+    "LATEST": "(?:most recent|latest|newest|last)",
+    "HEADER": "(?:header|field|line)",
+    "EVERYONE": "(?:everybody|everyone|anybody|anyone|people)",
+    "KB": "(?:kilobytes|kilobyte|kb|k)",
+    "MB": "(?:megabytes|megabyte|mb|m)",
+    "INVITE": "(?:invitations|invitation|invites|invite)",
+    "CONTACTS": "(?:address book|contacts)",
+    "EVERYTHING": "(?:everything|anything|all)",
+    "DAYPART": "(?:afternoon|morning|evening|night)",
+    "PART": "(?:quarter|week|half)",
+    "SEASON": "(?:spring|summer|autumn|fall)",
+    "NTH": "(?:second|fourth|first|third|last|1st|2nd|3rd|4th)",
+    "PERIOD": "(?:early|late|mid|q1|q2|q3|q4)",
+    "ORDINAL": "(?:seventh|second|fourth|eighth|first|third|fifth|sixth|ninth)",
     "AMP": r"(?:&&?|\+|;)",
     "BAR": r"\|\|?",
     "ADDRESS": r"[^\s,()@]*@[^\s,()]+\.[^\s,()]+",
@@ -158,7 +178,7 @@ _PATTERNS = {
     "DOMAIN": r"@?[\w-]+(?:\.[\w-]+)+",
     "GROUP": r"[\w+-]+(?:\.[\w+*-]+)+",
     "NAMES": _NAMES,
-    "VERSION": r"v[2-8]",
+    "VERSION": r"v[1-9]",
     "NAME": _SURE_NAME,
     "SENDERS": rf"{_NAMES}(?: (?:and|or|,) {_NAMES})*",
     "PARTY": rf"(?:i|me|{_SURE_NAME})",
@@ -186,6 +206,9 @@ _PATTERNS = {
     "WHEN": "(?:since|before|after|until|on)",
     "WROTE": r"(?:sent|wrote|posted|mailed|e-?mailed|forwarded)"
     r"(?! (?:e?-?mails?|messages?|posts?|items?|by|via|from)\b)",
+    "CALENDAR": rf"(?:(?:{_MONTHS})\.?(?: [12][0-9]{{3}})?|[12][0-9]{{3}})",
+    "HIERARCHY": r"(?:alt|comp|gmane|humanities|misc|news|rec|sci|soc|talk|uk|de|fr)\.[\w.+-]*\w",
+    "SLASHED": r"[0-9]{1,2}/[0-9]{1,2}/[12][0-9]{3}",
     "MONTH": r"(?:january|february|march|july|september|october|november|december)",
     "TEXTUAL": "(?:about|mentioning|saying)",
     "SIGN": r"(?:==?|~|equals|equal to|is equal to)",
@@ -259,5 +282,6 @@ VOCABULARY = frozenset(
     "mentioning",
     "attachments",
     "yesterday",
+    "from",
 }
 """Words of requests, long enough to be told when they are misspelt."""

@@ -21,11 +21,14 @@ from tapestry.query.phrases.wordings.patterns import compiled, present_in, words
 from tapestry.query.phrases.wordings.rules import FIRST, RULES
 
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”|(?<!\w)\'[^\']*\'(?!\w)')
-_SHORTEST = 5
+_SHORTEST = 4
 """Letters that a misspelt word has at least."""
 
+_LONG = 5
+"""Letters of a longer one, which may lack one or have one too many."""
+
 _VOWELS = frozenset("aeiou")
-_NO_SLIPS = ("massage", "massages")
+_NO_SLIPS = ("massage", "massages", "form")
 _LONGEST = 300
 """A request is a sentence: a text of more characters than this is none."""
 
@@ -111,11 +114,11 @@ def is_meant(other: str, word: str) -> bool:
     """Tell whether a word was meant to be another: a short one if letters are changed about."""
     if word == f"{other}s" or word in _NO_SLIPS:
         return False
-    if len(word) > _SHORTEST and len(word) == len(other):
+    if len(word) > _LONG and len(word) == len(other):
         changed = [pair for pair in zip(word, other, strict=True) if pair[0] != pair[1]]
         if len(changed) == 1 and _VOWELS.issuperset(changed[0]):
             return True
-    return is_slip(word, other) if len(word) > _SHORTEST else has_changed(word, other)
+    return is_slip(word, other) if len(word) > _LONG else has_changed(word, other)
 
 
 def _spaced(text: str) -> str:

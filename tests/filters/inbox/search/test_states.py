@@ -128,6 +128,13 @@ def test_a_search_asks_of_ones_own_state(found: Callable[[str], str]) -> None:
     assert found("is:snoozed") == "rest"
 
 
+def test_a_state_may_be_one_of_several(found: Callable[[str], str]) -> None:
+    assert found("is:unread OR is:starred") == "new star"
+    assert found("starred or about rest") == "rest star"
+    assert found("unread from joe or starred from joe or from nobody") == "new star"
+    assert found("plan and starred or in my inbox") == "new old star"
+
+
 def test_words_that_name_a_state_are_still_found_in_subjects(found: Callable[[str], str]) -> None:
     assert found("unread plan") == "b"
     assert found("unread mail from joe") == "new"
@@ -145,5 +152,6 @@ def test_such_a_search_is_not_kept(
     assert "unread, and from joe" in page
     assert "cannot be kept as a filter" in page and "Keep as filter" not in page
     assert read_search("is:unread -is:starred", alice).shown == "unread, and not starred"
-    refused = as_user(alice).get("/search/", {"q": "is:unread OR from:bob"})
+    assert read_search("is:unread OR from:bob", alice).shown == "unread, or from bob"
+    refused = as_user(alice).get("/search/", {"q": "(is:unread OR from:bob)"})
     assert refused.status_code == 400 and "cannot be one of several" in refused.content.decode()

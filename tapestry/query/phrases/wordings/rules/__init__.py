@@ -9,7 +9,6 @@ from tapestry.query.phrases.wordings.rules import (
     exceptions,
     marks,
     openings,
-    orders,
     people,
     recipients,
     threads,
@@ -38,12 +37,15 @@ FIRST = (
     "^ who (has)? ALSO? ANSWER A? (me | us | MAIL)",
     "PREP (everyone | everybody | anyone | anybody) (except | but | excluding | other)",
     "^ (hot | lively | busy) (THREAD | MAIL) SPAN $",
-    "^ REPLY (from | by) NAME to my",
-    "not (from | by) NAME and NAME $",
+    "^ REPLY BY NAME to my",
+    "not BY NAME and NAME $",
     "^ OWNER REPLY to",
     "RECEIVED SOMEBODY (but | and) not NAME $",
     "THREAD WHICH? CONTAIN A? MAIL",
     "^ (first | opening) MAIL",
+    "to HIERARCHY",
+    "from PERIOD CALENDAR",
+    "REPLY COMMA? COMMA? none BY",
 )
 """Requests that are phrases as well, but would mean something else there."""
 
@@ -55,7 +57,6 @@ RULES: tuple[Rule, ...] = (
     *words.RULES,
     *clauses.RULES,
     *answers.RULES,
-    *orders.RULES,
     *recipients.RULES,
     *people.RULES,
     *marks.RULES,

@@ -45,28 +45,32 @@ def _aged_by(found: re.Match[str]) -> str:
     return f"{counted(found['age'])} old with no reply {f'by {who} ' if who else ''}"
 
 
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+
+
+def _numbered(found: re.Match[str]) -> str:
+    return f"replies numbered {_ORDINALS.index(found['nth'].lower()) + 1} "
+
+
+def _paused(found: re.Match[str]) -> str:
+    return f"replies following a pause of {counted(found['age'])} "
+
+
 RULES = (
-    ("REPLY (from | by) {who:NAME} to A? LETTER (from | by)", "from {who} and replies to "),
-    (
-        "REPLY to A? LETTER (from | by) {who:NAME} about",
-        "replies to {who} and replies to a message about ",
-    ),
-    (
-        "REPLY (from | by) {who:NAME} to A? LETTER WHICH? BE? about",
-        "from {who} and replies to a message about ",
-    ),
+    ("REPLY BY {who:NAME} to A? LETTER BY", "from {who} and replies to "),
+    ("REPLY to A? LETTER BY {who:NAME} about", "replies to {who} and replies to a message about "),
     ("REPLY to A? LETTER WHICH? BE? about", "replies to a message about "),
     (
         "REPLY to A? LETTER WHICH? MENTION (the)? (word | words)?",
         "replies to a message mentioning ",
     ),
-    ("REPLY to A? LETTER WHICH? BE? DONE? (from | by)", "replies to "),
+    ("REPLY to A? LETTER WHICH? BE? DONE? BY", "replies to "),
     ("^ REPLY to A? MAIL $", "replies "),
     (
         "{how:SOURCE} {who:NAME} (not | not yet | never) (been)? ANSWERED $",
         "{how} {who} with no reply ",
     ),
-    ("(and | but) NOT ANSWER (to)? (it | them)? $", "and with no reply by me "),
+    ("BUT NOT ANSWER (to)? (it | them)? $", "and with no reply by me "),
     (
         "still? unanswered (for more than | for over | after | since more than | after more "
         "than) {age:AGE}",
@@ -75,6 +79,7 @@ RULES = (
     ("^ still unanswered", "unanswered "),
     ("WHICH {who:NAME} (has)? ALSO? ANSWERED {whom:NAME} $", "replies to {whom} from {who}"),
     ("(and | WHICH) {who:NAME} NOT ANSWER $", "with no reply by {who}"),
+    ("^ (did | has) OTHERS ALSO? ANSWER A? (me | us | MAIL | QUESTION)", "replies to me "),
     ("REPLY to A? QUESTION about", "replies to a message about "),
     (
         "WHICH? {who:NAME} (has)? ALSO? ANSWERED within {age:AGE}",
@@ -85,22 +90,12 @@ RULES = (
         "^ {owner:OWNER} REPLY to {who:SOMEBODY}",
         lambda found: f"replies to {found['who']} from {found['owner'][:-2]} ",
     ),
-    ("^ REPLY (from | by) {who:NAME} to my (MAIL | QUESTION)", "replies to me from {who}"),
-    (
-        "^ {owner:OWNER} REPLY",
-        lambda found: f"replies by {found['owner'][:-2]} ",
-    ),
-    (
-        "^ {owner:OWNER} THREAD",
-        lambda found: f"from {found['owner'][:-2]} starting a thread ",
-    ),
+    ("^ REPLY BY {who:NAME} to my (MAIL | QUESTION)", "replies to me from {who}"),
+    ("^ {owner:OWNER} REPLY", lambda found: f"replies by {found['owner'][:-2]} "),
+    ("^ {owner:OWNER} THREAD", lambda found: f"from {found['owner'][:-2]} starting a thread "),
     ("^ {owner:OWNER} patches", lambda found: f"patch series from {found['owner'][:-2]} "),
     ("^ {owner:OWNER} QUESTION", lambda found: f"from {found['owner'][:-2]} asking a question "),
-    (
-        "^ {owner:OWNER} MAIL",
-        lambda found: f"from {found['owner'][:-2]} ",
-    ),
-    ("^ (did | has) OTHERS ALSO? ANSWER A? (me | us | my MAIL)", "replies to me "),
+    ("^ {owner:OWNER} MAIL", lambda found: f"from {found['owner'][:-2]} "),
     ("^ who (has)? ALSO? ANSWER A? (me | us | MAIL)", "replies to me "),
     (
         "^ (did | has) {who:NAME} ALSO? ANSWER A? (me | us | my MAIL | my QUESTION) $",
@@ -111,7 +106,7 @@ RULES = (
     ("to {who:NAME} WHICH? (she | he | they) NOT ANSWER", "to {who} with no reply by {who}"),
     (
         "(ANSWERED by | WHICH?) OTHERS (else | but me | other than me | except me | but I) "
-        "(has | have)? ANSWERED?",
+        "HAS? ANSWERED?",
         "not unanswered by others ",
     ),
     (
@@ -149,7 +144,7 @@ RULES = (
     (
         "^ I (have)? (ASK | WRITE | told) to? {who:NAME} (something | anything | A? QUESTION "
         "| A? MAIL)? (about the? {words:WORDS})? (, | and | but | which)? (and | but | which)? "
-        "(he | she | they | {other:NAME})? (has | have)? (NOT ANSWER "
+        "(he | she | they | {other:NAME})? HAS? (NOT ANSWER "
         "| (got | had | have) no REPLY) "
         "(me | it | yet)? $",
         _asked,
@@ -161,15 +156,11 @@ RULES = (
         _reminder_of,
     ),
     ("in (reply | answer) to {who:NAME} ($ | ,)", "replies to {who} "),
-    (
-        "REPLY to {who:NAME} ,? (written | sent)? (by | from) {other:NAME}",
-        "replies to {who} from {other}",
-    ),
-    ("{age:AGE} (with | and | of | ,)? (no | without) A? REPLY (from | by) {who:NAME}", _aged_by),
-    ("(no | without) A? REPLY (from | by) {who:NAME} WITHIN {age:AGE}", _aged_by),
+    ("{age:AGE} (with | and | of | ,)? (no | without) A? REPLY BY {who:NAME}", _aged_by),
+    ("(no | without) A? REPLY BY {who:NAME} WITHIN {age:AGE}", _aged_by),
     ("^ {age:AGE} (with | and | of | ,)? (no | without) A? REPLY $", _aged_by),
     (
-        "WHICH? BE? WAIT (for | on) A? REPLY (from | by) {who:NAME}",
+        "WHICH? BE? WAIT (for | on) A? REPLY BY {who:NAME}",
         "from me to {who} with no reply by {who}",
     ),
     (
@@ -177,7 +168,7 @@ RULES = (
         lambda found: f"replies to {found['owner'][:-2]} ",
     ),
     (
-        "REPLY (from | by) {who:NAME} to (something | anything | MAIL)? (i wrote | i sent | "
+        "REPLY BY {who:NAME} to (something | anything | MAIL)? (i wrote | i sent | "
         "me | my MAIL | my QUESTION)",
         "replies to me from {who}",
     ),
@@ -187,9 +178,8 @@ RULES = (
     ("without my REPLY", "with no reply by me "),
     ("WHICH? I ALSO? NOT (yet)? ANSWER", "with no reply by me "),
     ("WHICH? I ALSO? NOT GET A? REPLY (to | for | UPON)?", _UNANSWERED),
-    ("(and | but)? WHICH? PEOPLE? NOT ALSO? GET A? REPLY", _UNANSWERED),
-    ("(and | but)? (you | i) NOT have A? REPLY", _UNANSWERED),
-    ("WHICH? (has | have)? NOBODY (has | ever)? (ANSWER | answers)", _UNANSWERED),
+    ("BUT? WHICH? PEOPLE? NOT ALSO? GET A? REPLY", _UNANSWERED),
+    ("WHICH? HAS? NOBODY (has | ever)? (ANSWER | answers)", _UNANSWERED),
     ("WHICH? A? PEOPLE NOT ANSWER", _UNANSWERED),
     ("WHICH? {who:NAME} NOT ANSWERED", "with no reply by {who}"),
     ("WHICH? {who:NAME} DIDNT ANSWER", "with no reply by {who}"),
@@ -201,8 +191,7 @@ RULES = (
     ("WHICH? (got | GET | BE) ANSWERED", "replied to "),
     ("WHICH? I ALSO? ANSWERED", "replied to by me "),
     ("(that | which) {who:NAME} (has)? ALSO? ANSWERED", "and replied to by {who}"),
-    ("(and | but) {who:NAMES} (has)? ALSO? ANSWERED", "and replied to by {who}"),
-    ("(and | but) {who:NAMES} NOT ALSO? ANSWER", "and with no reply by {who}"),
+    ("BUT {who:NAMES} (has)? ALSO? ANSWERED", "and replied to by {who}"),
     ("^ MAIL WHICH? {who:NAME} (has)? ALSO? ANSWERED", "replied to by {who}"),
     (
         "WHICH? (got | received | have got | have received) (a | an | any | some | at least "
@@ -221,19 +210,22 @@ RULES = (
     ("from me (asking a question)? , {age:AGE} old", lambda found: found[0].replace(" ,", "")),
     ("{whose:UNANSWERED} WITHIN {age:AGE}", _aged),
     (
-        "OTHERS (has | have)? (ANSWERED | reply to | replies to | reply | answers) (any of | "
+        "OTHERS HAS? (ANSWERED | reply to | replies to | reply | answers) (any of | "
         "one of)? my (MAIL | THREAD)",
         "replies to me ",
     ),
-    (
-        "(, | and | but)? WHICH? NOT A? REPLY to (anything | any MAIL | other MAIL)",
-        "and starting a thread ",
-    ),
-    ("(, | and | but)? not a (reply | answer | response)", "and not replies "),
-    (
-        "WHICH? BE? ALSO? (sent)? (separately | on its own | on their own)",
-        "starting a thread ",
-    ),
+    ("COMMA? WHICH? NOT A? REPLY to (anything | any MAIL | other MAIL)", "and starting a thread "),
+    ("COMMA? not a (reply | answer | response)", "and not replies "),
+    ("WHICH? BE? ALSO? (sent)? (separately | on its own | on their own)", "starting a thread "),
     ("unanswered (incoming | inbound | received) MAIL?", "not from me with no reply "),
     ("MAIL? by {who:NAME} to my MAIL", "replies by {who} to me"),
+    (
+        "^ the? {nth:ORDINAL} REPLY (to (a | each | every) (mail | message | question))? $",
+        _numbered,
+    ),
+    (
+        "^ ARTICLE? the? REPLY (that came)? (more than)? {age:AGE} after the "
+        "(one | reply | answer) before (it)? $",
+        _paused,
+    ),
 )

@@ -19,20 +19,14 @@ def _or_more(found: re.Match[str]) -> str:
 
 RULES = (
     (
-        "HAVE? at least {low:NUMBER} {what:COUNTED}? (and | but)? (at most | not "
+        "HAVE? at least {low:NUMBER} {what:COUNTED}? BUT? (at most | not "
         "more than | no more than) {high:NUMBER} {other:COUNTED}?",
         _between,
     ),
     ("HAVE? between {low:NUMBER} and {high:NUMBER} {what:COUNTED}", _between),
     ("HAVE? {low:NUMBER} (to | -) {high:NUMBER} {what:COUNTED}", _between),
-    (
-        "HAVE? (exactly | precisely | just | only) {low:NUMBER} {what:COUNTED}",
-        _between,
-    ),
-    (
-        "HAVE? (no | not) more than {number:NUMBER} {what:COUNTED}",
-        "with at most {number} {what}",
-    ),
+    ("HAVE? (exactly | precisely | just | only) {low:NUMBER} {what:COUNTED}", _between),
+    ("HAVE? (no | not) more than {number:NUMBER} {what:COUNTED}", "with at most {number} {what}"),
     ("WHICH? (got | GET) {how:MORE}", "with {how}"),
     ("HAVE? {number:NUMBER} or {way:WAY} {what:COUNTED}", _or_more),
     ("HAVE? more {what:COUNTED} than {number:NUMBER}", "with more than {number} {what}"),

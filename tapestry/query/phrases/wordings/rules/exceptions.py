@@ -36,10 +36,10 @@ def _also_not(found: re.Match[str]) -> str:
 
 RULES = (
     (
-        f"(from | by) {_ANY} {_BUT_OF_ALL} (from | by)? {{who:SENDERS}} ($ | {{after:FOLLOW}})",
+        f"BY {_ANY} {_BUT_OF_ALL} BY? {{who:SENDERS}} ($ | {{after:FOLLOW}})",
         lambda found: f"not from {any_of(found['who'])} {found['after'] or ''} ",
     ),
-    ("not (from | by) {who:NAME} and {other:NAME} $", "not from {who} or {other}"),
+    ("not BY {who:NAME} and {other:NAME} $", "not from {who} or {other}"),
     (
         f"(ANSWERED | for | against | tagged WORD)? {{how:PREP}} {_ANY} {_BUT_OF_ALL} PREP?",
         lambda found: found[0] if found.start("how") > found.start() else f"not {found['how']} ",
@@ -57,16 +57,22 @@ RULES = (
         _also_not,
     ),
     (
-        f"^ (everything | anything | all) MAIL? {_BUT_OF_ALL} {{word:PLAIN}} $",
+        f"^ EVERYTHING MAIL? {_BUT_OF_ALL} {{word:PLAIN}} $",
         lambda found: f"not {_KINDS.get(found['word'].lower()) or _mentioned(found)} ",
     ),
     (
-        f"^ (everything | anything | all) MAIL? {_BUT_OF_ALL} {{word:NAME}} {{how:PREP}}",
+        f"^ EVERYTHING MAIL? {_BUT_OF_ALL} {{word:NAME}} {{how:PREP}}",
         lambda found: (
             f"not {_KINDS.get(found['word'].lower()) or _mentioned(found)} {found['how']} "
         ),
     ),
+    (
+        "{how:GOVERNS} {words:VALUE} (, | but | and)? (but | and)? neither {one:VALUE} nor "
+        "{other:VALUE}",
+        "{how} {words} and not {how} {one} or {other} ",
+    ),
     ("^ (nothing | none) {how:HOW}", "not {how}"),
+    ("{what:REPLY} COMMA? COMMA? none BY", "{what} and with no reply by "),
     ("(, | and)? (, | and) (nothing | none | no MAIL) {how:HOW}", "and not {how}"),
     (
         "(has | have | with) neither {one:PLAIN} nor {other:PLAIN}",

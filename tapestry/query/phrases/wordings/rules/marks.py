@@ -76,7 +76,9 @@ def _attached(found: re.Match[str]) -> str:
 
 
 def _version(found: re.Match[str]) -> str:
-    return f"about {found['version']} with a patch "
+    later = " or ".join([f"about v{number}" for number in range(2, 10)])
+    which = f"not ({later})" if found["version"].lower() == "v1" else f"about {found['version']}"
+    return f"{which} with a patch "
 
 
 def _versions(found: re.Match[str]) -> str:
@@ -109,10 +111,6 @@ RULES = (
         ),
     ),
     ("(tagged | labelled | labeled) as", "tagged "),
-    (
-        "tagged {words:VALUE} (but | and) not by {who:WORD}",
-        "tagged {words} not tagged {words} by {who}",
-    ),
     ("not tagged $", "without a tag "),
     ("(without | with no | but no) (the)? (tag | label) {words:VALUE}", "not tagged {words}"),
     ("^ (a)? score (above | over | more than) {number:NUMBER}", "with a score above {number}"),
@@ -138,14 +136,13 @@ RULES = (
     ("^ A? (attachment | file) {how:COMPARED}", "with attachments {how}"),
     ("^ {type:PLAIN} (documents | sheets | document)", _files),
     ("^ no {what:PICTURES} $", "without {what}"),
-    ("(but | and) (not | no) {what:PICTURES}", "and without {what}"),
+    ("(except | excluding | (but | and) (not | no)) {what:PICTURES}", "and without {what}"),
     (
         "(with | has | have | having) (attachments | attachment) or (links | a link)",
         "with attachments or with links ",
     ),
     ("with (a | any | some) (tag | tags | label | labels)", "not without a tag "),
     ("^ MAIL? (WHICH? (BE | have))? (tagged | labelled | labeled) $", "not without a tag "),
-    ("A? empty (subject | subject line)", "without a subject "),
     (
         "(no | not | without | except | but not) (any)? (automatic | automated | "
         "machine-generated) (MAIL | REPLY | notifications)",
@@ -157,14 +154,11 @@ RULES = (
         "from programs ",
     ),
     ("(written | sent)? by (humans | a human | real people | a real person)", "not from programs "),
-    (
-        "^ (patches | patch series) WHICH? NOBODY (has)? ACKED WITHIN {age:AGE}",
-        _unreviewed,
-    ),
+    ("^ (patches | patch series) WHICH? NOBODY (has)? ACKED WITHIN {age:AGE}", _unreviewed),
     ("{without:WITHOUT} review (for | in | within | after) {age:AGE}", _unreviewed),
     ("patches (that | which)? (change | touch | modify | changing | modifying)", "touching "),
     ("not (yet)? reviewed", "with no review "),
-    ("^ (a | the)? patches (from | by)", "patch series from "),
+    ("^ (a | the)? patches BY", "patch series from "),
     (
         "(in | from | on) A? (usenet | newsgroups | newsgroup | group | groups) ($ | PHRASE)",
         lambda found: f"in any newsgroup {_after(found)}",
@@ -172,10 +166,7 @@ RULES = (
     ("^ (usenet | newsgroup) (posts | articles | messages)", "in any newsgroup "),
     ("in (my | the) filter", "in filter "),
     ("{size:SIZE} (gb | gigabyte | gigabytes)", _gigabytes),
-    (
-        "^ (the)? patches {how:PATCHES}",
-        "patch series {how}",
-    ),
+    ("^ (the)? patches {how:PATCHES}", "patch series {how}"),
     ("(label | tag | category) (is | :) {words:VALUE}", "tagged {words}"),
     ("untagged", "without a tag "),
     ("^ A? {version:VERSION} patches", _version),
@@ -197,7 +188,7 @@ RULES = (
     ("^ (large | big | huge) attachments", "with attachments larger than 1 MB "),
     ("^ no LIST $", "not on any list "),
     ("^ no LIST ,", "not on any list , "),
-    ("(, | and | but) no LIST", "and not on any list "),
+    ("COMMA no LIST", "and not on any list "),
     (
         "^ (tagged | labelled | labeled) {words:VALUE} (but not | and not) {word:VALUE} $",
         "tagged {words} and not tagged {word}",
@@ -209,13 +200,14 @@ RULES = (
         "in {group}.*",
     ),
     ("crossposted to {first:GROUP} and {second:GROUP}", "in {first} and in {second}"),
-    ("(and | but)? WHICH? NOT marked as? {words:WORD}", "and not tagged {words}"),
+    ("to {group:HIERARCHY}", "in {group}"),
+    ("BUT? WHICH? NOT marked as? {words:WORD}", "and not tagged {words}"),
     ("WHICH? BE? marked as? {words:WORD}", "tagged {words}"),
     (
         "WHICH? BE? (labelled | labeled | categorized | categorised) as? {words:WORD}",
         "tagged {words}",
     ),
-    ("(and | but) against by", "and voted against by "),
+    ("BUT against by", "and voted against by "),
     ("WHICH? (got | BE)? (voted down | downvoted | down-voted)", "with a score below 0 "),
     ("WHICH? (got | BE)? (voted up | upvoted | up-voted)", "with a score above 0 "),
     ("WHICH? CONTAIN (an | a | any | some)? FILES", "with attachments "),
@@ -224,40 +216,27 @@ RULES = (
     ("^ (large | big | huge) MAIL", "larger than 1 MB "),
     ("^ (long | lengthy) MAIL", "larger than 10 KB "),
     ("^ short MAIL", "smaller than 2 KB "),
+    ("(bigger | larger | more | greater) than {size:SIZE} KB", "larger than {size} KB"),
+    ("(bigger | larger | more | greater) than {size:SIZE} MB", "larger than {size} MB"),
     (
-        "(bigger | larger | more | greater) than {size:SIZE} (kilobytes | kilobyte | kb | k)",
-        "larger than {size} KB",
-    ),
-    (
-        "(bigger | larger | more | greater) than {size:SIZE} (megabytes | megabyte | mb | m)",
-        "larger than {size} MB",
-    ),
-    (
-        ", (in order)? to (find | see | get | catch | collect) A? (meeting | calendar) "
-        "(invites | invite | invitations | invitation)",
+        ", (in order)? to (find | see | get | catch | collect) A? (meeting | calendar) INVITE",
         "with invitations ",
     ),
-    (
-        "(with)? A? (meeting | calendar) (invites | invite | invitations | invitation)",
-        "with invitations ",
-    ),
+    ("(with)? A? (meeting | calendar) INVITE", "with invitations "),
     (
         "(with | have | has) A? FILES? (ending | that ends | whose name ends | which ends) "
         "(with | in | on) {ending:WORD}",
         lambda found: f'with an attachment named like "*.{found["ending"].strip(".*")}" ',
     ),
     ("(on | from | to) A? LIST {next:AFTERLIST}", "on any list {next}"),
-    ("(, | and | but)? not A? LIST $", "and not on any list "),
+    ("COMMA? not A? LIST $", "and not on any list "),
     ("(on | from | to) A? LIST $", "on any list "),
     (
         "(from | on | in | to) the {words:WORD} (mailing list | list | mailinglist)",
         "on list {words}",
     ),
     ("^ LIST (traffic | MAIL)", "on any list "),
-    (
-        "^ {words:DASHED} LIST but not {word:PLAIN} $",
-        'on list {words} and not mentioning "{word}"',
-    ),
+    ("^ {words:DASHED} LIST but not {word:PLAIN} $", 'on list {words} and not mentioning "{word}"'),
     ("^ no MAIL (on | from) (A)? LIST unless", "not on any list or "),
     ("^ no MAIL (on | from) (A)? LIST", "not on any list "),
     ("^ no MAIL from", "not from "),
@@ -265,9 +244,6 @@ RULES = (
         "(but | and)? not if (they are | it is) from (a)? (particular | certain)? (sender)?",
         "and not from ",
     ),
-    ("(everything | anything | all) (except | but) newsgroups $", "not in any newsgroup "),
-    ("(everything | anything | all) (except | but) LIST $", "not on any list "),
-    ("(everything | anything) (except | but) not?", "not "),
     (
         "unless (it | they | these | those | i'm | i am | its | it's | they're | MAIL)? "
         "(is | are | come | comes | came | was | were)?",

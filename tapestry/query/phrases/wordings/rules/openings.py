@@ -37,11 +37,7 @@ def _neither(found: re.Match[str]) -> str:
 RULES = (
     ("(but | except) (for)? (the)? (ones | those)", "and not "),
     ("except (if | when | where)", "unless "),
-    (
-        "^ (everything | anything | all) MAIL? (except | but | excluding) (for)? MAIL? "
-        "{how:PHRASE}",
-        "not {how}",
-    ),
+    ("^ EVERYTHING MAIL? (except | but | excluding) (for)? MAIL? {how:PHRASE}", "not {how}"),
     ("^ (only | solely) (addressed | sent | written)? to ME", "exclusively to me "),
     (
         "^ (what's | what is) (the status of | new with | up with | happening with) "
@@ -61,7 +57,6 @@ RULES = (
     ("AMP", "and "),
     ("either {words:WORDS} or", "{words} or"),
     ("^ both", ""),
-    ("(from | by) both {one:NAME} and", "from {one} or"),
     ("{how:HOW} both {words:WORDS} and", "{how} {words} and"),
     ("{how:HOW} OPEN {words:WORDS} CLOSE", "{how} {words}"),
     ("(from or to | to or from) {who:NAME}", "(from {who} or to {who})"),
@@ -88,7 +83,7 @@ RULES = (
     ("^ the (one | ones)", "messages "),
     ("^ (the last | the past)", "the last "),
     (
-        "(, | and | but)? but? only (if | when | those | the ones) "
+        "COMMA? but? only (if | when | those | the ones) "
         "(they | it | that | which)? (are | is | were | was)? DONE? {how:OPENED}",
         "and {how}",
     ),
@@ -99,12 +94,8 @@ RULES = (
     ("^ my own (MAIL | THREAD)", "from me "),
     ("^ my own", "my "),
     ("^ my unanswered MAIL?", "from me with no reply "),
-    ("^ what was (sent | posted) (to | on)", "on "),
-    ("SENDER ISNT (in | among) A? (contacts | address book)", "not from contacts "),
-    (
-        "(that | who | SENDER) (are | is) (in | from | among) A? (contacts | address book)",
-        "from contacts ",
-    ),
+    ("SENDER ISNT (in | among) A? CONTACTS", "not from contacts "),
+    ("(that | who | SENDER) (are | is) (in | from | among) A? CONTACTS", "from contacts "),
     ("and (an | some) (attachment | attachments)", "and with attachments "),
     (f"(my | our | his | her) {KIN} {{who:NAME}}", "{who}"),
     ("{which:CLAUSE} (my | our) {who:NAME}", "{which} {who}"),
@@ -118,14 +109,12 @@ RULES = (
     ("^ list (mail | traffic | posts)", "on any list "),
     ("^ (anything | something | everything | what's) new", ""),
     ("WHICH? (came | come | comes | arrived | originated) from", "from "),
-    ("the? exact (phrase | word | words | text | wording)", ""),
     ("the (beginning | start) of", ""),
     ("^ my REPLY", "replies by me "),
     ("^ my patches", "patch series from me "),
     ("^ my {threads:THREAD}", "from me {threads}"),
     ("{act:VOTED} (it | them) $", "{act}"),
     ("(, please | yet | please | so far | at all | anymore | in my inbox) $", ""),
-    ("(contacts | address book) only $", "contacts "),
 )
 """Applied first."""
 

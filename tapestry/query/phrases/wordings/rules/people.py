@@ -32,9 +32,8 @@ RULES = (
         "^ MAIL? did {who:NAME} (send | mail) (me | us) (any | some | a | the)? FILES",
         "from {who} to me with attachments",
     ),
-    ("^ MAIL? did {who:NAME} (send | write) (me | us) (any | some | a)?", "from {who} to me "),
     (
-        "(from | by) (people | persons | anyone | senders)? outside (of | the)? {domain:DOMAIN}",
+        "BY (people | persons | anyone | senders)? outside (of | the)? {domain:DOMAIN}",
         lambda found: f"not from @{found['domain'].lstrip('@')} ",
     ),
     ("(from | in | of) (the | this | my | that) (account | mailbox | inbox)", ""),
@@ -43,25 +42,23 @@ RULES = (
         "$",
         "from addresses like no-reply@* or from addresses like noreply@* ",
     ),
-    ("(from | by) the? {who:ADDRESS}", "from {who}"),
-    ("(from | by) {domain:HOST}", _of_domain),
-    ("^ (everyone | anyone | people | everybody) (at | from | in) {domain:HOST} $", _of_domain),
+    ("BY the? {who:ADDRESS}", "from {who}"),
+    ("BY {domain:HOST}", _of_domain),
+    ("^ EVERYONE (at | from | in) {domain:HOST} $", _of_domain),
     (
-        "^ (everyone | anyone | people | everybody) (at | from | in) {domain:HOST} (and | or) "
-        "(at | from | in)? {other:HOST}",
+        "^ EVERYONE (at | from | in) {domain:HOST} (and | or) (at | from | in)? {other:HOST}",
         lambda found: f"{_of_domain(found)}or from @{found['other'].lstrip('@')} ",
     ),
-    ("^ reply (from | by)", "replies by "),
+    ("^ reply BY", "replies by "),
     ("^ my (posts | post)", "from me "),
     (
-        "(from | by) (a | an | any)? (newcomers | newcomer | beginners | new (sender | person | "
+        "BY (a | an | any)? (newcomers | newcomer | beginners | new (sender | person | "
         "contributor | contributors | poster | posters | members | subscribers))",
         "from new senders ",
     ),
     ("^ (new | first-time) (contributors | posters | senders | people)", "from new senders "),
     (
-        "(from | by) (robots | bots | machines | scripts | computers | a robot | a bot | a "
-        "machine)",
+        "BY (robots | bots | machines | scripts | computers | a robot | a bot | a machine)",
         "from programs ",
     ),
     ("with ME (in | on) (the)? (cc | copy)", "cc me "),
@@ -105,20 +102,16 @@ RULES = (
         "WHICH {who:NAME} (writes | wrote | talks | talked | speaks) about (the)? {words:WORDS} $",
         "from {who} about {words}",
     ),
-    ("^ (files | attachments) DONE? (from | by)", "with attachments from "),
+    ("^ (files | attachments) DONE? BY", "with attachments from "),
     ("^ {what:PICTURES} DONE? {how:PREP}", "with {what} {how}"),
     (
         "^ (MAIL | FILES | REPLY | PICTURES | patches)? form {who:NAME} "
         "($ | about | since | with | before | after | to)",
         _from,
     ),
-    (
-        "(from | by) (strangers | unknown senders | people I (don't | do not) know)",
-        "from unknown senders ",
-    ),
+    ("BY (strangers | unknown senders | people I (don't | do not) know)", "from unknown senders "),
     ("^ (has | did) OTHERS (written | write | said | say | asked | ask) about", "about "),
     ("^ (has | did) OTHERS (mention | mentioned)", "mentioning "),
-    ("from OTHERS? (WHICH)? I (have)? WRITE to (before)? $", "not from unknown senders "),
     ("MENTION my name", "mentioning me "),
     ("(to and from | from and to) {who:NAME}", "(from {who} or to {who}) "),
     ("(sent or received | received or sent) by {who:NAME}", "(from {who} or to {who}) "),
@@ -130,8 +123,6 @@ RULES = (
     ("(involving | exchanged with | to/from | from/to) {who:NAME}", "(from {who} or to {who}) "),
     ("(authored | signed) by", "from "),
     ("(copied | cc'd | cc'ed) to", "cc "),
-    ("{how:WHOM} {domain:DOMAIN} addresses", "{how} {domain}"),
-    ("{how:WHOM} {owner:OWNER} address", lambda found: f"{found['how']} {found['owner'][:-2]} "),
     (
         "{how:WHOM} (anyone | anybody | somebody | someone | people) (at | from | in) "
         "{one:DOMAIN} or {other:DOMAIN}",
@@ -146,27 +137,24 @@ RULES = (
         "{how:PREP} {who:ADDRESS} (or | and) (from | to) (it | them | him | her)",
         "(from {who} or to {who}) ",
     ),
-    ("{how:PREP} {who:DOMAIN} (or | and) (from | to) (it | them)", "(from {who} or to {who}) "),
     (
-        "(from | by) (A | someone)? (specific | certain | particular) (people | person | sender "
+        "BY (A | someone)? (specific | certain | particular) (people | person | sender "
         "| user | address | account) :?",
         "from ",
     ),
+    (f"BY (my | his | her | our | your | their) {KIN} (and {KIN})? {{who:NAME}} $", "from {who}"),
+    ("BY (my | his | her | our | your | their) {who:NAME}", "from {who}"),
     (
-        f"(from | by) (my | his | her | our | your | their) {KIN} (and {KIN})? {{who:NAME}} $",
-        "from {who}",
-    ),
-    ("(from | by) (my | his | her | our | your | their) {who:NAME}", "from {who}"),
-    (
-        "(from | by)? (OTHERS | senders | customers)? WHICH? I (have)? (never | NOT) (ever)? "
+        "BY? (OTHERS | senders | customers)? WHICH? I (have)? (never | NOT) (ever)? "
         "WRITE (A? MAIL)? (to)? (before)? $",
         "from unknown senders ",
     ),
     (
-        "(from | by)? (OTHERS | senders) WHICH? (NEVER | has never | have never) (ever)? (wrote "
+        "BY? (OTHERS | senders) WHICH? (NEVER | has never | have never) (ever)? (wrote "
         "| written | contacted | mailed | emailed) (to)? (me | us)? (before)?",
         "from new senders ",
     ),
-    ("(from | by)? new people", "from new senders "),
-    ("(from | by)? unknown people", "from unknown senders "),
+    ("BY? new people", "from new senders "),
+    ("^ the? first MAIL from (each | every) (person | sender)", "from new senders "),
+    ("BY? unknown people", "from unknown senders "),
 )

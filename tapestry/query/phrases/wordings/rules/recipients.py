@@ -22,14 +22,14 @@ def _both_ways(found: re.Match[str]) -> str:
 
 RULES = (
     (
-        "to ME (and | but) (nobody | no one | noone | not to? (anyone | anybody | others)) (else)?",
+        "to ME BUT (nobody | no one | noone | not to? (anyone | anybody | others)) (else)?",
         "only to me ",
     ),
     ("WHICH? BE? DONE? (only | solely | exclusively | just) to ME (alone | only)?", "only to me "),
     ("WHICH? I (am)? only (COPIED | cc)", "cc me and not directly to me "),
     ("WHICH? I (was | am)? put (in | on) (cc | copy)", "cc me "),
     ("WHICH {who:NAME} is (COPIED | cc)", "cc {who}"),
-    ("WHICH {who:NAME} is (in | on) the? to (field | line | header)?", "directly to {who}"),
+    ("WHICH {who:NAME} is (in | on) the? to HEADER?", "directly to {who}"),
     ("WHICH {who:NAME} and {other:NAME} BE both? (recipients | addressed)", "to {who} and {other}"),
     ("WHICH {who:NAME} BE (a | the)? (recipient | addressee)", "to {who}"),
     ("WHICH? BE? DONE? to ME (alone | only)", "only to me "),
@@ -41,21 +41,18 @@ RULES = (
     ("WHICH? BE? DONE? to ME (directly | personally)", "directly to me "),
     (
         "WHICH? (my | the) (email | e-mail | name | address) (address)? is (explicitly)? (in | "
-        "on) the? to :? (field | line | header)?",
+        "on) the? to :? HEADER?",
         "directly to me ",
     ),
     (
         "WHICH? (my | the) (email | name | address) is not (in | on) the? to (box | field | line)?",
         "not directly to me ",
     ),
-    (
-        "WHICH? I (am)? ALSO? named? (in | on) the? to :? (field | line | header)?",
-        "directly to me ",
-    ),
+    ("WHICH? I (am)? ALSO? named? (in | on) the? to :? HEADER?", "directly to me "),
     ("^ direct MAIL", "directly to me "),
     ("^ cc'd MAIL", "cc me "),
     ("WHICH? I (am)? (named | mentioned) in (it | them)", "to me "),
-    ("(in | on) to : (field | line | header)?", "directly to me "),
+    ("(in | on) to : HEADER?", "directly to me "),
     (
         "(, | but | and)? (not | NOT) (when)? I? (in | on)? (cc | bcc | copy | COPIED) :? "
         "(( , | or | "
@@ -68,7 +65,6 @@ RULES = (
     ("WHICH? NOT (DONE)? to ME", "not to me "),
     ("WHICH? ISNT DONE? {how:HOW}", "and not {how}"),
     ("to or cc", "to "),
-    ("RECIPIENT (ISNT | NOT CONTAIN) {who:SOMEBODY}", "not to {who}"),
     (
         "(MAIL | THREAD)? (exchanged)? between {one:WORD} and {other:WORD} ($ | PHRASE | with)",
         _both_ways,

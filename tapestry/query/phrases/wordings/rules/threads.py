@@ -54,20 +54,24 @@ def _at_least(found: re.Match[str]) -> str:
 
 
 RULES: tuple[Rule, ...] = (
+    (
+        "(THREAD WHICH)? the? LATEST (MAIL | REPLY | word) "
+        "((in | of) A? THREAD)? BE? BY {who:PARTY}",
+        lambda found: f"from {_party(found['who'])} with no reply ",
+    ),
+    (
+        "(THREAD WHICH)? {who:PARTY} (wrote | posted | had | has | ANSWERED) the? last "
+        "(MAIL | REPLY | word)? $",
+        lambda found: f"from {_party(found['who'])} with no reply ",
+    ),
     ("THREAD UPON? WHICH? {who:NAME} ANSWERED {whom:NAME} $", "replies to {whom} from {who}"),
     ("A? THREAD WHICH? (CONTAIN | of) (at most | no more than) {number:NUMBER} MAIL", _at_most),
     ("A? THREAD WHICH? (CONTAIN | of) (fewer | less) than {number:NUMBER} MAIL", _fewer),
-    (
-        "^ the? (last | latest | newest | most recent) {number:NUMBER} MAIL in {group:GROUP}",
-        "among the latest {number} in {group}",
-    ),
-    (
-        "^ the? {number:NUMBER} (last | latest | newest | most recent) MAIL in {group:GROUP}",
-        "among the latest {number} in {group}",
-    ),
+    ("^ the? LATEST {number:NUMBER} MAIL in {group:GROUP}", "among the latest {number} in {group}"),
+    ("^ the? {number:NUMBER} LATEST MAIL in {group:GROUP}", "among the latest {number} in {group}"),
     (
         f"(in | of)? A? THREAD UPON? WHICH? both? {{who:PARTY}} and {{other:PARTY}} (have)? "
-        f"both? {_PART} UPON?",
+        f"both? (BE both? in | {_PART}) UPON?",
         lambda found: "".join([f"in a thread with {_party(who)} " for who in found.groups()]),
     ),
     (
@@ -75,7 +79,7 @@ RULES: tuple[Rule, ...] = (
         "starting a thread and from ",
     ),
     ("THREAD (longer than | of over)", "threads with more than "),
-    ("A? THREAD WHICH? CONTAIN A? (MAIL | REPLY)? (from | by)", "in a thread with "),
+    ("A? THREAD WHICH? CONTAIN A? (MAIL | REPLY)? BY", "in a thread with "),
     ("^ (the)? (first | opening) MAIL (of | in) (the | each | every)? THREAD WHICH?", "threads "),
     (
         f"(in | of)? A? THREAD UPON? WHICH? I ALSO? (have | am)? ALSO? {_PART} UPON?",
@@ -83,13 +87,18 @@ RULES: tuple[Rule, ...] = (
     ),
     ("A? THREAD UPON? WHICH? I (am)? (in | part of) $", "in a thread with me "),
     (
-        f"(in | of)? A? THREAD UPON? WHICH? {{who:NAME}} (has | have)? ALSO? {_PART} UPON?",
+        f"(in | of)? A? THREAD UPON? WHICH? {{who:NAME}} HAS? ALSO? {_PART} UPON?",
         "in a thread with {who}",
     ),
     ("(in | of)? A? THREAD with me", "in a thread with me "),
     (
         "(in | of)? A? THREAD (with | among) {who:NAME} and {other:NAME}",
         "in a thread with {who} in a thread with {other}",
+    ),
+    (
+        "(in | of)? A? THREAD with {who:PARTY} (, | but | and)? BUT? (not | without) with? "
+        "{other:PARTY} $",
+        lambda found: " not ".join([f"in a thread with {_party(who)} " for who in found.groups()]),
     ),
     (
         "(in | of)? A? THREAD with {who:NAME} ($ | and | about | since | in which | which | that)",
@@ -100,28 +109,16 @@ RULES: tuple[Rule, ...] = (
         "in a thread with {who}",
     ),
     ("A? THREAD WHICH? (CONTAIN | of) at least {number:NUMBER} MAIL", _at_least),
-    (
-        "in A? THREAD WHICH? I (have)? (started | began | begun | created | opened)",
-        "in a thread begun by me ",
-    ),
-    (
-        "in A? THREAD WHICH? {who:NAME} (has | have)? (started | began | begun | created | opened)",
-        "in a thread begun by {who}",
-    ),
+    ("in A? THREAD WHICH? I (have)? BEGAN", "in a thread begun by me "),
+    ("in A? THREAD WHICH? {who:NAME} HAS? BEGAN", "in a thread begun by {who}"),
     (
         "in A? THREAD WHICH? CONTAIN (more than | over) {number:NUMBER} MAIL",
         "in a thread of more than {number}",
     ),
     ("after {who:NAME} wrote in the THREAD", "in a thread after a message by {who}"),
     ("A? THREAD WHICH? I (have)? (started | created) or ANSWERED", "in a thread with me "),
-    (
-        "A? THREAD WHICH? I (have)? (started | began | begun | created | opened)",
-        "from me starting a thread ",
-    ),
-    (
-        "A? THREAD WHICH? {who:NAMES} (has | have)? (started | began | begun | created | opened)",
-        "from {who} starting a thread ",
-    ),
+    ("A? THREAD WHICH? I (have)? BEGAN", "from me starting a thread "),
+    ("A? THREAD WHICH? {who:NAMES} HAS? BEGAN", "from {who} starting a thread "),
     (
         "A? THREAD UPON? WHICH? I NOT (take part | taken part | written | wrote | posted) UPON?",
         "not in a thread with me ",
@@ -198,6 +195,7 @@ RULES: tuple[Rule, ...] = (
         for liked, counted, by, best in ((*_BY_VOTES, " | best"), (*_BY_REPLIES, ""))
         for pattern in (
             f"^ the? (most {liked}{best}) (MAIL | THREAD) (of | in | from)? {{span:SPAN}}? $",
+            f"^ the? (most {liked}) (of | in | from)? {{span:SPAN}} $",
             f"^ the? (MAIL | THREAD)? WHICH? (CONTAIN | GET)? the? most {counted} (of | in | "
             f"from)? {{span:SPAN}}? $",
         )

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from calendar import monthrange
 
+from tapestry.core.errors import Span
+from tapestry.query.phrases.dates import MONTHS, read_date
 from tapestry.query.phrases.wordings.rules.answers import counted
 
 
@@ -25,6 +28,58 @@ def _compact(found: re.Match[str]) -> str:
     return f"{found['compared']} than {found['age'][:-1]} {unit} "
 
 
+_HOURS = {"morning": (0, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 24)}
+
+
+def _part_of_day(found: re.Match[str]) -> str:
+    day, (begin, end) = found["day"], _HOURS[found["part"].lower()]
+    until = f"before {day} at {end}:00" if end < 24 else f"until {day}"
+    return f"since {day} at {begin}:00 {until} "
+
+
+_NTH = {
+    "first": 1,
+    "second": 2,
+    "third": 3,
+    "fourth": 4,
+    "last": 1,
+    "early": 1,
+    "mid": 2,
+    "late": 3,
+}
+_DAYS = {"week": 7, "half": 15, "third": 10}
+_MONTHS = {"half": 6, "third": 4, "quarter": 3}
+"""Parts of a month, and of a year, and how many days or months they have."""
+
+
+def _part(found: re.Match[str]) -> str:
+    """Return a part of a month or a year as days or months: the last goes on up to the end."""
+    nth, part, period = found["nth"].lower(), found.groupdict().get("part"), found["period"]
+    part = (part or ("quarter" if nth[0] == "q" else "third")).lower()
+    date = read_date(period, Span(0, 0))
+    length = (_DAYS if date and date.month else _MONTHS).get(part)
+    if date is None or length is None:
+        return found[0]
+    end = monthrange(date.year or 2001, date.month)[1] if date.month else 12
+    number = _NTH.get(nth) or int(nth.strip("qastndrhl") or 1)
+    low = end - length + 1 if nth == "last" else length * (number - 1) + 1
+    high = end if nth == "last" or low + 2 * length > end + 4 else low + length - 1
+    if not low <= high <= end:
+        return found[0]
+    first, last = ((f"{day} " if date.month else f"{MONTHS[day - 1]} ") for day in (low, high))
+    return f"between {first}{period} and {last}{period} "
+
+
+_SEASONS = ("spring", "summer", "autumn")
+
+
+def _season(found: re.Match[str]) -> str:
+    """Return spring, summer or autumn, of the northern half of the world, as its months."""
+    first = 3 * _SEASONS.index(found["season"].lower().replace("fall", "autumn")) + 3
+    year = found.groupdict().get("year") or ""
+    return f"between {MONTHS[first - 1]} {year} and {MONTHS[first + 1]} {year} "
+
+
 def _between_hours(found: re.Match[str]) -> str:
     """Return the hours of a day; of “2 to 4 pm” both are after noon."""
     day, low, high = found["day"], found["low"], found["high"]
@@ -34,6 +89,10 @@ def _between_hours(found: re.Match[str]) -> str:
 
 
 RULES = (
+    ("(in | from | during)? the? {nth:NTH} {part:PART} (of | in)? {period:CALENDAR}", _part),
+    ("(in | from | during) {nth:PERIOD} (of)? {period:CALENDAR}", _part),
+    ("(in | from | during)? last {season:SEASON}", _season),
+    ("(in | from | during | since) the? {season:SEASON} (of)? {year:YEAR}", _season),
     (
         "{when:WHEN} (christmas | xmas | christmas day) {year:YEAR}?",
         lambda found: f"{found['when']} 25 December {found['year'] or ''} ",
@@ -46,6 +105,7 @@ RULES = (
     ("(in | from)? this morning", "since today until today at 12:00 "),
     ("(since (this)? | from this | in this | this) afternoon", "since today at 12:00 "),
     ("since (last night | yesterday evening)", "since yesterday at 18:00 "),
+    ("(DONE | from)? {day:DATE} {part:DAYPART}", _part_of_day),
     ("noon", "12:00 "),
     ("midnight", "0:00 "),
     ("at most {age:AGE} old", _recent),
