@@ -80,6 +80,8 @@ _CLAUSE = frozenset(
 _GOVERNING = frozenset(("for", "of", "at", "on", "in", "with", "to", "by", "as", "the", "than"))
 """Words that what follows belongs to."""
 
+_DONE = ("received", "sent", "posted", "written")
+
 _RANKING = frozenset(
     ["last", "latest", "newest", "oldest", "old", "first", "recent", "top", "most", "best", "next"]
 )
@@ -253,6 +255,8 @@ def _with_phrases_at(text: str, at: int, *, is_first: bool) -> str | None:
         words.pop()  # “urgent mails from mary”
         if any(word.isdigit() or word.lower() in _RANKING for word in words):
             return None
+    if len(words) > 1 and words[-1].lower() in _DONE and text[found.end() :].strip():
+        words.pop()  # “invoices received since monday”
     nodes = looked_for([Words(word, NOWHERE) for word in words])
     either = len(words) == _FEW and words[1].lower() == "or"
     phrases = [print_phrase(node, "and") for node in (nodes[::2] if either else nodes)]

@@ -128,7 +128,7 @@ RULES: tuple[Rule, ...] = (
         "posted) UPON?",
         "not in a thread with {who}",
     ),
-    ("A? THREAD without me", "not in a thread with me "),
+    ("A? THREAD without {who:SOMEBODY} $", "not in a thread with {who}"),
     ("in A? THREAD WHICH? BE? (started | created | opened) by", "in a thread begun by "),
     ("A? THREAD WHICH? BE? (started | created | opened) by", "starting a thread and from "),
     ("^ A? THREAD WHICH? BE? begun by", "starting a thread and from "),

@@ -105,7 +105,7 @@ RULES = (
     ("(in | from)? this morning", "since today until today at 12:00 "),
     ("(since (this)? | from this | in this | this) afternoon", "since today at 12:00 "),
     ("since (last night | yesterday evening)", "since yesterday at 18:00 "),
-    ("(DONE | from)? {day:DATE} {part:DAYPART}", _part_of_day),
+    ("(DONE | from | on)? {day:DATE} {part:DAYPART}", _part_of_day),
     ("noon", "12:00 "),
     ("midnight", "0:00 "),
     ("at most {age:AGE} old", _recent),
