@@ -11,7 +11,7 @@ LONGEST = 64 * 1024
 _FOLD = re.compile(r"\r?\n[ \t]")
 _METHOD = re.compile(r"^METHOD:([\w-]{1,32})\s*$", re.IGNORECASE | re.MULTILINE)
 _EVENT = re.compile(r"^BEGIN:VEVENT\s*$", re.IGNORECASE | re.MULTILINE)
-_UID = re.compile(r"^UID(?:;[^:\r\n]*)?:([^\r\n]{1,998})$", re.IGNORECASE | re.MULTILINE)
+_UID = re.compile(r"^UID(?:;[^:\r\n]*)?:([^\r\n]{1,998})\r?$", re.IGNORECASE | re.MULTILINE)
 
 
 class CalendarPart(NamedTuple):
