@@ -29,6 +29,7 @@ What may be set from outside:
     TAPESTRY_SHARED_SECONDS, TAPESTRY_OWN_SECONDS, TAPESTRY_UNPROVEN_SECONDS,
     TAPESTRY_PREVIEW_SECONDS   what a run of each lane may take (40, 20, 30, 20)
     TAPESTRY_WORKERS  which lanes share a process (filters/site/settings/workers.py)
+    TAPESTRY_WINDOW_PARTS   parts of the shared window, which workers run at the same time (1)
     TAPESTRY_DISK_RESERVE   MiB of the disk that mail and runs leave free (256)
     TAPESTRY_RETENTION   for how many days mail is kept, by audience: user:terry=365 public=3650
     TAPESTRY_SIGN_UP  who may make an account: off, invitation or on (off)
@@ -251,6 +252,7 @@ PRIVATE_HOSTS = [
     if entry.strip()
 ]
 AUTHSERV = trusted_servers(os.environ.get("TAPESTRY_AUTHSERV", ""))
+WINDOW_PARTS = max(whole_number("TAPESTRY_WINDOW_PARTS", 1), 1)
 MOST_FILTERS = whole_number("TAPESTRY_MOST_FILTERS", 5000)
 DISK_RESERVE = whole_number("TAPESTRY_DISK_RESERVE", RESERVE)  # read by core.files.disk_space
 ALARM_SECONDS = seconds("TAPESTRY_ALARM", 900)

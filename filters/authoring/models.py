@@ -116,7 +116,8 @@ class Filter(models.Model):
     ``tql`` is what runs: the text as last compiled, with the filters that it refers to
     expanded.  ``display_tql`` names the filters of others instead, for the owner to see; it is
     empty if there are none.  ``since`` is the watermark: the end of the last window.  While the
-    filter is ``enrolled``, that of SharedWindow counts instead (filters.runs.store.shared_window).
+    filter is ``enrolled``, that of the ``part`` of SharedWindow that it was last enrolled in counts
+    instead (filters.runs.store.shared_window).
     ``begun_at`` is where the clock stood when its windows began: until it has been run so far,
     what it finds in existing mail is not known.
     Of one that waits, ``waits_from`` is when it was first known how far sources are complete, and
@@ -187,6 +188,7 @@ class Filter(models.Model):
     waits_from = models.BigIntegerField(null=True, blank=True, editable=False)
     clock = models.BigIntegerField(default=BEGINNING, editable=False)
     enrolled = models.BooleanField(default=False, editable=False)
+    part = models.SmallIntegerField(default=0, editable=False)
     proven = models.BooleanField(default=False, editable=False)
     ran_at = models.BigIntegerField(null=True, blank=True)
     error = models.TextField(default="", blank=True)

@@ -83,8 +83,9 @@ def _unstored(annotations: QuerySet[OutboxAnnotation]) -> Iterator[str]:
 
 def _runs(scope: _Scope, instant: int) -> Iterator[str]:
     """Say which runs have not come to an instant."""
-    window = SharedWindow.objects.filter(pk=1).values_list("since", flat=True).first()
-    if (window or 0) < instant and scope.filters.filter(enrolled=True).exists():
+    behind = SharedWindow.objects.filter(since__lt=instant)
+    parts = [pk - 1 for pk in behind.values_list("pk", flat=True)]
+    if parts and scope.filters.filter(enrolled=True, part__in=parts).exists():
         yield "The run of all filters together is not there yet."
     if own := scope.filters.filter(enrolled=False, since__lt=instant).count():
         words = _counted(own, "filter that runs by itself is", "filters that run by themselves are")

@@ -16,8 +16,9 @@ from tapestry.core.clock import BEGINNING, MINUTE, wall_clock
 LATE = MINUTE
 """How long a run may be behind before a page says what it waits for."""
 
+TOGETHER = "the run of all filters together"
+
 _LANES = {
-    Heartbeat.SHARED: "the run of all filters together",
     Heartbeat.OWN: "the run of filters by themselves",
     Heartbeat.UNPROVEN: "the run of new filters",
 }
@@ -66,7 +67,7 @@ def completeness(filter_: Filter) -> Completeness:
 
 def _lane(filter_: Filter) -> int:
     key = Heartbeat.OWN if filter_.proven else Heartbeat.UNPROVEN
-    return Heartbeat.SHARED if filter_.enrolled else key
+    return Heartbeat.of_part(filter_.part) if filter_.enrolled else key
 
 
 def _runs(filter_: Filter) -> _Runs:
@@ -83,6 +84,7 @@ def _of_runs(filter_: Filter, runs: _Runs, *, is_late: bool) -> Iterator[str]:
     if runs.since is not None and runs.until is not None:
         why = "an error of this site is to be mended first" if runs.error else "it is under way"
         yield f"What it found between {_at(runs.since)} and {_at(runs.until)}: {why}."
+    lane = _LANES.get(_lane(filter_), TOGETHER)
     if filter_.error:
         yield "It has stopped until it is changed."
     elif filter_.has_ended:
@@ -90,10 +92,10 @@ def _of_runs(filter_: Filter, runs: _Runs, *, is_late: bool) -> Iterator[str]:
     elif not filter_.active:
         yield "It is paused."
     elif is_late and runs.ran_at is None:
-        yield f"It waits for {_LANES[_lane(filter_)]}, which has not run yet."
+        yield f"It waits for {lane}, which has not run yet."
     elif is_late and runs.ran_at is not None:
         failed = ", and failed; it is tried again by itself" if runs.failure else ""
-        yield f"It waits for {_LANES[_lane(filter_)]}, which last ended {_at(runs.ran_at)}{failed}."
+        yield f"It waits for {lane}, which last ended {_at(runs.ran_at)}{failed}."
 
 
 def _at(instant: int) -> str:

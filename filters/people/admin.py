@@ -130,7 +130,7 @@ class AccountAdmin(AccountPages):
     @transaction.atomic
     def _delete(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
         """Delete accounts; nobody else gets their names, for what they said stays under these."""
-        SharedWindow.lock()  # what a run is storing for their filters is there by then
+        SharedWindow.lock_all()  # what a run is storing for their filters is there by then
         names = [user.get_username() for user in queryset]
         super().delete_queryset(request, queryset)
         keep_names(names)

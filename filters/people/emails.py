@@ -35,7 +35,7 @@ def change(user: User, email: str) -> Address | None:
     """Store another address of an account, or none, as its person wrote it; return its row."""
     user.email = email = User.objects.normalize_email(email)
     with user.saving(["email"]) as save:
-        SharedWindow.lock()  # saving the account has filters run again: locked before its row
+        SharedWindow.lock_all()  # saving the account has filters run again: locked before its row
         former = User.objects.select_for_update().get(pk=user.pk).email  # one change at a time
         if folded(email) != folded(former):
             User.objects.filter(pk=user.pk).update(claimed_email=email)

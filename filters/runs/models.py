@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Self
 
 from django.db import connection, models
-from django.db.models import F
+from django.db.models import F, Min
 
 
 class SingleRow(models.Model):
@@ -18,15 +18,15 @@ class SingleRow(models.Model):
         abstract = True
 
     @classmethod
-    def lock(cls) -> Self:
+    def lock(cls, pk: int = 1) -> Self:
         """Lock the row for the rest of the caller's transaction, and return it.
 
         Updating the row before reading it takes SQLite's write lock and PostgreSQL's lock on
         the row alike.
         """
-        row = cls._default_manager.filter(pk=1)
+        row = cls._default_manager.filter(pk=pk)
         if not row.update(id=F("id")):
-            cls._default_manager.bulk_create([cls(pk=1)], ignore_conflicts=True)
+            cls._default_manager.bulk_create([cls(pk=pk)], ignore_conflicts=True)
             row.update(id=F("id"))
         return row.get()
 
@@ -67,7 +67,10 @@ class Heartbeat(models.Model):
     """
 
     SHARED, LISTENER, OWN, UNPROVEN, DELIVERIES, OUTBOX, UPKEEP = range(1, 8)
-    """The rows there are."""
+    """The rows there are; SHARED is of the first part of the shared window, ``of_part`` of all."""
+
+    PARTS = 100
+    """The row of a part of the shared window after the first is so many further on."""
 
     started_at = models.BigIntegerField(default=0)
     ended_at = models.BigIntegerField(default=0)
@@ -75,15 +78,37 @@ class Heartbeat(models.Model):
     error_type = models.CharField(max_length=100, default="", blank=True)
     """The name of the class of the error."""
 
+    @classmethod
+    def of_part(cls, part: int) -> int:
+        """Return the row of a part of the shared window."""
+        return cls.PARTS + part if part else cls.SHARED
+
     def __str__(self) -> str:
         return self.error or "well"
 
 
 class SharedWindow(SingleRow):
-    """The watermark of all filters that share one window."""
+    """The watermark of the filters of one part of the shared window; its key is 1 + the part."""
 
     since = models.BigIntegerField(null=True, blank=True)
     ran_at = models.BigIntegerField(null=True, blank=True)
+
+    @classmethod
+    def lock_all(cls) -> list[SharedWindow]:
+        """Lock all parts, the lowest first, with which all who do so begin; return them."""
+        if not SharedWindow.objects.filter(pk=1).update(id=F("id")):
+            cls.lock()
+        return list(SharedWindow.objects.select_for_update().order_by("pk"))
+
+    @classmethod
+    def first_since(cls) -> int | None:
+        """Return up to where all parts were run; None if none ever was."""
+        since: int | None = cls._default_manager.aggregate(since=Min("since"))["since"]
+        return since
+
+    @property
+    def part(self) -> int:
+        return self.pk - 1
 
     def __str__(self) -> str:
         return str(self.since)

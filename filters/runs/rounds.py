@@ -1,6 +1,6 @@
 """What the workers run: a lane at a time, or a whole round.
 
-    shared lane ── votes appended, the shared window, its cards
+    shared lane ── votes appended, the shared window, its cards; one for each part of the window
     own lane ───── proven filters with windows of their own, their cards; they join the others
     unproven ───── new and changed filters, in ``UNPROVEN_THREADS`` threads
 
@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -59,6 +60,15 @@ UNPROVEN = tuple(f"unproven-{slot}" for slot in range(UNPROVEN_THREADS))
 """The names of the lanes, and of their locks."""
 
 
+def shared_lane(part: int) -> str:
+    """Return the name of the lane of a part of the shared window.
+
+    >>> shared_lane(0), shared_lane(2)
+    ('shared', 'shared-2')
+    """
+    return f"{SHARED}-{part}" if part else SHARED
+
+
 def run_round(at: int | None = None) -> TickReport:
     """Run all that is due now, or up to ``at`` if that is later, as ``manage.py tick`` does.
 
@@ -77,41 +87,48 @@ def run_round(at: int | None = None) -> TickReport:
     return report
 
 
-def run_shared_lane() -> bool:
-    """Run the shared window until nothing is new; return whether anything was."""
+def run_shared_lane(part: int = 0) -> bool:
+    """Run a part of the shared window until nothing is new; return whether anything was.
+
+    Where there are others, they may wait for this process: then it is run once.
+    """
     from tapestry.run.lanes import run_shared
 
-    tables, clock, resources = services.tables(), DjangoClock(), _resources()
-    if _is_quiet(tables):
-        _refresh_cards(tables, enrolled=True)  # of what was forgotten, or may not be seen any more
+    if shared_window.end_part(part):
+        return False
+    tables, clock, resources = services.tables(), DjangoClock(), _resources().of_part(part)
+    if is_quiet(part):
+        # Of what was forgotten, or may not be seen any more.
+        _refresh_cards(tables, enrolled=True, part=part)
         return False
     moved = False
     while True:
-        with _beating(Heartbeat.SHARED):
+        with _beating(Heartbeat.of_part(part)):
             outbox.append_outbox(tables)
-            waiting.record()
+            if part == 0:
+                waiting.record()
             before = resources.store.shared_since()
             until = advance_watermark(tables, clock)
             run_shared(resources, until)
-            _refresh_cards(tables, enrolled=True)
+            _refresh_cards(tables, enrolled=True, part=part)
         newest = newest_instant(tables)
         moved |= before is None or before < newest
-        if newest <= until:
+        if newest <= until or settings.WINDOW_PARTS > 1:
             return moved
 
 
-def _is_quiet(tables: Tables) -> bool:
-    """Tell whether nothing is new since the last shared window, which ended a moment ago.
+def is_quiet(part: int) -> bool:
+    """Tell whether nothing is new since the last window of a part, which ended a moment ago.
 
     Pending windows that end after it wait for the next.
     """
-    window = shared_window.stored_window()
+    window = shared_window.stored_window(part)
     since, ran_at = window.since, window.ran_at
     return (
         since is not None
         and ran_at is not None
         and 0 <= wall_clock() - ran_at < QUIET_SECONDS * SECOND
-        and newest_instant(tables) <= since
+        and newest_instant(services.tables()) <= since
         and not outbox.is_any_due()
         and not PendingWindow.objects.filter(until__gt=since).exists()
     )
@@ -125,13 +142,15 @@ def run_own_lane() -> None:
     tables = resources.tables
     with _beating(Heartbeat.OWN):
         recompile_aside()
-        until = resources.store.shared_since()
-        if until is None:
-            return
-        run = run_proven(resources, until)
-        # So too what became stale in a filter that is not run: deliveries wait for it.
-        _refresh_cards(tables, enrolled=False)
-        join_shared(resources, run, _shared_lane)
+        for part in range(settings.WINDOW_PARTS):
+            its = resources.of_part(part)
+            until = its.store.shared_since()
+            if until is None:
+                continue
+            run = run_proven(its, until)
+            # So too what became stale in a filter that is not run: deliveries wait for it.
+            _refresh_cards(tables, enrolled=False)
+            join_shared(its, run, partial(lane, shared_lane(part), wait=JOIN_PATIENCE))
         canary.check_spark(addresses.PROVEN, services.engine_on, tables)
 
 
@@ -165,7 +184,7 @@ def lane(name: str, *, wait: float = 0.0) -> AbstractContextManager[bool]:
 def all_lanes() -> Iterator[None]:
     """Hold all lanes, after a wait: what runs meanwhile runs alone."""
     with ExitStack() as stack:
-        for name in (*UNPROVEN, OWN, SHARED):
+        for name in (*UNPROVEN, OWN, *map(shared_lane, shared_window.parts())):
             stack.enter_context(lane(name, wait=FOREVER))
         yield
 
@@ -175,14 +194,10 @@ def is_running(name: str) -> bool:
         return not free
 
 
-def _refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> None:
+def _refresh_cards(tables: Tables, *, enrolled: bool | None = None, part: int = 0) -> None:
     """Bring what was found into the lists, and have it delivered."""
-    if cards.refresh_cards(tables, enrolled=enrolled):
+    if cards.refresh_cards(tables, enrolled=enrolled, part=part):
         run_soon(DELIVER_DUE)
-
-
-def _shared_lane() -> AbstractContextManager[bool]:
-    return lane(SHARED, wait=JOIN_PATIENCE)
 
 
 @contextmanager

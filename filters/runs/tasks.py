@@ -13,6 +13,7 @@ from filters.delivery.dispatch import history
 from filters.reading.annotations.outbox import prune as prune_annotations
 from filters.runs import rounds
 from filters.runs.models import SetAside
+from filters.runs.store import shared_window
 from filters.site.work import set_aside
 from filters.site.work.parts import services
 from filters.site.work.queues.queue import send
@@ -32,9 +33,17 @@ TURNS = Turns()
 
 
 @app.task(name="filters.tick", ignore_result=True)
-def tick() -> None:
-    """Run the shared window; if anything is new, the other lanes follow at once."""
-    if _run(rounds.SHARED, rounds.run_shared_lane):
+def tick(part: int | None = None) -> None:
+    """Run the shared window; if anything is new, the other lanes follow at once.
+
+    Without a part, all that no other worker runs; other workers are asked for those that are due.
+    """
+    parts = shared_window.parts() if part is None else [part]
+    for other in parts[1:]:
+        if not rounds.is_quiet(other):
+            send(tick, (other,), otherwise="It runs by the clock", expires=3)
+    ran = [_run(rounds.shared_lane(p), partial(rounds.run_shared_lane, p)) for p in parts]
+    if any(ran):
         for follower in (own_windows, unproven_windows):
             send(follower, (), otherwise="It runs by the clock", expires=3)
 

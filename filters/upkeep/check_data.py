@@ -69,7 +69,8 @@ def repair() -> list[str]:
         rounds.all_lanes(),
         DjangoClock().lock(),
     ):
-        PredicateIndex(tables.root).drop_if_damaged()
+        for index in PredicateIndex.all_parts(tables.root):
+            index.drop_if_damaged()
         return repair_tables(tables)
 
 

@@ -113,8 +113,21 @@ class FilterStore(Protocol):
     """Filters, their windows and their matches, in the relational database.
 
     A filter has a window of its own, or is enrolled in the shared window.  Of the enrolled
-    filters, only those are evaluated that something new may concern.
+    filters, only those are evaluated that something new may concern.  The shared window has parts,
+    each with a watermark and filters of its own; a store runs one ``part`` of it.
     """
+
+    part: int
+
+    @property
+    def divided_by(self) -> int:
+        """Over how many parts filters are divided as they are enrolled."""
+
+    def parts(self) -> Sequence[int]:
+        """Return the parts that are run, 0 first: more, while others still have filters."""
+
+    def of_part(self, part: int) -> FilterStore:
+        """Return the store that runs another part of the shared window."""
 
     def due(self, now: int) -> Sequence[DueFilter]:
         """Return every filter with a window of its own that should be run at ``now``."""
@@ -164,10 +177,13 @@ class FilterStore(Protocol):
         """Store whether a run of these filters took little time."""
 
     def shared_since(self) -> int | None:
-        """Return where the last shared window ended; None if there never was one."""
+        """Return where the last window of its part ended; None if there never was one."""
+
+    def latest_since(self) -> int | None:
+        """Return where the part that is furthest on ended; None if there never was a window."""
 
     def enrolled(self, filter_ids: Collection[int]) -> Sequence[DueFilter]:
-        """Return those of the filters that are enrolled, each with the shared ``since``."""
+        """Return those of the filters that are enrolled in its part, each with its ``since``."""
 
     def commit_shared(
         self,
@@ -176,7 +192,7 @@ class FilterStore(Protocol):
         filters: Sequence[DueFilter],
         matches: Sequence[Match],
     ) -> bool:
-        """Store what enrolled filters matched, and advance the shared window, in one transaction.
+        """Store what filters of its part matched, and advance the part, in one transaction.
 
         ``filters`` are those with a match, as ``enrolled`` returned them.  What was matched by one
         that has been changed, detached, paused or deleted meanwhile is not stored: its own window
@@ -185,7 +201,7 @@ class FilterStore(Protocol):
         """
 
     def enroll(self, filters: Sequence[DueFilter], until: int) -> None:
-        """Enroll filters that were run to ``until`` in the shared window, if it begins there too.
+        """Enroll filters that were run to ``until`` in its part, if that begins there too.
 
         Only those that still have the revision given, are active, not live, and have neither
         an error nor a pending window; the others keep windows of their own.
@@ -195,7 +211,7 @@ class FilterStore(Protocol):
         """Return the present revision of each of the filters that exists."""
 
     def detach(self, filter_ids: Collection[int] | None) -> None:
-        """Give filters, or all, windows of their own, which begin where the shared one ended."""
+        """Give filters, or all of its part, windows of their own, from where the shared ended."""
 
 
 class Intake(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 from tapestry.predicate_index.store import PredicateIndex
@@ -14,7 +15,7 @@ KIND = "predicate index"
 
 def check_predicate_index(root: Path, report: Report) -> None:
     """Verify the logs and the files of the predicate index of the tables at ``root``."""
-    for table in PredicateIndex(root).tables():
+    for table in chain.from_iterable(index.tables() for index in PredicateIndex.all_parts(root)):
         own = Report()
         check_data_files(table, read_log(table, own), own)
         for what, number in (item for counts in own.counts.values() for item in counts.items()):

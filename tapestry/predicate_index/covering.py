@@ -56,7 +56,7 @@ def decide(
     own = [
         (number, plan.signature.constants, delta, group)
         for number, plan, group in groups
-        if (delta := _own_columns(plan.disjunct)) is not None
+        if (delta := own_columns(plan.disjunct)) is not None
     ]
     conditions = {id(delta): delta.plain for _, _, delta, _ in own}
     columns = {node.name for node in walk(tuple(conditions.values())) if isinstance(node, n.Column)}
@@ -86,7 +86,7 @@ def decide(
     return Decision(answers, frozenset(decided))
 
 
-def _own_columns(disjunct: IncrementalDisjunct) -> DeltaQuery | None:
+def own_columns(disjunct: IncrementalDisjunct) -> DeltaQuery | None:
     """Return the delta query of a disjunct that is driven and decided by the message's own row."""
     if len(disjunct.delta_queries) != 1:
         return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,8 @@ MOST_KNOWN = 200_000
 
 _interned: dict[EvaluationGroup, EvaluationGroup] = {}
 
-_loaded: dict[tuple[str, ...], Segment] = {}
-"""The segments of the newest version, by their files."""
+_loaded: dict[Path, dict[tuple[str, ...], Segment]] = {}
+"""The segments of the newest version of each part's index, by its directory and their files."""
 
 
 class InMemoryLookup:
@@ -54,7 +55,7 @@ class InMemoryLookup:
         self.representatives = index.representatives
         self.present = frozenset(present)
         self._index = index
-        self._segments = _segments(index.files())
+        self._segments = _segments(index.directory, index.files())
 
     def candidate_groups(self, keys: Collection[PredicateKey]) -> list[EvaluationGroup]:
         """Return the groups that have one of the keys, in order."""
@@ -160,14 +161,16 @@ class Segment:
     known: dict[frozenset[str], dict[int, EvaluationGroup]] = field(default_factory=dict)
 
 
-def _segments(paths: Sequence[str]) -> list[Segment]:
+def _segments(directory: Path, paths: Sequence[str]) -> list[Segment]:
     """Return the entries of all files; those of ``FILES`` files, from the oldest on, are one."""
     whole = len(paths) - len(paths) % FILES
     chunks = [tuple(paths[begin : begin + FILES]) for begin in range(0, whole, FILES)]
     chunks += [(path,) for path in paths[whole:]]
-    segments = {chunk: _loaded.get(chunk) or _segment(chunk) for chunk in chunks}
-    _loaded.clear()
-    _loaded.update(segments)
+    loaded = _loaded.get(directory, {})
+    segments = {chunk: loaded.get(chunk) or _segment(chunk) for chunk in chunks}
+    for other in [path for path in _loaded if path.parent != directory.parent]:
+        _loaded.pop(other, None)
+    _loaded[directory] = segments
     return list(segments.values())
 
 

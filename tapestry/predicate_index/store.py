@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -59,6 +59,9 @@ evaluates a group in vain, and ``query_hash`` is not trusted alone."""
 REPRESENTATIVES = pa.schema(
     [pa.field(name, pa.string(), nullable=False) for name in ("signature", "text")]
 )
+
+NAME = "predicate_index"
+"""The directory of the index of the first part; the number of another follows it."""
 
 VERSION = 5
 """The version of columns, signatures, keys and tokens: an index of another counts as missing."""
@@ -124,13 +127,19 @@ def query_hashes(groups: Iterable[EvaluationGroup]) -> Hashes:
 class PredicateIndex:
     """Two tables: the entries, and a representative filter's text for each signature.
 
-    Only one process at a time may add.
+    Each part of the shared window has an index of its own.  Only one process at a time may add.
     """
 
-    def __init__(self, root: Path) -> None:
-        self._directory = Path(root).absolute() / "predicate_index"
-        self._entries = self._directory / f"entries-{VERSION}"
-        self._representatives = self._directory / f"representatives-{VERSION}"
+    def __init__(self, root: Path, part: int = 0) -> None:
+        self.directory = Path(root).absolute() / (f"{NAME}-{part}" if part else NAME)
+        self._entries = self.directory / f"entries-{VERSION}"
+        self._representatives = self.directory / f"representatives-{VERSION}"
+
+    @classmethod
+    def all_parts(cls, root: Path) -> list[Self]:
+        """Return the index of each part that has one, of the first in any case."""
+        names = (path.name.removeprefix(f"{NAME}-") for path in Path(root).glob(f"{NAME}-*"))
+        return [cls(root, part) for part in (0, *sorted(int(n) for n in names if n.isdecimal()))]
 
     def add(self, entries: Sequence[Entry], representatives: Mapping[str, str]) -> None:
         """Append entries; ``representatives`` gives the text of a filter for each signature.
@@ -241,14 +250,14 @@ class PredicateIndex:
             for path in self.tables():
                 verify_table(path)
         except (DamagedFileError, DeltaError, FileNotFoundError) as error:
-            remove_directory(self._directory)
-            damaged = error.path if isinstance(error, DamagedFileError) else self._directory
+            remove_directory(self.directory)
+            damaged = error.path if isinstance(error, DamagedFileError) else self.directory
             reason = error.reason if isinstance(error, DamagedFileError) else str(error)
             mended(damaged, reason, "the predicate index is deleted; all filters are entered anew")
 
     def delete_other_versions(self) -> None:
         """Delete the index of other versions of the program, for it holds texts of filters."""
-        for path in self._directory.glob("*"):
+        for path in self.directory.glob("*"):
             if path not in (self._entries, self._representatives):
                 shutil.rmtree(path, ignore_errors=True)
 

@@ -26,7 +26,7 @@ from tapestry.run.limits.suspects import newest, open_engine
 from tapestry.run.limits.window_cut import cut
 from tapestry.run.resources import Resources
 from tapestry.run.unproven import Turns, run_turn
-from tapestry.run.windows.enrollment import enroll, renew, sharing
+from tapestry.run.windows.enrollment import enroll, of_part, renew, sharing
 from tapestry.run.windows.own import Run, refuse_all, run_each, run_own_windows
 from tapestry.run.windows.shared import SharedWindow
 from tapestry.tables.delta.log import Snapshot
@@ -38,10 +38,9 @@ MOST_JOINING = 10
 
 
 def run_shared(resources: Resources, until: int) -> Run:
-    """Run all enrolled filters over the shared window, up to ``until``.
+    """Run all filters of the store's part over the shared window, up to ``until``.
 
-    Much new mail is taken in several windows.  The shared window begins at the end of the first
-    run.
+    Much new mail is taken in several windows.  The part begins at the end of its first run.
     """
     store = resources.store
     renew(resources.index, store)
@@ -113,13 +112,15 @@ def _commit_shared(
 
 
 def run_proven(resources: Resources, until: int) -> Run:
-    """Run the proven filters that have windows of their own.
+    """Run the proven filters of the store's part that have windows of their own.
 
     If they take too long together, those of each owner are run by themselves, and those that take
     too long even so are proven no more.
     """
-    due = [due_filter for due_filter in resources.store.due(until) if due_filter.proven]
-    return run_each(resources.store, due, lambda some: _run_proven(resources, some, until))
+    store = resources.store
+    proven = [due_filter for due_filter in store.due(until) if due_filter.proven]
+    due = of_part(store, proven, store.part)
+    return run_each(store, due, lambda some: _run_proven(resources, some, until))
 
 
 def _run_proven(resources: Resources, due: Sequence[DueFilter], until: int) -> Run:
@@ -150,7 +151,7 @@ def join_shared(
     run: Run,
     shared_lane: Callable[[], AbstractContextManager[bool]],
 ) -> None:
-    """Enroll filters that ``run`` has run by themselves in the shared window, which waits for it.
+    """Enroll filters that ``run`` has run by themselves in their part, which waits for it.
 
     Those that the shared window has left behind meanwhile are first run up to its end, which
     takes little time: little is new since then.
@@ -180,7 +181,7 @@ def run_unproven(resources: Resources, turns: Turns, *, most_seconds: float) -> 
     """Run unproven filters for about so many seconds, and yield the run of each owner's turn."""
     end, store = time.monotonic() + most_seconds, resources.store
     while time.monotonic() < end:
-        until = store.shared_since()
+        until = store.latest_since()
         due = [] if until is None else [d for d in store.due(until) if not d.proven]
         with turns.next({due_filter.owner for due_filter in due}) as owner:
             if until is None or owner is None:

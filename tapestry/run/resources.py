@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tapestry.core.ports import FilterStore
 from tapestry.plan.engine import Engine
@@ -26,5 +26,9 @@ class Resources:
 
     @property
     def index(self) -> PredicateIndex:
-        """The predicate index, which is stored beside the tables."""
-        return PredicateIndex(self.tables.root)
+        """The predicate index of the store's part, which is stored beside the tables."""
+        return PredicateIndex(self.tables.root, self.store.part)
+
+    def of_part(self, part: int) -> Resources:
+        """Return the resources to run another part of the shared window with."""
+        return replace(self, store=self.store.of_part(part))

@@ -23,7 +23,7 @@ from tapestry.core.log import event
 from tapestry.core.ports import Change, Clock, Match
 from tapestry.run.lanes import run_shared
 from tapestry.run.resources import Resources
-from tapestry.run.windows.enrollment import enroll
+from tapestry.run.windows.enrollment import enroll, of_part
 from tapestry.run.windows.own import Run, refuse_slow, run_each, run_own_windows
 from tapestry.tables.write.append import advance_watermark
 
@@ -55,7 +55,9 @@ def tick(resources: Resources, clock: Clock, at: int | None = None) -> TickRepor
     started = time.perf_counter()
     store = resources.store
     until = advance_watermark(resources.tables, clock, wall_clock if at is None else lambda: at)
-    shared = run_shared(resources, until)
+    parts = [resources.of_part(part) for part in store.parts()]
+    shared_runs = [run_shared(part, until) for part in parts]
+    shared = reduce(Run.followed_by, shared_runs)
     own_runs: list[Run] = []
     while True:
         due = store.due(until)
@@ -63,9 +65,11 @@ def tick(resources: Resources, clock: Clock, at: int | None = None) -> TickRepor
         own_runs.append(refuse_slow(store, run))
         if not run.committed or all(due_filter.pending_window is None for due_filter in due):
             break
-    if shared.committed:
-        done = [due_filter for run in own_runs if run.committed for due_filter in run.filters]
-        enroll(resources.index, store, done, until)
+    done = [due_filter for run in own_runs if run.committed for due_filter in run.filters]
+    for part, its_run in zip(parts, shared_runs, strict=True):
+        if its_run.committed:
+            joining = of_part(store, done, part.store.part)
+            enroll(part.index, part.store, joining, until)
     run = reduce(Run.followed_by, own_runs, shared)
     report = TickReport(
         until,

@@ -63,7 +63,8 @@ def copy_tables(
                 verify_whole(target / table / name)
             rows[table] = sum(content.rows.values())
     for path in sorted(root.iterdir()):
-        if path.name not in {*TABLES, *DERIVED} and path.suffix not in {".lock", GONE}:
+        kind = path.name.partition("-")[0]  # the number of a part follows
+        if kind not in {*TABLES, *DERIVED} and path.suffix not in {".lock", GONE}:
             _copy_all(path, target / path.name, copy)
     return rows
 

@@ -43,7 +43,9 @@ def main(arguments: Sequence[str]) -> int:
         if options.planted:
             return _find_planted(options, play)
         with _spark(options, directory) as remote:
-            return _play(options, partial(play, spark=remote, kills=options.kills))
+            return _play(
+                options, partial(play, spark=remote, kills=options.kills, parts=options.parts)
+            )
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
@@ -56,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--jobs", type=int, default=os.cpu_count() or 1, help="worlds at a time")
     add("--seconds", type=float, help="play fresh seeds for so long, and not those of --seeds")
     add("--kills", action="store_true", help="end the site at a write in most steps")
+    add("--parts", type=int, default=0, help="parts of the shared window (by lot)")
     add("--spark", action="store_true", help="play every tenth seed on a real Spark")
     add("--json", action="store_true", help="print one object for each world")
     add("--trace", type=Path, help="write what happened in each world here")

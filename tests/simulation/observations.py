@@ -28,7 +28,8 @@ _ROWS = {
     "matches": MATCHES,
     "filters": """
         SELECT f.id AS key, u.username AS owner, active, enrolled, proven, since, start, end,
-            error, revision, waits_from, begun_at, folds_before, unfolded_at
+            error, revision, waits_from, begun_at, folds_before, unfolded_at, part,
+            (SELECT w.since FROM runs_sharedwindow w WHERE w.id = 1 + part) AS shared_since
         FROM authoring_filter f JOIN people_user u ON u.id = f.owner_id ORDER BY f.id""",
     "complete": "SELECT source, audience, upto, ts FROM runs_completeupto ORDER BY id",
     "aggregates": """
@@ -46,7 +47,7 @@ _ROWS = {
 }
 _CLOCK = """
     SELECT (SELECT max(last) FROM runs_clock) AS last,
-        (SELECT max(since) FROM runs_sharedwindow) AS shared_since"""
+        (SELECT min(since) FROM runs_sharedwindow) AS shared_since"""
 
 
 def observe(cast: Any, *, at_end: bool = False) -> None:

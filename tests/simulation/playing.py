@@ -43,11 +43,13 @@ def play_one(
     spark: str = "",
     *,
     kills: bool = False,
+    parts: int = 0,
 ) -> Result:
     """Play a world and judge it; ``plant`` is called in each process of its site.
 
     With one, the world ends with the first error.  Every tenth seed plays on the Spark, if there
-    is one.  With ``kills`` the site ends at one of its writes in most steps.
+    is one.  With ``kills`` the site ends at one of its writes in most steps.  The shared window has
+    so many ``parts``, by lot if 0.
     """
     from tests.simulation.coverage import met
     from tests.simulation.generator.schedule import play
@@ -57,7 +59,7 @@ def play_one(
 
     started = time.perf_counter()
     engine = spark if seed % SPARK_EVERY == 0 else ""
-    world = World(seed, directory / f"world-{seed}-{id(plant):x}", template, plant, engine)
+    world = World(seed, directory / f"world-{seed}-{id(plant):x}", template, plant, engine, parts)
     judge = Judge(world.history)
     result = Result(seed, steps)
     if plant is not None:

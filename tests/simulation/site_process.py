@@ -100,8 +100,13 @@ def run(
     steady: int,
     plant: Any = None,
     spark: str = "",
+    *,
+    parts: int = 1,
 ) -> None:
     """Serve until the pipe is closed; then end this process.  ``spark`` is the engine, if any."""
+    from django.conf import settings
+
+    settings.WINDOW_PARTS = parts
     try:
         _serve(pipe, data, seed, now, steady, plant, spark)
     except (EOFError, BrokenPipeError, ConnectionResetError):

@@ -25,6 +25,9 @@ MINUTE, HOUR, DAY = 60 * SECOND, 3600 * SECOND, 86400 * SECOND
 BEGIN = 1_772_323_200 * SECOND
 """The first instant of every world: 1 March 2026."""
 
+PARTS = ((1,), (1,), (2,), (3,), (3, 1, 2))
+"""How many parts the shared window has in the processes of a site, one after the other."""
+
 NO_FAULT = ("", 0)
 
 
@@ -39,7 +42,8 @@ class OrderFailedError(Exception):
 class World:
     """One site in simulated time; ``plant`` is called in each process of it as it starts.
 
-    ``spark`` is the address of the engine; without one it is SQLite.
+    ``spark`` is the address of the engine; without one it is SQLite.  ``parts`` is how many parts
+    the shared window has, by lot if it is 0; where that changes, it does as a process starts.
     """
 
     def __init__(
@@ -49,12 +53,14 @@ class World:
         template: Path,
         plant: Callable[[], None] | None = None,
         spark: str = "",
+        parts: int = 0,
     ) -> None:
         self.seed, self.data, self.plant, self.spark = seed, directory, plant, spark
         directory.mkdir(parents=True, mode=0o700)
         shutil.copy(template, directory / "db.sqlite3")
         self.history = History(str(directory))
         self.lots = random.Random(f"{seed} world")
+        self.parts = (parts,) if parts else random.Random(f"{seed} parts").choice(PARTS)
         self.endpoints = Endpoints(self.history, random.Random(f"{seed} endpoints"))
         self.queue = Queue()
         self.now, self.steady, self.started = BEGIN, 0, 0
@@ -174,7 +180,8 @@ class World:
                     pipe.close()
                 seed = f"{self.seed} site {self.started}"
                 started = (self.now, self.steady, self.plant, self.spark)
-                site_process.run(theirs, self.data, seed, *started)
+                parts = self.parts[self.started % len(self.parts)]
+                site_process.run(theirs, self.data, seed, *started, parts=parts)
                 os._exit(0)
             theirs.close()
             self._sites[self._at] = (ours, process)

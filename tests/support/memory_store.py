@@ -7,7 +7,10 @@ from tapestry.core.ports import DueFilter
 
 
 class MemoryStore:
-    """Filters by id, their windows and matches, in this process."""
+    """Filters by id, their windows and matches, in this process; the shared window has one part."""
+
+    part = 0
+    divided_by = 1
 
     def __init__(self, live=False, **texts):
         self.filters = {
@@ -67,6 +70,14 @@ class MemoryStore:
 
     def shared_since(self):
         return self.since
+
+    latest_since = shared_since
+
+    def parts(self):
+        return [0]
+
+    def of_part(self, part):
+        return self
 
     def enrolled(self, ids):
         return [

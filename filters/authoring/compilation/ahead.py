@@ -177,7 +177,7 @@ class Ahead:
                 self._keep(filter_, _Snapshot(known))
             at = instant()
             with transaction.atomic():
-                SharedWindow.lock()
+                SharedWindow.lock_all()
                 if len(self._stale(change())) <= FEW or not left:
                     yield at
                     return

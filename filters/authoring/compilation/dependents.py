@@ -247,7 +247,7 @@ def recompile_aside() -> None:
 
 @transaction.atomic
 def _recompile_again(key: int) -> None:
-    SharedWindow.lock()
+    SharedWindow.lock_all()
     detach(Filter.objects.filter(pk=key))
     for filter_ in Filter.objects.select_for_update().filter(pk=key):
         recompile(filter_, filter_.since)

@@ -65,6 +65,7 @@ class Migration(migrations.Migration):
                 ('waits_from', models.BigIntegerField(blank=True, editable=False, null=True)),
                 ('clock', models.BigIntegerField(default=-4611686018427387904, editable=False)),
                 ('enrolled', models.BooleanField(default=False, editable=False)),
+                ('part', models.SmallIntegerField(default=0, editable=False)),
                 ('proven', models.BooleanField(default=False, editable=False)),
                 ('ran_at', models.BigIntegerField(blank=True, null=True)),
                 ('error', models.TextField(blank=True, default='')),

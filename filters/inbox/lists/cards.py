@@ -50,11 +50,11 @@ class CopyKey(NamedTuple):
 COLUMNS = (*CARD, "audience", "inreplyto", "attachments")
 
 
-def refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> int:
+def refresh_cards(tables: Tables, *, enrolled: bool | None = None, part: int = 0) -> int:
     """Give stale matches their cards and their evidence rows; return how many were refreshed.
 
     Stale are new matches, and those of live filters whose evidence has changed.  Unless
-    ``enrolled`` is None, those of filters that are enrolled in the shared window, or are not.
+    ``enrolled`` is None, those of filters that are in a part of the shared window, or in none.
     Idempotent: what an interrupted call has not refreshed is still stale.  A match that raises an
     error is set aside.  First, cards that are there join conversations by what is new.
     """
@@ -65,7 +65,7 @@ def refresh_cards(tables: Tables, *, enrolled: bool | None = None) -> int:
     def refresh(rows: Sequence[_Row]) -> list[int]:
         return [_refresh(tables, rows)]
 
-    while rows := _stale_after(last, enrolled):
+    while rows := _stale_after(last, enrolled, part):
         last = rows[-1][0]
         tried = [row for row in rows if not aside.waits(row[0])]
         counts, _ = aside.apart(refresh, tried, itemgetter(0))
@@ -102,10 +102,12 @@ _Row = tuple[Any, ...]
 """Columns of a stale match; its key is the first, its evidence, as text, the last."""
 
 
-def _stale_after(key: int, enrolled: bool | None) -> list[_Row]:
+def _stale_after(key: int, enrolled: bool | None, part: int) -> list[_Row]:
     stale = Match.objects.filter(Q(card=None) | Q(refreshed_at=None), pk__gt=key)
     if enrolled is not None:
         stale = stale.filter(filter__enrolled=enrolled)
+    if enrolled:
+        stale = stale.filter(filter__part=part)
     return list(_rows(stale)[:STALE_MATCHES])
 
 

@@ -5,9 +5,11 @@ What is shown is of their signatures and key extractors alone: never of a filter
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 
 from filters.runs.operator.lanes import SHOWN
@@ -41,14 +43,19 @@ class Groups:
 def groups() -> Groups:
     """Return the groups, those of the highest cost first, then the largest."""
     root = services.tables().root
-    return _groups(PredicateIndex(root).files(), root)
+    files = chain.from_iterable(index.files() for index in PredicateIndex.all_parts(root))
+    return _groups(tuple(files), root)
 
 
 @lru_cache(maxsize=1)
 def _groups(_files: tuple[str, ...], root: Path) -> Groups:
-    """Return the groups of an index of these files, which never change: they are read once."""
-    index = PredicateIndex(root)
-    sizes, extractors = index.filter_counts(), index.extractors_by_signature()
+    """Return the groups of indexes of these files, which never change: they are read once."""
+    sizes: Counter[str] = Counter()
+    extractors: dict[str, set[str]] = defaultdict(set)
+    for index in PredicateIndex.all_parts(root):
+        sizes += index.filter_counts()
+        for signature, names in index.extractors_by_signature().items():
+            extractors[signature] |= names
     costs = {name: cost_of_extractors(extractors.get(name, ())) for name in sizes}
     by_cost = {cost: list(costs.values()).count(cost) for cost in COSTS}
     first = sorted(sizes, key=lambda name: (-COSTS.index(costs[name]), -sizes[name], name))

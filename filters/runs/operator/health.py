@@ -19,8 +19,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from filters.delivery.dispatch import claims
-from filters.runs.models import Heartbeat, SetAside, SharedWindow
-from filters.runs.store import release
+from filters.runs.models import Heartbeat, SetAside
+from filters.runs.store import release, shared_window
 from filters.site.settings.workers import IMAP, PARTS
 from filters.site.work.parts import addresses, endings, machines, services, spark_restart
 from filters.sources.models import OVERDUE, Source
@@ -186,11 +186,12 @@ def _disk() -> str:
 
 
 def _shared_window() -> str:
-    _lane(Heartbeat.SHARED, "The run of all filters together", LATE)
-    since, ran_at = SharedWindow.objects.values_list("since", "ran_at").first() or (0, 0)
-    now = wall_clock()
-    # After the clock was set back and on again, all up to now has been run, though long ago.
-    late = min(now - (ran_at or 0), abs(now - (since or 0)))
+    now, late = wall_clock(), 0
+    for part in shared_window.parts():
+        _lane(Heartbeat.of_part(part), "The run of all filters together", LATE)
+        window = shared_window.stored_window(part)
+        # After the clock was set back and on again, all up to now has been run, though long ago.
+        late = max(late, min(now - (window.ran_at or 0), abs(now - (window.since or 0))))
     if late > LATE:
         raise _UnwellError(
             f"The run of all filters together is late: it last moved {late // SECOND} s ago."

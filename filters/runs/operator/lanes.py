@@ -66,16 +66,16 @@ def filter_counts() -> dict[str, int]:
 def lanes(counts: Mapping[str, int]) -> list[Lane]:
     """Return the three lanes; their counts leave out filters that have failed."""
     now = wall_clock()
-    window = SharedWindow.objects.filter(pk=1).first() or SharedWindow(pk=1)
+    since = SharedWindow.first_since()
     beats = Heartbeat.objects.in_bulk([Heartbeat.SHARED, Heartbeat.OWN, Heartbeat.UNPROVEN])
     own, new = (_own_windows().filter(proven=proven) for proven in (True, False))
     own_count, new_count = own.count(), new.count()
     failed_and_running = _failed().filter(active=True, enrolled=False).count()
     shared_count = counts["total"] - counts["paused"] - own_count - new_count - failed_and_running
     rows = (
-        ("Filters that run together", Heartbeat.SHARED, shared_count, window.since),
-        ("Filters that run by themselves", Heartbeat.OWN, own_count, _first(own, window.since)),
-        ("New and changed filters", Heartbeat.UNPROVEN, new_count, _first(new, window.since)),
+        ("Filters that run together", Heartbeat.SHARED, shared_count, since),
+        ("Filters that run by themselves", Heartbeat.OWN, own_count, _first(own, since)),
+        ("New and changed filters", Heartbeat.UNPROVEN, new_count, _first(new, since)),
     )
     return [
         _lane(name, count, _progress(until, now), beats.get(key))

@@ -53,7 +53,7 @@ def add(failed: DueFilter, error: Exception) -> None:
         PendingWindow.objects.filter(pk=failed.pending_window).update(error=reason)
         return
     with transaction.atomic():
-        SharedWindow.lock()
+        SharedWindow.lock_all()
         same = Filter.objects.filter(pk=failed.filter_id, revision=failed.revision)
         if same.exists():
             shared_window.detach(same)

@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 
+from django.conf import settings
 from django.db import transaction
-from django.db.models import F, OuterRef, Q, Subquery
+from django.db.models import F, Max, OuterRef, Q, Subquery
 
 from filters.authoring.models import Filter, PendingWindow
 from filters.inbox.models import Match as StoredMatch
@@ -57,6 +58,18 @@ def latest_instant() -> int:
 
 class DjangoFilterStore:
     """Filters, their windows and their matches, as tapestry.core.ports.FilterStore says."""
+
+    def __init__(self, part: int = 0) -> None:
+        self.part = part
+
+    @property
+    def divided_by(self) -> int:
+        return settings.WINDOW_PARTS
+
+    parts = staticmethod(shared_window.parts)
+
+    def of_part(self, part: int) -> DjangoFilterStore:
+        return DjangoFilterStore(part)
 
     def due(self, now: int) -> Sequence[DueFilter]:
         """Return every active filter with its own window that has not been run to ``now``.
@@ -135,7 +148,7 @@ class DjangoFilterStore:
         asides.forget(failed)
         if failed.pending_window is None:
             with transaction.atomic():
-                SharedWindow.lock()
+                SharedWindow.lock_all()
                 same = Filter.objects.filter(pk=failed.filter_id)
                 if same.filter(revision=failed.revision).exists():
                     shared_window.detach(same)
@@ -158,14 +171,17 @@ class DjangoFilterStore:
             filters.update(proven=proven)
 
     def shared_since(self) -> int | None:
-        return shared_window.stored_window().since
+        return shared_window.stored_window(self.part).since
+
+    def latest_since(self) -> int | None:
+        since: int | None = SharedWindow.objects.aggregate(since=Max("since"))["since"]
+        return since
 
     def enrolled(self, filter_ids: Collection[int]) -> Sequence[DueFilter]:
         since = self.shared_since()
         if since is None:
             return []
-        running = Filter.objects.filter(active=True, enrolled=True)
-        return due_filters.of_rows(running, filter_ids, since)
+        return due_filters.of_rows(shared_window.running(self.part), filter_ids, since)
 
     def commit_shared(
         self,
@@ -176,24 +192,26 @@ class DjangoFilterStore:
     ) -> bool:
         with transaction.atomic():
             acting = acts.lock_acting({match.filter_id for match in matches})
-            if SharedWindow.lock().since != since:
+            if SharedWindow.lock(1 + self.part).since != since:
                 return False
-            same = shared_window.unchanged(filters)
+            same = shared_window.unchanged(filters, self.part)
             filters = [due for due in filters if due.filter_id in same]
             matches = [match for match in matches if match.filter_id in same]
             stored_at = wall_clock()
             matches, _ = expiry.drop_expired(matches, ())
             _store(matches, stored_at, schedule.when_shown(matches, stored_at))
             acts.act_on(_pairs(matches), acting)
-            SharedWindow.objects.filter(pk=1).update(since=until, ran_at=stored_at)
+            row = SharedWindow.objects.filter(pk=1 + self.part)
+            row.update(since=until, ran_at=stored_at)
             if since is not None:
-                running = Filter.objects.filter(active=True, enrolled=True)
-                expiry.stop_ended(running, since, until)
+                expiry.stop_ended(shared_window.running(self.part), since, until)
             asides.end_enrolled(filters)
         _log_delivery(until, stored_at, filters, matches)
         return True
 
-    enroll = staticmethod(shared_window.enroll)
+    def enroll(self, filters: Iterable[DueFilter], until: int) -> None:
+        shared_window.enroll(filters, until, self.part)
+
     set_aside = staticmethod(asides.add)
     expel = staticmethod(asides.expel)
     held_out = staticmethod(asides.held_out)
@@ -201,7 +219,7 @@ class DjangoFilterStore:
 
     def detach(self, filter_ids: Collection[int] | None) -> None:
         if filter_ids is None:
-            shared_window.detach(Filter.objects.all())
+            shared_window.detach(Filter.objects.filter(part=self.part))
             return
         with transaction.atomic():
             for filters in in_batches(Filter.objects.all(), filter_ids):

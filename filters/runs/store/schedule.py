@@ -159,7 +159,7 @@ def replan(filters: QuerySet[Filter]) -> int:
     first since it was stored, if that one is still to come.  To be called in the transaction of
     the change; it waits for windows that are being stored.
     """
-    SharedWindow.lock()
+    SharedWindow.lock_all()
     locked = filters.select_for_update(of=("self",)).order_by("pk")
     filter_ids = list(locked.values_list("pk", flat=True))
     waiting = StoredMatch.objects.filter(is_waiting(), sequence=None)

@@ -1,11 +1,12 @@
-"""The shared window: most filters have one watermark, and run together.
+"""The shared window: most filters run together, and have the watermark of their part of it.
 
-    own window ─ enroll ─> enrolled: the window ends at SharedWindow.since
+    own window ─ enroll ─> enrolled: the window ends at SharedWindow.since of the filter's part
                <─ detach ─ from there the filter has its own ``since`` again
 
-A transaction first takes the lock of the one row if it moves the shared window, or changes what
-an enrolled filter means, what it may see or whether it runs.  So a window is stored for the
-filters that are as they were when it was run; the window of each other begins where it began.
+A transaction first takes the lock of its row if it moves a part, and those of all rows if it
+enrolls filters, or changes what an enrolled one means, what it may see or whether it runs.  So a
+window is stored for the filters that are as they were when it was run; the window of each other
+begins where it began.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django.db.models.functions import Coalesce
@@ -25,8 +27,26 @@ from tapestry.core.clock import BEGINNING
 from tapestry.core.ports import DueFilter
 
 
-def stored_window() -> SharedWindow:
-    return SharedWindow.objects.filter(pk=1).first() or SharedWindow(pk=1)
+def stored_window(part: int = 0) -> SharedWindow:
+    return SharedWindow.objects.filter(pk=1 + part).first() or SharedWindow(pk=1 + part)
+
+
+def parts() -> list[int]:
+    """Return the parts that are run: those of the setting, and others that still have filters."""
+    others = SharedWindow.objects.filter(pk__gt=settings.WINDOW_PARTS).order_by("pk")
+    return [*range(settings.WINDOW_PARTS), *(pk - 1 for pk in others.values_list("pk", flat=True))]
+
+
+@transaction.atomic
+def end_part(part: int) -> bool:
+    """Delete a part beyond those of the setting if it has no filters; return whether it was."""
+    if part < settings.WINDOW_PARTS:
+        return False
+    SharedWindow.lock_all()
+    if Filter.objects.filter(enrolled=True, part=part).exists():
+        return False
+    SharedWindow.objects.filter(pk=1 + part).delete()
+    return True
 
 
 @transaction.atomic
@@ -37,11 +57,13 @@ def detach(filters: QuerySet[Filter]) -> None:
     ``since`` is their own, and no shared window that is under way is stored for them.  Their new
     revision makes their entries in the predicate index stale.
     """
-    window = SharedWindow.lock()
-    if window.since is not None:
-        filters.filter(enrolled=True).update(
-            enrolled=False, since=window.since, ran_at=window.ran_at, revision=F("revision") + 1
-        )
+    windows = SharedWindow.lock_all()
+    for window in windows:
+        if window.since is not None:
+            of_part = {"part": window.part} if len(windows) > 1 else {}
+            filters.filter(enrolled=True, **of_part).update(
+                enrolled=False, since=window.since, ran_at=window.ran_at, revision=F("revision") + 1
+            )
 
 
 @transaction.atomic
@@ -63,19 +85,20 @@ def begin_again(filters: QuerySet[Filter]) -> None:
 def show_position(filters: Iterable[Filter]) -> None:
     """Set the watermark and the last run of enrolled filters in memory, for pages."""
     enrolled = [filter_ for filter_ in filters if filter_.enrolled]
-    window = stored_window() if enrolled else SharedWindow()
+    windows = {window.part: window for window in SharedWindow.objects.all()} if enrolled else {}
     for filter_ in enrolled:
+        window = windows.get(filter_.part, SharedWindow())
         filter_.since = filter_.since if window.since is None else window.since
         filter_.ran_at = window.ran_at
 
 
 @transaction.atomic
-def enroll(filters: Iterable[DueFilter], until: int) -> None:
-    """Let filters that were run to ``until`` share the window, if it ends there too.
+def enroll(filters: Iterable[DueFilter], until: int, part: int = 0) -> None:
+    """Let filters that were run to ``until`` share a part of the window, if it ends there too.
 
     Changed, live, paused and failed filters, and those with a pending window, keep their own.
     """
-    if SharedWindow.lock().since != until:
+    if all((window.part, window.since) != (part, until) for window in SharedWindow.lock_all()):
         return
     by_revision: dict[int, list[int]] = defaultdict(list)
     for due_filter in filters:
@@ -90,12 +113,16 @@ def enroll(filters: Iterable[DueFilter], until: int) -> None:
     )
     for revision, filter_ids in sorted(by_revision.items()):
         for rows in in_batches(eligible.filter(revision=revision), filter_ids):
-            rows.update(enrolled=True)
+            rows.update(enrolled=True, part=part)
 
 
-def unchanged(filters: Sequence[DueFilter]) -> set[int]:
-    """Lock filters, and return those that are still enrolled, and of the revision given."""
+def running(part: int) -> QuerySet[Filter]:
+    """Return the filters that a part of the window is run for."""
+    return Filter.objects.filter(active=True, enrolled=True, part=part)
+
+
+def unchanged(filters: Sequence[DueFilter], part: int) -> set[int]:
+    """Lock filters, and return those that are still in a part, and of the revision given."""
     revisions = {due_filter.filter_id: due_filter.revision for due_filter in filters}
-    enrolled = Filter.objects.select_for_update().filter(enrolled=True, active=True)
-    found = by_key(enrolled, revisions, "revision")
+    found = by_key(running(part).select_for_update(), revisions, "revision")
     return {key for key, revision in found.items() if revision == revisions[key]}

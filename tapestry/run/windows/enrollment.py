@@ -2,16 +2,54 @@
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Sequence
 
+from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.ports import DueFilter, FilterStore
 from tapestry.plan.compile import compile_due
+from tapestry.predicate_index.covering import own_columns
 from tapestry.predicate_index.store import Entry, IndexFullError, PredicateIndex, index_entries
 from tapestry.run.limits.isolation import isolate
 
 Enrollment = tuple[DueFilter, list[Entry], dict[str, str]]
 """A filter, its entries, and its text as the representative of its signatures."""
+
+
+def part_of(due_filter: DueFilter, divided_by: int) -> int:
+    """Return the part of the shared window that a filter belongs to.
+
+    A statement costs much the same for one filter or many: so filters of one signature are in one
+    part, unless postings decide it, which divide by constants too.  Of several disjuncts the first
+    counts.  What does not compile is of part 0: its run says why.
+    """
+    if divided_by == 1:
+        return 0
+    try:
+        plan = next(iter(compile_due(due_filter).plans), None)
+    except TapestryError:
+        return 0
+    if plan is None:
+        return 0
+    signature = plan.signature
+    constants = signature.constants if own_columns(plan.disjunct) else ()
+    text = json.dumps([signature.key, *(constant.value for constant in constants)])
+    return zlib.crc32(text.encode()) % divided_by
+
+
+def of_part(store: FilterStore, due_filters: Sequence[DueFilter], part: int) -> Sequence[DueFilter]:
+    """Return those of the filters that belong to a part of the shared window."""
+    if store.divided_by == 1:
+        return due_filters if part == 0 else ()
+
+    def number(some: Sequence[DueFilter]) -> list[tuple[DueFilter, int]]:
+        return [(due_filter, part_of(due_filter, store.divided_by)) for due_filter in some]
+
+    numbered, unknown = isolate(number, due_filters)
+    numbered += [(due_filter, 0) for due_filter, _ in unknown]
+    return [due_filter for due_filter, its in numbered if its == part]
 
 
 def can_share(due_filter: DueFilter) -> bool:

@@ -42,7 +42,8 @@ def judge_matches(
         life = lives.get(state["key"])
         if life is None:
             continue
-        since = clock["shared_since"] if state["enrolled"] else state["since"]
+        its_part = state.get("shared_since", clock["shared_since"])
+        since = its_part if state["enrolled"] else state["since"]
         found = stored[state["key"]]
         life.clock = _clock(life, state, point, known)
         yield from _behind(point, life, state, since, known)

@@ -76,7 +76,7 @@ def _finish(removal: Removal) -> None:
     user = User.objects.filter(pk=removal.user_id)
     append_all_of(services.tables(), user)  # what they said to others, or took back, stays so
     with transaction.atomic():
-        SharedWindow.lock()  # what a run is storing for their filters is there by then
+        SharedWindow.lock_all()  # what a run is storing for their filters is there by then
         user.delete()
         RetiredName.objects.update_or_create(
             name=audience,

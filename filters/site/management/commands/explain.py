@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -42,7 +43,8 @@ class Command(TapestryCommand):
 
 def _groups(text: str, context: Context) -> list[dict[str, object]]:
     """Return the signature of each disjunct, and how many filters here have it."""
-    filter_counts = PredicateIndex(services.tables().root).filter_counts()
+    indexes = PredicateIndex.all_parts(services.tables().root)
+    filter_counts = sum((index.filter_counts() for index in indexes), Counter[str]())
     return [
         {
             "disjunct": plan.disjunct.monotone.index,

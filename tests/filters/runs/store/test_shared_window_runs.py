@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import pytest
+from django.conf import LazySettings
 
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
@@ -37,10 +38,11 @@ TEXTS = (
 )
 
 SEEDS = [
-    pytest.param(0, 14, id="some"),
-    *(pytest.param(seed, 30, marks=pytest.mark.long) for seed in range(30)),
+    pytest.param(0, 14, (1,), id="some"),
+    pytest.param(1, 14, (3, 1, 2), id="parts"),
+    *(pytest.param(seed, 30, (1, 3, 2), marks=pytest.mark.long) for seed in range(30)),
 ]
-"""Seeds, each with a number of steps."""
+"""Seeds, each with a number of steps, and how many parts there are at one time or another."""
 
 
 @pytest.fixture
@@ -49,9 +51,15 @@ def tables(engine: None, data: object, monkeypatch: pytest.MonkeyPatch) -> Table
     return services.tables()
 
 
-@pytest.mark.parametrize(("seed", "steps"), SEEDS)
+@pytest.mark.parametrize(("seed", "steps", "parts"), SEEDS)
 def test_whatever_happens_between_runs_each_match_is_stored_once(
-    tables: Tables, alice: User, bob: User, seed: int, steps: int
+    tables: Tables,
+    alice: User,
+    bob: User,
+    settings: LazySettings,
+    seed: int,
+    steps: int,
+    parts: tuple[int, ...],
 ) -> None:
     chance = random.Random(seed)
     filters = {
@@ -89,6 +97,7 @@ def test_whatever_happens_between_runs_each_match_is_stored_once(
         if chance.random() < 0.5:
             for paused in Filter.objects.filter(active=False):
                 lifecycle.resume(paused)
+            settings.WINDOW_PARTS = chance.choice(parts) if len(parts) > 1 else parts[0]
             until = rounds.run_round(latest_instant() + chance.choice([0, HOUR])).until
             for (user, text), installed in filters.items():
                 asked = Question(text, context(user), audiences(user), until, so_far=True)
@@ -134,7 +143,7 @@ def test_a_filter_about_to_be_enrolled_keeps_its_entries_when_another_run_compac
 
     def compacted_before(self: DjangoFilterStore, *given: Any) -> None:
         assert store.PredicateIndex(tables.root).compact(self.revisions)
-        enroll(*given)
+        enroll(self, *given)
 
     with monkeypatch.context() as patched:
         patched.setattr(DjangoFilterStore, "enroll", compacted_before)
