@@ -97,7 +97,7 @@ def run_shared_lane(part: int = 0) -> bool:
     if shared_window.end_part(part):
         return False
     tables, clock, resources = services.tables(), DjangoClock(), _resources().of_part(part)
-    if is_quiet(part):
+    if _is_quiet(part):
         # Of what was forgotten, or may not be seen any more.
         _refresh_cards(tables, enrolled=True, part=part)
         return False
@@ -117,7 +117,7 @@ def run_shared_lane(part: int = 0) -> bool:
             return moved
 
 
-def is_quiet(part: int) -> bool:
+def _is_quiet(part: int) -> bool:
     """Tell whether nothing is new since the last window of a part, which ended a moment ago.
 
     Pending windows that end after it wait for the next.
@@ -132,6 +132,11 @@ def is_quiet(part: int) -> bool:
         and not outbox.is_any_due()
         and not PendingWindow.objects.filter(until__gt=since).exists()
     )
+
+
+def is_behind(part: int) -> bool:
+    """Tell whether there is mail, or a vote, that a part of the shared window was not run for."""
+    return (shared_window.stored_window(part).since or 0) < newest_instant(services.tables())
 
 
 def run_own_lane() -> None:

@@ -36,11 +36,11 @@ TURNS = Turns()
 def tick(part: int | None = None) -> None:
     """Run the shared window; if anything is new, the other lanes follow at once.
 
-    Without a part, all that no other worker runs; other workers are asked for those that are due.
+    Without a part, all that no other worker runs; others are asked for those with new mail.
     """
     parts = shared_window.parts() if part is None else [part]
     for other in parts[1:]:
-        if not rounds.is_quiet(other):
+        if rounds.is_behind(other):
             send(tick, (other,), otherwise="It runs by the clock", expires=3)
     ran = [_run(rounds.shared_lane(p), partial(rounds.run_shared_lane, p)) for p in parts]
     if any(ran):

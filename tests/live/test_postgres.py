@@ -19,6 +19,7 @@ TESTS = ROOT / "tests" / "filters"
 EXACT = (
     "runs/store/test_filter_store",
     "runs/store/test_acts",
+    "runs/store/test_parts",
     "runs/test_rounds",
     "delivery/test_claims",
     "delivery/test_subscriptions",

@@ -83,7 +83,7 @@ LANES: dict[str, Callable[[], None]] = {"shared": shared, "own": own, "unproven"
 def world(engine: None, alice: User, bob: User, carol: User, monkeypatch: pytest.MonkeyPatch):
     """Filters of two people, the same but for a word; alice's is the victim's.  One of carol's."""
     monkeypatch.setattr(canary, "_looked", {})
-    monkeypatch.setattr(rounds, "is_quiet", lambda *_: False)
+    monkeypatch.setattr(rounds, "_is_quiet", lambda *_: False)
     tables = services.tables()
     arrive(tables, 0)
     Filter.objects.create(pk=7_000_000, owner=bob, name="first", text="x", active=False)
@@ -232,7 +232,7 @@ def test_mail_with_which_a_filter_fails_is_left_for_later(
 ) -> None:
     """What breaks a filter over one message costs it the mail that came with that, and no other."""
     monkeypatch.setattr(canary, "_looked", {})
-    monkeypatch.setattr(rounds, "is_quiet", lambda *_: False)
+    monkeypatch.setattr(rounds, "_is_quiet", lambda *_: False)
     errors, tables = set_asides.expect(), services.tables()
     mine = lifecycle.install(alice, "from lunch@x.org", name="mine")
 

@@ -30,6 +30,22 @@ PLANTS = (
         "matches",
     ),
     Plant(
+        "a part of the shared window is advanced by another",
+        "filters.runs.store.filter_store",
+        "DjangoFilterStore.commit_shared",
+        "row = SharedWindow.objects.filter(pk=1 + self.part)",
+        "row = SharedWindow.objects.filter(pk__gte=1 + self.part)",
+        "matches",
+    ),
+    Plant(
+        "a filter joins a part that stands elsewhere",
+        "filters.runs.store.shared_window",
+        "enroll",
+        "(window.part, window.since) != (part, until)",
+        "window.since != until",
+        "matches",
+    ),
+    Plant(
         "holidays are working days",
         "filters.runs.store.schedule",
         "Choices.plan_after",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import count
 
 import pytest
@@ -14,12 +15,14 @@ from filters.people.models import User
 from filters.runs import rounds, tasks
 from filters.runs.models import SharedWindow
 from filters.runs.store import shared_window
-from filters.runs.store.filter_store import DjangoClock
+from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore, latest_instant
 from filters.site.work.parts import services
 from tapestry.core.message import Message
 from tapestry.predicate_index.store import PredicateIndex
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
+from tests.support.enrolled_filters import STORE, match_of, with_own_window
+from tests.support.races import race
 
 PARTS = 3
 
@@ -124,6 +127,40 @@ def test_filters_of_parts_that_are_no_more_are_run_until_they_leave(
     tasks.tick()
     assert shared_window.parts() == [0]
     assert parts_of_filters() == {0}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_parts_that_are_stored_at_once_and_edits_lose_nothing(
+    alice: User, settings: LazySettings
+) -> None:
+    settings.WINDOW_PARTS = PARTS
+    stores = [DjangoFilterStore(part) for part in range(PARTS)]
+    made = [with_own_window(alice, f"f{part}") for part in range(PARTS)]
+    until = latest_instant()
+    due = STORE.due(until)
+    assert STORE.commit(due, until, [])
+    for store, filter_ in zip(stores, made, strict=True):
+        assert store.commit_shared(None, until, [], [])
+        store.enroll([one for one in due if one.filter_id == filter_.pk], until)
+    commits = [
+        partial(
+            store.commit_shared,
+            until,
+            until + 5,
+            store.enrolled([filter_.pk]),
+            [match_of(filter_)],
+        )
+        for store, filter_ in zip(stores, made, strict=True)
+    ]
+    edit = partial(shared_window.detach, Filter.objects.filter(pk=made[0].pk))
+    results = race(*commits, *commits, edit)
+    assert [results[part] is not results[part + PARTS] for part in range(PARTS)] == [True] * PARTS
+    edited, *others = Filter.objects.order_by("pk")
+    assert (edited.since, Match.objects.filter(filter=edited).count()) in [
+        (until + 5, 1),
+        (until, 0),
+    ]
+    assert [Match.objects.filter(filter=other).count() for other in others] == [1, 1]
 
 
 def test_the_lanes_bring_filters_into_all_parts(tables: Tables, alice: User) -> None:
