@@ -10,6 +10,7 @@ from django.db.models import Min, QuerySet
 from filters.authoring.models import Filter
 from filters.runs.models import Heartbeat, SharedWindow
 from filters.runs.operator.reasons import public_reason
+from filters.runs.store import shared_window
 from tapestry.core.clock import BEGINNING, MINUTE, wall_clock
 
 SHOWN = 20
@@ -64,10 +65,17 @@ def filter_counts() -> dict[str, int]:
 
 
 def lanes(counts: Mapping[str, int]) -> list[Lane]:
-    """Return the three lanes; their counts leave out filters that have failed."""
+    """Return the three lanes; their counts leave out filters that have failed.
+
+    Of the parts of the shared window one is shown that failed, or that ran longest ago.
+    """
     now = wall_clock()
     since = SharedWindow.first_since()
-    beats = Heartbeat.objects.in_bulk([Heartbeat.SHARED, Heartbeat.OWN, Heartbeat.UNPROVEN])
+    parts = {Heartbeat.of_part(part) for part in shared_window.parts()}
+    beats = Heartbeat.objects.in_bulk([*parts, Heartbeat.OWN, Heartbeat.UNPROVEN])
+    together = [beats[key] for key in sorted(parts & beats.keys())]
+    if together:
+        beats[Heartbeat.SHARED] = min(together, key=lambda beat: (not beat.error, beat.ended_at))
     own, new = (_own_windows().filter(proven=proven) for proven in (True, False))
     own_count, new_count = own.count(), new.count()
     failed_and_running = _failed().filter(active=True, enrolled=False).count()

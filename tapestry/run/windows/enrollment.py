@@ -1,4 +1,7 @@
-"""Enter filters in the predicate index, and let them share the window from then on."""
+"""Enter filters in the predicate index, and let them share the window from then on.
+
+The window is run in parts, by workers at the same time (partitioned execution).
+"""
 
 from __future__ import annotations
 

@@ -139,6 +139,7 @@ def test_the_unproven_lane_goes_on_while_the_others_are_held(mail: Tables, carol
     assert listed(carol) == ["reply@example.org"]
 
 
+@pytest.mark.django_db
 def test_all_lanes_are_held_at_once() -> None:
     with rounds.all_lanes():
         assert all(map(rounds.is_running, (rounds.SHARED, rounds.OWN, *rounds.UNPROVEN)))
