@@ -88,10 +88,14 @@ class Heartbeat(models.Model):
 
 
 class SharedWindow(SingleRow):
-    """The watermark of the filters of one part of the shared window; its key is 1 + the part."""
+    """The watermark of the filters of one part of the shared window; its key is 1 + the part.
+
+    ``enrollments`` counts how often filters joined: a window that began before is not stored.
+    """
 
     since = models.BigIntegerField(null=True, blank=True)
     ran_at = models.BigIntegerField(null=True, blank=True)
+    enrollments = models.BigIntegerField(default=0, editable=False)
 
     @classmethod
     def lock_all(cls) -> list[SharedWindow]:

@@ -197,7 +197,7 @@ class FilterStore(Protocol):
         ``filters`` are those with a match, as ``enrolled`` returned them.  What was matched by one
         that has been changed, detached, paused or deleted meanwhile is not stored: its own window
         begins at ``since``.  Return False, and store nothing, if the shared window no longer begins
-        there.
+        there, or filters were enrolled since ``shared_since`` was asked last.
         """
 
     def enroll(self, filters: Sequence[DueFilter], until: int) -> None:

@@ -17,11 +17,12 @@ def with_own_window(owner: User, name: str = "jones", **fields: object) -> Filte
 
 
 def run_and_enroll(until: int) -> int:
-    """Run all filters to an instant and let them share their window from there."""
+    """Run all filters to an instant, let them share their window, and begin the next."""
     due = [filter_due for filter_due in STORE.due(until) if filter_due.pending_window is None]
     assert STORE.commit(due, until, [])
     assert STORE.commit_shared(STORE.shared_since(), until, [], [])
     STORE.enroll(due, until)
+    assert STORE.shared_since() == until
     return until
 
 

@@ -61,6 +61,7 @@ class DjangoFilterStore:
 
     def __init__(self, part: int = 0) -> None:
         self.part = part
+        self._begun = SharedWindow()
 
     @property
     def divided_by(self) -> int:
@@ -171,14 +172,15 @@ class DjangoFilterStore:
             filters.update(proven=proven)
 
     def shared_since(self) -> int | None:
-        return shared_window.stored_window(self.part).since
+        self._begun = shared_window.stored_window(self.part)
+        return self._begun.since
 
     def latest_since(self) -> int | None:
         since: int | None = SharedWindow.objects.aggregate(since=Max("since"))["since"]
         return since
 
     def enrolled(self, filter_ids: Collection[int]) -> Sequence[DueFilter]:
-        since = self.shared_since()
+        since = shared_window.stored_window(self.part).since
         if since is None:
             return []
         return due_filters.of_rows(shared_window.running(self.part), filter_ids, since)
@@ -192,7 +194,10 @@ class DjangoFilterStore:
     ) -> bool:
         with transaction.atomic():
             acting = acts.lock_acting({match.filter_id for match in matches})
-            if SharedWindow.lock(1 + self.part).since != since:
+            window = SharedWindow.lock(1 + self.part)
+            has_begun = since is not None and self._begun.since == since
+            joined = has_begun and self._begun.enrollments != window.enrollments
+            if window.since != since or joined:
                 return False
             same = shared_window.unchanged(filters, self.part)
             filters = [due for due in filters if due.filter_id in same]

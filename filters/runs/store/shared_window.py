@@ -114,6 +114,7 @@ def enroll(filters: Iterable[DueFilter], until: int, part: int = 0) -> None:
     for revision, filter_ids in sorted(by_revision.items()):
         for rows in in_batches(eligible.filter(revision=revision), filter_ids):
             rows.update(enrolled=True, part=part)
+    SharedWindow.objects.filter(pk=1 + part).update(enrollments=F("enrollments") + 1)
 
 
 def running(part: int) -> QuerySet[Filter]:

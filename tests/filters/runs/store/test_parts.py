@@ -172,3 +172,19 @@ def test_the_lanes_bring_filters_into_all_parts(tables: Tables, alice: User) -> 
         rounds.run_shared_lane(part)
     rounds.run_own_lane()
     assert parts_of_filters() == {0, 1, 2}
+
+
+def test_a_window_that_began_before_a_filter_joined_is_not_stored(
+    alice: User, tables: Tables
+) -> None:
+    with_own_window(alice)
+    paused, at_work = DjangoFilterStore(), DjangoFilterStore()
+    since = latest_instant()
+    due = at_work.due(since)
+    assert at_work.commit(due, since, [])
+    assert at_work.commit_shared(None, since, [], [])
+    assert paused.shared_since() == since
+    at_work.enroll(due, since)
+    assert not paused.commit_shared(since, since + 5, [], []), "it would leave the filter out"
+    assert at_work.shared_since() == since
+    assert at_work.commit_shared(since, since + 5, [], [])
