@@ -10,7 +10,6 @@ from zoneinfo import ZoneInfo
 from django.db.models import Q, QuerySet
 
 from filters.authoring.models import Aggregate, Filter
-from filters.people.known_names import known_names
 from filters.people.models import User
 from filters.site.work.db.batching import in_batches
 from filters.site.work.parts import services
@@ -18,7 +17,6 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, audiences_of
 from tapestry.query.context import Context
-from tapestry.query.phrases.help.names import is_name_of
 
 
 def audiences(user: User | None) -> tuple[str, ...]:
@@ -127,6 +125,10 @@ def context(
         return DEFAULT_ZONE if named is None else named.zone
 
     def is_person(name: str) -> bool:
+        # Few commands compile anything: they start without the tables and the grammar.
+        from filters.people.known_names import known_names
+        from tapestry.query.phrases.help.names import is_name_of
+
         return is_name_of(known_names(services.tables(), audiences(user)).people, name)
 
     return Context(

@@ -57,7 +57,9 @@ def phone(browser, jones, live_server):
 @contextmanager
 def drawn(page: Page, subject: str, across: int, down: int = 0) -> Iterator[None]:
     """Draw a finger over the row of a subject, by pixels; it leaves the screen at the end."""
-    box = page.locator("a.row", has_text=subject).bounding_box()
+    row = page.locator("a.row", has_text=subject)
+    row.hover(trial=True)  # waits for a list that is being replaced
+    box = row.bounding_box()
     x, y = box["x"] + box["width"] / 2 - across / 2, box["y"] + box["height"] / 2
     touch = page.context.new_cdp_session(page)
 

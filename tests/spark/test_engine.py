@@ -140,6 +140,8 @@ def _row(row, columns):
     made = empty | {name: value for name, value in row.items() if name in columns}
     if "received" in columns:
         made["received"] = received(row)
+    if "starts" in columns and made["starts"] is None:
+        made["starts"] = made["ts"]
     return {k: list(v) if isinstance(v, tuple) else v for k, v in made.items()}
 
 

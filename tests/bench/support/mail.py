@@ -118,6 +118,8 @@ def rows(chance: np.random.Generator, low: int, high: int) -> Any:
         "patch": pa.nulls(size, pa.int64()),
         "questions": pa.nulls(size, pa.int64()),
         "automatic": pa.nulls(size, pa.string()),
+        "event": pa.nulls(size, pa.string()),
+        "method": pa.nulls(size, pa.string()),
         "source": _text(["bench"] * size),
         "audience": _text([PUBLIC] * size),
     }
