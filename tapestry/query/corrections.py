@@ -17,6 +17,7 @@ from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.operators.reading import are_in
 from tapestry.query.phrases.dates import NUMBERS
+from tapestry.query.phrases.grammar import PLAIN
 from tapestry.query.phrases.help.bare_words import has_clause
 from tapestry.query.phrases.help.completion import candidates_at
 from tapestry.query.phrases.help.sentences import phrases_in, words_in
@@ -106,6 +107,13 @@ def corrections(
     if not found and len(text.split()) >= _SENTENCE and not is_misspelt(text):
         found = list(_of_sentence(text, context))
     if not found and not later:
+        mended = (
+            slip
+            for slip in _slips(text)
+            if _offset_of_error(slip.applied_to(text), context) is None
+        )
+        found = list(islice(mended, MOST))
+    if not found and not later:
         without = _without(text, error.span)
         found = [without] if _offset_of_error(without.applied_to(text), context) is None else []
     return tuple((found or later)[:MOST])
@@ -117,6 +125,14 @@ def _of_sentence(text: str, context: Context) -> Iterator[Correction]:
     for phrases in filter(None, few if any(few) else [as_words(text)]):
         if _offset_of_error(phrases, context) is None:
             yield Correction(0, len(text), phrases)
+
+
+def _slips(text: str) -> Iterator[Correction]:
+    """Yield a word of the phrases in place of each that is nearly one, wherever it stands."""
+    for match in _WORD.finditer(text):
+        word = match[0].lower()
+        near = difflib.get_close_matches(word, PLAIN, 1, VERY_NEAR)
+        yield from (Correction(*match.span(), choice) for choice in near if choice != word)
 
 
 def blame(text: str, error: TapestryError) -> TapestryError:
