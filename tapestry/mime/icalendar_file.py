@@ -76,7 +76,7 @@ def events_in(raw: bytes, now: int, zone: ZoneInfo, me: Collection[str]) -> Even
         try:
             if uid not in cancelled:
                 meetings.update(_meetings(events, now, zone, me))
-        except Exception:  # of an event that breaks the standard its reader raises various errors
+        except Exception:  # the library raises various errors; a bad event costs no other
             unread += 1
     soonest = sorted(meetings, key=lambda meeting: (meeting.starts, meeting.address))
     return Events(tuple(soonest[:MOST]), tuple(cancelled)[:MOST], unread)
@@ -88,7 +88,7 @@ def _calendars(raw: bytes) -> list[Calendar]:
         raise TapestryError(message, hint="Export fewer events.")
     try:
         components = Calendar.from_ical(raw, multiple=True)
-    except Exception:  # as with events
+    except Exception:  # the library raises various errors for what is no calendar
         components = []
     calendars = [calendar for calendar in components if isinstance(calendar, Calendar)]
     if not calendars:

@@ -131,7 +131,7 @@ def _slips(text: str) -> Iterator[Correction]:
     """Yield a word of the phrases in place of each that is nearly one, wherever it stands."""
     for match in _WORD.finditer(text):
         word = match[0].lower()
-        near = difflib.get_close_matches(word, PLAIN, 1, VERY_NEAR)
+        near = _nearest(word, list(PLAIN), VERY_NEAR)[:1]
         yield from (Correction(*match.span(), choice) for choice in near if choice != word)
 
 

@@ -22,7 +22,7 @@ def calendar(request: PersonRequest) -> HttpResponse:
         try:
             messages.success(request, _changed(request))
         except TapestryError as error:
-            refusal = f"{error.message} {error.hint or ''}".strip()
+            refusal = error.sentences
         else:
             append_soon()
             return redirect("calendar")

@@ -1,5 +1,7 @@
 """The model of a large site, and the simulated cluster that checks it."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,7 +51,7 @@ def test_below_its_limit_a_site_passes_all_mail_on():
     ],
 )
 def test_beyond_its_limit_a_site_passes_on_what_was_computed(scarce, dear):
-    costs = Costs(**{name: getattr(COSTS, name) for name in Costs.__slots__} | dear)
+    costs = replace(COSTS, **dear)
     first, most = next(iter(limits(costs, SITE).items()))
     assert first == scarce
     assert through(costs, SITE.with_rate(1.1 * most)) == pytest.approx(most, rel=0.15)
@@ -67,9 +69,9 @@ def test_more_mail_is_no_less_load(rate, times):
 
 
 def test_mail_of_the_same_append_shares_its_cost():
-    one = limits(COSTS, SITE)["clock"]
-    ten = limits(COSTS, Site(**{n: getattr(SITE, n) for n in Site.__slots__} | {"together": 10}))
-    assert ten["clock"] > 5 * one
+    apart = limits(COSTS, SITE)["clock"]
+    together = limits(COSTS, replace(SITE, together=10))["clock"]
+    assert together > 5 * apart
 
 
 def test_each_machine_has_the_index_of_its_parts():

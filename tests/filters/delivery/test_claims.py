@@ -70,9 +70,9 @@ def test_claims_confirmed_together_are_fenced_each(
     store(jones, "one")
     release()
     with holder.claiming() as name:
-        held = claims.claim(name, [hook.pk, other.pk])
+        claimed = claims.claim(name, [hook.pk, other.pk])
         Destination.objects.filter(pk=hook.pk).update(holder="another:1")
-        done = [Attempt(claim, Outcome("delivered"), 1) for claim in held]
+        done = [Attempt(claim, Outcome("delivered"), 1) for claim in claimed]
         assert claims.confirm(done) == {other.pk}
     assert (fresh(hook).cursor, hook.claimed_until, hook.holder) == (0, 1, "another:1")
     assert (fresh(other).cursor, other.claimed_until, other.holder) == (1, None, "")

@@ -141,7 +141,9 @@ def test_parts_that_are_stored_at_once_and_edits_lose_nothing(
     assert STORE.commit(due, until, [])
     for store, filter_ in zip(stores, made, strict=True):
         assert store.commit_shared(None, until, [], [])
-        store.enroll([one for one in due if one.filter_id == filter_.pk], until)
+        store.enroll(
+            [due_filter for due_filter in due if due_filter.filter_id == filter_.pk], until
+        )
     commits = [
         partial(
             store.commit_shared,
