@@ -60,7 +60,9 @@ def test_with_keys_at_a_desk(browser, jones, live_server):
     page.locator("#reading article.message").wait_for()
     page.keyboard.press("s")
     expect(page.locator("#star")).to_have_attribute("aria-pressed", "true")
+    expect(toast).to_contain_text("1 message starred.")
     expect(row(page, two).locator(".starred")).to_be_visible()
+    expect(page.locator(".htmx-request"), "the list after that act has come").to_have_count(0)
 
     Match.objects.filter(msgid=two).update(retracted_at=wall_clock())
     page.evaluate("htmx.trigger(document.body, 'arrived')")
