@@ -50,6 +50,15 @@ class Listed:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """A conjunction in which a comma or “but” stands, and what stands on either side of it."""
+
+    whole: nodes.PhraseNode
+    before: nodes.PhraseNode
+    after: nodes.PhraseNode
+
+
 def span_of(first: lark.Token, last: lark.Token) -> Span:
     """Return the place of tokens that follow each other."""
     return Span(first.start_pos or 0, last.end_pos or 0)
@@ -171,29 +180,41 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
         return node
 
     def disjunction(self, children: list[Any]) -> nodes.PhraseNode:
+        """Join alternatives; what a comma or “but” divides from the last of them is said of all.
+
+        It is not where one stands in an alternative before: “from mary, about rent or from joe,
+        about lunch” has two of a kind.
+        """
         parts: list[nodes.PhraseNode] = []
-        for part in _parts(children):
+        is_parallel = False
+        for child in _parts(children):
+            divided = child if isinstance(child, Divided) else None
+            is_of_all = divided is not None and bool(parts) and not is_parallel
+            is_parallel |= divided is not None and not is_of_all
+            part = (divided.before if is_of_all else divided.whole) if divided else child
             before = parts[-1] if parts else None
             if isinstance(before, SideBySide) and are_alike(before.parts[-1], part):
                 *others, last = before.parts
                 parts[-1] = SideBySide("and", (*others, joined("or", [last, part])), 2)
             else:
                 parts.append(part)
+            if divided and is_of_all:
+                of_all = joined("and", [joined("or", parts), divided.after])
+                parts = [SideBySide("and", alternatives(of_all), nodes.depth_of(of_all))]
         return joined("or", parts)
 
-    def conjunction(self, children: list[Any]) -> nodes.PhraseNode:
+    def conjunction(self, children: list[Any]) -> nodes.PhraseNode | Divided:
         apart = [
             replace(child, kind="from")
             if nodes.kind_of(child) == BY and isinstance(before, nodes.PhraseNode)
             else child
             for before, child in zip([None, *children], children, strict=False)
         ]
-        apart = gapped(apart)
-        node = joined("and", _parts(apart))
-        is_beside = all(isinstance(child, nodes.PhraseNode) for child in apart[-2:])
-        if is_beside and isinstance(node, nodes.Joined) and isinstance(apart[-1], nodes.Phrase):
-            return SideBySide("and", node.parts, node.depth)
-        return node
+        whole = _conjunction(gapped(apart))
+        at = next((place for place, child in enumerate(apart) if _divides(child)), 0)
+        if 0 < at < len(apart) - 1 and gapped(apart) == apart:
+            return Divided(whole, _conjunction(apart[:at]), _conjunction(apart[at + 1 :]))
+        return whole
 
     def negated(self, children: list[Any]) -> nodes.PhraseNode:
         return negated(children[1])
@@ -297,7 +318,19 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
         return amount_of(number, children[-1])
 
 
-def _parts(children: list[Any]) -> list[nodes.PhraseNode]:
+def _conjunction(children: list[Any]) -> nodes.PhraseNode:
+    node = joined("and", _parts(children))
+    is_beside = all(isinstance(child, nodes.PhraseNode) or child == "," for child in children[-2:])
+    if is_beside and isinstance(node, nodes.Joined) and isinstance(children[-1], nodes.Phrase):
+        return SideBySide("and", node.parts, node.depth)
+    return node
+
+
+def _divides(child: Any) -> bool:
+    return isinstance(child, lark.Token) and (child.type == "BUT" or child.startswith(","))
+
+
+def _parts(children: list[Any]) -> list[Any]:
     return [child for child in children if not isinstance(child, lark.Token)]
 
 

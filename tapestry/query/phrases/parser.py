@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from contextlib import suppress
 from difflib import SequenceMatcher, get_close_matches
 
 import lark
@@ -92,6 +91,10 @@ def parse_phrase(text: str) -> PhraseNode:
     return node
 
 
+class NoRequestError(MisreadError):
+    """No rule knows how a text would be said in phrases."""
+
+
 def _read(text: str) -> tuple[PhraseNode, bool]:
     """Return the syntax tree of a text, and whether that is in its writer's own words."""
     check_length_of_words(text)
@@ -102,9 +105,10 @@ def _read(text: str) -> tuple[PhraseNode, bool]:
     try:
         return first(text), first is _reworded
     except MisreadError as error:
-        with suppress(MisreadError):
+        try:
             return second(text), second is _reworded
-        raise error
+        except MisreadError as other:
+            raise other if isinstance(error, NoRequestError) else error from None
 
 
 def _reworded(text: str) -> PhraseNode:
@@ -112,7 +116,7 @@ def _reworded(text: str) -> PhraseNode:
     request = reworded(text)
     topic = with_topic(request or text)
     if request is None and topic is None:
-        raise MisreadError("This is no request.", Span(0, 0))
+        raise NoRequestError("This is no request.", Span(0, 0))
     try:
         return placed_in(_parsed(request or text), text)
     except MisreadError:

@@ -53,7 +53,10 @@ _REFUSED: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
     (
         "(last | latest | newest) {number:NUMBER} MAIL HOW",
         "A filter finds all messages, and not the last few: a search shows the newest first.",
-        lambda found: found.string.replace(found[0], f"{found[0].split()[-1]} ").strip(),
+        lambda found: (
+            f"{found.string[: found.start()]}{found[0].split()[-1]} "
+            f"{found.string[found.end() :]}".removeprefix("the ").strip()
+        ),
     ),
     (
         "{day:SLASHED}",

@@ -75,10 +75,10 @@ OTHERWISE = {
         "not with more than three attachments and not with more than one attachment "
         "and with fewer than three replies or with fewer than two replies"
     ),
-    "with at least three replies and with at least one reply and with fewer than three replies "
-    "or with fewer than two replies": (
-        "with more than two replies and replied to and with fewer than three replies "
-        "or with fewer than two replies"
+    "with at least three replies and with at least one reply and (with fewer than three replies "
+    "or with fewer than two replies)": (
+        "with more than two replies and replied to and (with fewer than three replies "
+        "or with fewer than two replies)"
     ),
     "starting a thread of more than one or starting a thread of more than 0": (
         "starting a thread of more than one or starting a thread"
@@ -88,6 +88,7 @@ OTHERWISE = {
     "or in September 2024": None,
     "since 3 March 2025 at 9:30 and after 1 March 2024 at 21:40:05 UTC and "
     "before 3 May 2024 at 21:00 and until 5 May 2024 at 9:00 or on 1 May 2024 at 12:00": None,
+    "(from mary or about rent) and since 2024": None,
     "dated since 3 March 2025 and not dated after 3 March 2026 at 9:00": None,
     "replies numbered three and to me": (
         "replies numbered three and (to terry@parc.com or to terry@home.org)"
@@ -96,7 +97,7 @@ OTHERWISE = {
     "voted for by mary and not voted for by terry and voted for by Jones or replied to by mary "
     "and replied to by me": None,
     # Nor whose address book it is.
-    'from contacts or about "contacts" and not replies': None,
+    '(from contacts or about "contacts") and not replies': None,
     'not from contacts and not from "contacts"': None,
     # Nor whose calendar.
     "from people I meet within one week and not about cancelled events": None,

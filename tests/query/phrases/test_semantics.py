@@ -124,6 +124,12 @@ DATA = {
         ("starting a thread of more than two", "q"),
         ("starting a thread of more than three", "q"),
         ("starting a thread of more than four", ""),
+        ("in a thread of more than two people", "q q1 q2 q3"),
+        ("in a thread of more than three people", "q q1 q2 q3"),
+        ("in a thread of more than four people", ""),
+        ("among the latest two from @x.org", "q2 r1"),
+        ("among the latest one from terry", "q3"),
+        ("without a body and from joe", "q"),
         ("voted for by ann", "q r"),
         ("voted against by joe", "s"),
         # Who votes twice is one person, and scores twice.

@@ -119,7 +119,12 @@ REQUESTS = {
     "threads john is part of": "in a thread with john",
     "last 50 messages in comp.lang.c": "among the latest 50 in comp.lang.c",
     "mail from january": "in January 2026",
-    "last 10 messages from mary": None,
+    "last 10 messages from mary": "among the latest 10 from mary",
+    "threads with at least 5 people": "starting a thread in a thread of more than four people",
+    "threads with more than 4 participants": (
+        "starting a thread in a thread of more than four people"
+    ),
+    "mail with an empty body": "without a body",
     "mails I should answer by friday": None,
 }
 """Requests, and the phrase that each means; None if it is refused."""

@@ -85,6 +85,11 @@ def _last(phrase: Phrase) -> n.Condition:
     return n.Window(c.column("msgid"), True, limit, ranked, (), in_newsgroup(phrase.words))
 
 
+def _last_from(phrase: Phrase, context: Context) -> n.Condition:
+    ranked, by = n.Binding(MESSAGE, MESSAGES), c.sender_is(MESSAGE, phrase.person, context)
+    return n.Window(c.column("msgid"), True, c.limit(phrase.amount, "A window"), ranked, (), by)
+
+
 def _first_reply(phrase: Phrase, context: Context) -> n.Condition:
     one, ranked = n.Literal(1, Type.INTEGER), n.Binding(MESSAGE, MESSAGES)
     by = c.sender_is(MESSAGE, phrase.person, context)
@@ -173,6 +178,14 @@ KINDS = (
         rank=71,
         meaning=lambda phrase, _: _last(phrase),
         others=("AMONG THE LAST number IN words",),
+    ),
+    PhraseKind(
+        spelling="among the latest {number:ten} from {person:Jones}",
+        description="the last ones that this person sent",
+        rank=71,
+        meaning=_last_from,
+        others=("AMONG THE LAST number FROM person",),
+        listed="or",
     ),
     PhraseKind(
         spelling="replies numbered {number:three}",

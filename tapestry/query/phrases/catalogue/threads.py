@@ -35,6 +35,18 @@ def _in_long_thread(phrase: Phrase) -> n.Condition:
     return n.Exists((here,), n.And((mine, n.Threshold(size, ">", whole_number(phrase.amount)))))
 
 
+def _with_many_people(phrase: Phrase) -> n.Condition:
+    tests = (
+        equal(column("root", "t"), column("root", "s")),
+        equal(column("msgid", "p"), column("msgid", "t")),
+    )
+    others = (n.Binding("t", THREADS), n.Binding("p", MESSAGES))
+    people = n.Aggregate("COUNT", True, column("sender", "p"), others, n.And(tests))
+    mine = equal(column("msgid", "s"), column("msgid"))
+    many = n.Threshold(people, ">", whole_number(phrase.amount))
+    return n.Exists((n.Binding("s", THREADS),), n.And((mine, many)))
+
+
 def _count(facts: n.Binding, condition: n.Condition) -> n.Aggregate:
     """Return how many messages the facts are about, each counted once."""
     return n.Aggregate("COUNT", True, column("msgid", facts.var), (facts,), condition)
@@ -109,6 +121,12 @@ KINDS = (
         description="of a thread that has more messages than this",
         rank=60,
         meaning=lambda phrase, _: _in_long_thread(phrase),
+    ),
+    PhraseKind(
+        spelling="in a thread of more than {number:three} {people}",
+        description="of a thread in which more people than this wrote",
+        rank=63,
+        meaning=lambda phrase, _: _with_many_people(phrase),
     ),
     PhraseKind(
         spelling="below a message by {person:Jones}",

@@ -99,6 +99,13 @@ KINDS = (
         others=("WITH NO SUBJECT", "HAS NO SUBJECT"),
     ),
     PhraseKind(
+        spelling="without a body",
+        description="with nothing in the body",
+        rank=75,
+        meaning=lambda *_: _is_blank("body"),
+        others=("WITH NO BODY", "HAS NO BODY"),
+    ),
+    PhraseKind(
         spelling="with a subject starting with {words:Order}",
         description="of which the subject begins so",
         rank=58,

@@ -53,7 +53,19 @@ def _at_least(found: re.Match[str]) -> str:
     return f"starting a thread of more than {number_of(found['number']) - 1} "
 
 
+def _of_people(found: re.Match[str]) -> str:
+    least = found["least"] or found["fewest"]
+    number = number_of(least) - 1 if least else number_of(found["number"])
+    return f"starting a thread in a thread of more than {number} people "
+
+
+_SOME_PEOPLE = (
+    "((more than | over) {number:NUMBER} | at least {least:NUMBER} | {fewest:NUMBER} or more) "
+    "different? (people | persons | participants | senders)"
+)
+
 RULES: tuple[Rule, ...] = (
+    (f"A? THREAD WHICH? (CONTAIN | of | by | between | among) {_SOME_PEOPLE}", _of_people),
     (
         "(THREAD WHICH)? the? LATEST (MAIL | REPLY | word) "
         "((in | of) A? THREAD)? BE? BY {who:PARTY}",
@@ -67,6 +79,10 @@ RULES: tuple[Rule, ...] = (
     ("THREAD UPON? WHICH? {who:NAME} ANSWERED {whom:NAME} $", "replies to {whom} from {who}"),
     ("A? THREAD WHICH? (CONTAIN | of) (at most | no more than) {number:NUMBER} MAIL", _at_most),
     ("A? THREAD WHICH? (CONTAIN | of) (fewer | less) than {number:NUMBER} MAIL", _fewer),
+    (
+        "^ the? (LATEST {number:NUMBER} | {many:NUMBER} LATEST) MAIL BY {who:SOMEBODY} $",
+        lambda found: f"among the latest {found['number'] or found['many']} from {found['who']} ",
+    ),
     ("^ the? LATEST {number:NUMBER} MAIL in {group:GROUP}", "among the latest {number} in {group}"),
     ("^ the? {number:NUMBER} LATEST MAIL in {group:GROUP}", "among the latest {number} in {group}"),
     (
