@@ -223,8 +223,8 @@ _KNOWN = frozenset((*PLAIN, *CONNECTIVES))
 def _nearest(word: str, expected: set[str]) -> str | None:
     """Return the keyword, of those that can stand in a place, that a word was meant to be."""
     near = nearest(word, sorted(_KNOWN.intersection(map(str.lower, expected))))
-    if near is None or not _begins_phrase(expected):
-        return near
+    if near is None or near == word.lower() or not _begins_phrase(expected):
+        return None if near == word.lower() else near
     return near if SequenceMatcher(None, word.lower()[:100], near).ratio() >= _CLOSE else None
 
 

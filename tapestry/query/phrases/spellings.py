@@ -38,7 +38,7 @@ FORMS = {
     "ATTACHMENT": "attachment|file",
     "ATTACHMENTS": "attachments|files",
     "CONTACTS": r"(?:(?:(?:any|every|some)(?:one|body)|people|an?\s+contact|contacts)\s+"
-    rf"{_IN_BOOK}|(?:my\s+)?(?:contacts|address\s*book))",
+    rf"{_IN_BOOK}|people\s+(?:(?:that|whom?)\s+)?i\s+know|(?:my\s+)?(?:contacts|address\s*book))",
     "CANCELLED": rf"(?:an?\s+|the\s+)?cancell?ed(?=\s+{_EVENT}{END})",
     "CANCELLED_EVENT": rf"(?:an?\s+|the\s+)?{_EVENT}\s+(?:that|which)\s+"
     r"(?:(?:was|were|is|are)|(?:has|have)\s+been)\s+cancell?ed",

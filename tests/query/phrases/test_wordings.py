@@ -124,6 +124,8 @@ REQUESTS = {
     "threads with more than 4 participants": (
         "starting a thread in a thread of more than four people"
     ),
+    "from anybody outside parc.com": "not from @parc.com",
+    "from noreply addresses": ("(from addresses like no-reply@* or from addresses like noreply@*)"),
     "mail with an empty body": "without a body",
     "mails I should answer by friday": None,
 }

@@ -33,7 +33,8 @@ RULES = (
         "from {who} to me with attachments",
     ),
     (
-        "BY (people | persons | anyone | senders)? outside (of | the)? {domain:DOMAIN}",
+        "BY (people | persons | anyone | anybody | everyone | senders)? outside (of | the)? "
+        "{domain:DOMAIN}",
         lambda found: f"not from @{found['domain'].lstrip('@')} ",
     ),
     ("(from | in | of) (the | this | my | that) (account | mailbox | inbox)", ""),
