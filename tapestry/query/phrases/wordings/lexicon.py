@@ -186,6 +186,7 @@ _PATTERNS = {
     "RECEIVED": r"(?:directly to|to|cc|(?:voted for|voted against|annotated|replied to) by)",
     "OWNER": r"(?!(?:today|yesterday|week|month|year|what|who|where|that|it|let)'s)[^\s,()]+'s",
     "VALUE": rf"(?:{QUOTE}[0-9]+|[^\s,():]+)",
+    "DOTTED": r"\.[a-z][a-z0-9]{1,5}",
     "DASHED": r"\w+(?:-\w+)+",
     "OPEN": r"\(",
     "CLOSE": r"\)",

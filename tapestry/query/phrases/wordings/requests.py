@@ -31,6 +31,7 @@ _SIGNS = (
     "(in | from | to | cc | about) (contains | equals | like | matches)",
     "^ (since | until | on | between) N",
     "(larger | smaller | bigger) (than | then) N",
+    "^ ANSWERED by",
     "^ (about | mentioning | replied | replies | among the top "
     "| voted | tagged | annotated | subject)",
     "^ (has)? N (UNIT $ | REPLY)",

@@ -57,6 +57,7 @@ def _paused(found: re.Match[str]) -> str:
 
 
 RULES = (
+    ("NEVER ANSWERED by (anyone | anybody)", _UNANSWERED),
     ("REPLY BY {who:NAME} to A? LETTER BY", "from {who} and replies to "),
     ("REPLY to A? LETTER BY {who:NAME} about", "replies to {who} and replies to a message about "),
     ("REPLY to A? LETTER WHICH? BE? about", "replies to a message about "),
@@ -186,6 +187,7 @@ RULES = (
     ("WHICH? GET no REPLY", _UNANSWERED),
     ("WHICH? NOT (been)? ANSWERED by {who:NAME}", "with no reply by {who}"),
     ("WHICH? NOT (been)? ANSWERED", _UNANSWERED),
+    ("ANSWERED by NOBODY {next:PREP}", f"{_UNANSWERED}and {{next}}"),
     ("WHICH? BE? ANSWERED by NOBODY", _UNANSWERED),
     ("WHICH? (got | GET | BE) ANSWERED by", "replied to by "),
     ("WHICH? (got | GET | BE) ANSWERED", "replied to "),

@@ -24,7 +24,8 @@ def _exchange(found: re.Match[str]) -> str:
 
 
 def _of_domain(found: re.Match[str]) -> str:
-    return f"from @{found['domain'].lstrip('@')} "
+    how = found[0].split()[0].lower()
+    return f"{how if how in ('to', 'cc') else 'from'} @{found['domain'].lstrip('@')} "
 
 
 RULES = (
@@ -45,6 +46,11 @@ RULES = (
     ),
     ("BY the? {who:ADDRESS}", "from {who}"),
     ("BY {domain:HOST}", _of_domain),
+    ("PREP the? domain {domain:DOMAIN}", _of_domain),
+    (
+        "BY {end:DOTTED} (addresses | address | senders | domains)?",
+        "from addresses like *{end}",
+    ),
     ("^ EVERYONE (at | from | in) {domain:HOST} $", _of_domain),
     (
         "^ EVERYONE (at | from | in) {domain:HOST} (and | or) (at | from | in)? {other:HOST}",
@@ -59,7 +65,8 @@ RULES = (
     ),
     ("^ (new | first-time) (contributors | posters | senders | people)", "from new senders "),
     (
-        "BY (robots | bots | machines | scripts | computers | a robot | a bot | a machine)",
+        "BY (programs | robots | bots | machines | scripts | computers | a robot | a bot "
+        "| a machine)",
         "from programs ",
     ),
     ("with ME (in | on) (the)? (cc | copy)", "cc me "),
