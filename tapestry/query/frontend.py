@@ -21,7 +21,7 @@ from tapestry.query.phrases.help.calendar import check_no_span
 from tapestry.query.phrases.help.sentences import phrases_of_all
 from tapestry.query.phrases.nodes import PhraseNode
 from tapestry.query.phrases.refusals import check_can_be_said
-from tapestry.query.phrases.slips import slip
+from tapestry.query.phrases.slips import NO_SLIPS, slip
 from tapestry.query.phrases.states import check_no_states
 from tapestry.query.phrases.wordings.requests import is_request
 from tapestry.query.phrases.wordings.rewording import placed_in, reworded
@@ -120,7 +120,9 @@ def _with_operators(text: str, context: Context, depth: int) -> Parsed:
 
 def _as_words(text: str, context: Context, depth: int) -> Parsed:
     check_can_be_said(text)
-    is_misspelt = phrases.is_misspelt(text) or any(map(slip, text.split()))
+    is_misspelt = phrases.is_misspelt(text) or any(
+        slip(word) for word in text.split() if word.lower() not in NO_SLIPS
+    )
     mixed = None if is_misspelt else words_with_phrases(text)
     if is_request(text):
         try:
@@ -157,6 +159,14 @@ def _is_cut_short(text: str) -> bool:
     return False
 
 
+_NOUN = re.compile(
+    r"(?:list|filter|get|give|query|select|display|match|include|view|check|see|show|search)"
+    r"\s+(?!(?:me|all|the|an?|any|every|only|just|my|for|through|of)\b)",
+    re.IGNORECASE,
+)
+"""A word before another noun: “filter coffee” asks for no coffee."""
+
+
 def _asked_words(text: str) -> PhraseNode:
     """Return what a request for words asks, ``find the invoices from mary``."""
     request = reworded(text)
@@ -166,7 +176,7 @@ def _asked_words(text: str) -> PhraseNode:
         if found := words_with_phrases(request, MOST_WORDS):
             return _placed(found, text)
         if opens_with_words(text, request) and not is_request(request):
-            return placed_in(parse_words(request), text)
+            return placed_in(parse_words(text if _NOUN.match(text) else request), text)
     raise MisreadError("This is no phrase.", Span(0, 0))
 
 

@@ -20,7 +20,7 @@ from tapestry.query.phrases.joining import may_have_senders, with_senders
 from tapestry.query.phrases.nodes import PhraseNode, depth_of
 from tapestry.query.phrases.printer import print_phrase, quoted
 from tapestry.query.phrases.semantics import condition_of
-from tapestry.query.phrases.slips import check_slips
+from tapestry.query.phrases.slips import NO_SLIPS, check_slips
 from tapestry.query.phrases.spellings import run_of_words
 from tapestry.query.phrases.wordings.rewording import goes_first, placed_in, reworded, with_topic
 from tapestry.query.phrases.words import check_length_of_words, parse_words
@@ -56,9 +56,6 @@ _ASKING = re.compile(r"(?<=\w)[?!]+\Z")
 _MAY_HAVE_WILDCARDS = re.compile(r"\b(?:like|touching)\b|[*/\"”]", re.IGNORECASE)
 _CLOSE = 0.75
 """Likeness of a word to one that begins a phrase, where any word may be searched for."""
-
-_OTHERS = ("flagged",)
-"""Words that are near to keywords, and no slips of them."""
 
 
 def parse(
@@ -166,7 +163,7 @@ def _run_together() -> frozenset[str]:
 def _keyword_near(word: str) -> str | None:
     """Return the keyword that a word is but for a slip, not one that it is a form of."""
     lower = word.lower()
-    if len(lower) < _SHORTEST or is_taken(lower) or lower in _OTHERS:
+    if len(lower) < _SHORTEST or is_taken(lower) or lower in NO_SLIPS:
         return None
     near = next(iter(get_close_matches(lower, PLAIN, 1, _CLOSE)), lower)
     is_form = near.startswith(lower) or (lower.startswith(near) and len(near) > _SHORTEST)

@@ -98,6 +98,14 @@ _AND_AFTER = re.compile(r"\s+and\b", re.IGNORECASE)
 _AND = ("adn", "andd", "annd")
 
 
+_REAL = """
+    bellow bye date flagged form inn large like linked massage massages senders sine subjects topic
+    vote wit
+"""
+NO_SLIPS = frozenset(_REAL.split())
+"""Words as they should be, though they are near to one that begins a phrase."""
+
+
 def check_slips(node: PhraseNode, text: str) -> None:
     """Refuse an unquoted name that holds what looks like the beginning of another phrase.
 

@@ -128,7 +128,7 @@ def no_span(words: str) -> tuple[str, str]:
 
 _NOUN = "(?:e-?)?m(?:ai|ia)ls?|mess?[ae]ges?|letters?|posts?|articles?|everything|anything"
 NOUN = rf"(?:{_NOUN}){END}"
-NOISE_WORD = rf"(?:{_NOUN}|show\s+me|show|find|all|any|every|my|the){END}"
+NOISE_WORD = rf"(?:{_NOUN}|show\s+me|(?:show|find)(?!\s*\Z)|all|any|every|my|the){END}"
 _BEING = r"(?:is|are|was|were|(?:has|have)\s+been)"
 _DONE = "(?:sent|written|posted|received|addressed|started)"
 _LINK = rf"(?:(?:that|which|who)(?:\s+{_BEING})?(?:\s+{_DONE})?|{_BEING}(?:\s+{_DONE})?|{_DONE})"

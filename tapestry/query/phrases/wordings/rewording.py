@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 
 from tapestry.core.errors import Span
 from tapestry.query.phrases.nodes import Joined, Negated, Person, Phrase, PhraseNode, Words
-from tapestry.query.phrases.slips import has_changed, is_slip
+from tapestry.query.phrases.slips import NO_SLIPS, has_changed, is_slip
 from tapestry.query.phrases.wordings.lexicon import QUOTE, VOCABULARY
 from tapestry.query.phrases.wordings.patterns import compiled, present_in, words_needed, words_of
 from tapestry.query.phrases.wordings.rules import FIRST, RULES
@@ -28,7 +28,12 @@ _LONG = 5
 """Letters of a longer one, which may lack one or have one too many."""
 
 _VOWELS = frozenset("aeiou")
-_NO_SLIPS = ("massage", "massages", "form")
+_DONE = (
+    "^ NAME (sent | posted | mailed | forwarded | written | reviewed | noted | tagged | labelled "
+    "| labeled | annotated | liked) $"
+)
+"""What is as likely done to it as by it: a “payment sent” is from nobody."""
+
 _LONGEST = 300
 """A request is a sentence: a text of more characters than this is none."""
 
@@ -51,6 +56,8 @@ def reworded(text: str) -> str | None:
         return quotes[int(found[1])]
 
     words = words_of(_QUOTED.sub(kept, text))
+    if compiled(_DONE).search(words):
+        return None
     result = _spelled(words)
     present = present_in(result)
     for pattern, needed, phrase in _rules():
@@ -112,7 +119,7 @@ def _nearest(word: str) -> str:
 
 def is_meant(other: str, word: str) -> bool:
     """Tell whether a word was meant to be another: a short one if letters are changed about."""
-    if word == f"{other}s" or word in _NO_SLIPS:
+    if word == f"{other}s" or word in NO_SLIPS:
         return False
     if len(word) > _LONG and len(word) == len(other):
         changed = [pair for pair in zip(word, other, strict=True) if pair[0] != pair[1]]

@@ -24,19 +24,30 @@ _ACTS = (
 )
 """What a person does with a message of somebody, and how a phrase says that it was done."""
 
+_DONE = (
+    ("(voted for | upvoted | up-voted | liked)", "voted for by"),
+    ("(voted against | downvoted | down-voted | disliked)", "voted against by"),
+    ("(annotated | commented on | noted)", "annotated by"),
+    ("reviewed", "reviewed by"),
+)
+"""The same in words that are no nouns: a code review is by nobody called “code”."""
+
 _GOT = "(got | received | gets | receives)"
 _MENTIONS = "(mentions | mentioned | mention)"
 
 
-def _of_people(subject: str, people: str) -> tuple[Rule, ...]:
-    """Return the rules of clauses with a subject."""
+def _of_people(subject: str, people: str, *, may_be_noun: bool = False) -> tuple[Rule, ...]:
+    """Return the rules of clauses with a subject; ``may_be_noun``: with a word before a noun."""
+    acts = _DONE if may_be_noun else _ACTS
+    tag = "(tagged | labelled | labeled)" if may_be_noun else _BARELY_TAGGED
+    tagged = f"{tag} (it | them)? (as | with)? {{words:VALUE}}"
     return (
         *[(f"WHICH? {subject} NOT {act}", f"not {done} {people} ") for act, done in _ACTS],
-        *[(f"WHICH? {subject} {_DID} {act}", f"{done} {people} ") for act, done in _ACTS],
+        *[(f"WHICH? {subject} {_DID} {act}", f"{done} {people} ") for act, done in acts],
         (f"WHICH? {subject} NOT {_TAGGED}", f"not tagged {{words}} by {people} "),
-        (f"WHICH? {subject} {_DID} {_TAGGED}", f"tagged {{words}} by {people} "),
+        (f"WHICH? {subject} {_DID} {tagged}", f"tagged {{words}} by {people} "),
         (f"WHICH? {subject} NOT {_BARELY_TAGGED}", f"without a tag by {people} "),
-        (f"WHICH? {subject} {_DID} {_BARELY_TAGGED}", f"not without a tag by {people} "),
+        (f"WHICH? {subject} {_DID} {tag}", f"not without a tag by {people} "),
     )
 
 
@@ -72,7 +83,7 @@ RULES: tuple[Rule, ...] = (
     ("(but | and) {who:NAME} NOT $", "but not by {who} "),
     *_of_people("I", "me"),
     *_of_people("{who:NAME} and {other:NAME} (both)?", "{who} and {other}"),
-    *_of_people("{who:NAME}", "{who}"),
+    *_of_people("{who:NAME}", "{who}", may_be_noun=True),
     (
         f"WHICH? {{who:NAME}} or {{other:NAME}} {_DID} WROTE (to)? (me | us)",
         "from {who} or {other} to me ",

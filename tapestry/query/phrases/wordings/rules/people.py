@@ -14,8 +14,8 @@ KIN = (
 
 
 def _from(found: re.Match[str]) -> str:
-    """Return “form joe” as it was meant."""
-    return re.sub(r"\bform ", "from ", found[0], flags=re.IGNORECASE)
+    """Return “form joe” as it was meant; a “form 1040” is one."""
+    return re.sub(r"\bform (?![0-9])", "from ", found[0], flags=re.IGNORECASE)
 
 
 def _exchange(found: re.Match[str]) -> str:
