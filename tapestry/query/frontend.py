@@ -161,7 +161,8 @@ def _is_cut_short(text: str) -> bool:
 
 _NOUN = re.compile(
     r"(?:list|filter|get|give|query|select|display|match|include|view|check|see|show|search)"
-    r"\s+(?!(?:me|all|the|an?|any|every|only|just|my|for|through|of)\b)",
+    r"\s+(?!(?:me|all|the|an?|any|every|only|just|my|for|through|of|in|on|from|to|by|with|about)\b)"
+    r"(?=[^\W\d_])",
     re.IGNORECASE,
 )
 """A word before another noun: “filter coffee” asks for no coffee."""
@@ -169,14 +170,16 @@ _NOUN = re.compile(
 
 def _asked_words(text: str) -> PhraseNode:
     """Return what a request for words asks, ``find the invoices from mary``."""
-    request = reworded(text)
+    request, noun = reworded(text), _NOUN.match(text)
     if request and phrases.is_misspelt(request):
         raise MisreadError("This is no phrase.", Span(0, 0))
     if request and not begins_sentence(request):
         if found := words_with_phrases(request, MOST_WORDS):
             return _placed(found, text)
         if opens_with_words(text, request) and not is_request(request):
-            return placed_in(parse_words(text if _NOUN.match(text) else request), text)
+            return placed_in(parse_words(text if noun else request), text)
+    if noun and not is_request(text[noun.end() :]):
+        return parse_words(text)
     raise MisreadError("This is no phrase.", Span(0, 0))
 
 

@@ -140,7 +140,22 @@ REQUESTS = {
 }
 """Requests, and the phrase that each means; None if it is refused."""
 
-WORDS = ("heat in the machine room", "My new dog!", "Final designs - hi-res", "it's on: friday")
+WORDS = (
+    "heat in the machine room",
+    "My new dog!",
+    "Final designs - hi-res",
+    "it's on: friday",
+    "code review",
+    "the weekly review",
+    "price tag",
+    "payment sent",
+    "proposal liked",
+    "board vote",
+    "registration form",
+    "names returned by apply",
+    "save the date",
+)
+NOUNS = ("list comprehension", "filter coffee", "today show", "Search engine fails entirely")
 CODE = ("m.size", "a = 1", "COUNT(r: TRUE)", "envelope :over 1M", "wildc~")
 SLIPS = ("frm jones abot release", "starting a thred", "and")
 
@@ -169,6 +184,12 @@ def test_words_are_looked_for(text):
     query = read(text, TERRY)
     assert query.phrase.startswith("mentioning ") and query.lasting_text == query.phrase
     assert not is_request(text)
+
+
+@pytest.mark.parametrize("text", NOUNS)
+def test_a_verb_that_stands_before_another_noun_is_a_word_too(text):
+    phrase = read(text, TERRY).phrase
+    assert phrase.count("mentioning ") == len(text.split())
 
 
 @pytest.mark.parametrize("text", [*CODE, *SLIPS])

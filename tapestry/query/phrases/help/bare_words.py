@@ -88,6 +88,7 @@ _RANKING = frozenset(
 """Words that say which of the messages."""
 
 _MAIL = re.compile(NOUN, re.IGNORECASE)
+_BY = re.compile(r"\s+by\b", re.IGNORECASE)
 _LONGEST = 1500
 _QUOTE = re.compile('"[^"]+"|“[^”]+”')
 
@@ -251,6 +252,9 @@ def _with_phrases_at(text: str, at: int, *, is_first: bool) -> str | None:
         return None
     if words[-1].lower() in _GOVERNING and text[found.end() :].strip():
         return None  # “plans for today”
+    last = words[-1].lower()
+    if last.endswith("ed") and last not in _DONE and _BY.match(text, found.end()):
+        return None  # “names returned by apply”
     if len(words) > 1 and at == 0 and _MAIL.fullmatch(words[-1]):
         words.pop()  # “urgent mails from mary”
         if any(word.isdigit() or word.lower() in _RANKING for word in words):
