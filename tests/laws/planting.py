@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
 from hypothesis import Phase
+from hypothesis.internal.conjecture import providers
 
 from tests.laws import filter_laws
 
@@ -15,6 +17,19 @@ BOUND = 3000
 
 FEW = 20
 """Examples of one seed: those of the right seed have one on which the law fails."""
+
+
+@contextmanager
+def the_same_examples() -> Iterator[None]:
+    """Have a seed draw the same whatever else is imported.
+
+    Hypothesis also draws what stands in the modules that are: those of other tests, and of today.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(providers, "_get_local_constants", providers.Constants)
+        providers.CONSTANTS_CACHE.cache.clear()
+        yield
+    providers.CONSTANTS_CACHE.cache.clear()
 
 
 @dataclass(frozen=True)
@@ -37,15 +52,16 @@ class Plant:
 
     def search(self, examples: int = BOUND, seeded: int | None = None) -> None:
         """Run the law until it fails; it is not made small, for nobody reads it."""
-        filter_laws.check(
-            self.law,
-            examples,
-            self.aggregates,
-            seeded,
-            phases=(Phase.generate,),
-            derandomize=seeded is None,
-            report_multiple_bugs=False,
-        )
+        with the_same_examples():
+            filter_laws.check(
+                self.law,
+                examples,
+                self.aggregates,
+                seeded,
+                phases=(Phase.generate,),
+                derandomize=seeded is None,
+                report_multiple_bugs=False,
+            )
 
     def search_by_seeds(self) -> None:
         """Run the law on a few examples of its seed, then of the next; as many as in a search."""

@@ -71,7 +71,7 @@ def change_general(patch: pytest.MonkeyPatch, keep) -> None:
 # The normal stage.
 
 
-@caught_by(filter_laws.normal_rules_keep_the_rows_and_do_nothing_twice, seed=1)
+@caught_by(filter_laws.normal_rules_keep_the_rows_and_do_nothing_twice, seed=6)
 def the_opposite_of_less_is_greater(patch):
     patch.setitem(walk.NEGATED, "<", ">")
 
@@ -92,7 +92,7 @@ def not_in_forgets_nulls(patch):
     change_normal(patch, "expand_in_query", lambda tree: walk.transform(tree, change))
 
 
-@caught_by(filter_laws.normal_rules_keep_the_rows_and_do_nothing_twice, seed=4)
+@caught_by(filter_laws.normal_rules_keep_the_rows_and_do_nothing_twice)
 def not_of_an_and_stays_an_and(patch):
     def change(node):
         if isinstance(node, n.Not) and isinstance(node.arg, n.And):
@@ -127,7 +127,7 @@ def a_start_forgets_its_microsecond(patch):
     change_starts(patch, lambda v: replace(v, event=replace(v.event, shift=0)))
 
 
-@caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does, seed=6)
+@caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does, seed=2)
 def a_row_counts_before_it_arrived(patch):
     real = bound_in_time.starts
 
@@ -139,7 +139,7 @@ def a_row_counts_before_it_arrived(patch):
     patch.setattr(bound_in_time, "starts", wrong)
 
 
-@caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does, seed=9)
+@caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does, seed=2)
 def a_rule_for_once_and_for_all_takes_what_comes_and_goes(patch):
     def wrong(message, disjunct):
         if not disjunct.conjunction.not_exists:
@@ -152,7 +152,7 @@ def a_rule_for_once_and_for_all_takes_what_comes_and_goes(patch):
 # The incremental stage.
 
 
-@caught_by(filter_laws.fast_rules_equal_the_general_rule, seed=2)
+@caught_by(filter_laws.fast_rules_equal_the_general_rule, seed=3)
 def a_delta_query_is_dropped(patch):
     real = at_starts.at_starts
     patch.setattr(positive_join, "at_starts", lambda *args: real(*args)[:1])
@@ -173,12 +173,12 @@ def other_starts_are_not_waited_for(patch):
     change_starts(patch, lambda v: replace(v, before=()))
 
 
-@caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does)
+@caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does, seed=2)
 def an_upper_bound_is_ignored(patch):
     change_starts(patch, lambda v: replace(v, test=replace(v.test, temporal_predicates=())))
 
 
-@caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does, seed=9)
+@caught_by(filter_laws.every_schedule_delivers_what_the_oracle_does, seed=2)
 def nothing_is_looked_for_after_an_interval_ends(patch):
     def wrong(message, disjunct):
         delta_queries = absent_after_end.absent_after_end(message, disjunct)
@@ -206,7 +206,7 @@ def events_of_now_are_forgotten(patch):
 # The plan and the run.
 
 
-@caught_by(filter_laws.no_match_and_no_evidence_crosses_an_audience, seed=2)
+@caught_by(filter_laws.no_match_and_no_evidence_crosses_an_audience, seed=4)
 def not_exists_looks_at_all_audiences(patch):
     class Blind(nested.NestedLowering):
         def _not_exists(self, part, outer):
@@ -235,7 +235,7 @@ def _column(event: EventPoint) -> n.Term:
     return event.anchor[0] if event.anchor is not None else event.term
 
 
-@caught_by(filter_laws.filters_run_together_deliver_what_each_would_alone)
+@caught_by(filter_laws.filters_run_together_deliver_what_each_would_alone, seed=1)
 def a_group_sees_what_its_first_filter_may_see(patch):
     real = execute.signature_groups
 
