@@ -92,8 +92,8 @@ def a_text_means_what_it_is_written_from(draw: st.DataObject, kind: str) -> None
 
 
 LAWS: dict[filter_laws.Law, int] = {
-    every_schedule_delivers_what_a_literal_reading_does: 60,
-    a_live_one_holds_what_a_literal_reading_does: 30,
-    a_text_means_what_it_is_written_from: 30,
+    every_schedule_delivers_what_a_literal_reading_does: 30,
+    a_live_one_holds_what_a_literal_reading_does: 15,
+    a_text_means_what_it_is_written_from: 15,
 }
 """How many examples of each law `make test` looks at, of each kind."""

@@ -15,4 +15,4 @@ def test_law_with_aggregates(law):
 @pytest.mark.long
 @by_name
 def test_law_with_aggregates_in_a_long_campaign(law):
-    filter_laws.check(law, 150 * filter_laws.COUNTING[law], aggregates=True)
+    filter_laws.check(law, 300 * filter_laws.COUNTING[law], aggregates=True)

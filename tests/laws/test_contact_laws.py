@@ -111,10 +111,10 @@ def the_books_of_others_change_nothing(draw, aggregates):
 
 
 LAWS = {
-    every_schedule: 120,
-    the_general_rule: 40,
-    live: 40,
-    the_books_of_others_change_nothing: 40,
+    every_schedule: 60,
+    the_general_rule: 20,
+    live: 20,
+    the_books_of_others_change_nothing: 20,
 }
 
 
@@ -126,4 +126,4 @@ def test_law(law):
 @pytest.mark.long
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_law_in_a_long_campaign(law):
-    filter_laws.check(law, 50 * LAWS[law])
+    filter_laws.check(law, 100 * LAWS[law])

@@ -19,7 +19,7 @@ def test_law(law):
 @pytest.mark.long
 @by_name
 def test_law_in_a_long_campaign(law):
-    filter_laws.check(law, 100 * filter_laws.LAWS[law])
+    filter_laws.check(law, 200 * filter_laws.LAWS[law])
 
 
 # What the laws found once stays found.

@@ -38,7 +38,7 @@ def test_law(law):
 @pytest.mark.long
 @by_name
 def test_law_in_a_long_campaign(law):
-    filter_laws.check(law, 100 * LAWS[law], aggregates="defined")
+    filter_laws.check(law, 200 * LAWS[law], aggregates="defined")
 
 
 @st.composite

@@ -21,7 +21,7 @@ def test_law(law, kind):
 @of_each
 @by_name
 def test_law_in_a_long_campaign(law, kind):
-    filter_laws.check(law, 100 * sequence_laws.LAWS[law], kind)
+    filter_laws.check(law, 200 * sequence_laws.LAWS[law], kind)
 
 
 # By hand: an auction house in mail, after NEXMark.  A message that answers nothing is an auction,

@@ -29,7 +29,7 @@ def test_law_of_live_filters(law, aggregates):
 @by_name
 @with_and_without_aggregates
 def test_law_of_live_filters_in_a_long_campaign(law, aggregates):
-    filter_laws.check(law, 75 * change_laws.LAWS[law], aggregates)
+    filter_laws.check(law, 150 * change_laws.LAWS[law], aggregates)
 
 
 M, R, A = n.Binding("m", "messages"), n.Binding("r", "messages"), n.Binding("a", "annotations")
