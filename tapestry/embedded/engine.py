@@ -62,6 +62,9 @@ class EmbeddedEngine(TimeLimited):
     def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
         return self._local_rows.covers(table, ranges, by)
 
+    def newest_after(self, table: str, by: str, rows: int) -> int | None:
+        return self._local_rows.newest_after(table, by, rows)
+
     def fetch(self, statement: Statement) -> list[Row]:
         """Return the rows of a statement, its own or those of the other engine."""
         found = self._answer(statement) if statement.views else None

@@ -18,7 +18,7 @@ from tapestry.plan.relation import KeyLookup, Range, Statement, View
 from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.keys.hash_runs import text_array
-from tapestry.tables.read.find import ReadLimit, by_key, by_time, unindexed, within
+from tapestry.tables.read.find import ReadLimit, by_key, by_time, newest_after, unindexed, within
 from tapestry.tables.read.retractions import (
     add_retracted,
     has_retractions,
@@ -163,6 +163,10 @@ class LocalRows:
         if by == RETRACTED:
             return has_retractions(data_files, ranges)
         return bool(DataFiles.of(data_files).overlapping(ranges, by))
+
+    def newest_after(self, table: str, by: str, rows: int) -> int | None:
+        """Return an instant after which the table has at most so many rows; None if in all."""
+        return newest_after(self.snapshot.data_files(table), by, rows)
 
     def files(self, view: View) -> list[DataFile]:
         """Return the files of the snapshot that can hold rows of a view."""

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.core.surroundings import NobodysFaultError
-from tapestry.plan.relation import Range, Relation, Statement
+from tapestry.plan.relation import Derived, Range, Relation, Statement
 
 Row = tuple[int, str, str, int, int, int, str]
 """A row of a statement, in the columns of ``plan.relation.OUTPUT``."""
@@ -23,6 +23,10 @@ Row = tuple[int, str, str, int, int, int, str]
 
 CHECK_SECONDS = 45.0
 """Seconds that the smallest of statements may take, on a machine that is busy."""
+
+
+NEWEST_ROWS = (2_000, 8_000)
+"""The newest rows of a table that are tried before all of it: both are few for an engine."""
 
 
 class TooMuchError(TapestryError):
@@ -87,6 +91,9 @@ class Engine(Protocol):
     def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
         """Tell whether the table can hold rows whose ``by`` lies in one of the ranges."""
 
+    def newest_after(self, table: str, by: str, rows: int) -> int | None:
+        """Return an instant after which the table has at most so many rows; None if in all."""
+
 
 class TimeLimited:
     """Limits the statements of an engine in time; there is no limit at first."""
@@ -108,12 +115,27 @@ def evaluate(engine: Engine, statement: Statement) -> list[Row]:
     """Return the rows of a statement, in the columns of ``plan.relation.OUTPUT``."""
     relations = [*statement.relations]
     for derived in statement.derived:
-        rows = evaluate(engine, derived.statement)
+        rows = _rows_of(engine, derived)
         if derived.most is not None and len(rows) > derived.most:
             message = f"It aggregates more than {derived.most:,} rows in one run."
             raise TooMuchError(message, hint="Say more narrowly what it is to aggregate.")
         relations.append(Relation(derived.name, derived.fields, derived.make(rows)))
     return engine.fetch(replace(statement, relations=relations, derived=[]))
+
+
+def _rows_of(engine: Engine, derived: Derived) -> list[Row]:
+    """Return the rows of a derived relation's statement, or those of the newest that suffice."""
+    newest = derived.newest
+    for rows in NEWEST_ROWS if newest else ():
+        assert newest is not None
+        after = engine.newest_after(newest.table, newest.by, rows)
+        if after is None:
+            break
+        if after < newest.since:
+            found = evaluate(engine, newest.statement(after))
+            if newest.suffices(found):
+                return found
+    return evaluate(engine, derived.statement)
 
 
 def require_running(engine: Engine) -> None:

@@ -64,10 +64,25 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
+class Newest:
+    """The newest rows of a table, by a bounded column, which alone may decide a statement.
+
+    ``statement`` reads the rows after an instant, which is before ``since``; ``suffices`` tells
+    whether its rows are so many that older ones change nothing.
+    """
+
+    table: str
+    by: str
+    since: int
+    statement: Callable[[int], Statement]
+    suffices: Callable[[Iterable[Sequence[Any]]], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class Derived:
     """A relation whose rows are made from those of another statement, before it is read.
 
-    That may have ``most`` rows; None is any number.
+    That may have ``most`` rows; None is any number.  ``newest`` may do in its place.
     """
 
     name: str
@@ -75,6 +90,7 @@ class Derived:
     statement: Statement
     make: Callable[[Iterable[Sequence[Any]]], tuple[tuple[object, ...], ...]]
     most: int | None = None
+    newest: Newest | None = None
 
 
 @dataclass(slots=True)

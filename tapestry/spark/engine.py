@@ -242,6 +242,9 @@ class SparkEngine(TimeLimited):
     def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
         return self.local_rows.covers(table, ranges, by)
 
+    def newest_after(self, table: str, by: str, rows: int) -> int | None:
+        return self.local_rows.newest_after(table, by, rows)
+
     def _relation(self, relation: Relation) -> Any:
         schema = pa.schema(
             (field.name, pa.list_(ARROW[field.type]) if field.many else ARROW[field.type])

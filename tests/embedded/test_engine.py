@@ -186,6 +186,18 @@ def test_rows_that_a_filter_only_asks_for_are_not_multiplied(tmp_path, monkeypat
     assert execute(engine, [replace(asked[0], since=16)], 25, lambda _: set()) == []
 
 
+def test_the_last_of_all_mail_are_found_among_the_newest(tmp_path):
+    rows = [
+        {"msgid": f"m{i}", "ts": i, "received": i, "size": i % 2, "audience": "public"}
+        for i in range(1, 22_000)
+    ]
+    rows[-1]["received"] = 5
+    engine = engine_of({MESSAGES: rows, ANNOTATIONS: []}, tmp_path)
+    (asked,) = subscriptions([compile_filter("m IN LAST 3 AMONG m.size = 1", Context("joe"))])
+    found = execute(engine, [replace(asked, since=21_990)], 10**12, lambda _: set())
+    assert [match.msgid for match in found] == [f"m{i}" for i in (21_991, 21_993, 21_995, 21_997)]
+
+
 @pytest.mark.parametrize("letter", ["\ua640", "\U00016e40"], ids=["of 2008", "of 2018"])
 def test_letters_that_another_unicode_may_see_otherwise_are_left(tmp_path, letter):
     row = {"msgid": "m", "ts": 1, "subject": f"test {letter}", "audience": "public"}

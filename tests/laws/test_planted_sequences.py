@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tapestry.plan import sql
-from tapestry.plan.lowering import aggregates
+from tapestry.plan.lowering import aggregates, sweep_line
 from tapestry.query.check import checker, sequences, window_functions, windows
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import transform
@@ -66,6 +66,11 @@ def what_must_not_come_is_looked_for_after_the_end(patch):
 def a_tie_at_the_edge_of_a_window_is_left_open(patch):
     real = windows._is_beyond
     patch.setattr(windows, "_is_beyond", lambda *args: real(*args).args[0])
+
+
+@WINDOWS.caught_by(SCHEDULES)
+def the_newest_are_taken_for_all_that_matters(patch):
+    patch.setattr(sweep_line.SweepLine, "is_full", lambda *_: True)
 
 
 @WINDOWS.caught_by(SCHEDULES)

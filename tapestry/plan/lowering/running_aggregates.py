@@ -151,17 +151,22 @@ class RunningAggregates:
         group: Sequence[str],
         columns: Sequence[VariableColumn] = (),
         spans: Sequence[ConstantRow] = (),
+        after: int | None = None,
     ) -> str:
         """Return the rows that count for each group: from alpha to omega, a value v, n of them.
 
         A group is a row of ``group``, columns of the outer relation, and ``columns``.  With
         ``spans``, rows that count no more where the first of them begins may be left out.
+        ``after``: only the values after an instant, of an aggregate that is the latest instant.
         """
         plain, bound = aggregate.rows[0].plain, [binding.var for binding in aggregate.bindings]
         outer, same = unnest_outer(self.assembly, plain, bound, outer)
         scope = outer.binding(*bound)
         select = sql.select(source=sql.table(outer.outer))
         driver, ranges, by = _lasting_slice(aggregate, spans)
+        if after is not None and (latest := latest_of(aggregate)):
+            (driver, by), ranges = latest, ((after, NEVER),)
+            sql.where(select, sql.gt(table_column(driver.var, by), sql.literal(after)))
         tables = self.joins.bound_views.tables(aggregate.bindings, plain, driver, ranges, by=by)
         same += self.joins.bound_views.set_joins(aggregate.bindings, scope)
         for binding, table in zip(aggregate.bindings, tables, strict=True):
@@ -215,6 +220,18 @@ class RunningAggregates:
         return self.assembly.name(
             sql.group_by(rows, *(sql.column(key, name, quoted=True) for key in keys))
         )
+
+
+def latest_of(aggregate: NormalAggregate) -> tuple[n.Binding, str] | None:
+    """Return the binding and its column of which an aggregate is the latest instant, if it is.
+
+    Nothing of it expires: so what is later than others stays so, but for what is yet to come.
+    """
+    term = aggregate.term
+    if aggregate.function != "MAX" or expires(aggregate) or not isinstance(term, n.Column):
+        return None
+    binding = next(binding for binding in aggregate.bindings if binding.var == term.var)
+    return (binding, term.name) if term.name in BOUNDED[binding.table] else None
 
 
 def _lasting_slice(

@@ -47,6 +47,20 @@ class SweepLine:
             for period in self._periods(*self.tops[key], changes)
         )
 
+    def is_full(self, starts: Mapping[tuple[int, int], int], rows: Iterable[Sequence[Any]]) -> bool:
+        """Tell whether each top is full by the rows at its start.
+
+        >>> sweep = SweepLine("MAX", {(1, 0): (2, 10)})
+        >>> rows = [(1, 0, "a", "", 5, 2, 1), (1, 0, "b", "", 7, 3, 1)]
+        >>> sweep.is_full({(1, 0): 5}, rows), sweep.is_full({(1, 0): 7}, rows)
+        (False, True)
+        """
+        begun: dict[tuple[int, int], set[str]] = defaultdict(set)
+        for row in rows:
+            if row[4] <= starts[row[0], row[1]]:
+                begun[row[0], row[1]].add(row[2])
+        return all(len(begun[key]) >= limit for key, (limit, _) in self.tops.items())
+
     def _periods(
         self, limit: int, last: int, rows: list[Sequence[Any]]
     ) -> Iterator[tuple[str, int, int]]:

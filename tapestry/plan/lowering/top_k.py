@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from itertools import product
 from operator import add, attrgetter
 
@@ -27,7 +28,7 @@ from tapestry.plan.lowering.running_aggregates import RunningAggregates
 from tapestry.plan.lowering.scope import Scope, column_alias
 from tapestry.plan.lowering.sweep_line import SweepLine
 from tapestry.plan.lowering.value_changes import DISJUNCT_KEY, value_changes
-from tapestry.plan.relation import Derived, Field
+from tapestry.plan.relation import Derived, Field, Newest, Statement
 from tapestry.plan.signature import integer_value, values_by_slot
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import walk
@@ -98,18 +99,42 @@ class TopKLowering:
                 (row.filter_id, row.disjunct): (limit, row.until)
                 for row, limit in zip(rows, limits, strict=True)
             }
-            assembly = Assembly(spans)
-            running = RunningAggregates(assembly, self.aggregates.joins.elsewhere(assembly))
-            aggregate = _with_messages(top)
-            exact, apart = adds_fractions(aggregate), only_retracted(aggregate)
-            most = None if exact and not apart else max(limits)
-            statement = value_changes(
-                running, aggregate, top.binding, rows, most, apart=exact and apart
-            )
-            sweep = SweepLine(aggregate.function, tops)
-            self.assembly.derived.append(Derived(name, PERIODS, statement, sweep))
+            sweep = SweepLine(top.aggregate.function, tops)
+            statement = self._values(top, rows, max(limits))
+            newest = self._newest(top, rows, max(limits), sweep)
+            self.assembly.derived.append(Derived(name, PERIODS, statement, sweep, newest=newest))
             self._periods[top] = name
         return self._periods[top]
+
+    def _values(
+        self, top: TopKTest, rows: Sequence[ConstantRow], most: int, after: int | None = None
+    ) -> Statement:
+        """Return the statement for the values of messages; ``after``: those after an instant."""
+        assembly = Assembly(self.assembly.spans)
+        running = RunningAggregates(assembly, self.aggregates.joins.elsewhere(assembly))
+        aggregate = _with_messages(top)
+        exact, apart = adds_fractions(aggregate), only_retracted(aggregate)
+        wanted = None if exact and not apart else most
+        return value_changes(
+            running, aggregate, top.binding, rows, wanted, apart=exact and apart, after=after
+        )
+
+    def _newest(
+        self, top: TopKTest, rows: Sequence[ConstantRow], most: int, sweep: SweepLine
+    ) -> Newest | None:
+        """Return the rows that decide a top by the latest instant, if they fill it at the start.
+
+        All others are below them, and stay so: nothing that fills it ever leaves but for what is
+        later.
+        """
+        latest = running_aggregates.latest_of(_with_messages(top))
+        if latest is None:
+            return None
+        starts = {(row.filter_id, row.disjunct): row.since for row in rows}
+        values = partial(self._values, top, rows, most)
+        binding, by = latest
+        is_full = partial(sweep.is_full, starts)
+        return Newest(binding.table, by, min(starts.values()), values, is_full)
 
     def _instants(self, outer: Scope, parameters: Collection[int]) -> str:
         """Return the relation of the instants at which each filter is asked, with its constants."""

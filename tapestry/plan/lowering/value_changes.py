@@ -28,17 +28,19 @@ def value_changes(
     most: int | None,
     *,
     apart: bool = False,
+    after: int | None = None,
 ) -> Statement:
     """Return the statement for the values at the start of each span, and their changes in it.
 
     Its rows are ``(filter_id, disjunct, msgid, audience, at, v, n)``.  Of the messages whose
     values do not change only the ``most`` with the highest can matter; without ``most``, each row
     that counts at the start is told by itself.  ``apart``: so is each that ceases to count within
-    the span, for its number is to be taken out again exactly.
+    the span, for its number is to be taken out again exactly.  With ``after``, of an aggregate
+    that is the latest instant, only values after it are told.
     """
     assembly = running.assembly
     assembly.relations.append(constant_table("k", constant_rows))
-    rows = _counting_rows(running, aggregate, message, constant_rows)
+    rows = _counting_rows(running, aggregate, message, constant_rows, after)
     changes = _changes(aggregate, rows)
     change = assembly.name(changes)
     every_change = sql.select_from(change, [*MESSAGE_ROW, "at", "v", "n"])
@@ -84,11 +86,14 @@ def _counting_rows(
     aggregate: NormalAggregate,
     message: n.Binding,
     constant_rows: Sequence[ConstantRow],
+    after: int | None,
 ) -> str:
     """Return the rows that count, from alpha to omega, with the messages that they count for."""
     span = [*DISJUNCT_KEY, "since", "until"]
     message_columns = [(message.var, "msgid"), (message.var, "audience")]
-    counted = running.counting_rows(aggregate, Scope("k"), span, message_columns, constant_rows)
+    counted = running.counting_rows(
+        aggregate, Scope("k"), span, message_columns, constant_rows, after
+    )
     expires, counts = running_aggregates.expires(aggregate), aggregate.function == "COUNT"
     rows = sql.select_from(
         counted,

@@ -154,6 +154,29 @@ def by_time(
     return within(rows, slices, by).select(list(columns))
 
 
+def newest_after(data_files: Iterable[DataFile], by: str, most: int) -> int | None:
+    """Return the least instant known after which are at most so many rows; None if in all.
+
+    It is told by the bounds of files and row groups, which are not read.
+    """
+    newest_first = sorted(data_files, key=lambda data_file: data_file.bounds(by)[1], reverse=True)
+    groups: list[tuple[int, int]] = []
+    rows = 0
+    for data_file in newest_first:
+        if rows > most:
+            groups.append((data_file.bounds(by)[1], most + 1))  # of which no group is known
+            break
+        rows += data_file.rows
+        metadata = parquet_footer(data_file.path)
+        sizes = [metadata.row_group(n).num_rows for n in range(metadata.num_row_groups)]
+        groups += zip(facts_of(data_file.path).bounds(by)[1].tolist(), sizes, strict=True)
+    for high, size in sorted(groups, reverse=True):
+        most -= size
+        if most < 0:
+            return high
+    return None
+
+
 def equal(
     data_files: Iterable[DataFile], table: str, values: Mapping[str, Any], columns: Sequence[str]
 ) -> pa.Table:

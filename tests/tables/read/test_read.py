@@ -17,7 +17,7 @@ from tapestry.tables.keys.hash_runs import (
     index_runs,
 )
 from tapestry.tables.read import find
-from tapestry.tables.read.find import by_key
+from tapestry.tables.read.find import by_key, newest_after
 from tapestry.tables.read.messages import Card, annotations_on, cards, copies, lookup, message
 from tapestry.tables.read.originals import Original, original
 from tapestry.tables.write.append import append_annotations, append_messages
@@ -59,6 +59,14 @@ def test_nobody_reads_mail_that_is_not_theirs(tables, clock):
     assert annotations_on(tables, ["a"], PUBLIC) == []
     assert message(tables, "a", JOE).message.audience == "user:joe"
     assert [row.annotation.annid for row in annotations_on(tables, ["a"], JOE)] == ["v"]
+
+
+def test_the_newest_rows_are_told_by_the_bounds_of_files(tables, clock):
+    for received in (30, 10, 20):
+        append_messages(tables, clock, [Message(f"{received}", received=received)])
+    files = tables.data_files("messages")
+    after = [newest_after(files, "received", most) for most in range(4)]
+    assert after == [30, 20, 10, None]
 
 
 def test_of_several_copies_that_which_fewest_may_see_is_shown(tables, clock):
