@@ -117,13 +117,14 @@ INSTANTS = tuple(dict.fromkeys(chain.from_iterable(BOUNDED.values())))
 """The bounded columns of all tables."""
 
 INDEXED: dict[str, tuple[str, ...]] = {
-    MESSAGES: ("msgid", "inreplyto", "event", "sender"),
+    MESSAGES: ("msgid", "inreplyto", "references", "event", "sender"),
     ANNOTATIONS: ("annid", "msgid", "owner", "value"),
     THREADS: ("msgid", "root"),
 }
 """The columns of each table by which rows are looked up through an index.
 
-The fewer rows have one key, the earlier: of one sender there is ever more.
+The fewer rows have one key, the earlier: of one sender there is ever more.  Of a set, each element
+is a key.
 """
 
 INDEXED_BY_AUDIENCE: dict[str, tuple[str, ...]] = {

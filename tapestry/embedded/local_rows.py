@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,7 +19,16 @@ from tapestry.plan.relation import KeyLookup, Range, Statement, View
 from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.delta.log import Snapshot
 from tapestry.tables.keys.hash_runs import text_array
-from tapestry.tables.read.find import ReadLimit, by_key, by_time, newest_after, unindexed, within
+from tapestry.tables.read.find import (
+    ReadLimit,
+    Spans,
+    among,
+    by_key,
+    by_time,
+    newest_after,
+    unindexed,
+    within,
+)
 from tapestry.tables.read.retractions import (
     add_retracted,
     has_retractions,
@@ -110,7 +120,8 @@ class LocalRows:
         column, root = view.key_lookup.column, self.snapshot.root
         if unindexed(data_files, root, view.table, column) > self.limits.looked_up:
             return None
-        rows = by_key(data_files, root, view.table, column, keys, names)
+        spans = self._spans(view.key_lookup, statement, columns)
+        rows = by_key(data_files, root, view.table, column, keys, names, spans=spans)
         many = rows.num_rows > self.limits.looked_up or rows.nbytes > self.limits.bytes
         return None if many else rows
 
@@ -126,6 +137,29 @@ class LocalRows:
             found |= keys
         return found
 
+    def _spans(
+        self, lookup: KeyLookup, statement: Statement, columns: Collection[str]
+    ) -> Spans | None:
+        """Return when the rows that a lookup asks for are; None if at any time."""
+        if lookup.near is None:
+            return None
+        views = [source for source in _sources(lookup, statement) if isinstance(source, View)]
+        rows = [self._asking(view, lookup, statement, columns) for view in views]
+        other, low, high = lookup.near.other, lookup.near.low, lookup.near.high
+        instants = [one[other].to_numpy() for one in rows if one is not None]
+        return Spans.around(lookup.near.by, np.concatenate(instants), low, high)
+
+    def _asking(
+        self, source: View, lookup: KeyLookup, statement: Statement, columns: Collection[str]
+    ) -> pa.Table | None:
+        """Return the rows of a view that ask for those of a lookup; None if they are many."""
+        selecting = source.by if source.key_lookup is None else source.key_lookup.column
+        instants = {lookup.near.other} if lookup.near else set()
+        rows = self.rows(source, statement, {*columns, lookup.other, selecting, *instants})
+        if rows is not None and self.is_small(source.table):
+            return self._selected(source, rows, statement, columns)
+        return rows
+
     def _keys_of(
         self,
         source: View | tuple[object, ...],
@@ -136,12 +170,9 @@ class LocalRows:
         """Return the values that one source gives; None if they are too many."""
         if not isinstance(source, View):
             return {value for value in source if isinstance(value, str)}
-        selecting = source.by if source.key_lookup is None else source.key_lookup.column
-        rows = self.rows(source, statement, {*columns, lookup.other, selecting})
+        rows = self._asking(source, lookup, statement, columns)
         if rows is None:
             return None
-        if self.is_small(source.table):
-            rows = self._selected(source, rows, statement, columns)
         values = rows[lookup.other]
         if COLUMNS[source.table][lookup.other] is Type.SET:
             values = pc.list_flatten(values)
@@ -153,8 +184,8 @@ class LocalRows:
         """Return those rows of a small table that a view selects."""
         if view.key_lookup is not None:
             keys = self._keys(view.key_lookup, statement, columns)
-            column = rows[view.key_lookup.column]
-            return rows if keys is None else rows.filter(pc.is_in(column, text_array(keys)))
+            column = view.key_lookup.column
+            return rows if keys is None else among(rows, column, text_array(keys))
         return rows if view.ranges is None else within(rows, view.ranges, view.by)
 
     def covers(self, table: str, ranges: tuple[Range, ...], by: str = "ts") -> bool:
@@ -184,7 +215,7 @@ def _view_key(view: View, statement: Statement) -> object:
         _view_key(source, statement) if isinstance(source, View) else source
         for source in _sources(lookup, statement)
     )
-    return (view.table, lookup.column, lookup.other, sources)
+    return (view.table, lookup.column, lookup.other, lookup.near, sources)
 
 
 def _sources(lookup: KeyLookup, statement: Statement) -> list[View | tuple[object, ...]]:

@@ -20,15 +20,27 @@ Range = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
+class Near:
+    """A bound of a lookup: ``by`` is from ``low`` to ``high`` microseconds after ``other``."""
+
+    by: str
+    other: str
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
 class KeyLookup:
     """A semi-join: only rows matter whose ``column`` equals ``other`` in some row of the sources.
 
-    They are views or a relation of the same statement, by name; ``other`` may be a set.
+    They are views or a relation of the same statement, by name; ``other`` may be a set.  With
+    ``near``, only those matter that are near that row.
     """
 
     column: str
     sources: tuple[str, ...]
     other: str
+    near: Near | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tapestry.plan import sql
-from tapestry.plan.lowering import aggregates, sweep_line
+from tapestry.plan.lowering import aggregates, nearness, sweep_line
 from tapestry.query.check import checker, sequences, window_functions, windows
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.walk import transform
+from tapestry.query.tree.walk import FLIPPED, transform
 from tapestry.rewrite import pipeline
 from tapestry.rewrite.incremental.at_starts import at_starts
 from tests.laws import planting, sequence_laws
@@ -71,6 +71,11 @@ def a_tie_at_the_edge_of_a_window_is_left_open(patch):
 @WINDOWS.caught_by(SCHEDULES)
 def the_newest_are_taken_for_all_that_matters(patch):
     patch.setattr(sweep_line.SweepLine, "is_full", lambda *_: True)
+
+
+@FUNCTIONS.caught_by(SCHEDULES, seed=2)
+def rows_are_looked_up_near_those_that_ask_the_wrong_way_round(patch):
+    patch.setattr(nearness, "FLIPPED", {op: op for op in FLIPPED})
 
 
 @WINDOWS.caught_by(SCHEDULES)

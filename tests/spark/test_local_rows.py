@@ -10,7 +10,7 @@ import pytest
 from tapestry.core.message import Annotation, Message
 from tapestry.core.schema import Type
 from tapestry.embedded.local_rows import Limits, LocalRows
-from tapestry.plan.relation import Field, KeyLookup, Relation, Statement, View
+from tapestry.plan.relation import Field, KeyLookup, Near, Relation, Statement, View
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.write.append import append_annotations, append_messages
 from tapestry.tables.write.compact import compact
@@ -23,10 +23,13 @@ ABOVE = View("above", "messages", None, KeyLookup("msgid", ("new",), "references
 REPLIES = View("replies", "messages", None, KeyLookup("inreplyto", ("parents",), "msgid"))
 ASKED = View("asked_for", "messages", None, KeyLookup("msgid", ("asked",), "msgid"))
 EITHER = View("either", "messages", None, KeyLookup("inreplyto", ("new", "parents"), "msgid"))
+BELOW = View("below", "messages", None, KeyLookup("references", ("parents",), "msgid"))
+SOON = KeyLookup("inreplyto", ("parents",), "msgid", Near("ts", "ts", 1, 20))
+SOON_AFTER = View("soon", "messages", None, SOON)
 ALL = View("messages", "messages", None)
 STATEMENT = Statement(
     None,
-    [NEW, PARENTS, ABOVE, REPLIES, ASKED, EITHER, ALL],
+    [NEW, PARENTS, ABOVE, REPLIES, ASKED, EITHER, BELOW, ALL],
     [Relation("asked", (Field("msgid", Type.TEXT),), (("m3",), ("m7",), ("nobody",)))],
 )
 
@@ -63,6 +66,7 @@ def expected(rows):
         "above": {name for row in new for name in row["references"]} & set(by_name),
         "replies": {row["msgid"] for row in rows if row["inreplyto"] in parents},
         "asked_for": {"m3", "m7"},
+        "below": {row["msgid"] for row in rows if parents & set(row["references"])},
         "either": {
             row["msgid"] for row in rows if row["inreplyto"] in parents | {r["msgid"] for r in new}
         },
@@ -77,6 +81,17 @@ def test_exactly_what_is_reached_is_read(made):
         found = local_rows.rows(view, STATEMENT, COLUMNS)
         assert names(found) == expected(whole)[view.name]
         assert sorted(found.column_names) == sorted(COLUMNS)
+
+
+def test_no_indexed_row_is_read_that_is_far_from_all_that_ask(made):
+    rows = LocalRows(made).rows(ALL, STATEMENT, COLUMNS).to_pylist()
+    asked = Statement(None, [NEW, PARENTS, SOON_AFTER], [])
+    found = names(LocalRows(made, Limits(sent=0)).rows(SOON_AFTER, asked, COLUMNS))
+    parents = {row["msgid"]: row["ts"] for row in rows if row["msgid"] in expected(rows)["parents"]}
+    replies = {row["msgid"]: row for row in rows if row["inreplyto"] in parents}
+    far = {name: row["ts"] - parents[row["inreplyto"]] for name, row in replies.items()}
+    assert {name for name in far if 1 <= far[name] <= 20} <= found <= replies.keys()
+    assert len(found) < len(replies) or not (made.root / "index").exists()
 
 
 def test_of_a_small_table_all_views_are_the_table(made):

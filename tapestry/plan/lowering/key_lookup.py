@@ -12,9 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from tapestry.core.schema import INDEXED
+from tapestry.core.schema import INDEXED, Type
 from tapestry.plan import sql
+from tapestry.plan.group import ConstantRow
 from tapestry.plan.lowering.assembly import Assembly
+from tapestry.plan.lowering.nearness import near
 from tapestry.plan.lowering.scope import Scope, table_alias, table_column
 from tapestry.plan.lowering.set_join import SetTie, element, set_ties, unnested
 from tapestry.plan.relation import KeyLookup, Range, View
@@ -25,8 +27,9 @@ from tapestry.query.tree.walk import equalities
 class BoundViews:
     """The views of the variables that are bound, in what is being lowered."""
 
-    def __init__(self, assembly: Assembly) -> None:
+    def __init__(self, assembly: Assembly, constant_rows: Sequence[ConstantRow]) -> None:
         self.assembly = assembly
+        self.constant_rows = constant_rows
         self._views: dict[str, tuple[View, ...]] = {}
         self._unnested: dict[str, SetTie] = {}
 
@@ -110,13 +113,17 @@ class BoundViews:
         self, binding: n.Binding, plain: Sequence[n.Condition]
     ) -> Iterator[tuple[n.Binding, KeyLookup]]:
         """Yield the lookups that can find the rows of a variable."""
-        for here, there in equalities(plain):
+        pairs = list(equalities(plain))
+        pairs += [(there, here) for here, there in pairs if there.type is Type.SET]
+        for here, there in pairs:
             if here.var != binding.var or here.name not in INDEXED[binding.table]:
                 continue
             sources = self._views.get(there.var, ())
             if sources and all(map(_is_limited, sources)):
                 names = tuple(view.name for view in sources)
-                yield binding, KeyLookup(here.name, names, there.name)
+                source = n.Binding(there.var, sources[0].table)
+                close = near(plain, binding, source, self.constant_rows)
+                yield binding, KeyLookup(here.name, names, there.name, close)
 
 
 def _rows_of_a_key(tied: tuple[n.Binding, KeyLookup]) -> int:

@@ -39,7 +39,7 @@ class NestedLowering:
     def __init__(self, assembly: Assembly, constant_rows: Sequence[ConstantRow]) -> None:
         self.assembly = assembly
         self.constant_rows = constant_rows
-        self.bound_views = BoundViews(assembly)
+        self.bound_views = BoundViews(assembly, constant_rows)
         self.aggregates = AggregateLowering(assembly, constant_rows, self)
         self.top_k = TopKLowering(assembly, constant_rows, self.aggregates)
 

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tapestry.core.clock import BEGINNING
 from tapestry.core.files.damage import DamagedFileError
@@ -157,12 +158,26 @@ def entries_of(path: str, table: str, column: str) -> tuple[Hashes, Places]:
     instants = bounded(table)
     name = column.removesuffix(BY_AUDIENCE)
     rows = read_parquet(path, [name, *instants, *(["audience"] if name != column else [])])
-    rows = rows.filter(rows[name].is_valid())
+    rows = with_elements(rows.filter(rows[name].is_valid()), name)
     places = np.column_stack([rows[instant].to_numpy() for instant in instants])
     keys = list(map(message_id_of, rows[name].to_pylist()))
     if name != column:
         keys = list(map(audience_key, rows["audience"].to_pylist(), keys))
     return hash_texts(keys), places
+
+
+def with_elements(rows: pa.Table, name: str) -> pa.Table:
+    """Return rows, those with a set in a column once for each element, which is then in its place.
+
+    >>> rows = pa.table({"ts": [1, 2], "references": [["a", "b"], []]})
+    >>> with_elements(rows, "references").to_pydict()
+    {'ts': [1, 1], 'references': ['a', 'b']}
+    """
+    column = rows[name].combine_chunks()
+    if not pa.types.is_list(column.type):
+        return rows
+    each = rows.take(pc.list_parent_indices(column))
+    return each.set_column(each.schema.get_field_index(name), name, pc.list_flatten(column))
 
 
 def text_array(values: Iterable[str]) -> pa.Array:

@@ -53,6 +53,33 @@ class ReadLimit:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Spans of a bounded column, sorted and apart, from each of ``first`` to that of ``last``."""
+
+    by: str
+    first: np.ndarray[Any, Any]
+    last: np.ndarray[Any, Any]
+
+    @classmethod
+    def around(cls, by: str, instants: np.ndarray[Any, Any], low: int, high: int) -> Spans:
+        """Return the spans from ``low`` to ``high`` microseconds after each of some instants.
+
+        >>> spans = Spans.around("ts", np.array([20, 5, 7]), -3, 1)
+        >>> spans.first.tolist(), spans.last.tolist()
+        ([2, 17], [8, 21])
+        """
+        first, last = np.unique(instants) + low, np.unique(instants) + high
+        apart = first[1:] > last[:-1]
+        ends = np.ones(min(1, len(first)), dtype=bool)
+        return cls(by, first[np.append(ends, apart)], last[np.append(apart, ends)])
+
+    def hold(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return a mask of the values that lie in one of the spans."""
+        number = np.searchsorted(self.first, values, "right") - 1
+        return (number >= 0) & (values <= np.append(self.last, 0)[number])
+
+
 def by_key(
     data_files: Iterable[DataFile],
     root: Path | None,
@@ -63,12 +90,13 @@ def by_key(
     audiences: Collection[str] | None = None,
     *,
     with_copies: bool = False,
+    spans: Spans | None = None,
 ) -> pa.Table:
     """Return the rows whose ``column`` is among the values, by the index at ``root`` if any.
 
     With ``audiences`` only rows of these: those of others are not read where the index by audience
     has them, so that they take no time.  ``with_copies``: the values are Message-IDs; all messages
-    that have one of them are returned.
+    that have one of them are returned.  ``spans``: older rows outside them are not read.
     """
     schema = arrow_schema(table)
     seen = [] if audiences is None else ["audience"]
@@ -81,6 +109,8 @@ def by_key(
     places, indexed = np.empty((0, len(instants)), dtype=np.int64), BEGINNING
     if root is not None and column in INDEXED[table]:
         places, indexed = _places(root, table, column, wanted.to_pylist(), audiences)
+    if spans is not None:
+        places = places[spans.hold(places[:, instants.index(spans.by)])]
     unindexed_slice = (indexed, -BEGINNING)
     files = DataFiles.of(data_files)
     for data_file in files.after(indexed):
@@ -99,15 +129,22 @@ def by_key(
             is_among = np.isin(older[name].to_numpy(), held[:, position])
             older = older.filter(pa.array(is_among))
         tables.append(older)
-    rows = pa.concat_tables(tables)
-    keys = message_ids_of(rows[column]) if with_copies else rows[column]
-    rows = rows.filter(pc.is_in(keys, wanted))
+    rows = among(pa.concat_tables(tables), column, wanted, with_copies=with_copies)
     if audiences is not None:
         rows = rows.filter(pc.is_in(rows["audience"], text_array(audiences)))
     return rows.select(list(columns))
 
 
-def message_ids_of(keys: pa.ChunkedArray) -> pa.ChunkedArray:
+def among(rows: pa.Table, column: str, wanted: pa.Array, *, with_copies: bool = False) -> pa.Table:
+    """Return the rows whose ``column``, or some element of it where it is a set, is wanted."""
+    keys = rows[column].combine_chunks()
+    if pa.types.is_list(keys.type):
+        found = pc.is_in(pc.list_flatten(keys), wanted)
+        return rows.take(pc.unique(pc.list_parent_indices(keys).filter(found)))
+    return rows.filter(pc.is_in(message_ids_of(keys) if with_copies else keys, wanted))
+
+
+def message_ids_of(keys: pa.Array) -> pa.Array:
     """Return the Message-IDs of messages by their keys, as ``tapestry.identity.content`` does."""
     return pc.replace_substring_regex(keys, f"{COPY_PATTERN}$", "")
 

@@ -5,11 +5,11 @@ from itertools import pairwise
 import pytest
 from sqlglot import exp
 
-from tapestry.core.clock import DAY, WEEK
+from tapestry.core.clock import DAY, NEVER, WEEK
 from tapestry.core.message import Message
 from tapestry.plan.compile import compile_filter
 from tapestry.plan.lowering.lower import lower, lower_among, lower_at, lower_each, lower_events
-from tapestry.plan.relation import OUTPUT, KeyLookup, View
+from tapestry.plan.relation import OUTPUT, KeyLookup, Near, View
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute, signature_groups
 from tapestry.tables.rows import to_arrow
@@ -176,6 +176,29 @@ def test_rows_are_looked_up_by_the_key_that_the_fewest_have():
     )
     keys = [view.key_lookup.column for view in statement.views if view.key_lookup is not None]
     assert set(keys) == {"msgid", "inreplyto"}, "of one sender there is ever more"
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("r.received <= m.received AND m.received - 2 days < r.received", (-2 * DAY, 0)),
+        ("(r.received > m.received OR r.received = m.received AND r.size > m.size)", (0, NEVER)),
+        ("r.received < m.received", None),
+    ],
+)
+def test_rows_are_looked_up_near_those_that_ask(text, near):
+    statement = lowered(f"EXISTS (r: r.sender = m.sender AND {text})")
+    close = near and Near("received", "received", *near)
+    lookup = KeyLookup("sender", ("messages_0",), "sender", close)
+    assert View("messages_1", "messages", None, lookup) in statement.views
+
+
+def test_what_refers_to_a_message_is_looked_up():
+    statement = lowered("EXISTS (r: m.references = r.msgid)")
+    assert {view.key_lookup for view in statement.views if view.key_lookup} == {
+        KeyLookup("msgid", ("messages_0",), "references"),
+        KeyLookup("references", ("messages_0",), "msgid"),
+    }
 
 
 def test_a_top_of_the_week_reads_no_row_of_before():

@@ -168,12 +168,26 @@ def _limits(view, statement):
         return " OR ".join(f"({by} > {low} AND {by} <= {high})" for low, high in view.ranges)
     lookup = view.key_lookup
     tables = {one.name: one.table for one in statement.views}
-    return " OR ".join(
-        f'"{lookup.column}" IN (SELECT value FROM {source}, json_each({source}."{lookup.other}"))'
-        if COLUMNS.get(tables.get(source), {}).get(lookup.other) is Type.SET
-        else f'"{lookup.column}" IN (SELECT "{lookup.other}" FROM {source})'
-        for source in lookup.sources
+    is_near = "1"
+    if lookup.near:
+        by, other = f'{view.table}."{lookup.near.by}"', f'one."{lookup.near.other}"'
+        is_near = f"{by} - {other} BETWEEN {lookup.near.low} AND {lookup.near.high}"
+    column = f'{view.table}."{lookup.column}"'
+    keys = (
+        f"(SELECT value FROM json_each({column}))" if _is_set(view.table, lookup.column) else None
     )
+    conditions = []
+    for source in lookup.sources:
+        other, rows = f'one."{lookup.other}"', f"{source} one"
+        if _is_set(tables.get(source), lookup.other):
+            other, rows = "value", f"{rows}, json_each({other})"
+        same = f"{other} IN {keys}" if keys else f"{other} = {column}"
+        conditions.append(f"EXISTS (SELECT 1 FROM {rows} WHERE {same} AND {is_near})")
+    return " OR ".join(conditions)
+
+
+def _is_set(table, column):
+    return COLUMNS.get(table, {}).get(column) is Type.SET
 
 
 def _cell(value, kind):
