@@ -41,7 +41,7 @@ from tapestry.core.files.durable import sync_directory, sync_file
 from tapestry.tables.backup import copy_tables, files_kept
 
 _CHUNK = 1 << 20
-DRAFT = ".unfinished"
+DRAFT, RESTORED = ".unfinished", "restored"
 
 
 def back_up(target: Path) -> Manifest:
@@ -70,11 +70,11 @@ def back_up(target: Path) -> Manifest:
             files[str(to.relative_to(draft))] = _copied(path, to)
 
         def later(draft: Path) -> None:
-            files[LATER] = _measured(write_later(draft))
+            files[LATER] = _synced(write_later(draft))
 
         made = datetime.now(UTC).isoformat(timespec="seconds")
         database = copy_database(draft)
-        files[database.name] = _measured(database)
+        files[database.name] = _synced(database)
         rows = copy_tables(tables.root, draft / TABLES, copy, lambda: later(draft))
         for key in KEYS:
             if (services.data() / key).exists():
@@ -97,17 +97,9 @@ def restore(source: Path) -> Manifest:
     TapestryError if the manifest is damaged, if a file of the backup is missing or changed, or if
     anything is stored already; then nothing is restored.
     """
-    manifest = read_manifest(source)
+    manifest = _restorable(source)
     data = services.data()
-    draft = data / "restored"
-    for path in data.iterdir():
-        if path.name not in {"run", draft.name, draft.name + DRAFT}:
-            raise TapestryError(
-                f"Something is stored in {data} already: {path.name}.",
-                hint="A backup is restored into an empty directory: name another with --data DIR.",
-            )
-    check_is_empty()
-    check_kind(draft / manifest.database)
+    draft = data / RESTORED
     with _draft(draft):
         for name, expected in manifest.files.items():
             to = draft / name
@@ -126,6 +118,29 @@ def restore(source: Path) -> Manifest:
         for path in draft.iterdir():
             path.rename(data / path.name)
         sync_directory(data)
+    return manifest
+
+
+def examine(source: Path) -> Manifest:
+    """Read all of a backup that `restore` would copy; raise TapestryError where it would."""
+    manifest = _restorable(source)
+    for name, expected in manifest.files.items():
+        if _measured(source / name) != expected:
+            raise changed(source / name)
+    return manifest
+
+
+def _restorable(source: Path) -> Manifest:
+    """Return what a backup has; raise TapestryError if it cannot be restored into what is here."""
+    manifest, data = read_manifest(source), services.data()
+    for path in data.iterdir() if data.exists() else ():
+        if path.name not in {"run", RESTORED, RESTORED + DRAFT}:
+            raise TapestryError(
+                f"Something is stored in {data} already: {path.name}.",
+                hint="A backup is restored into an empty directory: name another with --data DIR.",
+            )
+    check_is_empty()
+    check_kind(Path(manifest.database))
     return manifest
 
 
@@ -148,10 +163,14 @@ def _copied(path: Path, to: Path) -> FileEntry:
         shutil.copyfileobj(file, copy, _CHUNK)
         copy.flush()
         os.fsync(copy.fileno())
-    return _measured(to)
+    return _synced(to)
+
+
+def _synced(path: Path) -> FileEntry:
+    sync_file(path)
+    return _measured(path)
 
 
 def _measured(path: Path) -> FileEntry:
-    sync_file(path)
     with path.open("rb") as file:
         return FileEntry(path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest())

@@ -31,7 +31,7 @@ from filters.sources.pull import sync_state
 from tapestry.core.clock import BEGINNING, DAY, wall_clock
 from tapestry.core.files.file_lock import FOREVER
 from tapestry.core.message import check_audience
-from tapestry.tables.forget.forget import Forgotten
+from tapestry.tables.forget.forget import Forgotten, count_rows
 from tapestry.tables.forget.forget import forget as forget_rows
 
 
@@ -76,6 +76,23 @@ def forget(audience: str, before: int | None = None) -> Report:
     return Report(rows["messages"], rows["annotations"], rows["originals"], matches, paused)
 
 
+def count(audience: str, before: int | None = None) -> Report:
+    """Return what `forget` would remove now; of matches, those that may go.
+
+    A match stays where its owner sees another copy of its message.
+    """
+    check_audience(audience)
+    rows = count_rows(services.tables(), audience, before)
+    sources = Source.objects.filter(audience=audience, active=True)
+    return Report(
+        rows["messages"],
+        rows["annotations"],
+        rows["originals"],
+        _matches_of(audience, before).count(),
+        sources.count() if before is None else 0,
+    )
+
+
 @transaction.atomic
 def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> int:
     """Remove what was made of the rows that are gone; return how many matches were."""
@@ -113,13 +130,17 @@ def _forget_quotations(audience: str) -> None:
 def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) -> int:
     of_audience = Q(audience=audience)
     cards = Card.objects.filter(of_audience if before is None else of_audience & Q(ts__lt=before))
-    old = Q() if before is None else Q(card__ts__lt=before) | Q(card=None)
     _forget_states(audience, None if before is None else cards)
-    count = drop_invisible(Match.objects.filter(of_audience & old))
+    gone = drop_invisible(_matches_of(audience, before))
     cards.delete()
     if keys:
         _forget_evidence(audience, keys)
-    return count
+    return gone
+
+
+def _matches_of(audience: str, before: int | None) -> QuerySet[Match]:
+    old = Q() if before is None else Q(card__ts__lt=before) | Q(card=None)
+    return Match.objects.filter(old, audience=audience)
 
 
 def _forget_evidence(audience: str, keys: frozenset[str]) -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from tapestry.core.clock import wall_clock
@@ -18,14 +19,19 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.log import event
 from tapestry.core.message import check_audience
 from tapestry.core.ports import Clock, Intake
+from tapestry.core.schema import MESSAGES
 from tapestry.ingest.archive.files import open_archive_source, path_of
-from tapestry.ingest.ingest_batch import IngestTarget, Progress, Tally
+from tapestry.ingest.ingest_batch import IngestTarget, Progress, Tally, parsed_batches
 from tapestry.ingest.pull import pull_account
 from tapestry.ingest.session import KINDS, kind_of, read_url
 from tapestry.ingest.staged import ingest_whole
 from tapestry.ingest.sync_state import InMemorySyncStates
 from tapestry.servers.account import Account
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.read.originals import originals_to_arrow
+from tapestry.tables.rows import ORIGINALS, to_arrow
+from tapestry.tables.write.append import cursor_of
+from tapestry.tables.write.deduplicate import Deduplicator
 from tapestry.tables.write.staging import Staging
 
 AskPassword = Callable[[str], str]
@@ -112,6 +118,34 @@ def ingest(
         seconds=report.seconds,
     )
     return report
+
+
+def count_new(
+    what: str, tables: Tables, clock: Clock, audience: str, intake: Intake
+) -> IngestReport:
+    """Return what `ingest` would take in of a file or directory; nothing is stored.
+
+    Raises TapestryError for a server: reading there is what takes mail in.
+    """
+    check_audience(audience)
+    start, tally = time.monotonic(), Tally()
+    if _SCHEME.match(what):
+        raise TapestryError(
+            "What a server has is known once it is taken in.",
+            hint="Try this with a file or a directory.",
+        )
+    stream = open_archive_source(what, audience, partial(cursor_of, tables))
+    originals = tables.data_files(ORIGINALS)
+    known = Deduplicator(tables.data_files(MESSAGES), tables.root, originals)
+    seen: set[str] = set()
+    for batch in parsed_batches(stream, IngestTarget(tables, clock, audience, intake)):
+        rows = to_arrow(MESSAGES, batch.messages)
+        keys = known.new_keys(rows, originals_to_arrow(rows, batch.originals))
+        new = {key for key in keys if key is not None} - seen
+        seen |= new
+        added, read = len(new), len(keys)
+        tally += Tally(read, added, read - added, batch.broken, batch.skipped)
+    return IngestReport(**asdict(tally), seconds=time.monotonic() - start)
 
 
 class _Reached:

@@ -11,12 +11,13 @@ import pytest
 from tapestry.core.errors import TapestryError
 from tapestry.identity.content import message_id_of
 from tapestry.ingest.archive.files import open_archive_source
+from tapestry.ingest.command import count_new
 from tapestry.ingest.ingest_batch import Tally, ingest_batches
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.read.messages import message
 from tapestry.tables.write.compact import MOST_SMALL
 from tests.support.clocks import MemoryClock
-from tests.support.intake import ingest, ingest_target
+from tests.support.intake import FreeIntake, ingest, ingest_target
 
 PUBLIC = ("public",)
 
@@ -62,6 +63,19 @@ def test_a_file_that_grew_is_read_from_where_it_ended(tmp_path, tables, clock):
     ingest(write(tmp_path / "box", range(5)), tables, clock)
     what = write(tmp_path / "box", range(8))
     assert counts(ingest(what, tables, clock)) == (3, 3, 0, 0)
+
+
+def test_a_dry_run_counts_what_then_is_taken_in(tmp_path, tables, clock):
+    ingest(write(tmp_path / "box", range(5)), tables, clock)
+    shutil.rmtree(tables.root / "staging")
+    for numbers in ([*range(5), 5, 6, 6], [7, 1, 2], [9, 9, 7]):
+        what, stored = write(tmp_path / "box", numbers, more=one(1, "other words")), ids(tables)
+        dry = count_new(what, tables, clock, "public", FreeIntake())
+        assert ids(tables) == stored and not list(tables.root.rglob("staging"))
+        assert counts(dry) == counts(ingest(what, tables, clock))
+        shutil.rmtree(tables.root / "staging")
+    with pytest.raises(TapestryError, match="once it is taken in"):
+        count_new("imap://joe@x.org/INBOX", tables, clock, "public", FreeIntake())
 
 
 def test_a_file_that_was_rewritten_or_shrank_is_read_anew(tmp_path, tables, clock):

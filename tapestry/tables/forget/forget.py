@@ -130,6 +130,17 @@ def forget(
     return gone
 
 
+def count_rows(tables: Tables, audience: str, before: int | None = None) -> dict[str, int]:
+    """Return how many rows of each table `forget` would remove now."""
+    removals = [
+        _Removal(tables, table, audience, before, Draft(tables.root / table)) for table in TABLES
+    ]
+    return {
+        removal.table: sum(map(len, map(removal.those_of, tables.data_files(removal.table))))
+        for removal in removals
+    }
+
+
 def _untold(root: Path, audience: str) -> Path:
     """Return the file of the keys of an audience that go, and of which nobody was told yet."""
     return root / "forgetting" / audience_digest(audience)
@@ -181,7 +192,7 @@ class _Removal:
             is_newer = self.before is not None and data_file.min_ts >= self.before
             if is_newer and not any(data_file.min_ts <= ts <= data_file.max_ts for ts in newer):
                 continue
-            removed: list[str] = self._those_of(data_file)
+            removed: list[str] = self.those_of(data_file)
             if removed:
                 with merging(self.draft.root):
                     rewrite(self.draft, self.table, [data_file], self._keep)
@@ -207,7 +218,8 @@ class _Removal:
         rows = by_key(files, root, self.table, "msgid", self.named, ["ts"], [self.audience])
         return sorted({ts for ts in rows["ts"].to_pylist() if ts >= self.before})
 
-    def _those_of(self, data_file: DataFile) -> list[str]:
+    def those_of(self, data_file: DataFile) -> list[str]:
+        """Return the keys of the rows of a file that go."""
         key = KEY_COLUMN.get(self.table, "msgid")
         rows = read_parquet(data_file.path, list(dict.fromkeys(["audience", "ts", "msgid", key])))
         keys: list[str] = rows.filter(self._goes(rows))[key].to_pylist()

@@ -69,6 +69,8 @@ def test_a_backup_is_for_its_owner_alone_and_holds_the_keys(site: Path, backup: 
 
 def test_what_was_backed_up_is_restored_and_nothing_else(backup: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
+    tried = ended(run(copy, "restore", backup, "--dry-run"))
+    assert "Nothing is restored. The backup of" in tried and not (copy / "db.sqlite3").exists()
     printed = ended(run(copy, "restore", backup))
     assert f"manage.py up --data {copy}" in printed
     assert sorted(told(copy)["matches"]) == expected(3 * BATCH)
@@ -89,7 +91,8 @@ def test_a_changed_byte_of_a_backup_is_named_and_nothing_is_restored(
         place = chance.randrange(len(whole))
         changed = bytes([whole[place] ^ 0x55])
         path.write_bytes(whole[:place] + changed + whole[place + 1 :])
-        assert str(path) in refused(tmp_path / "copy", "restore", backup)
+        for more in ((), ("--dry-run",)):
+            assert str(path) in refused(tmp_path / "copy", "restore", backup, *more)
         assert {item.name for item in (tmp_path / "copy").iterdir()} <= {"run"}
         path.write_bytes(whole)
 

@@ -183,8 +183,12 @@ def test_nothing_is_appraised_while_something_is_forgotten(
 
 
 def test_the_command_says_how_much_it_was(delivered: Tables, capsys) -> None:
+    much = "1 messages, 0 originals, 0 annotations and 1 deliveries"
+    call_command("forget", "--audience", "user:alice", "--dry-run")
+    assert f"Nothing is removed. {much} would be." in capsys.readouterr().out
+    assert message(delivered, "secret@example.org", EVERYBODY) is not None
     call_command("forget", "--audience", "user:alice", "--yes")
-    assert capsys.readouterr().out.startswith("1 messages, 0 originals, 0 annotations and 1 deliv")
+    assert capsys.readouterr().out.startswith(f"{much} removed; 1 sources paused")
 
 
 def test_mail_is_kept_for_as_long_as_its_audience_says(delivered: Tables, settings: Any) -> None:

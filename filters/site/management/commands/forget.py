@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from filters.site.management.base import TapestryCommand, instant
-from filters.upkeep.forgetting import forget
+from filters.upkeep.forgetting import Report, count, forget
 from tapestry.core.errors import TapestryError
 
 
@@ -21,19 +21,29 @@ class Command(TapestryCommand):
         parser.add_argument("--audience", required=True, metavar="A", help="user:NAME, group:NAME")
         parser.add_argument("--before", type=instant, metavar="INSTANT", help="only what is older")
         parser.add_argument("--yes", action="store_true", help="do not ask")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="remove nothing: say how much would go"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Ask, remove, and say how much it was."""
-        audience = options["audience"]
+        audience, before = options["audience"], options["before"]
+        if options["dry_run"]:
+            self.stdout.write(f"Nothing is removed. {_words(count(audience, before))} would be.")
+            return
         if not options["yes"]:
             if not sys.stdin.isatty():
                 raise TapestryError("Nothing was removed: nobody can be asked.", hint="Add --yes.")
             asked = f"Remove the mail of {audience} for good? Write its name again: "
             if input(asked).strip() != audience:
                 raise TapestryError("Nothing was removed.", hint="The names are not the same.")
-        gone = forget(audience, options["before"])
-        self.stdout.write(
-            f"{gone.messages} messages, {gone.originals} originals, {gone.annotations} annotations "
-            f"and {gone.matches} deliveries removed"
-            + (f"; {gone.paused} sources paused" if gone.paused else "")
-        )
+        gone = forget(audience, before)
+        paused = f"; {gone.paused} sources paused" if gone.paused else ""
+        self.stdout.write(f"{_words(gone)} removed{paused}")
+
+
+def _words(gone: Report) -> str:
+    return (
+        f"{gone.messages} messages, {gone.originals} originals, {gone.annotations} annotations "
+        f"and {gone.matches} deliveries"
+    )

@@ -42,15 +42,22 @@ class Command(TapestryCommand):
             metavar="A",
             help="who may see it: public (the default), user:NAME or group:NAME",
         )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="take nothing in: say how much is new"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Take it in and print what came of it."""
         from tqdm import tqdm
 
-        from tapestry.ingest.command import ingest
+        from tapestry.ingest.command import count_new, ingest
 
         audience = PUBLIC if options["audience"] is None else options["audience"]
         require_known(audience)
+        target = services.tables(), DjangoClock(), audience, _AudienceIntake(audience)
+        if options["dry_run"]:
+            self.stdout.write(f"Nothing is stored: {_summary(count_new(options['what'], *target))}")
+            return
         if options["audience"] is None:
             self.stderr.write(EVERYBODY, style_func=str)
         with tqdm(unit=" messages", disable=not sys.stderr.isatty(), leave=False) as bar:
@@ -61,10 +68,7 @@ class Command(TapestryCommand):
 
             report = ingest(
                 options["what"],
-                services.tables(),
-                DjangoClock(),
-                audience,
-                _AudienceIntake(audience),
+                *target,
                 show if sys.stderr.isatty() else None,
                 _ask_password if sys.stdin.isatty() else None,
             )

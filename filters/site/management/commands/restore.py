@@ -22,6 +22,9 @@ class Command(TapestryCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("backup", type=Path, metavar="BACKUP", help="what backup has made")
+        parser.add_argument(
+            "--dry-run", action="store_true", help="restore nothing: read all of the backup"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Restore, and end with 1 if a check finds anything damaged."""
@@ -29,9 +32,16 @@ class Command(TapestryCommand):
         from filters.imap.folders import forget_uids
         from filters.jmap.records import forget_accounts
         from filters.runs.store.release import begin_anew
-        from filters.upkeep.backup import restore
+        from filters.upkeep.backup import examine, restore
         from filters.upkeep.later import add_later, end_restore
 
+        if options["dry_run"]:
+            whole = examine(options["backup"])
+            self.stdout.write(
+                f"Nothing is restored. The backup of {whole.made} is whole: {len(whole.files):,} "
+                f"files, {whole.size:,} bytes, {whole.rows.get('messages', 0):,} messages."
+            )
+            return
         with claimed(services.data()):
             backup = restore(options["backup"])
             make_database_ready(restoring=True)
