@@ -41,6 +41,7 @@ QUEUES = {
         "filters.act_in_mailboxes",
         "filters.append_annotations",
         "filters.appraise",
+        "filters.beat_webhooks",
         "filters.bring_back",
         "filters.compact",
         "filters.deliver_due",
@@ -53,6 +54,7 @@ QUEUES = {
     "mail": (),
     "outbound": (
         "filters.act_in_mailbox",
+        "filters.beat_webhook",
         "filters.deliver",
         "filters.run_trial",
         "filters.send_reset",
@@ -120,6 +122,7 @@ def _configuration() -> dict[str, Any]:
                 ("read_bounces", 300.0, 300),
                 ("tend_accounts", 60.0, 60),
                 ("bring_back", 60.0, 60),
+                ("beat_webhooks", 60.0, 60),
                 ("sound_alarm", 60.0, 60),
             )
         },

@@ -17,7 +17,7 @@ from filters.runs.models import SetAside, SharedWindow
 from filters.runs.store import expiry, release
 from filters.site.templatetags.mail import time_words
 from filters.site.work import set_aside
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import BEGINNING, wall_clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,25 @@ def remaining(
         *_under_way(scope),
     )
     return Remaining(now, tuple(_later(scope)))
+
+
+def complete_until(person: User) -> int | None:
+    """Return the instant up to which a person's filters have all run; None if none has run yet.
+
+    What they found until then may have to be listed and delivered still: see `remaining`.
+    """
+    scope = _Scope(person)
+    together = scope.filters.filter(enrolled=True).values_list("part", flat=True)
+    parts = [part + 1 for part in together.distinct().order_by()]
+    waiting = scope.filters.exclude(waits_from=None)
+    firsts = (
+        SharedWindow.objects.filter(pk__in=parts).aggregate(at=Min("since")),
+        scope.filters.filter(enrolled=False).aggregate(at=Min("since")),
+        scope.windows.aggregate(at=Min("since")),
+        waiting.aggregate(at=Min("clock")),
+    )
+    first = min((found["at"] for found in firsts if found["at"] is not None), default=None)
+    return first if first is not None and first > BEGINNING else None
 
 
 class _Scope:

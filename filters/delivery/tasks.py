@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from filters.delivery import sending
+from filters.delivery import beats, sending
 from filters.delivery.dispatch import claims
 from filters.delivery.mail import bounces, outgoing
 from filters.delivery.ways.table import kinds_of
@@ -27,6 +27,9 @@ MOST_AN_OWNER = {OUTBOUND: 2}
 
 SOON = 5.0
 """Seconds after which a task that has not begun is not needed: there will be another."""
+
+BEAT = 60.0
+"""Seconds between two beats of a webhook."""
 
 
 @app.task(name="filters.deliver_due", ignore_result=True)
@@ -46,6 +49,19 @@ def deliver(queue: str) -> None:
     """Deliver what is due in a queue, mail over one connection."""
     with outgoing.kept_connection():
         sending.deliver(kinds_of(queue), AT_ONCE[queue], MOST_AN_OWNER.get(queue))
+
+
+@app.task(name="filters.beat_webhooks", ignore_result=True)
+def beat_webhooks() -> None:
+    """Have each webhook get its beat that is asked for one: a slow one holds up no other."""
+    for key in beats.beating():
+        beat_webhook.apply_async((key,), queue=OUTBOUND, expires=BEAT)
+
+
+@app.task(name="filters.beat_webhook", ignore_result=True)
+def beat_webhook(key: int) -> None:
+    """Send a webhook its beat."""
+    beats.beat(key)
 
 
 @app.task(name="filters.read_bounces", ignore_result=True)

@@ -43,6 +43,7 @@ TAKES: dict[verbs.Verb, tuple[str, ...]] = {
     verbs.resume: ("NAME",),
     verbs.delete: ("NAME",),
     verbs.matches: ("NAME",),
+    verbs.wait: ("TOKEN",),
     verbs.save: ("NAME", "DIRECTORY"),
     verbs.message: ("ID",),
     verbs.why: ("NAME", "ID"),
@@ -60,7 +61,7 @@ CHANGE = (
 """The verbs that change something."""
 
 VERBS = {verb.__name__ for verb in TAKES}
-IN_PLACE = frozenset({"ask", "filters", "matches", "watch"})
+IN_PLACE = frozenset({"ask", "filters", "matches", "wait", "watch"})
 """The verbs that are commands of this machine too."""
 
 
@@ -90,6 +91,10 @@ def parser() -> ArgumentParser:
         of[verb].add_argument("--since", default="", metavar="CURSOR", help="go on after this one")
     follow = "wait for more, until Ctrl-C"
     of[verbs.matches].add_argument("--follow", action="store_true", help=follow)
+    seconds = "the longest wait (600)"
+    of[verbs.wait].add_argument(
+        "--timeout", type=float, default=600.0, metavar="SECONDS", help=seconds
+    )
     form = f"what is written ({FORMATS[0]})"
     of[verbs.save].add_argument("--format", choices=FORMATS, default=FORMATS[0], help=form)
     of[verbs.vote].add_argument("vote", choices=["for", "against", "none"])

@@ -17,6 +17,9 @@ from tapestry.client.formats import Originals, Step
 from tapestry.core.files.durable import sync_directory
 
 BRANCH = Ref(b"refs/heads/master")
+EPOCH = 1 << 30
+"""Bytes of an epoch, about, after which the next one is begun (public-inbox's ``rotate_bytes``)."""
+
 _HELD = 32 * 1024 * 1024
 """Bytes of messages that are held for one pack."""
 
@@ -25,18 +28,30 @@ _LOOSE = 100
 
 
 class PublicInbox(Originals):
-    """A repository ``git/0.git``: a commit for each message, which is its file ``m``."""
+    """Repositories ``git/0.git``, ``git/1.git`` …: a commit for each message, its file ``m``.
+
+    The next one, an epoch, is begun once the last is large.
+    """
 
     def __init__(self, place: Path) -> None:
-        path = place / "git" / "0.git"
-        if not path.exists():
-            _create(path)
-        self._repo = Repo(str(path))
-        self._last: ObjectID | None = self._repo.refs.as_dict().get(BRANCH)
+        self._place = place / "git"
         self._objects: list[ShaFile] = []
         self._held = 0
+        self._open(max(_epochs(self._place), default=0))
+
+    def _open(self, epoch: int) -> None:
+        path = self._place / f"{epoch}.git"
+        if not path.exists():
+            _create(path)
+        self._epoch, self._repo = epoch, Repo(str(path))
+        self._last: ObjectID | None = self._repo.refs.as_dict().get(BRANCH)
+        files = (path / "objects").rglob("*")
+        self._size = sum(file.stat().st_size for file in files if file.is_file())
 
     def add(self, step: Step, content: bytes) -> str:
+        if self._last and self._size >= EPOCH:
+            self.end()
+            self._open(self._epoch + 1)
         blob, tree, commit = Blob.from_string(content), Tree(), Commit()
         tree.add(b"m", 0o100644, blob.id)
         commit.tree, commit.parents = tree.id, [self._last] if self._last else []
@@ -47,20 +62,26 @@ class PublicInbox(Originals):
         commit.message = f"{step['subject']}\n".encode()
         self._objects += (blob, tree, commit)
         self._held += len(content)
+        self._size += len(content)
         if self._held > _HELD:
             self._store()
         self._last = commit.id
-        return f"git/0.git:{commit.id.decode()}"
+        return f"git/{self._epoch}.git:{commit.id.decode()}"
 
     def end(self) -> str:
         self._store()
         if self._last:
             self._repo.refs[BRANCH] = self._last
-        return self._last.decode() if self._last else ""
+        return f"{self._epoch} {self._last.decode() if self._last else ''}"
 
     def end_at(self, end: str) -> None:
-        """Set the branch back; nobody refers to what is after it."""
-        self._last = ObjectID(end.encode()) if end else None
+        """Set the branch of an epoch back, and remove those after it: nobody refers to these."""
+        epoch, _, last = end.partition(" ")
+        for later in sorted(_epochs(self._place), reverse=True):
+            if later > int(epoch):
+                shutil.rmtree(self._place / f"{later}.git")
+        self._open(int(epoch))
+        self._last = ObjectID(last.encode()) if last else None
         if self._last:
             self._repo.refs[BRANCH] = self._last
         else:
@@ -74,6 +95,10 @@ class PublicInbox(Originals):
         else:
             store.add_objects([(object_, None) for object_ in self._objects])
         self._objects, self._held = [], 0
+
+
+def _epochs(place: Path) -> list[int]:
+    return [int(path.stem) for path in place.glob("*.git") if path.stem.isdecimal()]
 
 
 def _create(path: Path) -> None:

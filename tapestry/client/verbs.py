@@ -128,6 +128,20 @@ def _steps(site: Site, name: str, cursor: str, follow: bool) -> Iterator[Row]:
             time.sleep(max(0.0, begun + LOOK - time.monotonic()))
 
 
+def wait(site: Site, given: Namespace) -> Iterator[Row]:
+    """Wait until what a token is of has reached all your filters, lists and deliveries."""
+    path, end = path_of("arrived", given.token), time.monotonic() + given.timeout
+    before: list[str] = []
+    while not (answer := site.get(path))["complete"]:
+        if answer["waits_for"] != before:
+            before = answer["waits_for"]
+            print(*before, file=sys.stderr)
+        if time.monotonic() > end:
+            raise CallError(1, "It has not come everywhere.", "Wait longer, with --timeout.")
+        time.sleep(LOOK)
+    yield answer
+
+
 def save(site: Site, given: Namespace) -> Iterator[Row]:
     """Write what came into a filter's list to a directory; again, only what is new."""
     yield from saving.save(site, given.name, given.directory, given.format)

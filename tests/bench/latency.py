@@ -1,7 +1,7 @@
 """How long mail takes from its arrival at an IMAP server to a list, and to whom that is brought.
 
 APPEND ─ IDLE ─> pulled ─> matched ─> in the list ─┬─ released ─> forwarded (SMTP), webhook
-                                                   └─ a look at it ─> IDLE, subscription (MCP)
+                                                   └─ a look at it ─> IDLE, JMAP, MCP
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from tests.bench.support.receivers import (
     LAST_SECONDS,
     Arrivals,
     assistant,
+    jmap_program,
     mail_program,
     smtp_server,
     webhook,
@@ -50,6 +51,7 @@ WAYS = {
     "smtp": "the SMTP server",
     "webhook": "a webhook",
     "idle": "a mail program that waits (IDLE)",
+    "jmap": "a program that waits by JMAP (event source)",
     "mcp": "an assistant that has subscribed (MCP)",
 }
 
@@ -106,11 +108,12 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
         run_soon(UNPROVEN_WINDOWS)
         wait_until(lambda: not Filter.objects.filter(enrolled=False).exists(), SETTLE_SECONDS)
         wait_until(lambda: Source.objects.filter(listened_at__gt=0).exists(), SETTLE_SECONDS)
-        secret = make_token(person, "bench", ["imap", "read", "filters"], 1)[1]
+        secret = make_token(person, "bench", ["imap", "jmap", "read", "filters"], 1)[1]
         receivers = {
             "smtp": smtp,
             "webhook": posts,
             "idle": stack.enter_context(mail_program(imap_port, person.username, secret)),
+            "jmap": stack.enter_context(jmap_program(site, secret)),
             "mcp": stack.enter_context(assistant(site, secret, names)),
         }
         client = stack.enter_context(IMAPClient(*mailbox[:2], ssl=False))
@@ -171,7 +174,8 @@ def _waits(
         began = time.monotonic()
         client.append("INBOX", bytes(letter))
         listed = _seconds_until_listed(person, msgid, began)
-        known = {"smtp": msgid, "webhook": msgid, "idle": str(number + 1), "mcp": name}
+        known = {"smtp": msgid, "webhook": msgid, "idle": str(number + 1), "jmap": "Email"}
+        known["mcp"] = name
         came = {way: receivers[way].wait_for(known[way], began) for way in receivers}
         yield {"list": listed, **came}
         rest = max(0.0, began + options["every"] - time.monotonic())

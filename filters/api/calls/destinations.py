@@ -7,7 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from django.forms import IntegerField
+from django.forms import BooleanField, IntegerField
 from ninja import Field, Router, Schema, Status
 from pydantic import create_model
 
@@ -41,6 +41,10 @@ ADDED = "|".join(kind for kind, way in WAYS.items() if not way.page)
 """The kinds of destinations that programs add."""
 
 
+TYPES: dict[type, type] = {IntegerField: int, BooleanField: bool}
+"""Of fields of forms, those that are no text."""
+
+
 class _Change(Schema):
     """Fields of a destination; what is left out stays.
 
@@ -59,7 +63,7 @@ def _fields() -> dict[str, Any]:
     for kind, way in WAYS.items():
         for name, field in way.form.base_fields.items():
             kinds.setdefault(name, []).append(kind)
-            types[name] = int | None if isinstance(field, IntegerField) else str | None
+            types[name] = TYPES.get(type(field), str) | None
     return {
         name: (types[name], Field(None, description=f"Of {' and '.join(of)}."))
         for name, of in kinds.items()

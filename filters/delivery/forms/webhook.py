@@ -19,7 +19,7 @@ from tapestry.servers.private_hosts import LONGEST_URL, read_target
 class WebhookForm(DestinationForm):
     """A server of the owner's, which takes matches as JSON."""
 
-    field_order = ("url",)
+    field_order = ("url", "beat")
 
     url = forms.CharField(
         label="Address",
@@ -28,8 +28,15 @@ class WebhookForm(DestinationForm):
         help_text="Create its secret on its page once you have added it.",
     )
 
+    beat = forms.BooleanField(
+        label="Send a beat every minute",
+        required=False,
+        help_text="A request without matches, which says up to when all has been sent.",
+    )
+
     def stored(self) -> dict[str, Any]:
-        return super().stored() | {"url": self.destination.settings.get("url", "")}
+        kept = self.destination.settings
+        return super().stored() | {"url": kept.get("url", ""), "beat": kept.get("beat", False)}
 
     def clean_url(self) -> str:
         """Read the address; whether its host may be reached is checked each time it is sent to."""
@@ -41,7 +48,8 @@ class WebhookForm(DestinationForm):
         return url
 
     def describe(self, destination: Destination) -> None:
-        destination.settings = destination.settings | {"url": self.cleaned_data["url"]}
+        given = {name: self.cleaned_data[name] for name in ("url", "beat")}
+        destination.settings = destination.settings | given
         if not destination.secret:
             destination.secret = encrypt(make_secret(), services.data())
 

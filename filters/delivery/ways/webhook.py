@@ -45,6 +45,18 @@ def send(destination: Destination, batch: Batch) -> Outcome:
     return with_left_out(outcome, left_out)
 
 
+def send_beat(destination: Destination, beat: webhook.Beat) -> Outcome:
+    """Send a beat to the address of a webhook, signed with its secret."""
+    return webhook.send_beat(
+        beat,
+        destination.settings["url"],
+        _secrets_of(destination),
+        wall_clock(),
+        destination=destination.name,
+        allowed=settings.PRIVATE_HOSTS,
+    )
+
+
 def preview(destination: Destination, batch: Batch) -> Preview:
     """Return the request that a batch would make, its JSON set out in lines.
 

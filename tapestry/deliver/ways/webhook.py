@@ -11,18 +11,34 @@ The body of a request, where instants are ISO 8601 in UTC and ``op`` is ``insert
 The header fields are those of Standard Webhooks (tapestry/deliver/http/signature.py).
 ``delivery`` is also the ``webhook-id``: the receiver that remembers it takes each request once,
 however often it is tried (an idempotency key).
+
+A beat has no matches: that none come is known not to be silence.  All
+that matched up to ``complete_until`` has been sent; it is null while that is not known::
+
+    {"delivery": "d7-beat-29701440", "destination": "jones", "matches": [],
+     "complete_until": "2026-01-31T12:00:00Z", "waits_for": []}
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Unpack
 
 from tapestry.core.clock import format_instant
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
 from tapestry.deliver.http.post import Limits, posted
 from tapestry.deliver.http.signature import signed_headers
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """That a site is at work: up to when all has been sent, and what is waited for."""
+
+    key: str
+    complete_until: int | None
+    waits_for: tuple[str, ...]
 
 
 def send(
@@ -43,6 +59,31 @@ def send(
     return posted(url, body, headers_of(batch.key, body, secrets, now), gone={410}, **limits)
 
 
+def send_beat(
+    beat: Beat,
+    url: str,
+    secrets: Sequence[str],
+    now: int,
+    *,
+    destination: str,
+    **limits: Unpack[Limits],
+) -> Outcome:
+    """Send a beat to a webhook: a request without matches, signed as others are.
+
+    One that is not taken is not tried again: the next one says more.
+    """
+    until = beat.complete_until
+    document = {
+        "delivery": beat.key,
+        "destination": destination,
+        "matches": [],
+        "complete_until": None if until is None else format_instant(until),
+        "waits_for": list(beat.waits_for),
+    }
+    body = _json(document)
+    return posted(url, body, headers_of(beat.key, body, secrets, now), gone={410}, **limits)
+
+
 def body_of(batch: Batch, destination: str) -> bytes:
     """Return the body of the request that carries a batch; also to preview it."""
     document = {
@@ -50,6 +91,10 @@ def body_of(batch: Batch, destination: str) -> bytes:
         "destination": destination,
         "matches": [document_of(match) for match in batch.matches],
     }
+    return _json(document)
+
+
+def _json(document: object) -> bytes:
     return json.dumps(document, ensure_ascii=True, separators=(",", ":")).encode("ascii")
 
 

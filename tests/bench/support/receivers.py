@@ -15,6 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx2
+import urllib3
 import uvicorn
 from aiosmtpd.controller import Controller
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -121,6 +122,37 @@ def mail_program(port: int, name: str, secret: str) -> Iterator[Arrivals]:
         ended.set()
         thread.join()
         client.shutdown()
+
+
+@contextmanager
+def jmap_program(site: str, secret: str) -> Iterator[Arrivals]:
+    """Have a program wait by an event source (RFC 8620, 7.3); noted are changes of Emails."""
+    arrivals, ended = Arrivals(), threading.Event()
+    headers = {"Authorization": f"Bearer {secret}"}
+    session = urllib3.request("GET", f"{site}.well-known/jmap", headers=headers).json()
+    given = {"{types}": "Email", "{closeafter}": "state", "{ping}": "0"}
+    address = session["eventSourceUrl"]
+    for name, value in given.items():
+        address = address.replace(name, value)
+
+    def wait() -> None:
+        known, retry = "", 0.0
+        while not ended.wait(retry):
+            told = urllib3.request("GET", address, headers=headers | {"Last-Event-ID": known})
+            pairs = (line.partition(": ")[::2] for line in told.data.decode().splitlines())
+            fields = dict(pairs)
+            retry = int(fields["retry"]) / 1000
+            if fields.get("id", known) != known:
+                known = fields["id"]
+                arrivals.note("Email")
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    try:
+        yield arrivals
+    finally:
+        ended.set()
+        thread.join()
 
 
 @contextmanager

@@ -16,9 +16,10 @@ from pytest_django.live_server_helper import LiveServer
 from filters.api.authentication import make_token
 from filters.api.models import SCOPES
 from filters.people.models import User
+from filters.reading.annotations.outbox import append_outbox
 from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.release import release
-from tapestry.client import formats, save, verbs
+from tapestry.client import formats, public_inbox, save, verbs
 from tapestry.client import main as client
 from tapestry.client.access import token_of
 from tapestry.client.output import readable
@@ -44,7 +45,7 @@ def tapestry(alice: User, live_server: LiveServer, capsys: pytest.CaptureFixture
         assert client.main(arguments, environ | more) == code
         printed = capsys.readouterr()
         if code:
-            assert printed.out.count("\n") == rows and printed.err.startswith("error: ")
+            assert printed.out.count("\n") == rows and "error: " in printed.err
             return printed.err
         return [json.loads(line) for line in printed.out.splitlines()]
 
@@ -102,15 +103,20 @@ def kept(mail: Tables, tapestry: Tapestry, tmp_path: Path) -> Path:
     return tmp_path / "Mail" / "mary"
 
 
-@pytest.mark.parametrize("form", ["maildir", "mbox", "public-inbox"])
+@pytest.mark.parametrize(
+    ("form", "epoch"),
+    [("maildir", 0), ("mbox", 0), ("public-inbox", 1 << 30), ("public-inbox", 1)],
+)
 def test_a_filter_is_saved_for_other_programs_each_message_once(
     kept: Path,
     mail: Tables,
     tapestry: Tapestry,
     tmp_path: Path,
     form: str,
+    epoch: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(public_inbox, "EPOCH", epoch)
     saved = ("save", "mary", str(kept), "--format", form)
     originals = ["one@x", "two@x"]
 
@@ -133,6 +139,8 @@ def test_a_filter_is_saved_for_other_programs_each_message_once(
     run("mary")
     release()
     assert [row["id"] for row in tapestry(*saved)] == ["six@x"]
+    if form == "public-inbox":
+        assert len(list((kept / "git").glob("*.git"))) == (3 if epoch == 1 else 1)
     there = Tables(tmp_path / "there")
     for _ in range(2):
         ingest(str(kept), there, DjangoClock())
@@ -192,6 +200,14 @@ def test_a_person_reads_votes_tags_and_acts(mail: Tables, tapestry: Tapestry) ->
     assert tapestry("tag", plan, "urgent")[0]["changed"] is True
     assert tapestry("tag", plan, "urgent", "--take-back")[0]["changed"] is True
     assert tapestry("act", "star", plan)[0]["count"] == 1
+
+
+def test_what_was_said_of_a_message_is_waited_for(mail: Tables, tapestry: Tapestry) -> None:
+    (voted,) = tapestry("vote", "plan@example.org", "for")
+    assert "has not come everywhere" in tapestry("wait", voted["token"], "--timeout", "0", code=1)
+    append_outbox(mail)
+    assert tapestry("wait", voted["token"]) == [{"complete": True, "waits_for": [], "later": []}]
+    assert "There is nothing" in tapestry("wait", "forged", code=3)
 
 
 def test_what_is_watched_comes_until_it_is_interrupted(

@@ -61,6 +61,13 @@ def test_a_mailbox_of_any_length_is_measured(data_dir):
 
 
 @pytest.mark.long
+def test_an_answer_is_waited_for_at_a_terminal(data_dir):
+    options = ("--messages", "2000", "--repeat", "1", "--json")
+    figures = json.loads(manage(data_dir, "bench", "terminal", *options))
+    assert figures["command_cpu_seconds"] > 0 and figures["p95_seconds"] > 0
+
+
+@pytest.mark.long
 def test_pages_are_measured_of_any_person(data_dir):
     options = ("--deliveries", "400", "--filters", "20", "--repeat", "1", "--json")
     figures = json.loads(manage(data_dir, "bench", "web", *options))

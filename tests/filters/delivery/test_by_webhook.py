@@ -12,6 +12,7 @@ import pytest
 from django.test import Client
 
 from filters.authoring.models import Filter
+from filters.delivery import beats
 from filters.delivery.batches import batches_of
 from filters.delivery.dispatch import claims, holder
 from filters.delivery.forms.webhook import WebhookForm
@@ -21,7 +22,7 @@ from filters.people.models import User
 from filters.runs.store.release import release
 from filters.site.work.crypto import encryption
 from tapestry import settings as own_settings
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import HOUR, format_instant, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.http.signature import make_secret
 from tests.support.delivery_turn import turn
@@ -105,6 +106,60 @@ def test_a_server_that_is_gone_turns_the_webhook_off(
     assert not webhook.active and webhook.error == "410 Gone"
 
 
+def beats_of(server: Recorder) -> list[dict[str, Any]]:
+    bodies = [json.loads(request.body) for request in server.requests]
+    return [body for body in bodies if not body["matches"]]
+
+
+def test_a_beat_says_up_to_when_all_was_sent(
+    jones: Filter, store: Store, webhook: Destination, server: Recorder
+) -> None:
+    Destination.objects.filter(pk=webhook.pk).update(settings=webhook.settings | {"beat": True})
+    long_ago = wall_clock() - HOUR
+    Filter.objects.filter(pk=jones.pk).update(since=long_ago)
+    assert beats.beating() == [webhook.pk]
+    store(jones, "a")
+    beats.beat(webhook.pk)
+    turn()
+    beats.beat(webhook.pk)
+    waiting, complete = beats_of(server)
+    assert (waiting["complete_until"], waiting["waits_for"]) == (
+        None,
+        ["1 match is being listed."],
+    )
+    assert (complete["complete_until"], complete["waits_for"]) == (format_instant(long_ago), [])
+    last = server.requests[-1]
+    assert verify(last.headers, last.body, SECRET, wall_clock()) == complete["delivery"]
+    assert msgids(server) == [[], ["a"], []]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"active": False},
+        {"failures": 1},
+        {"settings": {"url": "x", "beat": False}},
+        {"settings": {"url": "x"}},
+        {"kind": "push"},
+    ],
+)
+def test_nothing_else_gets_a_beat(webhook: Destination, changes: dict[str, Any]) -> None:
+    Destination.objects.update(settings=webhook.settings | {"beat": True})
+    assert beats.beating() == [webhook.pk]
+    Destination.objects.update(**changes)
+    assert beats.beating() == []
+    beats.beat(webhook.pk)
+
+
+def test_a_server_that_is_gone_ends_its_beats(webhook: Destination, server: Recorder) -> None:
+    Destination.objects.update(settings=webhook.settings | {"beat": True})
+    server.replies[:] = [Reply(410, b"Nobody is here.")]
+    beats.beat(webhook.pk)
+    webhook.refresh_from_db()
+    assert (webhook.active, beats.beating()) == (False, [])
+    assert "410 Gone" in webhook.error
+
+
 def test_a_private_host_is_refused_unless_the_operator_allows_it(
     jones: Filter, store: Store, webhook: Destination, server: Recorder, settings: Any
 ) -> None:
@@ -173,11 +228,11 @@ def test_the_form_refuses_what_is_no_address(alice: User, url: str, words: str) 
 
 def test_a_webhook_is_added_on_a_page_and_keeps_its_secret(alice: User, as_user: SignIn) -> None:
     client = as_user(alice)
-    given = {"url": " https://example.org/hook ", "which": "all"}
+    given = {"url": " https://example.org/hook ", "which": "all", "beat": "on"}
     assert client.post("/delivery/new/webhook/", given).status_code == 302
     webhook = Destination.objects.get(kind="webhook")
     assert (webhook.settings, webhook.name) == (
-        {"url": "https://example.org/hook"},
+        {"url": "https://example.org/hook", "beat": True},
         "Webhook at example.org",
     )
     before = webhook.secret

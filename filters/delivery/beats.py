@@ -1,0 +1,48 @@
+"""Beats of webhooks: once a minute, to those of which it is asked, that the site is at work.
+
+    filters have run until T ─ nothing of it remains ─> complete until T ─ signed ─> webhook
+
+So a receiver tells “nothing matched” from “nobody looked”.  What fails gets none: its deliveries
+are tried again, and are the beat.
+"""
+
+from __future__ import annotations
+
+from django.db.models import Q, QuerySet
+
+from filters.delivery.dispatch.scope import served
+from filters.delivery.models import Destination
+from filters.delivery.reached import complete_until, remaining
+from filters.delivery.ways.webhook import send_beat
+from tapestry.core.clock import MINUTE, wall_clock
+from tapestry.core.log import event
+from tapestry.deliver.ways.webhook import Beat
+
+
+def beating() -> list[int]:
+    """Return the keys of the webhooks that are to get a beat."""
+    return list(_beating().values_list("pk", flat=True))
+
+
+def beat(key: int) -> None:
+    """Send a webhook its beat; one that is gone (410) is turned off, as by a delivery."""
+    webhook = _beating().filter(pk=key).select_related("owner").first()
+    if webhook is None:
+        return
+    outcome = send_beat(webhook, _beat_of(webhook))
+    if outcome.state == "refused":
+        _beating().filter(pk=key).update(active=False, error=outcome.answer)
+    event("beat", destination=key, state=outcome.state)
+
+
+def _beating() -> QuerySet[Destination]:
+    asked = Q(kind="webhook", settings__beat=True, failures=0)
+    return served().filter(asked)
+
+
+def _beat_of(webhook: Destination) -> Beat:
+    until, waits_for = complete_until(webhook.owner), ()
+    if until is not None:
+        waits_for = remaining(until, webhook.owner).now
+    minute = wall_clock() // MINUTE
+    return Beat(f"{webhook.uid.hex}-beat-{minute}", None if waits_for else until, waits_for)
