@@ -75,12 +75,13 @@ class Originals:
         if card not in self._raws:
             self._read(self._letters[place : place + 1])
         raw = self._raws.pop(card, b"")
-        if requirement.has_none(FetchRequirement.BODY) and (head := _HEAD_END.search(raw)):
+        is_head = requirement.has_none(FetchRequirement.BODY)
+        if is_head and (head := _HEAD_END.search(raw)):
             raw = raw[: head.end()]
         # NUL is in no literal (RFC 3501, 4.3), and lines end with CRLF.
         lines = _LINE_END.sub(b"\r\n", raw.replace(b"\0", b"")) or NOT_KEPT
         try:
-            return Part.parse(lines)
+            return Part.head(lines) if is_head else Part.parse(lines)
         except UNREAD as error:
             log.warning("card=%s cannot be parsed for IMAP: %s", card, error)
             return Part.parse(UNREADABLE)

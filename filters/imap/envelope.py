@@ -14,9 +14,7 @@ from pymap.parsing.response.fetch import EnvelopeStructure
 from tapestry.mime.charset import decode
 from tapestry.mime.headers import LONGEST
 
-_LINE_END = re.compile(rb"\r?\n")
 _GROUP = re.compile(r'(?:^|(?<=[,;]))([^:;,<>@"]*):([^:;]*);')
-_SPECIAL = re.compile(rb'(["\\])')
 
 _PEOPLE = b"from", b"sender", b"reply-to", b"to", b"cc", b"bcc"
 NIL = b"NIL"
@@ -54,7 +52,8 @@ def _values(header: MessageHeader) -> Iterator[tuple[bytes, str]]:
     """Yield names and values of headers, unfolded, the last first: the first of a name counts."""
     for name, line in reversed(header.folded):
         value = bytes(line).partition(b":")[2][:LONGEST]
-        yield name, decode(_LINE_END.sub(b"", value).strip())
+        unfolded = value.replace(b"\r\n", b"").replace(b"\n", b"")
+        yield name, decode(unfolded.strip())
 
 
 def _people(value: str) -> bytes:
@@ -86,5 +85,5 @@ def string(value: str | None) -> bytes:
         return NIL
     data = value.encode("utf-8", "replace")
     if value.isascii() and value.isprintable():
-        return b'"%b"' % _SPECIAL.sub(rb"\\\1", data)
+        return b'"%b"' % data.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
     return b"{%d}\r\n%b" % (len(data), data)

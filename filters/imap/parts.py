@@ -21,6 +21,12 @@ class Part(MessageContent):
     __slots__ = ()
 
     @classmethod
+    def head(cls, data: bytes) -> MessageContent:
+        """Return a message without its body, which is not parsed."""
+        lines, _ = cls._split_lines(data, cls._find_lines(data))
+        return cls(data, MessageHeader._parse(data, memoryview(data), lines), _NO_BODY)
+
+    @classmethod
     def _parse(cls, data: bytes, view: memoryview, lines: Lines) -> MessageContent:
         header_lines, body_lines = cls._split_lines(data, lines)
         header = MessageHeader._parse(data, view, header_lines)
@@ -50,6 +56,9 @@ class _Body(MessageBody):
             for part in cls._find_parts(data, view, lines, boundary)
         ]
         return cls(data, lines, content_type, [Part._parse(data, view, part) for part in parts])
+
+
+_NO_BODY = _Body.empty()
 
 
 def part_at(message: MessageContent, section: Sequence[int]) -> MessageContent:

@@ -27,6 +27,7 @@ from filters.inbox.search.reading import read_search
 from filters.people.models import User
 from filters.site.work.crypto import arrival_tokens
 from tests.support.every_address import every_address
+from tests.support.imap_answers import told_by_imap
 from tests.support.jmap_answers import told_by_jmap
 from tests.support.two_worlds import FILTERS, Site
 
@@ -214,6 +215,8 @@ def called(person: User) -> Iterator[tuple[str, str]]:
         yield f"{person} began to answer: {msgid} {audience}", content
     for name, content in told_by_jmap(client, headers):
         yield f"{person} was told: {name}", content
+    for name, content in told_by_imap(person):
+        yield f"{person} was told by IMAP: {name}", content
     for text in (*FILTERS.values(), *MISREAD):
         response = client.post(
             "/api/v1/understand",

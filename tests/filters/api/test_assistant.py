@@ -23,11 +23,13 @@ from mcp.shared.exceptions import MCPError
 from pytest_django.live_server_helper import LiveServer
 
 from filters.api.authentication import make_token
+from filters.api.models import SCOPES
+from filters.authoring import lifecycle
 from filters.authoring.ready_made import add, missing
 from filters.people.models import User
 from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.release import release
-from tapestry.client.assistant import fenced, server_of
+from tapestry.client.assistant import TOOLS, fenced, server_of
 from tapestry.client.assistant_http import app_of
 from tapestry.client.site import Site
 from tapestry.core.message import Message
@@ -130,6 +132,46 @@ def test_an_assistant_may_what_its_token_opens(
     assert "or you may not see it" in hidden
     assert "may not create, change and delete its owner’s filters" in watched
     assert not carol.filters.exists()
+
+
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "ask": {"text": "between us"},
+    "read_message": {"id": "secret@example.org"},
+    "read_thread": {"id": "secret@example.org"},
+    "filters": {},
+    "waiting_for": {},
+    "preview_filter": {"text": "between us"},
+    "why": {"filter": "mary", "id": "secret@example.org"},
+    "matches_since": {"filter": "mary"},
+    "watch": {"text": "from mary", "name": "other"},
+    "draft": {"body": "x", "answers": "secret@example.org"},
+}
+"""Of each tool what names something of alice's."""
+
+NAMING = {"read_message", "read_thread", "why", "matches_since", "draft"}
+"""Tools that name a thing of hers: for others it is not there."""
+
+
+def test_every_tool_answers_its_person_alone(
+    mail: Tables, alice: User, bob: User, carol: User, live_server: LiveServer
+) -> None:
+    assert {tool.__name__ for tool in TOOLS} == ARGUMENTS.keys()
+    lifecycle.install(alice, "from mary", name="mary", title="Hers")
+    calls = list(ARGUMENTS.items())
+    (hers, *theirs) = (
+        dict(
+            zip(
+                ARGUMENTS,
+                called(Site(live_server.url, secret_of(who, *SCOPES)), *calls),
+                strict=True,
+            )
+        )
+        for who in (alice, bob, carol)
+    )
+    assert not [tool for tool, answer in hers.items() if isinstance(answer, str)]
+    for answers in theirs:
+        assert {tool for tool, answer in answers.items() if isinstance(answer, str)} == NAMING
+        assert "secret@" not in str(answers) and "Hers" not in str(answers)
 
 
 def test_no_mail_ends_its_fence(mail: Tables, alice: User, live_server: LiveServer) -> None:

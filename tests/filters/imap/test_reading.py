@@ -277,6 +277,42 @@ def test_uids_are_of_one_person_and_stay(
     assert len(uids_of(program(bob))) == 1
 
 
+def test_everybody_is_given_their_own_lists_alone(
+    program: Program, alice: User, bob: User, carol: User, tables: Tables
+) -> None:
+    letters(tables, "public@x")
+    put(tables, "hers@x", RAW, "user:alice")
+    put(tables, "ours@x", RAW, "group:parc")
+    for owner in (alice, bob, carol):
+        filter_ = installed(owner, f"of-{owner}")
+        for msgid, audience in ALL:
+            find(tables, filter_, msgid, audience=audience)
+    seen = {who.username: told_by_imap(program(who)) for who in (alice, bob, carol)}
+    counts = {"alice": 3, "bob": 2, "carol": 1}
+    for who, told in seen.items():
+        shelves = {"INBOX": counts[who], "Starred": 0, "Done": 0}
+        assert told == shelves | {f"Filters/of-{who}": counts[who]}
+    for who in (bob, carol):
+        client = program(who)
+        for command in (client.select_folder, client.folder_status):
+            with pytest.raises(IMAPClientError, match="does not exist"):
+                command("Filters/of-alice")
+
+
+ALL = (("public@x", "public"), ("hers@x", "user:alice"), ("ours@x", "group:parc"))
+
+
+def told_by_imap(client: IMAPClient) -> dict[str, int]:
+    """Return how many messages can be read in each mailbox that a program is told of."""
+    told = {}
+    for flags, _, name in client.list_folders():
+        if b"\\Noselect" not in flags:
+            client.select_folder(name, readonly=True)
+            uids = client.search()
+            told[name] = len(client.fetch(uids, ["BODY.PEEK[]"])) if uids else 0
+    return told
+
+
 def test_after_a_restore_mailboxes_are_read_anew(
     program: Program, alice: User, tables: Tables
 ) -> None:
