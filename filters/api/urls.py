@@ -49,6 +49,7 @@ urlpatterns = [
     path("me/tokens/", views.tokens, name="tokens"),
     path("me/tokens/<str:key>/uses/", views.uses, name="token-uses"),
     path("me/tokens/<str:key>/delete/", views.delete, name="delete-token"),
+    path("api/", views.calls, name="api-reference"),
     path("api/v1/openapi.json", views.description, name="api-description"),
     path("api/v1/", (calls, "ninja", namespace)),
 ]

@@ -10,11 +10,12 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_POST, require_safe
 
-from filters.api.api import described
+from filters.api.api import DESCRIPTION, described
 from filters.api.authentication import make_token
 from filters.api.connections import connections_of
 from filters.api.forms import TokenForm
 from filters.api.models import AccessToken
+from filters.api.reference import reference
 from filters.people.membership.keys import key_of
 from filters.people.membership.notices import tell
 from filters.people.requests import PersonRequest, form_methods, form_page, local_path
@@ -56,6 +57,13 @@ def connections(request: PersonRequest) -> HttpResponse:
     """Show what is connected to a person, since when, and what it may; each can be ended."""
     context = {"groups": connections_of(request.user)}
     return render(request, "api/connections.html", context)
+
+
+@require_safe
+def calls(request: PersonRequest) -> HttpResponse:
+    """Show what there is to call, and what each call takes and answers."""
+    context = {"paragraphs": DESCRIPTION.split("\n\n"), "parts": reference()}
+    return render(request, "api/reference.html", context)
 
 
 @login_not_required

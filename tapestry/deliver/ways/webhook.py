@@ -34,7 +34,7 @@ from tapestry.deliver.http.signature import signed_headers
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """That a site is at work: up to when all has been sent, and what is waited for."""
+    """A sign that a site is at work: up to when all has been sent, and what is waited for."""
 
     key: str
     complete_until: int | None

@@ -131,6 +131,16 @@ def test_the_calls_describe_themselves(client: Client) -> None:
             assert call["security"], (method, path)
 
 
+def test_a_page_has_every_call(browser: Client) -> None:
+    described = browser.get("/api/v1/openapi.json").json()
+    page = " ".join(browser.get("/api/").content.decode().split())
+    for path, calls in described["paths"].items():
+        for method in calls:
+            assert f"<code>{method.upper()} {path}</code>" in page
+    assert "<code>text</code> (string, required)" in page
+    assert "<code>mode</code> (keep or live or wait)" in page
+
+
 def test_its_owner_sees_what_a_program_did(
     mail: Tables, browser: Client, alice: User, carol: User, as_user: SignIn
 ) -> None:

@@ -32,7 +32,7 @@ class Command(TapestryCommand):
 
     help = (
         "Take in an mbox (.gz too), a Maildir, a directory of .eml, a public-inbox (git), "
-        "imap(s)://user@host/box, or nntp(s)://host/group."
+        "https://host/list.mbox.gz, imap(s)://user@host/box, or nntp(s)://host/group."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -48,18 +48,22 @@ class Command(TapestryCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Take it in and print what came of it."""
+        from tapestry.ingest.archive.download import downloaded
+
+        audience = PUBLIC if options["audience"] is None else options["audience"]
+        require_known(audience)
+        with downloaded(options["what"], services.tables().root) as what:
+            self._take_in(what, audience, is_dry=options["dry_run"])
+
+    def _take_in(self, what: str, audience: str, *, is_dry: bool) -> None:
         from tqdm import tqdm
 
         from tapestry.ingest.command import count_new, ingest
 
-        audience = PUBLIC if options["audience"] is None else options["audience"]
-        require_known(audience)
         target = services.tables(), DjangoClock(), audience, _AudienceIntake(audience)
-        if options["dry_run"]:
-            self.stdout.write(f"Nothing is stored: {_summary(count_new(options['what'], *target))}")
+        if is_dry:
+            self.stdout.write(f"Nothing is stored: {_summary(count_new(what, *target))}")
             return
-        if options["audience"] is None:
-            self.stderr.write(EVERYBODY, style_func=str)
         with tqdm(unit=" messages", disable=not sys.stderr.isatty(), leave=False) as bar:
 
             def show(read: int, total: int | None) -> None:
@@ -67,7 +71,7 @@ class Command(TapestryCommand):
                 bar.update(read - bar.n)
 
             report = ingest(
-                options["what"],
+                what,
                 *target,
                 show if sys.stderr.isatty() else None,
                 _ask_password if sys.stdin.isatty() else None,

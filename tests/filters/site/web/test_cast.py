@@ -74,6 +74,7 @@ EXPECTED = {
     "aggregates/": OWN_FORM,
     "agreement/": OWN_FORM,
     "calendar/": OWN_FORM,
+    "api/": OWN,
     "api/v1/": EXPIRED,
     "api/v1/openapi.json": EVERYBODYS,
     "arrived/<str:token>/": OWNERS,
