@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
 from argparse import ArgumentTypeError
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +97,10 @@ class TapestryCommand(BaseCommand):
         if self.needs_database:
             make_database_ready()
         return super().execute(*args, **options)
+
+    def tell(self, row: Mapping[str, object], words: str, *, is_json: bool) -> None:
+        """Print what came of it: as a JSON object for programs, or in words."""
+        self.stdout.write(json.dumps(row, ensure_ascii=False) if is_json else words)
 
 
 def sentence(error: Exception) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from email.utils import format_datetime
@@ -48,6 +49,22 @@ def subjects(page: str) -> list[str]:
 @pytest.fixture
 def imported(db: None, tmp_path: Path) -> None:
     call_command("ingest", archive(tmp_path / "box", *AGES))
+
+
+def test_programs_are_told_in_json(
+    db: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    box = archive(tmp_path / "box", *AGES)
+
+    def told(*command: str) -> dict[str, object]:
+        call_command(*command, "--json")
+        row: dict[str, object] = json.loads(capsys.readouterr().out)
+        return row
+
+    dry, taken = told("ingest", box, "--dry-run"), told("ingest", box)
+    assert dry["added"] == taken["added"] == len(AGES) and dry["dry_run"] is True
+    complete = {"complete": True, "waits_for": [], "later": []}
+    assert told("wait", str(taken["token"])) == complete
 
 
 @pytest.mark.parametrize("installed", ["before", "after"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -187,6 +188,10 @@ def test_the_command_says_how_much_it_was(delivered: Tables, capsys) -> None:
     call_command("forget", "--audience", "user:alice", "--dry-run")
     assert f"Nothing is removed. {much} would be." in capsys.readouterr().out
     assert message(delivered, "secret@example.org", EVERYBODY) is not None
+    call_command("forget", "--audience", "user:alice", "--dry-run", "--json")
+    assert json.loads(capsys.readouterr().out) == {
+        "messages": 1, "annotations": 0, "originals": 0, "matches": 1, "paused": 1, "dry_run": True
+    }  # fmt: skip
     call_command("forget", "--audience", "user:alice", "--yes")
     assert capsys.readouterr().out.startswith(f"{much} removed; 1 sources paused")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -24,12 +25,15 @@ class Command(TapestryCommand):
         parser.add_argument(
             "--dry-run", action="store_true", help="remove nothing: say how much would go"
         )
+        parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Ask, remove, and say how much it was."""
         audience, before = options["audience"], options["before"]
         if options["dry_run"]:
-            self.stdout.write(f"Nothing is removed. {_words(count(audience, before))} would be.")
+            would = count(audience, before)
+            words = f"Nothing is removed. {_words(would)} would be."
+            self.tell({**asdict(would), "dry_run": True}, words, is_json=options["json"])
             return
         if not options["yes"]:
             if not sys.stdin.isatty():
@@ -39,7 +43,7 @@ class Command(TapestryCommand):
                 raise TapestryError("Nothing was removed.", hint="The names are not the same.")
         gone = forget(audience, before)
         paused = f"; {gone.paused} sources paused" if gone.paused else ""
-        self.stdout.write(f"{_words(gone)} removed{paused}")
+        self.tell(asdict(gone), f"{_words(gone)} removed{paused}", is_json=options["json"])
 
 
 def _words(gone: Report) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from getpass import getpass
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,7 @@ class Command(TapestryCommand):
         parser.add_argument(
             "--dry-run", action="store_true", help="take nothing in: say how much is new"
         )
+        parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Take it in and print what came of it."""
@@ -53,16 +55,18 @@ class Command(TapestryCommand):
         audience = PUBLIC if options["audience"] is None else options["audience"]
         require_known(audience)
         with downloaded(options["what"], services.tables().root) as what:
-            self._take_in(what, audience, is_dry=options["dry_run"])
+            self._take_in(what, audience, options)
 
-    def _take_in(self, what: str, audience: str, *, is_dry: bool) -> None:
+    def _take_in(self, what: str, audience: str, options: dict[str, Any]) -> None:
         from tqdm import tqdm
 
         from tapestry.ingest.command import count_new, ingest
 
         target = services.tables(), DjangoClock(), audience, _AudienceIntake(audience)
-        if is_dry:
-            self.stdout.write(f"Nothing is stored: {_summary(count_new(what, *target))}")
+        if options["dry_run"]:
+            report = count_new(what, *target)
+            words = f"Nothing is stored: {_summary(report)}"
+            self.tell({**asdict(report), "dry_run": True}, words, is_json=options["json"])
             return
         with tqdm(unit=" messages", disable=not sys.stderr.isatty(), leave=False) as bar:
 
@@ -76,9 +80,10 @@ class Command(TapestryCommand):
                 show if sys.stderr.isatty() else None,
                 _ask_password if sys.stdin.isatty() else None,
             )
-        self.stdout.write(_summary(report))
         # What was known already came before, and may be on its way.
-        self.stdout.write(f"Token: {arrival_tokens.of_mail(newest_instant(services.tables()))}")
+        token = arrival_tokens.of_mail(newest_instant(services.tables()))
+        words = f"{_summary(report)}\nToken: {token}"
+        self.tell({**asdict(report), "token": token}, words, is_json=options["json"])
 
 
 class _AudienceIntake(SiteIntake):

@@ -36,6 +36,7 @@ class Command(TapestryCommand):
         parser.add_argument(
             "--timeout", type=float, default=600.0, metavar="SECONDS", help="the longest wait (600)"
         )
+        parser.add_argument("--json", action="store_true", help="one JSON object")
 
     def handle(self, *args: Any, **options: Any) -> None:
         """Wait, and print up to when all is complete; raise TapestryError after the longest."""
@@ -54,7 +55,8 @@ class Command(TapestryCommand):
             time.sleep(LOOK_SECONDS)
         is_mail = what.startswith(MAIL)
         said = f"Complete{what.removeprefix(MAIL)}." if is_mail else "Complete."
-        self.stdout.write(" ".join([said, *rest.later]))
+        row = {"complete": True, "waits_for": [], "later": rest.later}  # as the API has it
+        self.tell(row, " ".join([said, *rest.later]), is_json=options["json"])
 
 
 def _instant_or_token(text: str) -> int | str:
