@@ -93,7 +93,7 @@ SCOPES = {
     "delivery": "add, change and remove your destinations and feeds",
     "drafts": "write drafts and templates, and delete them",
     "imap": "read your lists with a mail program, by IMAP, and mark what is in them",
-    "jmap": "read your lists with a mail program, by JMAP, and mark what is in them",
+    "jmap": "read your lists and letters with a mail program, by JMAP, and mark what is in lists",
     "send": "send mail in your name, and choose by which server",
 }
 """What a token may open, in words for its owner."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
@@ -174,6 +174,114 @@ class EmailQueryChanges(QueryChanges):
     """Arguments of Email/queryChanges."""
 
     collapse_threads: bool = False
+
+
+class Address(BaseModel):
+    """An EmailAddress (RFC 8621, 4.1.2.3)."""
+
+    model_config = Arguments.model_config
+
+    name: str | None = None
+    email: Annotated[str, Field(max_length=254)]
+
+
+class Written(BaseModel):
+    """Part of an Email that a program makes (RFC 8621, 4.1.4), with more than is read of it."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="ignore", strict=True)
+
+    part_id: str | None = None
+    blob_id: str | None = None
+    type: str = "text/plain"
+    name: str | None = None
+    disposition: str | None = None
+    sub_parts: list[Written] | None = None
+
+
+class Text(BaseModel):
+    """The text of a part."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="ignore", strict=True)
+
+    value: str
+
+
+class NewEmail(BaseModel):
+    """An Email that a program makes: what of it a draft has; dates and ids it is given here."""
+
+    model_config = Arguments.model_config
+
+    mailbox_ids: Annotated[dict[str, Literal[True]], Field(min_length=1)]
+    keywords: dict[str, Literal[True]] = {}
+    from_: Annotated[list[Address], Field(max_length=1)] | None = Field(None, alias="from")
+    to: list[Address] | None = None
+    cc: list[Address] | None = None
+    bcc: list[Address] | None = None
+    reply_to: None = None
+    sender: None = None
+    subject: str | None = None
+    in_reply_to: list[str] | None = None
+    references: list[str] | None = None
+    message_id: list[str] | None = None
+    sent_at: str | None = None
+    received_at: str | None = None
+    body_structure: Written | None = None
+    body_values: dict[str, Text] = {}
+    text_body: list[Written] = []
+    html_body: list[Written] = []
+    attachments: list[Written] = []
+
+
+class ImportedEmail(BaseModel):
+    """A message that a program puts into a mailbox (RFC 8621, 4.8)."""
+
+    model_config = Arguments.model_config
+
+    blob_id: str
+    mailbox_ids: Annotated[dict[str, Literal[True]], Field(min_length=1)]
+    keywords: dict[str, Literal[True]] = {}
+    received_at: str | None = None
+
+
+class Mailbox(BaseModel):
+    """An address of an envelope; no parameters of extensions of SMTP are known here."""
+
+    model_config = Arguments.model_config
+
+    email: str
+    parameters: None = None
+
+
+class Envelope(BaseModel):
+    """Whom a letter is from and to, by SMTP (RFC 8621, 7)."""
+
+    model_config = Arguments.model_config
+
+    mail_from: Mailbox
+    rcpt_to: list[Mailbox]
+
+
+class NewSubmission(BaseModel):
+    """An EmailSubmission that a program makes."""
+
+    model_config = Arguments.model_config
+
+    identity_id: str
+    email_id: str
+    envelope: Envelope | None = None
+
+
+class SubmissionCondition(BaseModel):
+    """A condition on submissions (RFC 8621, 7.3)."""
+
+    model_config = Arguments.model_config
+
+    identity_ids: list[str] | None = None
+    email_ids: list[str] | None = None
+    thread_ids: list[str] | None = None
+    undo_status: str | None = None
+    before: str | None = None
+    after: str | None = None
 
 
 class Copy(Arguments):

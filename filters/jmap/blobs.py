@@ -10,6 +10,7 @@ from __future__ import annotations
 from django.db.models import Sum
 
 from filters.inbox.mailboxes import originals
+from filters.jmap.letters import raw_of
 from filters.jmap.models import JmapAccount, JmapRecord, JmapUpload
 from filters.jmap.objects import key_of, records_of
 from filters.jmap.parts import part_of
@@ -70,6 +71,8 @@ def within(blob: str) -> str:
 
 def _original(account: JmapAccount, key: str) -> bytes | None:
     record = records_of(account, JmapRecord.EMAIL, [key]).get(key)
+    if record is not None and record.letter is not None:
+        return raw_of(record.letter) or None
     if record is None or record.card_id is None:
         return None
     return dict(originals(account.owner, [record.card_id])).get(record.card_id) or None

@@ -10,8 +10,9 @@ from filters.api.models import AccessToken
 from filters.jmap import arguments as given
 from filters.jmap.calls import submissions
 from filters.jmap.calls.boxes import mailbox_get, mailbox_query, mailbox_query_changes
+from filters.jmap.calls.drafts import email_import
 from filters.jmap.calls.emails import email_get, email_parse, thread_get
-from filters.jmap.calls.flags import copy, email_import, email_set, mailbox_set
+from filters.jmap.calls.flags import copy, email_set, mailbox_set
 from filters.jmap.calls.identities import identity_changes, identity_get, identity_set
 from filters.jmap.calls.queries import email_query, email_query_changes
 from filters.jmap.calls.snippets import snippet_get
@@ -30,7 +31,7 @@ def _of(kind: str) -> Callable[[JmapAccount, Any], Arguments]:
 
 
 METHODS: dict[
-    str, tuple[str, type[given.Arguments] | type[given.Push], Callable[[Any, Any], Arguments]]
+    str, tuple[str, type[given.Arguments] | type[given.Push], Callable[..., Arguments]]
 ] = {
     "PushSubscription/get": (CORE, given.PushGet, push_get),
     "PushSubscription/set": (CORE, given.PushSet, push_set),
@@ -55,7 +56,7 @@ METHODS: dict[
     "Identity/changes": (SUBMISSION, given.Changes, identity_changes),
     "Identity/set": (SUBMISSION, given.Set, identity_set),
     "EmailSubmission/get": (SUBMISSION, given.Get, submissions.submission_get),
-    "EmailSubmission/changes": (SUBMISSION, given.Changes, submissions.submission_changes),
+    "EmailSubmission/changes": (SUBMISSION, given.Changes, _of(JmapRecord.SUBMISSION)),
     "EmailSubmission/query": (SUBMISSION, given.Query, submissions.submission_query),
     "EmailSubmission/queryChanges": (
         SUBMISSION,
@@ -64,6 +65,10 @@ METHODS: dict[
     ),
     "EmailSubmission/set": (SUBMISSION, given.SubmissionSet, submissions.submission_set),
 }
+
+
+BY_SCOPE = {"Email/set", "Email/import", "EmailSubmission/set"}
+"""The methods that are given the scopes of the token: these say what is written."""
 
 
 def method_of(token: AccessToken, using: Sequence[str] | frozenset[str], name: str) -> Method:
@@ -83,4 +88,6 @@ def _call(token: AccessToken, name: str, arguments: Arguments) -> Arguments:
     account = account_of(token.owner)
     if wanted.account_id != id_of(account):
         raise MethodError("accountNotFound")
+    if name in BY_SCOPE:
+        return make(account, wanted, frozenset(token.scopes.split()))
     return make(account, wanted)

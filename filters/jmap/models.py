@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.db import models
 from django.db.models import Q
 
+from filters.compose.models import OutgoingMessage
 from filters.inbox.models import Card
 from filters.people.models import User
 
@@ -41,25 +42,29 @@ class JmapUpload(models.Model):
 
 
 class JmapRecord(models.Model):
-    """An Email, Thread or Mailbox as programs know it; ``value`` is what may change of it.
+    """An Email, Thread, Mailbox or submission as programs know it; ``value`` is what may change.
 
-    ``name``: of a Thread a digest of its root; of an Email the key of its card and the name of its
-    thread (a message of another thread is another Email: RFC 8621, 3); of a Mailbox its shelf, or
-    the key of its filter.  ``value``: of an Email the names of its mailboxes and its keywords,
-    between blanks; of a Thread the keys of its cards, in order; of a Mailbox its name and its
-    counts, as JSON.  ``created`` and ``changed`` are states of the account.  ``gone``: what comes
-    back is a new record.
+    ``name``: of a Thread a digest of its root; of an Email the key of its card, or that of a letter
+    and its version with a sign before, and the name of its thread (a message of another thread is
+    another Email: RFC 8621, 3); of a Mailbox its shelf, or the key of its filter; of a submission
+    the key of its letter.  ``value``: of an Email the names of its mailboxes and its keywords,
+    between blanks; of a Thread the Emails, in order; of a Mailbox its name and its counts, as JSON;
+    of a submission whether it can be undone.  ``created`` and ``changed`` are states of the
+    account.  ``gone``: what comes back is a new record.
     """
 
-    EMAIL, THREAD, MAILBOX = "Email", "Thread", "Mailbox"
+    EMAIL, THREAD, MAILBOX, SUBMISSION = "Email", "Thread", "Mailbox", "EmailSubmission"
 
     account = models.ForeignKey(JmapAccount, models.CASCADE, related_name="records")
-    kind = models.CharField(max_length=7)
+    kind = models.CharField(max_length=15)
     name = models.TextField()
     value = models.TextField()
-    # A record outlives its card: programs are told that the message is gone.
+    # A record outlives its card, or letter: programs are told that the message is gone.
     card = models.ForeignKey(
         Card, models.DO_NOTHING, null=True, db_constraint=False, related_name="+"
+    )
+    letter = models.ForeignKey(
+        OutgoingMessage, models.DO_NOTHING, null=True, db_constraint=False, related_name="+"
     )
     created = models.BigIntegerField()
     changed = models.BigIntegerField()

@@ -51,7 +51,7 @@ def records_of(account: JmapAccount, kind: str, ids: Iterable[str]) -> dict[str,
     found = {
         record.pk: record
         for batch in in_batches(present(account, kind), keys)
-        for record in batch.select_related("card")
+        for record in batch.select_related("card", "letter__owner")
     }
     return {text: found[key] for key, text in keys.items() if key in found}
 
@@ -62,7 +62,9 @@ def get(
     """Return objects of a kind; ``properties`` are those that are given unless some are named."""
     if given.ids is None:
         records = list(
-            present(account, kind).select_related("card")[: LIMITS["maxObjectsInGet"] + 1]
+            present(account, kind).select_related("card", "letter__owner")[
+                : LIMITS["maxObjectsInGet"] + 1
+            ]
         )
         missing: list[str] = []
     else:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 log = logging.getLogger(__name__)
@@ -42,6 +42,12 @@ MOST_REFERRED = 4_000_000
 DEEPEST = 32
 """Parts of the path of a reference."""
 
+IMPLICIT = "#Email/set"
+"""Where an answer has that to the call of Email/set that it implies (RFC 8621, 7.5)."""
+
+_OF_IDS = {"ids", "destroy", "update", "mailboxIds", "emailId", "identityId"}
+"""The arguments and properties that name objects: also by the creation ids of calls before."""
+
 Arguments = dict[str, Any]
 Call = tuple[str, Arguments, str]
 Method = Callable[[Arguments], Arguments]
@@ -66,11 +72,15 @@ class MethodError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """The capabilities that a program uses, its calls, and the ids of what it made before."""
+    """The capabilities that a program uses, its calls, and the ids of what it made before.
+
+    ``created_ids`` grow with the calls; they are told to a program that ``tells_ids`` itself.
+    """
 
     using: frozenset[str]
     calls: Sequence[Call]
-    created_ids: Mapping[str, str] | None
+    created_ids: dict[str, str] = field(default_factory=dict)
+    tells_ids: bool = False
 
 
 def read_request(content: bytes) -> Request:
@@ -90,7 +100,8 @@ def read_request(content: bytes) -> Request:
     if len(given["methodCalls"]) > LIMITS["maxCallsInRequest"]:
         raise RequestError("limit", "The request has too many calls.", limit="maxCallsInRequest")
     calls = [(name, arguments, call) for name, arguments, call in given["methodCalls"]]
-    return Request(frozenset(given["using"]), calls, given.get("createdIds"))
+    ids = given.get("createdIds")
+    return Request(frozenset(given["using"]), calls, dict(ids or {}), ids is not None)
 
 
 def answers(request: Request, method_of: Callable[[str], Method]) -> list[Call]:
@@ -104,7 +115,10 @@ def answers(request: Request, method_of: Callable[[str], Method]) -> list[Call]:
         try:
             arguments, size = _resolved(given, made, room)
             room -= size
-            made.append((name, method_of(name)(arguments), call))
+            answer = method_of(name)(_with_ids(arguments, request.created_ids))
+            implied = answer.pop(IMPLICIT, None)
+            made += [(name, answer, call)] + [(IMPLICIT[1:], implied, call)] * bool(implied)
+            request.created_ids.update(_created(answer))
         except MethodError as error:
             made.append(("error", error.answer, call))
         except Exception:
@@ -150,6 +164,26 @@ def _resolved(given: Arguments, made: Sequence[Call], room: int) -> tuple[Argume
         if size > room:
             raise MethodError("invalidResultReference", "The references bring too much.")
     return arguments, size
+
+
+def _with_ids(given: Any, ids: Mapping[str, str], is_id: bool = False) -> Any:
+    """Return arguments with the ids of objects in place of # and their creation ids (5.3)."""
+    if not ids:
+        return given
+    if isinstance(given, dict):
+        return {
+            _with_ids(key, ids, is_id): _with_ids(value, ids, key in _OF_IDS)
+            for key, value in given.items()
+        }
+    if isinstance(given, list):
+        return [_with_ids(value, ids, is_id) for value in given]
+    is_reference = is_id and isinstance(given, str) and given.startswith("#")
+    return ids.get(given[1:], given) if is_reference else given
+
+
+def _created(answer: Arguments) -> dict[str, str]:
+    made = answer.get("created")
+    return {key: row["id"] for key, row in made.items()} if isinstance(made, dict) else {}
 
 
 def _referred(reference: Any, made: Sequence[Call]) -> Any:

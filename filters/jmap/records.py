@@ -11,26 +11,33 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
 from django.db import transaction
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Q, QuerySet
 
+from filters.compose.models import OutgoingMessage
 from filters.inbox import mailboxes
 from filters.inbox.models import Card
+from filters.jmap.letters import DRAFTS, SENT, box_of, letters_of, mark_of_letters, undo_status
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.protocol import MethodError
 from filters.people import people
 from filters.people.models import User
 from filters.site.work.crypto.opaque_keys import keyed_digest
-from filters.site.work.db.batching import in_batches
+from filters.site.work.db.batching import batched, in_batches
 from filters.site.work.db.bulk import insert_rows, update_rows
 from tapestry.core.clock import SECOND, wall_clock
 
-SEEN, FLAGGED, TAG = "$seen", "$flagged", "#"
+SEEN, FLAGGED, DRAFT, TAG = "$seen", "$flagged", "$draft", "#"
 """Keywords of flags, and the sign with which the word of another begins: a tag of the person."""
+
+INBOX = "inbox"
+
+SHELVES = mailboxes.SHELVES | {"Drafts": DRAFTS, "Sent": SENT}
+"""The names of the mailboxes that everybody has, and those of their records."""
 
 MOST_GONE = 20_000
 """Records of what is gone that are kept of an account, up to a tenth more."""
@@ -38,17 +45,25 @@ MOST_GONE = 20_000
 Key = tuple[str, str]
 """The kind of a record, and its name."""
 
+Values = tuple[str, int | None, int | None]
+"""The value of a record, and the keys of its card and its letter."""
 
-def account_of(user: User) -> JmapAccount:
-    """Return the account of a person, its records as the lists are now."""
-    mark = mailboxes.mark(user)
+
+def account_of(user: User, inboxed: Collection[int] = ()) -> JmapAccount:
+    """Return the account of a person, its records as the lists are now.
+
+    ``inboxed`` are the keys of new drafts that a program has put into the inbox.
+    """
+    mark = keyed_digest("jmap", f"{mailboxes.mark(user)} {mark_of_letters(user)}")[:22]
     defaults = {"validity": wall_clock() // SECOND}
     account, _ = JmapAccount.objects.get_or_create(owner=user, defaults=defaults)
     if account.mark == mark:
         return account
     with transaction.atomic():
         account = JmapAccount.objects.select_for_update().get(pk=account.pk)
-        _renew(account, _Lists(user).records())
+        stay = account.records.filter(gone=False, letter__isnull=False, value__contains=" inbox ")
+        kept = {*inboxed, *stay.values_list("letter_id", flat=True)}
+        _renew(account, _Lists(user, kept).records())
         account.mark = mark
         account.save()
     return account
@@ -63,7 +78,8 @@ def present(account: JmapAccount, kind: str) -> QuerySet[JmapRecord]:
     """Return the records of a kind; those of messages that the owner may see now alone."""
     records = account.records.filter(kind=kind, gone=False).order_by("pk")
     if kind == JmapRecord.EMAIL:
-        return records.filter(card__audience__in=people.audiences(account.owner))
+        seen = Q(card__audience__in=people.audiences(account.owner))
+        return records.filter(seen | Q(letter__owner=account.owner_id))
     return records
 
 
@@ -122,66 +138,91 @@ def _read(account: JmapAccount, text: str) -> tuple[int, int]:
 
 @dataclass(slots=True)
 class _Lists:
-    """The lists of a person now, as records."""
+    """The lists of a person now, as records; letters of their own have keys below 0."""
 
     user: User
+    inboxed: Collection[int] = ()
     placed: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def records(self) -> dict[Key, tuple[str, int | None]]:
-        """Return the value of each record, and its card."""
-        boxes = list(self._boxes())
+    def records(self) -> dict[Key, Values]:
+        """Return the values of each record."""
+        letters = {-letter.pk: letter for letter in letters_of(self.user)}
+        boxes = list(self._boxes(letters))
         flags, tags = mailboxes.flags_of(self.user), mailboxes.tags_of(self.user)
-        roots = self._roots()
-        threads: dict[str, list[int]] = defaultdict(list)
+        roots = self._roots(letters)
+        threads: dict[str, list[str]] = defaultdict(list)
         unread: set[str] = set()
-        found: dict[Key, tuple[str, int | None]] = {}
-        for card, root in roots.items():
-            words = self.placed[card]
-            seen = [] if card in flags.unread else [SEEN]
-            words = [*words, *seen, *([FLAGGED] if card in flags.starred else [])]
-            words += sorted(f"{TAG}{tag.lower()}" for tag in tags.get(card, ()))
-            found[JmapRecord.EMAIL, f"{card}:{root}"] = f" {' '.join(words)} ", card
-            threads[root].append(card)
+        found: dict[Key, Values] = {}
+        for key, root in roots.items():
+            letter = letters.get(key)
+            seen = [] if key in flags.unread else [SEEN]
+            words = [*self.placed[key], *seen, *([FLAGGED] if key in flags.starred else [])]
+            words += [DRAFT] if letter is not None and box_of(letter) == DRAFTS else []
+            words += sorted(f"{TAG}{tag.lower()}" for tag in tags.get(key, ()))
+            item = str(key) if letter is None else f"{key}.{letter.version}"
+            keys = (key, None) if letter is None else (None, letter.pk)
+            found[JmapRecord.EMAIL, f"{item}:{root}"] = f" {' '.join(words)} ", *keys
+            threads[root].append(item)
             if not seen:
                 unread.add(root)
-        for root, cards in threads.items():
-            found[JmapRecord.THREAD, root] = " ".join(map(str, cards)), None
+        for root, items in threads.items():
+            found[JmapRecord.THREAD, root] = " ".join(items), None, None
         for name, title, box in boxes:
-            cards = [card for card in box if card in roots]
-            within = {roots[card] for card in cards}
-            news = sum(card in flags.unread for card in cards)
-            value = [title, len(cards), news, len(within), len(within & unread)]
-            found[JmapRecord.MAILBOX, name] = json.dumps(value), None
+            keys_in = [key for key in box if key in roots]
+            within = {roots[key] for key in keys_in}
+            news = sum(key in flags.unread for key in keys_in)
+            value = [title, len(keys_in), news, len(within), len(within & unread)]
+            found[JmapRecord.MAILBOX, name] = json.dumps(value), None, None
+        for letter in letters.values():
+            if status := undo_status(letter):
+                found[JmapRecord.SUBMISSION, str(letter.pk)] = status, None, letter.pk
         return found
 
-    def _boxes(self) -> Iterator[tuple[str, str, set[int]]]:
-        for title, shelf in mailboxes.SHELVES.items():
-            yield shelf, title, self._place(shelf, mailboxes.cards_in(self.user, shelf))
+    def _boxes(self, letters: Mapping[int, OutgoingMessage]) -> Iterator[tuple[str, str, set[int]]]:
+        for title, shelf in SHELVES.items():
+            cards = mailboxes.cards_in(self.user, shelf) if title in mailboxes.SHELVES else set()
+            own = {key for key, letter in letters.items() if self._box(letter) == shelf}
+            yield shelf, title, self._place(shelf, cards | own)
         for filter_ in mailboxes.filters_of(self.user):
             cards = mailboxes.cards_in(self.user, "", filter_)
             yield str(filter_.pk), filter_.name, self._place(str(filter_.pk), cards)
 
-    def _place(self, name: str, cards: set[int]) -> set[int]:
-        for card in cards:
-            self.placed[card].append(name)
-        return cards
+    def _box(self, letter: OutgoingMessage) -> str:
+        box = box_of(letter)
+        return INBOX if box == DRAFTS and letter.pk in self.inboxed else box
 
-    def _roots(self) -> dict[int, str]:
+    def _place(self, name: str, keys: set[int]) -> set[int]:
+        for key in keys:
+            self.placed[key].append(name)
+        return keys
+
+    def _roots(self, letters: Mapping[int, OutgoingMessage]) -> dict[int, str]:
         """Return a digest of the root of each message's thread, the oldest message first.
 
         What is forgotten leaves no Message-ID here.
         """
+        visible = Card.objects.visible_to(self.user)
         rows = [
             row
-            for batch in in_batches(Card.objects.visible_to(self.user), self.placed)
+            for batch in in_batches(visible, [key for key in self.placed if key > 0])
             for row in batch.values_list("received", "pk", "root", "msgid")
         ]
-        roots = {card: root or msgid for _, card, root, msgid in sorted(rows)}
-        named = {root: keyed_digest("jmap thread", root)[:22] for root in set(roots.values())}
-        return {card: named[root] for card, root in roots.items()}
+        answered = {letter.parent for letter in letters.values() if not letter.is_forward}
+        roots = {
+            msgid: root or msgid
+            for batch in batched(sorted(answered - {""}))
+            for msgid, root in visible.filter(msgid__in=batch).values_list("msgid", "root")
+        }
+        for key, letter in letters.items():
+            own = f"letter {letter.uid}"
+            root = own if letter.is_forward else roots.get(letter.parent, own)
+            rows.append((letter.changed_at, key, root, ""))
+        named = {root or msgid: "" for _, _, root, msgid in rows}
+        named = {root: keyed_digest("jmap thread", root)[:22] for root in named}
+        return {key: named[root or msgid] for _, key, root, msgid in sorted(rows)}
 
 
-def _renew(account: JmapAccount, now: dict[Key, tuple[str, int | None]]) -> None:
+def _renew(account: JmapAccount, now: dict[Key, Values]) -> None:
     """Bring the records to what is now, and the state to that of the last change."""
     rows = account.records.filter(gone=False).values_list("kind", "name", "pk", "value")
     before = {(kind, name): (pk, value) for kind, name, pk, value in rows}
@@ -198,7 +239,7 @@ def _renew(account: JmapAccount, now: dict[Key, tuple[str, int | None]]) -> None
     ]
     update_rows(JmapRecord, ("value", "changed"), changed)
     update_rows(JmapRecord, ("gone", "changed"), gone)
-    names = ("account", "kind", "name", "value", "card", "created", "changed")
+    names = ("account", "kind", "name", "value", "card", "letter", "created", "changed")
     insert_rows(JmapRecord, names, new)
     account.state += len(changed) + len(gone) + len(new)
     _forget(account)

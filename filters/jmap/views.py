@@ -150,7 +150,7 @@ def api(request: PersonRequest) -> HttpResponse:
         "methodResponses": made,
         "sessionState": _session_state(account_of(request.user)),
     }
-    if given.created_ids is not None:
+    if given.tells_ids:
         content["createdIds"] = given.created_ids
     return JsonResponse(content)
 

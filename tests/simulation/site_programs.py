@@ -117,7 +117,7 @@ def _call(user: Any, method: str, **arguments: Any) -> dict[str, Any]:
 
     given: dict[str, Any] = {"accountId": id_of(account_of(user)), **arguments}
     using = frozenset({CORE, MAIL})
-    request = Request(using, [(method, given, "0")], None)
+    request = Request(using, [(method, given, "0")])
     ((name, answer, _),) = answers(request, partial(method_of, AccessToken(owner=user), using))
     if name == "error" and answer["type"] != "cannotCalculateChanges":
         raise RuntimeError(f"{method} is answered with {answer}")

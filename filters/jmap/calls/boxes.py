@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from filters.inbox.mailboxes import SHELVES
 from filters.jmap.arguments import Get, MailboxQuery, QueryChanges, Question
+from filters.jmap.letters import DRAFTS, SENT
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.objects import check_properties, get, page, query_changes
 from filters.jmap.protocol import Arguments, MethodError
-from filters.jmap.records import present
+from filters.jmap.records import SHELVES, present
 from filters.site.work.crypto.opaque_keys import encrypt
 
-ROLES = {"inbox": "inbox", "starred": "flagged"}
+ROLES = {"inbox": "inbox", "starred": "flagged", DRAFTS: DRAFTS, SENT: SENT}
 """The role of shelves that have one (RFC 8621, 2)."""
 
 _RIGHTS = {"mayReadItems": True, "maySetSeen": True, "maySetKeywords": True} | dict.fromkeys(
@@ -26,6 +26,8 @@ _RIGHTS = {"mayReadItems": True, "maySetSeen": True, "maySetKeywords": True} | d
     ),
     False,
 )
+
+_RIGHTS_OF_DRAFTS = _RIGHTS | dict.fromkeys(("mayAddItems", "mayRemoveItems", "maySubmit"), True)
 
 _PROPERTIES = (
     *("name", "parentId", "role", "sortOrder", "totalEmails", "unreadEmails", "totalThreads"),
@@ -62,7 +64,7 @@ def mailbox_query_changes(account: JmapAccount, given: QueryChanges) -> Argument
 
 def _results(account: JmapAccount, given: Question) -> list[int]:
     boxes = [(record.pk, _mailbox(record)) for record in present(account, JmapRecord.MAILBOX)]
-    kept = [(key, box) for key, box in boxes if _meets(box, given.filter)]
+    kept = [(key, box) for key, box in boxes if meets(given.filter, partial(_met, box))]
     kept.sort(key=itemgetter(0))
     for order in reversed(given.sort or ()):
         if order.property not in ("name", "sortOrder"):
@@ -86,20 +88,25 @@ def _mailbox(record: JmapRecord) -> dict[str, Any]:
         "unreadEmails": unread,
         "totalThreads": threads,
         "unreadThreads": unread_threads,
-        "myRights": _RIGHTS,
+        "myRights": _RIGHTS_OF_DRAFTS if record.name == DRAFTS else _RIGHTS,
         "isSubscribed": True,
     }
 
 
-def _meets(box: dict[str, Any], condition: Any, depth: int = 0) -> bool:
+def meets(condition: Any, met: Callable[[dict[str, Any]], bool], depth: int = 0) -> bool:
+    """Tell whether a filter (RFC 8620, 5.5) is met, by what its conditions are."""
     if condition is None:
         return True
     if not isinstance(condition, dict) or depth > DEEPEST:
         raise MethodError("unsupportedFilter")
     if "operator" in condition:
-        results = [_meets(box, part, depth + 1) for part in parts_of(condition)]
+        results = [meets(part, met, depth + 1) for part in parts_of(condition)]
         operator = condition["operator"]
         return {"AND": all(results), "OR": any(results), "NOT": not any(results)}[operator]
+    return met(condition)
+
+
+def _met(box: dict[str, Any], condition: dict[str, Any]) -> bool:
     if not _CONDITIONS.issuperset(condition):
         raise MethodError("unsupportedFilter")
     for name, value in condition.items():

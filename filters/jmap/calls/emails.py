@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from filters.inbox.mailboxes import NOT_KEPT, batch_of_originals
@@ -12,6 +13,7 @@ from filters.inbox.models import Card
 from filters.jmap.arguments import Bodies, EmailGet, EmailParse, Get
 from filters.jmap.blobs import MESSAGE, bytes_of, within
 from filters.jmap.headers import fields_of, header_property, moment
+from filters.jmap.letters import raw_of
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.objects import check_count, check_properties, get, id_of
 from filters.jmap.parts import DEFAULT, Part, bodies_of, body_value, check_names, structure
@@ -113,7 +115,7 @@ def email_parse(account: JmapAccount, given: EmailParse) -> Arguments:
     }
 
 
-def _parsed(raw: bytes, blob: str, names: Sequence[str], given: EmailParse) -> dict[str, Any]:
+def _parsed(raw: bytes, blob: str, names: Sequence[str], given: Bodies) -> dict[str, Any]:
     bodies = bodies_of(structure(raw, ""))
     text = " ".join(body_value(part, 0)["value"] for part in bodies.text[:1])
     known = dict.fromkeys(_OF_RECORDS) | {
@@ -132,20 +134,18 @@ def thread_get(account: JmapAccount, given: Get) -> Arguments:
         account: JmapAccount, records: Sequence[JmapRecord], names: Sequence[str]
     ) -> list[dict[str, Any]]:
         check_properties(names, ("id", "emailIds"))
-        wanted = [f"{card}:{record.name}" for record in records for card in record.value.split()]
+        named = {
+            record: [f"{item}:{record.name}" for item in record.value.split()] for record in records
+        }
+        emails = present(account, JmapRecord.EMAIL)
         keys = {
-            card: key
-            for batch in batched(wanted)
-            for card, key in present(account, JmapRecord.EMAIL)
-            .filter(name__in=batch)
-            .values_list("card", "pk")
+            name: encrypt(key)
+            for batch in batched(chain.from_iterable(named.values()))
+            for name, key in emails.filter(name__in=batch).values_list("name", "pk")
         }
         threads = [
-            {
-                "id": encrypt(record.pk),
-                "emailIds": [encrypt(keys[int(n)]) for n in record.value.split() if int(n) in keys],
-            }
-            for record in records
+            {"id": encrypt(record.pk), "emailIds": [keys[n] for n in wanted if n in keys]}
+            for record, wanted in named.items()
         ]
         return [{name: thread[name] for name in names} for thread in threads]
 
@@ -156,22 +156,27 @@ def _emails(
     account: JmapAccount, records: Sequence[JmapRecord], names: Sequence[str], given: EmailGet
 ) -> Iterator[dict[str, Any]]:
     ids = _ids(account, records)
-    if _OF_RECORDS.issuperset(names):
+    if _OF_RECORDS.issuperset(names) and all(record.letter is None for record in records):
         yield from (_of_record(record, names, ids) for record in records)
         return
     gives_texts = (
         given.fetch_text_body_values or given.fetch_html_body_values or given.fetch_all_body_values
     )
     size = 0
-    for record, raw in zip(records, _raws(account.owner, records), strict=True):
+    raws = _raws(account.owner, [record for record in records if record.letter is None])
+    for record in records:
+        raw = next(raws) if record.letter is None else raw_of(record.letter)
         size += len(raw) * gives_texts
         if size > MOST_GIVEN:
             raise MethodError(
                 "requestTooLarge", "These texts are too long together: ask for fewer."
             )
         blob = f"{MESSAGE}{encrypt(record.pk)}"
-        of_original = _of_original(raw, blob, names, given, record.card)
-        yield _of_record(record, names, ids) | of_original
+        if record.letter is None:
+            of_original = _of_original(raw, blob, names, given, record.card)
+        else:
+            of_original = _parsed(raw or NOT_KEPT, blob, names, given)
+        yield of_original | _of_record(record, names, ids)
 
 
 def _raws(owner: User, records: Sequence[JmapRecord]) -> Iterator[bytes]:
@@ -205,19 +210,19 @@ def _root(record: JmapRecord) -> str:
 
 
 def _of_record(record: JmapRecord, names: Sequence[str], ids: _Ids) -> dict[str, Any]:
-    card = record.card
-    assert card is not None
-    words = record.value.split()
-    known = {
+    card, letter, words = record.card, record.letter, record.value.split()
+    known: dict[str, Any] = {
         "id": encrypt(record.pk),
         "blobId": f"{MESSAGE}{encrypt(record.pk)}",
         "threadId": ids.threads.get(_root(record)),
         "mailboxIds": {ids.boxes[word]: True for word in words if word in ids.boxes},
         "keywords": {word.removeprefix(TAG): True for word in words if word[0] in f"${TAG}"},
-        "receivedAt": moment(card.received),
-        "hasAttachment": card.attachments > 0,
-        "preview": card.beginning[:256],
     }
+    if letter is not None:
+        known["receivedAt"] = moment(letter.changed_at)
+    elif card is not None:
+        known["receivedAt"] = moment(card.received)
+        known |= {"hasAttachment": card.attachments > 0, "preview": card.beginning[:256]}
     return {name: known[name] for name in names if name in known}
 
 

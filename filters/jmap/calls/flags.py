@@ -1,4 +1,4 @@
-"""Email/set: keywords, as the pages set them; nothing is made, moved or deleted (RFC 8621, 4.6)."""
+"""Email/set: keywords, as the pages set them; drafts alone are made and deleted (RFC 8621, 4.6)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from filters.compose.drafting import drafts
 from filters.inbox import mailboxes
-from filters.jmap.arguments import Copy, Import, Set
+from filters.jmap.arguments import Copy, Set
+from filters.jmap.calls.drafts import FORBIDDEN, create_draft
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.objects import (
     SetError,
@@ -19,19 +21,18 @@ from filters.jmap.objects import (
     set_objects,
 )
 from filters.jmap.protocol import Arguments, MethodError
-from filters.jmap.records import FLAGGED, SEEN, TAG, account_of, state_of
+from filters.jmap.records import FLAGGED, SEEN, TAG, account_of, present, state_of
 from filters.people.models import User
+from filters.site.work.crypto.opaque_keys import encrypt
 from tapestry.servers.imap_flags import is_tag
 
 FLAGS = {SEEN: "read", FLAGGED: "starred"}
 
-FORBIDDEN = "Filters fill the mailboxes: nothing is put, moved or deleted here."
-
 SET = "maxObjectsInSet"
 
 
-def email_set(account: JmapAccount, given: Set) -> Arguments:
-    """Set the keywords of Emails."""
+def email_set(account: JmapAccount, given: Set, scopes: frozenset[str]) -> Arguments:
+    """Set the keywords of Emails; make drafts, and delete them."""
     check_count([*(given.update or ()), *(given.create or ()), *(given.destroy or ())], SET)
     before = state_of(account, JmapRecord.EMAIL)
     check_state(given, before)
@@ -43,6 +44,9 @@ def email_set(account: JmapAccount, given: Set) -> Arguments:
         if text not in records:
             raise SetError("notFound")
         record = records[text]
+        if record.letter is not None:
+            _check_unchanged(account, record, patch)
+            return
         for word, to in _changes(record, patch).items():
             if (word in record.value.split()) == to or record.card_id is None:
                 continue
@@ -51,8 +55,17 @@ def email_set(account: JmapAccount, given: Set) -> Arguments:
             else:
                 tags[record.card_id].append((word.removeprefix(TAG), to))
 
-    destroy = refusing("forbidden", FORBIDDEN, records)
-    answer = set_objects(given, refusing("forbidden", FORBIDDEN), update, destroy)
+    def create(_: str, values: dict[str, Any]) -> Arguments:
+        return create_draft(account, scopes, values)
+
+    def destroy(text: str, _: None) -> None:
+        if text not in records:
+            raise SetError("notFound")
+        letter = records[text].letter
+        if letter is None or "drafts" not in scopes or not drafts.delete(letter):
+            raise SetError("forbidden", description="Drafts alone are deleted here.")
+
+    answer = set_objects(given, create, update, destroy)
     if len(tags) > mailboxes.MOST_TAGGED:
         most = f"At most {mailboxes.MOST_TAGGED} messages are tagged at a time."
         raise MethodError("requestTooLarge", most)
@@ -86,20 +99,27 @@ def mailbox_set(account: JmapAccount, given: Set) -> Arguments:
     return {"accountId": id_of(account), "oldState": state, "newState": state, **answer}
 
 
-def email_import(account: JmapAccount, given: Import) -> Arguments:
-    """Refuse to put messages into mailboxes (RFC 8621, 4.8)."""
-    state = state_of(account, JmapRecord.EMAIL)
-    check_state(given, state)
-    refused = {"type": "forbidden", "description": FORBIDDEN}
-    answer = {"created": None, "notCreated": dict.fromkeys(given.emails, refused) or None}
-    return {"accountId": id_of(account), "oldState": state, "newState": state, **answer}
-
-
 def copy(account: JmapAccount, given: Copy) -> Arguments:
     """Refuse to copy: a person has one account (RFC 8620, 5.4 and 6.3)."""
     if given.from_account_id == given.account_id:
         raise MethodError("invalidArguments", "Nothing is copied within an account.")
     raise MethodError("fromAccountNotFound")
+
+
+def _check_unchanged(account: JmapAccount, record: JmapRecord, patch: dict[str, Any]) -> None:
+    """Raise SetError for a patch that changes a letter: sending it off moves it by itself."""
+    boxes = present(account, JmapRecord.MAILBOX).filter(name__in=record.value.split())
+    now = {
+        "mailboxIds": {encrypt(key) for key in boxes.values_list("pk", flat=True)},
+        "keywords": {word for word in record.value.split() if word[0] == "$"},
+    }
+    for path, value in patch.items():
+        name, _, key = path.partition("/")
+        if name not in now:
+            raise SetError("invalidProperties", path)
+        is_same = (key in now[name]) == (value is True) if key else set(value or ()) == now[name]
+        if not is_same:
+            raise SetError("forbidden", path, description=FORBIDDEN)
 
 
 def _changes(record: JmapRecord, patch: dict[str, Any]) -> dict[str, bool]:

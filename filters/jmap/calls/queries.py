@@ -9,18 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import takewhile
+from itertools import chain, takewhile
 from typing import Annotated, Any
 
-from django.db.models import Case, F, Q, QuerySet, Value, When
-from django.db.models.functions import Lower
+from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, TextField, Value, When
+from django.db.models.functions import Coalesce, Lower
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from filters.compose.models import Attachment, OutgoingMessage
 from filters.inbox.mailboxes import originals
 from filters.jmap.arguments import Comparator, Count, EmailQuery, EmailQueryChanges, read
 from filters.jmap.calls.boxes import DEEPEST, parts_of
 from filters.jmap.headers import fields_of
+from filters.jmap.letters import raw_of
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.objects import key_of, page, query_changes
 from filters.jmap.protocol import Arguments, MethodError
@@ -40,21 +42,30 @@ MOST_READ = 2000
 MOST_CONDITIONS = 100
 """Conditions of a filter."""
 
+_RECEIVED = Coalesce("card__received", "letter__changed_at")
+
 SORTS: dict[str, Any] = {
-    "receivedAt": F("card__received"),
-    "sentAt": F("card__date"),
-    "subject": Lower("card__subject"),
+    "receivedAt": _RECEIVED,
+    "sentAt": Coalesce("card__date", "letter__changed_at"),
+    "subject": Lower(Coalesce("card__subject", "letter__subject", output_field=TextField())),
     "from": Lower(
-        Case(When(card__sender_name="", then=F("card__sender")), default=F("card__sender_name"))
+        Case(
+            When(card=None, then=F("letter__sender")),
+            When(card__sender_name="", then=F("card__sender")),
+            default=F("card__sender_name"),
+            output_field=TextField(),
+        )
     ),
 }
 """The orders that take no keyword."""
 
 READ_SORTS: dict[str, Callable[[Any], Any]] = {
     "size": lambda size: size or 0,
-    "to": lambda addresses: (addresses or [""])[0].casefold(),
+    "to": lambda to: (to if isinstance(to, str) else (to or [""])[0]).casefold(),
 }
 """The orders for which messages are read, and what they compare: they come before all others."""
+
+_HAS_FILES = Exists(Attachment.objects.filter(message=OuterRef("letter")))
 
 _ALL, _NONE = Q(pk__gt=0), Q(pk__in=[])
 """Conditions that every Email meets, and none."""
@@ -115,13 +126,13 @@ def email_query_changes(account: JmapAccount, given: EmailQueryChanges) -> Argum
 
 
 def _results(account: JmapAccount, given: EmailQuery | EmailQueryChanges) -> list[int]:
-    emails = present(account, JmapRecord.EMAIL)
+    emails = emails_of(account)
     if given.filter is not None:
         emails = emails.filter(read_filter(account, emails, given.filter))
     comparators = given.sort or []
     read = list(takewhile(lambda comparator: comparator.property in READ_SORTS, comparators))
     orders = [_order(comparator) for comparator in comparators[len(read) :]]
-    ordered = emails.order_by(*orders, "-card__received", "pk")
+    ordered = emails.order_by(*orders, _RECEIVED.desc(), "pk")
     if read:
         ordered_rows = _read_orders(account, ordered, read)
     else:
@@ -134,6 +145,11 @@ def _results(account: JmapAccount, given: EmailQuery | EmailQueryChanges) -> lis
     return list(first.values())
 
 
+def emails_of(account: JmapAccount) -> Emails:
+    """Return all Emails, as conditions and orders take them."""
+    return present(account, JmapRecord.EMAIL).alias(received=_RECEIVED)
+
+
 def _root(name: str) -> str:
     return name.partition(":")[2]
 
@@ -142,13 +158,13 @@ def _read_orders(
     account: JmapAccount, emails: Emails, comparators: Sequence[Comparator]
 ) -> list[tuple[int, str]]:
     """Return Emails by what is read of their messages; those that are alike stay in order."""
-    rows = _few(emails.select_related("card"), "order")
+    rows = _few(emails.select_related("card", "letter__owner"), "order")
     columns = [comparator.property for comparator in comparators]
     values = dict(columns_of(account, rows, columns))
     for place, comparator in reversed(list(enumerate(comparators))):
         kind = READ_SORTS[comparator.property]
         rows.sort(
-            key=lambda row: kind(values[row.card_id][place] if row.card_id in values else None),
+            key=lambda row: kind(values[row.pk][place] if row.pk in values else None),
             reverse=not comparator.is_ascending,
         )
     return [(row.pk, row.name) for row in rows]
@@ -210,11 +226,12 @@ class _Filter:
     def _condition(self, given: Condition) -> Q:
         met = self._of_lists(given) & self._of_threads(given)
         if given.before is not None:
-            met &= Q(card__received__lt=_instant(given.before))
+            met &= Q(received__lt=_instant(given.before))
         if given.after is not None:
-            met &= Q(card__received__gte=_instant(given.after))
+            met &= Q(received__gte=_instant(given.after))
         if given.has_attachment is not None:
-            met &= Q(card__attachments__gt=0) if given.has_attachment else Q(card__attachments=0)
+            attached = Q(card__attachments__gt=0) | Q(_HAS_FILES)
+            met &= attached if given.has_attachment else ~attached
         tests = _tests(given)
         return met if not tests else _among(self._read_for(met, tests))
 
@@ -260,15 +277,15 @@ class _Filter:
 
     def _read_for(self, narrowed: Q, tests: Sequence[Test]) -> list[int]:
         """Return the keys of what a condition leaves that meets all tests."""
-        rows = _few(self._emails.filter(narrowed).select_related("card"))
+        rows = _few(self._emails.filter(narrowed).select_related("card", "letter__owner"))
         for test in tests:
             met = test(self._account, rows)
-            rows = [row for row in rows if row.card_id in met]
+            rows = [row for row in rows if row.pk in met]
         return [row.pk for row in rows]
 
 
-Test = Callable[[JmapAccount, Sequence[JmapRecord]], set[int | None]]
-"""Returns the keys of those cards of some Emails that meet it."""
+Test = Callable[[JmapAccount, Sequence[JmapRecord]], set[int]]
+"""Returns the keys of those of some Emails that meet it."""
 
 _OF_TEXT = {
     "text": ("subject", "sender", "sender_name", "to", "cc", "body"),
@@ -299,25 +316,33 @@ def _tests(given: Condition) -> list[Test]:
 
 
 def _column_test(columns: Sequence[str], is_met: Callable[[Sequence[Any]], bool]) -> Test:
-    def met(account: JmapAccount, rows: Sequence[JmapRecord]) -> set[int | None]:
-        return {card for card, values in columns_of(account, rows, columns) if is_met(values)}
+    def met(account: JmapAccount, rows: Sequence[JmapRecord]) -> set[int]:
+        return {key for key, values in columns_of(account, rows, columns) if is_met(values)}
 
     return met
 
 
 def columns_of(
     account: JmapAccount, rows: Sequence[JmapRecord], columns: Sequence[str]
-) -> Iterator[tuple[int | None, list[Any]]]:
-    """Yield the card of each Email, and what columns of the messages' table have of it."""
+) -> Iterator[tuple[int, list[Any]]]:
+    """Yield the key of each Email, and what columns of the messages' table have of it."""
+    for email in rows:
+        if email.letter is not None:
+            yield email.pk, _columns_of_letter(email.letter, columns)
     audiences = people.audiences(account.owner)
-    keys = {
-        (row.card.msgid, row.card.audience): row.card_id for row in rows if row.card is not None
-    }
+    keys = {(row.card.msgid, row.card.audience): row.pk for row in rows if row.card is not None}
     wanted = ("msgid", "audience", *columns)
     for batch in batched({msgid for msgid, _ in keys}):
         for row in lookup(services.tables(), MESSAGES, "msgid", batch, audiences, wanted):
-            if (card := keys.get((row["msgid"], row["audience"]))) is not None:
-                yield card, [row[column] for column in columns]
+            if (key := keys.get((row["msgid"], row["audience"]))) is not None:
+                yield key, [row[column] for column in columns]
+
+
+def _columns_of_letter(letter: OutgoingMessage, columns: Sequence[str]) -> list[Any]:
+    owner = letter.owner
+    known = {name: getattr(letter, name) for name in ("subject", "sender", "to", "cc", "body")}
+    known["sender_name"] = owner.get_full_name() or owner.get_username()
+    return [len(raw_of(letter)) if name == "size" else known[name] for name in columns]
 
 
 def _few(emails: Emails, use: str = "filter") -> list[JmapRecord]:
@@ -335,11 +360,13 @@ def _few(emails: Emails, use: str = "filter") -> list[JmapRecord]:
 def _header_test(name: str, text: str = "") -> Test:
     words = words_of(text)
 
-    def met(account: JmapAccount, rows: Sequence[JmapRecord]) -> set[int | None]:
-        cards = [row.card_id for row in rows if row.card_id is not None]
+    def met(account: JmapAccount, rows: Sequence[JmapRecord]) -> set[int]:
+        keys = {row.card_id: row.pk for row in rows if row.card_id is not None}
+        raws = ((keys[card], raw) for card, raw in originals(account.owner, keys))
+        letters = ((row.pk, raw_of(row.letter)) for row in rows if row.letter is not None)
         return {
-            card
-            for card, raw in originals(account.owner, cards)
+            key
+            for key, raw in chain(raws, letters)
             for field, value in fields_of(raw)
             if field.lower() == name.lower() and _has(words, [value])
         }

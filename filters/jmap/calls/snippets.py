@@ -8,11 +8,10 @@ from html import escape
 from typing import Any
 
 from filters.jmap.arguments import SnippetGet
-from filters.jmap.calls.queries import columns_of, folded, read_filter, words_of
+from filters.jmap.calls.queries import columns_of, emails_of, folded, read_filter, words_of
 from filters.jmap.models import JmapAccount, JmapRecord
 from filters.jmap.objects import check_count, id_of, records_of
 from filters.jmap.protocol import Arguments
-from filters.jmap.records import present
 
 AROUND = 80
 """Characters before the first word that is found, of those that are shown."""
@@ -30,7 +29,7 @@ def snippet_get(account: JmapAccount, given: SnippetGet) -> Arguments:
     """Return subjects and pieces of texts in which the words of a filter are marked."""
     check_count(given.email_ids, "maxObjectsInGet")
     if given.filter is not None:
-        read_filter(account, present(account, JmapRecord.EMAIL).none(), given.filter)
+        read_filter(account, emails_of(account).none(), given.filter)
     words = {
         column: [word for text in _texts(given.filter, names) for word in words_of(text)]
         for column, names in COLUMNS.items()
@@ -47,7 +46,7 @@ def snippet_get(account: JmapAccount, given: SnippetGet) -> Arguments:
                 "preview": marked(body or "", words["body"]),
             }
             for text, record in records.items()
-            for subject, body in [texts.get(record.card_id, ("", ""))]
+            for subject, body in [texts.get(record.pk, ("", ""))]
         ],
         "notFound": missing or None,
     }

@@ -64,6 +64,6 @@ def program() -> Callable[..., Program]:
     """Return a function that gives a program a token of a person."""
 
     def with_token(owner: User, *scopes: str) -> Program:
-        return Program(make_token(owner, "phone", scopes or ["jmap"], 7)[1])
+        return Program(make_token(owner, "phone", scopes or ["jmap", "drafts", "send"], 7)[1])
 
     return with_token

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from filters.api.models import SCOPES, AccessToken
+from filters.compose.sending.outbox import queue
+from filters.delivery.models import Address
 from filters.jmap.methods import METHODS
 from filters.jmap.protocol import CORE, MAIL
 from filters.people.models import User
@@ -43,7 +45,10 @@ def given(call: Program, ids: list[str]) -> dict[str, dict[str, Any]]:
         "Thread/get": named,
         "Mailbox/get": named,
         "Identity/get": {},
-        "Email/set": {"update": {key: {"keywords/$flagged": True} for key in ids}},
+        "Email/set": {
+            "update": {key: {"keywords/$flagged": True} for key in ids},
+            "destroy": ids,
+        },
         "Mailbox/set": {"update": {key: {"name": "x"} for key in ids}},
         "Email/query": {"filter": {"text": "secret"}},
         "Email/import": {"emails": {f"new {key}": {"blobId": key} for key in ids}},
@@ -51,7 +56,11 @@ def given(call: Program, ids: list[str]) -> dict[str, dict[str, Any]]:
         "SearchSnippet/get": {"emailIds": ids, "filter": {"text": "secret"}},
         "EmailSubmission/get": named,
         "EmailSubmission/query": {},
-        "EmailSubmission/set": {"destroy": ids},
+        "EmailSubmission/set": {
+            "create": {key: {"identityId": "x", "emailId": key} for key in ids},
+            "update": {key: {"undoStatus": "canceled"} for key in ids},
+            "destroy": ids,
+        },
         "Email/copy": {"fromAccountId": "x", "create": {}},
         "Blob/copy": {"fromAccountId": "x", "blobIds": ids},
         "PushSubscription/get": named,
@@ -60,9 +69,7 @@ def given(call: Program, ids: list[str]) -> dict[str, dict[str, Any]]:
         "Mailbox/query": {},
         **{name: {"sinceState": state} for name in METHODS if name.endswith("/changes")},
         "Identity/changes": {"sinceState": call("Identity/get")["state"]},
-        "EmailSubmission/changes": {"sinceState": "0"},
         **{name: {"sinceQueryState": state} for name in METHODS if name.endswith("/queryChanges")},
-        "EmailSubmission/queryChanges": {"sinceQueryState": "0"},
     }
 
 
@@ -77,10 +84,17 @@ def test_each_sees_what_is_for_them(
 def test_others_get_nothing_of_hers_by_any_method(
     program: Sign, alice: User, bob: User, carol: User, audiences: None
 ) -> None:
+    Address.objects.create(owner=alice, email=alice.email, confirmed_at=1)
     hers = program(alice)
     emails = hers("Email/get", properties=["threadId"])["list"]
     keys = [row["id"] for row in emails] + [row["threadId"] for row in emails]
     keys += [box["id"] for box in hers.boxes().values()]
+    draft = {"mailboxIds": {hers.boxes()["Drafts"]["id"]: True}, "subject": "secret"}
+    made = hers("Email/set", create={"a": draft, "b": draft | {"to": [{"email": "x@x.org"}]}})
+    keys += [key for row in made["created"].values() for key in (row["id"], row["threadId"])]
+    queue(alice.outgoing_messages.get(to="x@x.org"))
+    keys += hers("EmailSubmission/query")["ids"]
+    assert len(keys) == 17
     for person in (bob, carol):
         theirs = program(person)
         for name, arguments in given(theirs, keys).items():
@@ -94,6 +108,8 @@ def test_others_get_nothing_of_hers_by_any_method(
             address = f"/jmap/download/{account}/m{keys[0]}/m.eml"
             assert theirs.get(address).status_code == 404
     assert not alice.message_states.exists() and not bob.message_states.exists()
+    states = alice.outgoing_messages.order_by("pk").values_list("state", flat=True)
+    assert list(states) == ["draft", "queued"]
 
 
 def test_every_method_is_given_something_here(program: Sign, alice: User, audiences: None) -> None:
@@ -120,7 +136,7 @@ def test_what_is_no_longer_ones_own_to_see_is_gone(
 
 def test_a_token_of_other_scopes_opens_nothing(program: Sign, alice: User) -> None:
     other = program(alice, *(SCOPES.keys() - {"jmap"}))
-    ended, nobody = program(alice), program(alice)
+    ended, nobody = program(alice, "jmap"), program(alice)
     nobody.headers = {}
     AccessToken.objects.filter(scopes="jmap").update(ends_at=1)
     body = {"using": [CORE, MAIL], "methodCalls": []}

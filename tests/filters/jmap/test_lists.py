@@ -85,11 +85,13 @@ def test_the_session_says_what_is_offered_and_where(program: Sign, alice: User) 
 def test_each_filter_is_a_mailbox(program: Sign, alice: User, bob: User, three: list[str]) -> None:
     installed(bob, "secrets")
     boxes = program(alice).boxes()
-    assert list(boxes) == ["INBOX", "Starred", "Done", "plans"]
+    assert list(boxes) == ["INBOX", "Starred", "Done", "Drafts", "Sent", "plans"]
     counts = ("totalEmails", "unreadEmails", "totalThreads", "unreadThreads")
     assert [boxes["plans"][name] for name in counts] == [3, 3, 2, 2]
-    assert (boxes["INBOX"]["role"], boxes["Starred"]["role"]) == ("inbox", "flagged")
+    roles = ["inbox", "flagged", None, "drafts", "sent", None]
+    assert [box["role"] for box in boxes.values()] == roles
     assert not boxes["plans"]["myRights"]["mayDelete"]
+    assert boxes["Drafts"]["myRights"]["mayAddItems"]
 
 
 def test_a_query_and_its_objects_are_one_request(
@@ -261,7 +263,7 @@ def test_nothing_is_put_moved_or_deleted(program: Sign, alice: User, three: list
     key = call("Email/query")["ids"][0]
     answer = call(
         "Email/set",
-        create={"new": {"subject": "x"}},
+        create={"new": {"mailboxIds": {call.boxes()["plans"]["id"]: True}}},
         destroy=[key, "other"],
         update={key: {"mailboxIds": {}}, "other": {"keywords/$seen": True}},
     )

@@ -118,15 +118,16 @@ def test_a_marked_text_is_html_within_its_bytes(text: str) -> None:
     assert not shown.endswith(("&", "&l", "&lt", "&am"))
 
 
-def test_nothing_is_sent_by_it(program: Sign, alice: User) -> None:
+def test_nothing_is_sent_that_is_not_there(program: Sign, alice: User) -> None:
     call = program(alice)
     answer = call("EmailSubmission/set", create={"new": {"emailId": "x"}}, destroy=["y"])
-    assert answer["notCreated"]["new"]["type"] == "forbiddenToSend"
+    assert answer["notCreated"]["new"]["type"] == "invalidProperties"
+    state = answer["newState"]
     assert answer["notDestroyed"]["y"]["type"] == "notFound"
     assert call("EmailSubmission/get", ids=["y"])["notFound"] == ["y"]
     assert call("EmailSubmission/query", calculateTotal=True)["total"] == 0
-    assert call("EmailSubmission/changes", sinceState="0")["created"] == []
-    assert call("EmailSubmission/queryChanges", sinceQueryState="0")["added"] == []
+    assert call("EmailSubmission/changes", sinceState=state)["created"] == []
+    assert call("EmailSubmission/queryChanges", sinceQueryState=state)["added"] == []
     refused = call.refusal("EmailSubmission/changes", sinceState="1")
     assert refused == "cannotCalculateChanges"
     assert call.refusal("EmailSubmission/set", ifInState="1") == "stateMismatch"

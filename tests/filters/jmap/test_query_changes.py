@@ -85,7 +85,8 @@ def test_what_would_put_something_here_is_refused_in_the_words_of_the_standard(
 ) -> None:
     call = program(alice)
     answer = call("Email/import", emails={"new": {"blobId": "x", "mailboxIds": {}}})
-    assert answer["notCreated"]["new"]["type"] == "forbidden" and answer["created"] is None
+    assert answer["notCreated"]["new"]["type"] == "invalidProperties"
+    assert answer["created"] is None
     for name in ("Email/copy", "Blob/copy"):
         assert call.refusal(name, fromAccountId=call.account) == "invalidArguments"
         assert call.refusal(name, fromAccountId="x") == "fromAccountNotFound"
