@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import count
+from operator import or_
 
 from django.db import transaction
 from django.db.models import Max, Q, QuerySet
@@ -33,6 +35,9 @@ from tapestry.core.clock import SECOND, wall_clock
 
 SEEN, FLAGGED, DRAFT, TAG = "$seen", "$flagged", "$draft", "#"
 """Keywords of flags, and the sign with which the word of another begins: a tag of the person."""
+
+ANSWERED, FORWARDED = "$answered", "$forwarded"
+"""Keywords that mail programs tell each other: they are kept in records alone."""
 
 INBOX = "inbox"
 
@@ -54,19 +59,43 @@ def account_of(user: User, inboxed: Collection[int] = ()) -> JmapAccount:
 
     ``inboxed`` are the keys of new drafts that a program has put into the inbox.
     """
-    mark = keyed_digest("jmap", f"{mailboxes.mark(user)} {mark_of_letters(user)}")[:22]
+    now = keyed_digest("jmap", f"{mailboxes.mark(user)} {mark_of_letters(user)}")[:22]
     defaults = {"validity": wall_clock() // SECOND}
     account, _ = JmapAccount.objects.get_or_create(owner=user, defaults=defaults)
-    if account.mark == mark:
+    if account.mark == now:
         return account
     with transaction.atomic():
         account = JmapAccount.objects.select_for_update().get(pk=account.pk)
-        stay = account.records.filter(gone=False, letter__isnull=False, value__contains=" inbox ")
-        kept = {*inboxed, *stay.values_list("letter_id", flat=True)}
+        kept = _kept(account) | {-key: [INBOX] for key in inboxed}
         _renew(account, _Lists(user, kept).records())
-        account.mark = mark
+        account.mark = now
         account.save()
     return account
+
+
+@transaction.atomic
+def mark(account: JmapAccount, changes: Mapping[int, Mapping[str, bool]]) -> None:
+    """Set keywords that are kept in records alone, or take them away, by the keys of Emails."""
+    account = JmapAccount.objects.select_for_update().get(pk=account.pk)
+    rows = []
+    for record in account.records.filter(pk__in=changes, gone=False):
+        words = dict.fromkeys(record.value.split(), True) | changes[record.pk]
+        value = " ".join(word for word, to in words.items() if to)
+        account.state += 1
+        rows.append((f" {value} ", account.state, record.pk))
+    update_rows(JmapRecord, ("value", "changed"), rows)
+    account.save()
+
+
+def _kept(account: JmapAccount) -> dict[int, list[str]]:
+    """Return what records alone know of Emails, by the keys of their cards, or letters below 0."""
+    conditions = [Q(value__contains=f" {word} ") for word in (ANSWERED, FORWARDED)]
+    conditions.append(Q(letter__isnull=False, value__contains=f" {INBOX} "))
+    rows = account.records.filter(reduce(or_, conditions), kind=JmapRecord.EMAIL, gone=False)
+    return {
+        card or -letter: [word for word in value.split() if word in (ANSWERED, FORWARDED, INBOX)]
+        for card, letter, value in rows.values_list("card_id", "letter_id", "value")
+    }
 
 
 def forget_accounts() -> None:
@@ -141,7 +170,7 @@ class _Lists:
     """The lists of a person now, as records; letters of their own have keys below 0."""
 
     user: User
-    inboxed: Collection[int] = ()
+    kept: Mapping[int, Sequence[str]]
     placed: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
 
     def records(self) -> dict[Key, Values]:
@@ -157,6 +186,7 @@ class _Lists:
             letter = letters.get(key)
             seen = [] if key in flags.unread else [SEEN]
             words = [*self.placed[key], *seen, *([FLAGGED] if key in flags.starred else [])]
+            words += [word for word in self.kept.get(key, ()) if word != INBOX]
             words += [DRAFT] if letter is not None and box_of(letter) == DRAFTS else []
             words += sorted(f"{TAG}{tag.lower()}" for tag in tags.get(key, ()))
             item = str(key) if letter is None else f"{key}.{letter.version}"
@@ -189,7 +219,7 @@ class _Lists:
 
     def _box(self, letter: OutgoingMessage) -> str:
         box = box_of(letter)
-        return INBOX if box == DRAFTS and letter.pk in self.inboxed else box
+        return INBOX if box == DRAFTS and INBOX in self.kept.get(-letter.pk, ()) else box
 
     def _place(self, name: str, keys: set[int]) -> set[int]:
         for key in keys:

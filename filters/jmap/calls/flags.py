@@ -21,12 +21,24 @@ from filters.jmap.objects import (
     set_objects,
 )
 from filters.jmap.protocol import Arguments, MethodError
-from filters.jmap.records import FLAGGED, SEEN, TAG, account_of, present, state_of
+from filters.jmap.records import (
+    ANSWERED,
+    FLAGGED,
+    FORWARDED,
+    SEEN,
+    TAG,
+    account_of,
+    mark,
+    present,
+    state_of,
+)
 from filters.people.models import User
 from filters.site.work.crypto.opaque_keys import encrypt
 from tapestry.servers.imap_flags import is_tag
 
 FLAGS = {SEEN: "read", FLAGGED: "starred"}
+
+MARKS = (ANSWERED, FORWARDED)
 
 SET = "maxObjectsInSet"
 
@@ -39,6 +51,7 @@ def email_set(account: JmapAccount, given: Set, scopes: frozenset[str]) -> Argum
     records = records_of(account, JmapRecord.EMAIL, [*(given.update or ()), *(given.destroy or ())])
     changes: dict[tuple[str, bool], list[int]] = defaultdict(list)
     tags: dict[int, list[tuple[str, bool]]] = defaultdict(list)
+    marks: dict[int, dict[str, bool]] = defaultdict(dict)
 
     def update(text: str, patch: dict[str, Any]) -> None:
         if text not in records:
@@ -52,6 +65,8 @@ def email_set(account: JmapAccount, given: Set, scopes: frozenset[str]) -> Argum
                 continue
             if word in FLAGS:
                 changes[word, to].append(record.card_id)
+            elif word in MARKS:
+                marks[record.pk][word] = to
             else:
                 tags[record.card_id].append((word.removeprefix(TAG), to))
 
@@ -73,6 +88,9 @@ def email_set(account: JmapAccount, given: Set, scopes: frozenset[str]) -> Argum
     for (flag, to), cards in changes.items():
         mailboxes.set_flag(account.owner, FLAGS[flag], cards, to=to)
     after = state_of(account_of(account.owner), JmapRecord.EMAIL)
+    if marks:
+        mark(account, marks)
+        after = state_of(account, JmapRecord.EMAIL)
     return {"accountId": id_of(account), "oldState": before, "newState": after, **answer}
 
 
@@ -138,7 +156,7 @@ def _changes(record: JmapRecord, patch: dict[str, Any]) -> dict[str, bool]:
             raise SetError("invalidPatch", path)
         else:
             own = [word for word in record.value.split() if word[0] == TAG]
-            changes = dict.fromkeys([*FLAGS, *own], False)
+            changes = dict.fromkeys([*FLAGS, *MARKS, *own], False)
             for word, to in value.items():
                 changes |= _change(path, word, to)
     return changes
@@ -149,10 +167,12 @@ def _change(path: str, keyword: str, value: Any) -> dict[str, bool]:
     word, to = keyword.lower(), _is_set(path, value)
     if is_tag(word):
         return {f"{TAG}{word}": to}
-    if to and word not in FLAGS:
-        kept = f"{', '.join(FLAGS)}, and tags of one word that no program sets for itself."
+    if to and word not in (*FLAGS, *MARKS):
+        kept = (
+            f"{', '.join((*FLAGS, *MARKS))}, and tags of one word that no program sets for itself."
+        )
         raise SetError("invalidProperties", "keywords", description=f"What is kept is {kept}")
-    return {word: to} if word in FLAGS else {}
+    return {word: to} if word in (*FLAGS, *MARKS) else {}
 
 
 def _is_set(path: str, value: Any) -> bool:

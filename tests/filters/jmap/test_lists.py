@@ -254,6 +254,25 @@ def test_flags_go_both_ways(program: Sign, alice: User, three: list[str]) -> Non
     assert call.refusal("Email/set", ifInState=before, update={}) == "stateMismatch"
 
 
+def test_programs_tell_each_other_what_was_answered(
+    program: Sign, alice: User, three: list[str]
+) -> None:
+    call = program(alice)
+    (key,) = call("Email/query", filter={"subject": "a@x"})["ids"]
+    before = call("Email/get", ids=[])["state"]
+    patch = {"keywords/$Answered": True, "keywords/$forwarded": True}
+    assert call("Email/set", update={key: patch})["newState"] != before
+    call("Email/set", update={key: {"keywords/$seen": True}})
+    both = {"$answered": True, "$forwarded": True}
+    assert keywords(call, key) == both | {"$seen": True}
+    assert call("Email/query", filter={"someInThreadHaveKeyword": "$answered"})["ids"] != [key]
+    assert told(call, "Email", before) == ([], [key], [])
+    call("Email/set", update={key: {"keywords/$answered": None}})
+    assert call("Email/query", filter={"hasKeyword": "$answered"})["ids"] == []
+    call("Email/set", update={key: {"keywords": {}}})
+    assert keywords(call, key) == {}
+
+
 def keywords(call: Program, key: str) -> dict[str, bool]:
     return call("Email/get", ids=[key], properties=["keywords"])["list"][0]["keywords"]
 
