@@ -79,7 +79,7 @@ def mark(account: JmapAccount, changes: Mapping[int, Mapping[str, bool]]) -> Non
     account = JmapAccount.objects.select_for_update().get(pk=account.pk)
     rows = []
     for record in account.records.filter(pk__in=changes, gone=False):
-        words = dict.fromkeys(record.value.split(), True) | changes[record.pk]
+        words = {**dict.fromkeys(record.value.split(), True), **changes[record.pk]}
         value = " ".join(word for word, to in words.items() if to)
         account.state += 1
         rows.append((f" {value} ", account.state, record.pk))

@@ -20,6 +20,7 @@ from ninja.errors import AuthorizationError
 from filters.api import usage
 from filters.api.authentication import PersonalToken
 from filters.api.problems import NOT_HERE, problem, too_often, unauthorized
+from filters.compose.drafting.drafts import MOST_BYTES
 from filters.delivery.ways.vapid import vapid_keys
 from filters.jmap import blobs
 from filters.jmap.blobs import bytes_of
@@ -91,7 +92,7 @@ def session(request: PersonRequest) -> HttpResponse:
         "maxMailboxesPerEmail": None,
         "maxMailboxDepth": 1,
         "maxSizeMailboxName": 200,
-        "maxSizeAttachmentsPerEmail": 0,
+        "maxSizeAttachmentsPerEmail": MOST_BYTES,
         "emailQuerySortOptions": [*SORTS, *READ_SORTS, "hasKeyword"],
         "mayCreateTopLevelMailbox": False,
     }

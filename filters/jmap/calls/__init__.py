@@ -5,7 +5,7 @@ as filters and their matches, for no call makes these.  The others, by what is n
 
 | tests | of | why |
 | --- | --- | --- |
-| 18 | mailboxes: made, renamed, moved, deleted, nested | each is a filter, or of the site: forbidden |
+| 18 | mailboxes made, renamed, moved, deleted, nested | each is a filter, or a shelf: forbidden |
 | 10 | other mail than drafts put, imported, moved | filters alone fill their mailboxes: forbidden |
 | 4 | names, Reply-To and HTML signatures of identities | the site has none of these |
 | 1 | a push after a draft is made | pushed is what filters find |

@@ -40,6 +40,7 @@ from filters.jmap.objects import SetError, check_count, check_state, id_of, key_
 from filters.jmap.protocol import Arguments, MethodError
 from filters.jmap.records import DRAFT, INBOX, SEEN, account_of, present, state_of
 from filters.site.work.crypto.opaque_keys import encrypt
+from tapestry.compose.letter import file_name
 from tapestry.compose.recipients import Recipient, in_words
 from tapestry.core.errors import TapestryError
 from tapestry.mime.html_text import html_text
@@ -161,7 +162,7 @@ def _parts(account: JmapAccount, given: NewEmail) -> tuple[list[str], list[Simpl
         content = text.value.encode() if text else bytes_of(account, part.blob_id or "")
         if content is None:
             raise SetError("blobNotFound") if part.blob_id else SetError("invalidProperties")
-        files.append(SimpleUploadedFile(part.name or "file", content, part.type))
+        files.append(SimpleUploadedFile(file_name(part.name or ""), content, part.type))
     return texts[_PLAIN] or list(map(html_text, texts[_HTML])), files
 
 

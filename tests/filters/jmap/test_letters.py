@@ -69,7 +69,7 @@ def sent_off(call: Program, key: str, **more: Any) -> dict[str, Any]:
 
 
 def test_a_draft_of_a_program_is_one_of_the_site(call: Program, alice: User) -> None:
-    file = {"type": "image/png", "name": "a.png", "blobId": uploaded(call, b"PNG")}
+    file = {"type": "image/png", "name": "../a.png", "blobId": uploaded(call, b"PNG")}
     body = MIXED | {"subParts": [*MIXED["subParts"], file]}
     texts = {"t": {"value": "At noon?"}, "h": {"value": "<b>At noon?</b>"}}
     bcc = [{"email": "boss@x.org"}]
@@ -100,6 +100,14 @@ def test_a_draft_lies_where_it_was_put(call: Program, alice: User) -> None:
     made(call)
     boxes = call.boxes()
     assert [boxes[name]["totalEmails"] for name in ("INBOX", "Drafts")] == [1, 1]
+
+
+def test_a_file_without_a_name_has_one(call: Program, alice: User) -> None:
+    blob = uploaded(call, b"PNG")
+    for name in ("..", "", None):
+        made(call, attachments=[{"type": "a/b", "name": name, "blobId": blob}])
+    rows = alice.outgoing_messages.all()
+    assert {row.attachments.get().name for row in rows} == {"file"}
 
 
 def test_of_html_alone_its_text_is_kept(call: Program, alice: User) -> None:
