@@ -175,7 +175,7 @@ def played(desk: Desk, lots: Random, size: int) -> None:
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-@given(seed=st.integers(0, 2**32), size=st.integers(40, 60))
+@given(seed=st.integers(0, 2**32), size=st.integers(25, 35))
 def test_a_list_as_of_an_instant_is_what_was_shown_then(
     carol: User,
     tables: Tables,

@@ -177,7 +177,7 @@ def drawn(lots: Random) -> tuple[list[tuple[bool, list[str]]], list[Event]]:
 @pytest.mark.parametrize("seed", range(5))
 def test_states_are_what_acts_and_their_owner_say(seed: int) -> None:
     lots = Random(seed)
-    for number in range(12):
+    for number in range(6):
         acts, events = drawn(lots)
         with transaction.atomic():
             user = User.objects.create(username=f"ann{number}")
