@@ -107,6 +107,9 @@ def plan_held(filter_ids: Iterable[int] | None = None) -> int:
 
 def holding(filter_ids: Iterable[int] | None = None) -> set[int]:
     """Return those of the filters, by default of all, that hold matches with nothing unread."""
+    filter_ids = None if filter_ids is None else set(filter_ids)
+    if filter_ids == set():
+        return filter_ids
     held = StoredMatch.objects.filter(shown_at=HELD)
     holders = Filter.objects.filter(~Q(while_unread=True) | ~_has_unread()).order_by()
     holders = holders.exclude(timeliness__startswith=AFTER)
@@ -185,7 +188,8 @@ def _planned(
     for batch in in_batches(filters, filter_ids):
         rows = batch.order_by().values_list("pk", "while_unread", *_FIELDS)
         waits = [(pk, while_unread, Choices(*choices)) for pk, while_unread, *choices in rows]
-        unread = _with_unread(pk for pk, while_unread, _ in waits if while_unread)
+        asked = [pk for pk, while_unread, _ in waits if while_unread]
+        unread = _with_unread(asked) if asked else set()
         for pk, _, choices in waits:
             yield pk, HELD if pk in unread else planned(choices, at)
 
