@@ -160,7 +160,7 @@ ALL_SENT, LOOKED_UP, ALL_READ = None, Limits(sent=0), Limits(0, 0, 0, 0, 0)
 )
 def test_spark_delivers_what_sqlite_does(session, tmp_path, limits):
     asked = subscriptions([compile_filter(text, Context("alice")) for text in FILTERS])
-    instants = [1_500_000, 3_000_000, 4_000_001, 30_000_000]
+    instants = [3_000_000, 4_000_001, 30_000_000]
     engine = spark.SparkEngine(session, snapshot_of(ROWS, tmp_path), limits)
     expected = execute_windows(SqliteEngine(ROWS), asked, instants)
     assert execute_windows(engine, asked, instants) == expected
@@ -198,14 +198,14 @@ def test_spark_lets_go_of_votes_that_are_taken_back_as_sqlite_does(session, tmp_
         spark.SparkEngine(session, snapshot_of(data, tmp_path), limits),
         SqliteEngine(data),
     )
-    instants = [1_500_000, 3_000_000, 4_000_001, 30_000_000]
+    instants = [3_000_000, 4_000_001, 30_000_000]
     asked = subscriptions([compile_filter(text, Context("alice")) for text in OF_VOTES])
     expected = execute_windows(judge, asked, instants)
     assert execute_windows(engine, asked, instants) == expected
     live = subscriptions([compile_filter(text, Context("alice"), "general") for text in OF_VOTES])
     changes = change_windows(judge, live, instants, net=False)
     assert change_windows(engine, live, instants, net=False) == changes
-    assert any(change.op == "delete" and change.at == 3_500_000 for change in changes[2])
+    assert any(change.op == "delete" and change.at == 3_500_000 for change in changes[1])
 
 
 def test_like_is_linear_in_the_text_on_spark(session, tmp_path):
@@ -228,7 +228,7 @@ def test_a_filter_from_now_on_delivers_the_same_on_spark(session, tmp_path):
     assert expected
 
 
-@pytest.mark.parametrize("examples", [7, pytest.param(30, marks=pytest.mark.long)])
+@pytest.mark.parametrize("examples", [3, pytest.param(30, marks=pytest.mark.long)])
 def test_random_filters_deliver_the_same_on_spark(session, tmp_path_factory, examples):
     """Nearly eight at a time over one set of random tables, in three windows."""
     ran = 0
@@ -319,6 +319,7 @@ def _counts(part):
 def test_the_examples_of_every_rule_deliver_the_same_on_spark(
     session, tmp_path, counting, instants
 ):
+    """In `make test` every second example; the long run has all, in two windows."""
     cases = [case for file in sorted(RULES.rglob("*.spec")) for case in parse(file.read_text())[0]]
     plans = []
     for text in dict.fromkeys(case.input for case in cases):
@@ -327,7 +328,7 @@ def test_the_examples_of_every_rule_deliver_the_same_on_spark(
             if counting == any(map(_counts, plan.query.normal.disjuncts)):
                 plans.append(plan)
     assert len(plans) >= (15 if counting else 100)
-    asked = subscriptions(plans)
+    asked = subscriptions(plans if len(instants) > 1 else plans[::2])
     engine = spark.SparkEngine(session, snapshot_of(ROWS, tmp_path))
     expected = execute_windows(SqliteEngine(ROWS), asked, instants)
     assert execute_windows(engine, asked, instants) == expected
