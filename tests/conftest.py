@@ -51,7 +51,7 @@ def pytest_configure():
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Begin with Spark and with worlds, which take the longest; spread the live files.
+    """Begin with what takes the longest in one process; spread the live files.
 
     A live test waits for much of its time: beside tests that do not, it leaves no core idle.  The
     last tenth has none, for one file of them may take minutes.
@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(items):
         place.setdefault(item.path, len(place))
 
     def place(item):
-        is_long = "simulation" in item.path.parts or item.nodeid.startswith(ON_SPARK)
+        is_long = item.nodeid.startswith((*ON_SPARK, *CRAWLED, *WORLDS))
         is_live = "live" in item.keywords
         among = files[is_live]
         return not is_long, among[item.path] / len(among) * (0.9 if is_live else 1)
@@ -84,6 +84,10 @@ CRAWLED = tuple(
     for name in ("cast", "head", "headers", "markup", "references")
 )
 """Files that look at what every address of the site answers (tests.support.crawled)."""
+
+
+WORLDS = ("tests/simulation/", "tests/filters/site/web/test_two_worlds.py")
+"""Files with tests that play for minutes: one that begins last is waited for by itself."""
 
 
 class OneSpark(LoadFileScheduling):
