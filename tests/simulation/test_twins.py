@@ -23,7 +23,7 @@ def played(*arguments: str) -> list[dict[str, Any]]:
 
 @pytest.mark.timeout(1800)
 def test_mail_that_somebody_may_not_see_changes_nothing_for_them() -> None:
-    (result,) = played("--seeds", "2", "--steps", "40")
+    (result,) = played("--seeds", "2", "--steps", "20")
     assert result["findings"] == []
     assert result["counts"]["hidden"] and result["counts"]["read"]
 
