@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import Phase
 from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 
 from tests.laws import filter_laws
 
@@ -26,7 +27,7 @@ def the_same_examples() -> Iterator[None]:
     Hypothesis also draws what stands in the modules that are: those of other tests, and of today.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(providers, "_get_local_constants", providers.Constants)
+        patch.setattr(providers, "_get_local_constants", Constants)
         providers.CONSTANTS_CACHE.cache.clear()
         yield
     providers.CONSTANTS_CACHE.cache.clear()
