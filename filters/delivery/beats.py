@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 
 from filters.delivery.dispatch.scope import served
 from filters.delivery.models import Destination
-from filters.delivery.reached import complete_until, remaining
+from filters.delivery.reached import Remaining, complete_until, remaining
 from filters.delivery.ways.webhook import send_beat
 from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.log import event
@@ -41,8 +41,7 @@ def _beating() -> QuerySet[Destination]:
 
 
 def _beat_of(webhook: Destination) -> Beat:
-    until, waits_for = complete_until(webhook.owner), ()
-    if until is not None:
-        waits_for = remaining(until, webhook.owner).now
-    minute = wall_clock() // MINUTE
-    return Beat(f"{webhook.uid.hex}-beat-{minute}", None if waits_for else until, waits_for)
+    until, minute = complete_until(webhook.owner), wall_clock() // MINUTE
+    rest = Remaining((), ()) if until is None else remaining(until, webhook.owner)
+    key = f"{webhook.uid.hex}-beat-{minute}"
+    return Beat(key, None if rest.now else until, rest.now, rest.later)

@@ -13,10 +13,11 @@ The header fields are those of Standard Webhooks (tapestry/deliver/http/signatur
 however often it is tried (an idempotency key).
 
 A beat has no matches: that none come is known not to be silence.  All
-that matched up to ``complete_until`` has been sent; it is null while that is not known::
+that matched up to ``complete_until`` has been sent, but for what comes ``later``, at a time that
+its person chose; it is null while that is not known::
 
     {"delivery": "d7-beat-29701440", "destination": "jones", "matches": [],
-     "complete_until": "2026-01-31T12:00:00Z", "waits_for": []}
+     "complete_until": "2026-01-31T12:00:00Z", "waits_for": [], "later": []}
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Beat:
     key: str
     complete_until: int | None
     waits_for: tuple[str, ...]
+    later: tuple[str, ...]
 
 
 def send(
@@ -79,6 +81,7 @@ def send_beat(
         "matches": [],
         "complete_until": None if until is None else format_instant(until),
         "waits_for": list(beat.waits_for),
+        "later": list(beat.later),
     }
     body = _json(document)
     return posted(url, body, headers_of(beat.key, body, secrets, now), gone={410}, **limits)

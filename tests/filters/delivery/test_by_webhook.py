@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import runpy
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,7 +23,7 @@ from filters.people.models import User
 from filters.runs.store.release import release
 from filters.site.work.crypto import encryption
 from tapestry import settings as own_settings
-from tapestry.core.clock import HOUR, format_instant, wall_clock
+from tapestry.core.clock import HOUR, format_instant, parse_instant, wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.http.signature import make_secret
 from tests.support.delivery_turn import turn
@@ -128,9 +129,43 @@ def test_a_beat_says_up_to_when_all_was_sent(
         ["1 match is being listed."],
     )
     assert (complete["complete_until"], complete["waits_for"]) == (format_instant(long_ago), [])
+    assert complete["later"] == []
     last = server.requests[-1]
     assert verify(last.headers, last.body, SECRET, wall_clock()) == complete["delivery"]
     assert msgids(server) == [[], ["a"], []]
+
+
+def test_what_a_beat_promises_has_been_sent(
+    jones: Filter, store: Store, webhook: Destination, server: Recorder
+) -> None:
+    """Whatever comes between: a server that refuses, a claim, a release that is late."""
+    Destination.objects.update(settings=webhook.settings | {"beat": True})
+    chance = random.Random(7)
+    found: dict[str, int] = {}
+    steps = chance.choices(["find", "release", "turn", "refused", "beat"], k=40)
+    for number, step in enumerate([*steps, "find", "turn", "beat"]):
+        if step == "find":
+            found[f"m{number}"] = store(jones, f"m{number}").matched_at
+            Filter.objects.update(since=wall_clock())
+        elif step == "release":
+            release()
+        elif step == "beat":
+            beats.beat(webhook.pk)
+        else:
+            server.replies[:] = [Reply(503 if step == "refused" else 204)]
+            Destination.objects.update(due_at=wall_clock())
+            turn()
+            server.replies[:] = [Reply(204)]
+    promised, sent = 0, set[str]()
+    for request in server.requests:
+        body = json.loads(request.body)
+        if until := body.get("complete_until"):
+            due = {msgid for msgid, at in found.items() if at <= parse_instant(until)}
+            assert due <= sent
+            promised += bool(due)
+        elif request.status == 204:
+            sent.update(match["msgid"] for match in body["matches"])
+    assert promised
 
 
 @pytest.mark.parametrize(
