@@ -10,7 +10,7 @@ import os
 import shutil
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,8 @@ import psutil
 from django.conf import settings
 from django.db import DatabaseError, connection
 
+from filters.compose.models import SmtpAccount
+from filters.delivery.models import Destination
 from filters.runs.models import Clock
 from filters.site.launch import redis_server
 from filters.site.launch.stack import must_be_free
@@ -240,8 +242,7 @@ def _names() -> str:
     hosts.update(urlsplit(url).hostname or "" for url in urls)
     hosts.discard("")
     if _has_tables():
-        used = Source.objects.filter(active=True).order_by("host").values_list("host", flat=True)
-        hosts.update(used.distinct()[:MOST_HOSTS])
+        hosts.update(_hosts_of_people())
     unknown = sorted(host for host in hosts if not _is_known(host))
     if unknown:
         raise TapestryError(
@@ -249,6 +250,15 @@ def _names() -> str:
             hint="Look at the DNS of this machine, or correct the name.",
         )
     return f"{', '.join(sorted(hosts)[:3])}{' and others' if len(hosts) > 3 else ''}"
+
+
+def _hosts_of_people() -> Iterator[str]:
+    """Yield hosts that people named: of sources, of mailboxes and webhooks, of mail servers."""
+    for rows in (Source.objects.filter(active=True), SmtpAccount.objects.all()):
+        yield from rows.order_by("host").values_list("host", flat=True).distinct()[:MOST_HOSTS]
+    for place in Destination.objects.filter(active=True).order_by("-pk")[:MOST_HOSTS]:
+        url = urlsplit(str(place.settings.get("url", "")))
+        yield from filter(None, (url.hostname, place.mailbox[0]))
 
 
 def _is_known(host: str) -> bool:

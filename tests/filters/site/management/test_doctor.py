@@ -12,6 +12,8 @@ import psutil
 import pytest
 from django.core.management import call_command
 
+from filters.compose.models import SmtpAccount
+from filters.delivery.models import Destination
 from filters.people.models import User
 from filters.runs.models import Clock
 from filters.site.launch import doctor
@@ -65,6 +67,11 @@ def test_what_is_lacking_is_named_with_what_to_do(
     Clock.objects.update_or_create(pk=1, defaults={"last": wall_clock() + HOUR})
     there = {"kind": "imap", "port": 993, "audience": "public", "active": True}
     Source.objects.create(owner=alice, host="no.invalid", **there)
+    SmtpAccount.objects.create(owner=alice, host="smtp.invalid", port=1, user="alice")
+    hook = {"url": "https://hook.invalid/x"}
+    Destination.objects.create(owner=alice, kind="webhook", name="hook", settings=hook)
+    box = {"host": "box.invalid", "user": "alice"}
+    Destination.objects.create(owner=alice, kind="mailbox", name="box", settings=box)
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
@@ -78,7 +85,8 @@ def test_what_is_lacking_is_named_with_what_to_do(
     assert not any("secret" in says for says in found.values())
     assert "spark.invalid" in found["names"]
     assert "3,5" in found["clock"] and "seconds behind" in found["clock"]
-    assert "no.invalid" in found["names"]
+    for host in ("no.invalid", "smtp.invalid", "hook.invalid", "box.invalid"):
+        assert host in found["names"]
     assert all(says.endswith((".", "headless")) or "--port" in says for says in found.values())
 
 
