@@ -54,7 +54,7 @@ QUEUES = {
     "mail": (),
     "outbound": (
         "filters.act_in_mailbox",
-        "filters.beat_webhook",
+        "filters.beat_webhooks_of",
         "filters.deliver",
         "filters.run_trial",
         "filters.send_reset",

@@ -8,6 +8,8 @@ are tried again, and are the beat.
 
 from __future__ import annotations
 
+import time
+
 from django.db.models import Q, QuerySet
 
 from filters.delivery.dispatch.scope import served
@@ -18,21 +20,28 @@ from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.core.log import event
 from tapestry.deliver.ways.webhook import Beat
 
-
-def beating() -> list[int]:
-    """Return the keys of the webhooks that are to get a beat."""
-    return list(_beating().values_list("pk", flat=True))
+SECONDS, TURN = 3.0, 6.0
+"""That a server has to answer, and after which no other webhook of the same person is begun."""
 
 
-def beat(key: int) -> None:
-    """Send a webhook its beat; one that is gone (410) is turned off, as by a delivery."""
-    webhook = _beating().filter(pk=key).select_related("owner").first()
-    if webhook is None:
-        return
-    outcome = send_beat(webhook, _beat_of(webhook))
-    if outcome.state == "refused":
-        _beating().filter(pk=key).update(active=False, error=outcome.answer)
-    event("beat", destination=key, state=outcome.state)
+def owners() -> list[int]:
+    """Return the keys of the people of whom a webhook is to get a beat."""
+    return list(_beating().order_by().values_list("owner", flat=True).distinct())
+
+
+def beat(owner: int) -> None:
+    """Send the webhooks of a person their beats, one after the other, in any order.
+
+    One that is gone (410) is turned off, as by a delivery.  Slow servers cost their owner alone.
+    """
+    end = time.monotonic() + TURN
+    for webhook in _beating().filter(owner=owner).select_related("owner").order_by("?"):
+        if time.monotonic() > end:
+            return
+        outcome = send_beat(webhook, _beat_of(webhook), SECONDS)
+        if outcome.state == "refused":
+            _beating().filter(pk=webhook.pk).update(active=False, error=outcome.answer)
+        event("beat", destination=webhook.pk, state=outcome.state)
 
 
 def _beating() -> QuerySet[Destination]:

@@ -53,15 +53,15 @@ def deliver(queue: str) -> None:
 
 @app.task(name="filters.beat_webhooks", ignore_result=True)
 def beat_webhooks() -> None:
-    """Have each webhook get its beat that is asked for one: a slow one holds up no other."""
-    for key in beats.beating():
-        beat_webhook.apply_async((key,), queue=OUTBOUND, expires=BEAT)
+    """Have the webhooks of each person get their beats, if they ask for these."""
+    for owner in beats.owners():
+        beat_webhooks_of.apply_async((owner,), queue=OUTBOUND, expires=BEAT)
 
 
-@app.task(name="filters.beat_webhook", ignore_result=True)
-def beat_webhook(key: int) -> None:
-    """Send a webhook its beat."""
-    beats.beat(key)
+@app.task(name="filters.beat_webhooks_of", ignore_result=True)
+def beat_webhooks_of(owner: int) -> None:
+    """Send the webhooks of a person their beats."""
+    beats.beat(owner)
 
 
 @app.task(name="filters.read_bounces", ignore_result=True)

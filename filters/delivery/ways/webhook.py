@@ -45,7 +45,7 @@ def send(destination: Destination, batch: Batch) -> Outcome:
     return with_left_out(outcome, left_out)
 
 
-def send_beat(destination: Destination, beat: webhook.Beat) -> Outcome:
+def send_beat(destination: Destination, beat: webhook.Beat, seconds: float) -> Outcome:
     """Send a beat to the address of a webhook, signed with its secret."""
     return webhook.send_beat(
         beat,
@@ -54,6 +54,7 @@ def send_beat(destination: Destination, beat: webhook.Beat) -> Outcome:
         wall_clock(),
         destination=destination.name,
         allowed=settings.PRIVATE_HOSTS,
+        seconds=seconds,
     )
 
 

@@ -118,11 +118,11 @@ def test_a_beat_says_up_to_when_all_was_sent(
     Destination.objects.filter(pk=webhook.pk).update(settings=webhook.settings | {"beat": True})
     long_ago = wall_clock() - HOUR
     Filter.objects.filter(pk=jones.pk).update(since=long_ago)
-    assert beats.beating() == [webhook.pk]
+    assert beats.owners() == [webhook.owner_id]
     store(jones, "a")
-    beats.beat(webhook.pk)
+    beats.beat(webhook.owner_id)
     turn()
-    beats.beat(webhook.pk)
+    beats.beat(webhook.owner_id)
     waiting, complete = beats_of(server)
     assert (waiting["complete_until"], waiting["waits_for"]) == (
         None,
@@ -150,7 +150,7 @@ def test_what_a_beat_promises_has_been_sent(
         elif step == "release":
             release()
         elif step == "beat":
-            beats.beat(webhook.pk)
+            beats.beat(webhook.owner_id)
         else:
             server.replies[:] = [Reply(503 if step == "refused" else 204)]
             Destination.objects.update(due_at=wall_clock())
@@ -180,18 +180,27 @@ def test_what_a_beat_promises_has_been_sent(
 )
 def test_nothing_else_gets_a_beat(webhook: Destination, changes: dict[str, Any]) -> None:
     Destination.objects.update(settings=webhook.settings | {"beat": True})
-    assert beats.beating() == [webhook.pk]
+    assert beats.owners() == [webhook.owner_id]
     Destination.objects.update(**changes)
-    assert beats.beating() == []
-    beats.beat(webhook.pk)
+    assert beats.owners() == []
+    beats.beat(webhook.owner_id)
+
+
+def test_slow_servers_cost_their_owner_a_turn_alone(
+    webhook: Destination, server: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beats, "TURN", -1.0)
+    Destination.objects.update(settings=webhook.settings | {"beat": True})
+    beats.beat(webhook.owner_id)
+    assert server.requests == []
 
 
 def test_a_server_that_is_gone_ends_its_beats(webhook: Destination, server: Recorder) -> None:
     Destination.objects.update(settings=webhook.settings | {"beat": True})
     server.replies[:] = [Reply(410, b"Nobody is here.")]
-    beats.beat(webhook.pk)
+    beats.beat(webhook.owner_id)
     webhook.refresh_from_db()
-    assert (webhook.active, beats.beating()) == (False, [])
+    assert (webhook.active, beats.owners()) == (False, [])
     assert "410 Gone" in webhook.error
 
 
