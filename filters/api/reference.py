@@ -53,11 +53,16 @@ def _call(document: dict[str, Any], method: str, path: str, call: dict[str, Any]
     return Call(
         method.upper(),
         path,
-        tuple(call["description"].split("\n\n")),
+        tuple(paragraphs_of(call["description"])),
         call["security"][0]["PersonalToken"][0],
         (*parameters, *_values(document, body)),
         tuple(answers),
     )
+
+
+def paragraphs_of(words: str) -> list[str]:
+    """Return the paragraphs of a description, without its marks of code."""
+    return words.replace("`", "").split("\n\n")
 
 
 def _values(document: dict[str, Any], content: dict[str, Any]) -> Iterator[Value]:

@@ -15,7 +15,7 @@ from filters.api.authentication import make_token
 from filters.api.connections import connections_of
 from filters.api.forms import TokenForm
 from filters.api.models import AccessToken
-from filters.api.reference import reference
+from filters.api.reference import paragraphs_of, reference
 from filters.people.membership.keys import key_of
 from filters.people.membership.notices import tell
 from filters.people.requests import PersonRequest, form_methods, form_page, local_path
@@ -62,7 +62,7 @@ def connections(request: PersonRequest) -> HttpResponse:
 @require_safe
 def calls(request: PersonRequest) -> HttpResponse:
     """Show what there is to call, and what each call takes and answers."""
-    context = {"paragraphs": DESCRIPTION.split("\n\n"), "parts": reference()}
+    context = {"paragraphs": paragraphs_of(DESCRIPTION), "parts": reference()}
     return render(request, "api/reference.html", context)
 
 
