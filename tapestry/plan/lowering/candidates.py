@@ -49,6 +49,7 @@ class DisjunctLowering:
         self.nested = NestedLowering(assembly, group.rows)
         self.constants = f"constants_{len(assembly.relations)}"
         assembly.relations.append(constant_table(self.constants, group.rows))
+        self.nested.bound_views.constants = self.constants
         self.scope = Scope("k")
         self._shown = {(self.message.var, column) for column in SHOWN}
 

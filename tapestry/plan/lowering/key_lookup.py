@@ -21,11 +21,16 @@ from tapestry.plan.lowering.scope import Scope, table_alias, table_column
 from tapestry.plan.lowering.set_join import SetTie, element, set_ties, unnested
 from tapestry.plan.relation import KeyLookup, Range, View
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.walk import equalities
+from tapestry.query.tree.walk import conjuncts, equalities
 
 
 class BoundViews:
-    """The views of the variables that are bound, in what is being lowered."""
+    """The views of the variables that are bound, in what is being lowered.
+
+    ``constants`` names the relation of the constant rows, if the statement has it.
+    """
+
+    constants: str | None = None
 
     def __init__(self, assembly: Assembly, constant_rows: Sequence[ConstantRow]) -> None:
         self.assembly = assembly
@@ -104,6 +109,8 @@ class BoundViews:
             waiting.remove(driver)
         while waiting:
             tied = [pair for binding in waiting for pair in self._key_lookups(binding, plain)]
+            if not tied:
+                tied = [pair for one in waiting for pair in self._constant_lookups(one, plain)]
             binding, lookup = min(tied, key=_rows_of_a_key, default=(waiting[0], None))
             tables[binding.var] = self.bind(binding, None, lookup)
             waiting.remove(binding)
@@ -124,6 +131,17 @@ class BoundViews:
                 source = n.Binding(there.var, sources[0].table)
                 close = near(plain, binding, source, self.constant_rows)
                 yield binding, KeyLookup(here.name, names, there.name, close)
+
+    def _constant_lookups(
+        self, binding: n.Binding, plain: Sequence[n.Condition]
+    ) -> Iterator[tuple[n.Binding, KeyLookup]]:
+        """Yield the lookups of a variable's rows by the constants of the filters."""
+        for test in (test for condition in plain for test in conjuncts(condition)):
+            match test:
+                case n.Compare("=", n.Column(var, name), n.Literal(slot=int(slot))) if (
+                    self.constants and var == binding.var and name in INDEXED[binding.table]
+                ):
+                    yield binding, KeyLookup(name, (self.constants,), f"p{slot}")
 
 
 def _rows_of_a_key(tied: tuple[n.Binding, KeyLookup]) -> int:

@@ -40,6 +40,7 @@ def value_changes(
     """
     assembly = running.assembly
     assembly.relations.append(constant_table("k", constant_rows))
+    running.joins.bound_views.constants = "k"
     rows = _counting_rows(running, aggregate, message, constant_rows, after)
     changes = _changes(aggregate, rows)
     change = assembly.name(changes)

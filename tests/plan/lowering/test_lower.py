@@ -193,6 +193,14 @@ def test_rows_are_looked_up_near_those_that_ask(text, near):
     assert View("messages_1", "messages", None, lookup) in statement.views
 
 
+def test_rows_that_only_a_constant_ties_are_looked_up_by_it():
+    statement = lowered("EXISTS (r: r.sender = 'joe@x.org' AND r.size > m.size)")
+    lookup = KeyLookup("sender", ("constants_0",), "p0")
+    assert lookup in {view.key_lookup for view in statement.views}
+    (derived,) = lowered("m IN LAST 3 AMONG m.sender = 'joe@x.org'").derived
+    assert all(view.key_lookup for view in derived.statement.views)
+
+
 def test_what_refers_to_a_message_is_looked_up():
     statement = lowered("EXISTS (r: m.references = r.msgid)")
     assert {view.key_lookup for view in statement.views if view.key_lookup} == {
