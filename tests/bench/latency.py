@@ -30,9 +30,12 @@ from filters.site.work.parts import services
 from filters.site.work.queues.queue import UNPROVEN_WINDOWS, run_soon
 from filters.sources.accounts.credentials import keep_secret
 from filters.sources.models import Source
+from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.processes.child_process import free_port
 from tapestry.deliver.http.signature import make_secret
+from tapestry.predicate_index.store import PredicateIndex
+from tests.bench.support.bulk_install import Population
 from tests.bench.support.receivers import (
     LAST_SECONDS,
     Arrivals,
@@ -61,9 +64,6 @@ FIGURES = {
     )
     for way, where in WAYS.items()
 }
-
-PEOPLE = 10
-"""Others, who have the filters."""
 
 WARM = 15
 """Messages before those that are measured."""
@@ -102,9 +102,12 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
         smtp_port, smtp = stack.enter_context(smtp_server())
         os.environ["EMAIL_URL"] = f"smtp://127.0.0.1:{smtp_port}"
         hook, posts = stack.enter_context(webhook())
+        Population(PredicateIndex(services.tables().root), 0, 1, wall_clock()).grow(
+            options["others"]
+        )
         site = stack.enter_context(running_site())
         names = [f"joe{number}" for number in range(-(-count // OF_A_FILTER))]
-        person = _fill(*mailbox, names, hook, options["others"])
+        person = _fill(*mailbox, names, hook)
         run_soon(UNPROVEN_WINDOWS)
         wait_until(lambda: not Filter.objects.filter(enrolled=False).exists(), SETTLE_SECONDS)
         wait_until(lambda: Source.objects.filter(listened_at__gt=0).exists(), SETTLE_SECONDS)
@@ -127,10 +130,8 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _fill(
-    host: str, port: int, user: str, password: str, names: list[str], hook: str, others: int
-) -> User:
-    """Install the filters of others; return a person with a source, destinations and filters."""
+def _fill(host: str, port: int, user: str, password: str, names: list[str], hook: str) -> User:
+    """Return a person with a source, destinations and filters."""
     from filters.authoring.lifecycle import install
 
     person = User.objects.create_user("terry", "terry@latency.example")
@@ -149,12 +150,6 @@ def _fill(
     )  # fmt: skip
     keep_secret(source, password)
     source.save()
-    for number in range(PEOPLE):
-        other = User.objects.create_user(f"p{number}")
-        for place in range(number, others, PEOPLE):
-            sender = f"s{place}@latency.example"
-            texts = (f"from {sender}", f"replies by {sender}", f"from {sender} with no reply")
-            install(other, texts[place % 3], name=f"f{place}", existing=False)
     for name in names:
         install(person, f"from {name}@latency.example", name=name, existing=False)
     return person
