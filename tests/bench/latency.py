@@ -77,7 +77,10 @@ SETTLE_SECONDS = 1800.0
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--imap", required=True, metavar="URL", help="a mailbox: imap://user:password@host:port/"
+        "--imap",
+        required=True,
+        metavar="URL",
+        help="an empty mailbox: imap://user:password@host:port/",
     )
     parser.add_argument("--messages", type=int, default=40, help="that are measured (40)")
     parser.add_argument("--others", type=int, default=200, help="filters of others (200)")
