@@ -6,6 +6,7 @@ import re
 from calendar import monthrange
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
 
 from tapestry.core.clock import to_datetime, to_instant
 from tapestry.core.errors import Span, TapestryError
@@ -70,14 +71,12 @@ DAY_PATTERN, PERIOD_PATTERN = (
 )
 """Regular expressions for a day, and for a month or a year."""
 
-_READERS = [
-    re.compile(form, re.IGNORECASE)
-    for form in (
-        *[form + _AT for form in _FORMS],
-        *[_BEFORE + form for form in _FORMS],
-        *_PERIODS,
-    )
-]
+
+@cache
+def _readers() -> list[re.Pattern[str]]:
+    """Return the expressions of dates, compiled when the first one is read."""
+    forms = [*[form + _AT for form in _FORMS], *[_BEFORE + form for form in _FORMS], *_PERIODS]
+    return [re.compile(form, re.IGNORECASE) for form in forms]
 
 
 def read_date(text: str, span: Span) -> Date | None:
@@ -88,7 +87,7 @@ def read_date(text: str, span: Span) -> Date | None:
     >>> read_date("2025-03-03T9:05Z", Span(0, 0)).clock, read_date("monday 9 pm", Span(0, 0)).clock
     ('9:05 UTC', '21:00')
     """
-    match = next((match for reader in _READERS if (match := reader.fullmatch(text))), None)
+    match = next((match for reader in _readers() if (match := reader.fullmatch(text))), None)
     if match is None:
         return None
     parts = {name: value for name, value in match.groupdict().items() if value}

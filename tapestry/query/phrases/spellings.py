@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 from tapestry.query.phrases.dates import DAY_PATTERN, NUMBERS, PERIOD_PATTERN, UNITS, WEEKDAYS
 from tapestry.query.phrases.filetypes import FILE_TYPE, TYPE_OF_FILES
@@ -216,9 +217,12 @@ FIXED_TERMINALS = {
     "UNIT": UNIT,
 }
 
-_FORM = re.compile("|".join(f"(?:{form})" for form in FORMS.values()), re.IGNORECASE)
+
+@cache
+def _form() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{form})" for form in FORMS.values()), re.IGNORECASE)
 
 
 def is_form(text: str) -> bool:
     """Return whether a text is another form of a keyword, such as ``answers`` of replies."""
-    return _FORM.fullmatch(text) is not None
+    return _form().fullmatch(text) is not None
