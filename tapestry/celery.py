@@ -19,6 +19,8 @@ from celery.schedules import schedule
 from django.conf import settings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tapestry.settings")
+# Django's system checks import all pages, which no worker shows; the tests run them.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 app = Celery(
     "tapestry",

@@ -99,7 +99,7 @@ _AND = ("adn", "andd", "annd")
 
 
 _REAL = """
-    bellow bye date flagged form inn large like linked massage massages senders sine subjects topic
+    bellow date flagged form inn large like linked massage massages senders sine subjects topic
     vote wit
 """
 NO_SLIPS = frozenset(_REAL.split())

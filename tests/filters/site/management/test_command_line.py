@@ -50,15 +50,30 @@ def test_help_names_our_commands_first() -> None:
     assert set(manage("help", "--commands").stdout.split()) > set(ours())
 
 
-def test_what_few_commands_need_is_imported_by_these(tmp_path: Path) -> None:
+def imported_by(program: str, data: Path) -> set[str]:
+    """Return the modules that a program has imported at its end."""
     done = subprocess.run(
-        [sys.executable, "-c", "import django, sys; django.setup(); print(*sys.modules)"],
+        [sys.executable, "-c", f"{program}; import sys; print(*sys.modules)"],
         cwd=ROOT, capture_output=True, text=True, check=True, timeout=300,
-        env={"DJANGO_SETTINGS_MODULE": "tapestry.settings", "TAPESTRY_DATA": str(tmp_path)},
+        env={"DJANGO_SETTINGS_MODULE": "tapestry.settings", "TAPESTRY_DATA": str(data)},
     )  # fmt: skip
-    imported = set(done.stdout.split())
+    return set(done.stdout.split())
+
+
+def test_what_few_commands_need_is_imported_by_these(tmp_path: Path) -> None:
+    imported = imported_by("import django; django.setup()", tmp_path)
     large = {"celery", "deltalake", "lark", "numpy", "pandas", "pyarrow", "pyspark", "sqlglot"}
     assert "filters.inbox.models" in imported and not large & imported
+
+
+def test_no_worker_imports_the_pages(tmp_path: Path) -> None:
+    program = "from tapestry.celery import app; app.loader.import_default_modules()"
+    imported = imported_by(program, tmp_path)
+    assert "filters.runs.tasks" in imported and not {"tapestry.urls", "icalendar"} & imported
+
+
+def test_the_system_checks_of_django_find_nothing() -> None:
+    assert manage("check", "--fail-level", "WARNING").returncode == 0
 
 
 @pytest.mark.parametrize("name", sorted(set(ours()) - WITHOUT_DATA))
