@@ -54,6 +54,8 @@ class Command(TapestryCommand):
 
         audience = PUBLIC if options["audience"] is None else options["audience"]
         require_known(audience)
+        if options["audience"] is None:
+            self.stderr.write(EVERYBODY, style_func=str)
         with downloaded(options["what"], services.tables().root) as what:
             self._take_in(what, audience, options)
 
