@@ -13,21 +13,26 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from importlib import import_module
 from queue import SimpleQueue
 
 import django
 from celery.apps.worker import Worker
 from celery.worker import state
+from django.urls import get_resolver
 from kombu.asynchronous import set_event_loop
 
 from filters.site.settings.workers import LISTENER, THREADS
 from tapestry.celery import app
 
 _making = threading.Lock()
+_LINKING = frozenset(("mail", "outbound"))
+"""Lanes that send links, for which they need the pages."""
 
 
 def serve(lanes: Sequence[str]) -> None:
     """Run the lanes until SIGTERM, then let their tasks finish."""
+    _import(lanes)
     ended: SimpleQueue[str] = SimpleQueue()
     signal.signal(signal.SIGTERM, lambda *_: ended.put(""))
     threads = [
@@ -42,6 +47,15 @@ def serve(lanes: Sequence[str]) -> None:
     for thread in threads:
         if thread.name != LISTENER:
             thread.join()
+
+
+def _import(lanes: Sequence[str]) -> None:
+    """Import what lanes need: where two threads do, one may see a module that is not whole."""
+    app.loader.import_default_modules()
+    if LISTENER in lanes:
+        import_module("filters.sources.pull.listening")
+    if _LINKING.intersection(lanes):
+        assert get_resolver().url_patterns
 
 
 def _run(lane: str, ended: SimpleQueue[str]) -> None:
