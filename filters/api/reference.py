@@ -68,8 +68,8 @@ def paragraphs_of(words: str) -> list[str]:
 def _values(document: dict[str, Any], content: dict[str, Any]) -> Iterator[Value]:
     """Yield the fields of a body, of each row of it if it is a list."""
     schema = content.get("content", {}).get("application/json", {}).get("schema", {})
-    for one in schema.get("anyOf", [schema]):
-        named = one.get("items", one).get("$ref", "").rpartition("/")[2]
+    for option in schema.get("anyOf", [schema]):
+        named = option.get("items", option).get("$ref", "").rpartition("/")[2]
         fields = document["components"]["schemas"].get(named, {})
         for name, value in fields.get("properties", {}).items():
             yield Value(name, type_of(value), name in fields.get("required", ()))
@@ -84,7 +84,7 @@ def type_of(schema: dict[str, Any]) -> str:
     ('CopyIn', 'keep or live')
     """
     if "anyOf" in schema:
-        types = (type_of(one) for one in schema["anyOf"] if one.get("type") != "null")
+        types = (type_of(option) for option in schema["anyOf"] if option.get("type") != "null")
         return " or ".join(types)
     if "$ref" in schema:
         return str(schema["$ref"]).rpartition("/")[2]

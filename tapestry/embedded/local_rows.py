@@ -143,10 +143,15 @@ class LocalRows:
         """Return when the rows that a lookup asks for are; None if at any time."""
         if lookup.near is None:
             return None
-        views = [source for source in _sources(lookup, statement) if isinstance(source, View)]
-        rows = [self._asking(view, lookup, statement, columns) for view in views]
         other, low, high = lookup.near.other, lookup.near.low, lookup.near.high
-        instants = [one[other].to_numpy() for one in rows if one is not None]
+        instants = []
+        for source in _sources(lookup, statement):
+            if not isinstance(source, View):
+                return None
+            rows = self._asking(source, lookup, statement, columns)
+            if rows is None:
+                return None
+            instants.append(rows[other].to_numpy())
         return Spans.around(lookup.near.by, np.concatenate(instants), low, high)
 
     def _asking(

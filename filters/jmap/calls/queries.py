@@ -21,6 +21,7 @@ from filters.compose.models import Attachment, OutgoingMessage
 from filters.inbox.mailboxes import originals
 from filters.jmap.arguments import Comparator, Count, EmailQuery, EmailQueryChanges, read
 from filters.jmap.calls.boxes import DEEPEST, parts_of
+from filters.jmap.calls.texts import has_words, words_of
 from filters.jmap.headers import fields_of
 from filters.jmap.letters import raw_of
 from filters.jmap.models import JmapAccount, JmapRecord
@@ -30,7 +31,6 @@ from filters.jmap.records import TAG, present
 from filters.people import people
 from filters.site.work.db.batching import batched, in_batches
 from filters.site.work.parts import services
-from tapestry.core.accents import fold_accents
 from tapestry.core.clock import parse_instant
 from tapestry.core.schema import MESSAGES
 from tapestry.servers.imap_flags import is_tag
@@ -301,7 +301,7 @@ _OF_TEXT = {
 def _tests(given: Condition) -> list[Test]:
     texts = given.model_dump(by_alias=True, exclude_none=True)
     tests = [
-        _column_test(columns, partial(_has, words_of(texts[name])))
+        _column_test(columns, partial(has_words, words_of(texts[name])))
         for name, columns in _OF_TEXT.items()
         if name in texts
     ]
@@ -368,26 +368,10 @@ def _header_test(name: str, text: str = "") -> Test:
             key
             for key, raw in chain(raws, letters)
             for field, value in fields_of(raw)
-            if field.lower() == name.lower() and _has(words, [value])
+            if field.lower() == name.lower() and has_words(words, [value])
         }
 
     return met
-
-
-def words_of(text: str) -> list[str]:
-    """Return what must all be in a text: words, and what stands between quotation marks."""
-    return [folded(word.strip('"')) for word in re.findall(r'"[^"]*"|[^\s"]+', text)]
-
-
-def _has(words: Iterable[str], values: Iterable[Any]) -> bool:
-    texts = [value if isinstance(value, str) else " ".join(value or ()) for value in values]
-    text = folded("\n".join(texts))
-    return all(word in text for word in words)
-
-
-def folded(text: str) -> str:
-    """Return a text without accents and capitals."""
-    return fold_accents(text).casefold()
 
 
 def _keyword(text: str) -> str:

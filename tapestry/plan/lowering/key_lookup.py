@@ -110,7 +110,7 @@ class BoundViews:
         while waiting:
             tied = [pair for binding in waiting for pair in self._key_lookups(binding, plain)]
             if not tied:
-                tied = [pair for one in waiting for pair in self._constant_lookups(one, plain)]
+                tied = [pair for by in waiting for pair in self._constant_lookups(by, plain)]
             binding, lookup = min(tied, key=_rows_of_a_key, default=(waiting[0], None))
             tables[binding.var] = self.bind(binding, None, lookup)
             waiting.remove(binding)

@@ -39,7 +39,7 @@ def near(
         low, high = distances.of(n.And(tuple(plain)))
         if low != -NEVER:
             found.append(Near(by, other, low, high))
-    return min(found, key=lambda one: one.high - one.low, default=None)
+    return min(found, key=lambda bound: bound.high - bound.low, default=None)
 
 
 class _Distances:

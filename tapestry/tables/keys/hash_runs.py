@@ -176,8 +176,9 @@ def with_elements(rows: pa.Table, name: str) -> pa.Table:
     column = rows[name].combine_chunks()
     if not pa.types.is_list(column.type):
         return rows
-    each = rows.take(pc.list_parent_indices(column))
-    return each.set_column(each.schema.get_field_index(name), name, pc.list_flatten(column))
+    repeated = rows.take(pc.list_parent_indices(column))
+    place = repeated.schema.get_field_index(name)
+    return repeated.set_column(place, name, pc.list_flatten(column))
 
 
 def text_array(values: Iterable[str]) -> pa.Array:

@@ -138,8 +138,8 @@ def jmap_program(site: str, secret: str) -> Iterator[Arrivals]:
     def wait() -> None:
         known, retry = "", 0.0
         while not ended.wait(retry):
-            told = urllib3.request("GET", address, headers=headers | {"Last-Event-ID": known})
-            pairs = (line.partition(": ")[::2] for line in told.data.decode().splitlines())
+            answer = urllib3.request("GET", address, headers=headers | {"Last-Event-ID": known})
+            pairs = (line.partition(": ")[::2] for line in answer.data.decode().splitlines())
             fields = dict(pairs)
             retry = int(fields["retry"]) / 1000
             if fields.get("id", known) != known:
