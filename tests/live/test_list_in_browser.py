@@ -58,8 +58,10 @@ def phone(browser, jones, live_server):
 def drawn(page: Page, subject: str, across: int, down: int = 0) -> Iterator[None]:
     """Draw a finger over the row of a subject, by pixels; it leaves the screen at the end."""
     row = page.locator("a.row", has_text=subject)
-    row.hover(trial=True)  # waits for a list that is being replaced
-    box = row.bounding_box()
+    expect(page.locator(".htmx-request"), "the list stays as it is").to_have_count(0)
+    row.hover(trial=True)
+    while (box := row.bounding_box()) is None:  # it is being replaced
+        page.wait_for_timeout(50)
     x, y = box["x"] + box["width"] / 2 - across / 2, box["y"] + box["height"] / 2
     touch = page.context.new_cdp_session(page)
 
