@@ -36,7 +36,7 @@ from tapestry.core.clock import SECOND, wall_clock
 SEEN, FLAGGED, DRAFT, TAG = "$seen", "$flagged", "$draft", "#"
 """Keywords of flags, and the sign with which the word of another begins: a tag of the person."""
 
-ANSWERED, FORWARDED = "$answered", "$forwarded"
+MARKS = ("$answered", "$forwarded")
 """Keywords that mail programs tell each other: they are kept in records alone."""
 
 INBOX = "inbox"
@@ -89,11 +89,11 @@ def mark(account: JmapAccount, changes: Mapping[int, Mapping[str, bool]]) -> Non
 
 def _kept(account: JmapAccount) -> dict[int, list[str]]:
     """Return what records alone know of Emails, by the keys of their cards, or letters below 0."""
-    conditions = [Q(value__contains=f" {word} ") for word in (ANSWERED, FORWARDED)]
+    conditions = [Q(value__contains=f" {word} ") for word in MARKS]
     conditions.append(Q(letter__isnull=False, value__contains=f" {INBOX} "))
     rows = account.records.filter(reduce(or_, conditions), kind=JmapRecord.EMAIL, gone=False)
     return {
-        card or -letter: [word for word in value.split() if word in (ANSWERED, FORWARDED, INBOX)]
+        card or -letter: [word for word in value.split() if word in (*MARKS, INBOX)]
         for card, letter, value in rows.values_list("card_id", "letter_id", "value")
     }
 

@@ -15,7 +15,7 @@ from typing import Protocol
 
 from tapestry.core.errors import OwnFaultError, TapestryError
 from tapestry.core.surroundings import NobodysFaultError
-from tapestry.plan.relation import Derived, Range, Relation, Statement
+from tapestry.plan.relation import Derived, Newest, Range, Relation, Statement
 
 Row = tuple[int, str, str, int, int, int, str]
 """A row of a statement, in the columns of ``plan.relation.OUTPUT``."""
@@ -125,17 +125,21 @@ def evaluate(engine: Engine, statement: Statement) -> list[Row]:
 
 def _rows_of(engine: Engine, derived: Derived) -> list[Row]:
     """Return the rows of a derived relation's statement, or those of the newest that suffice."""
-    newest = derived.newest
-    for rows in NEWEST_ROWS if newest else ():
-        assert newest is not None
+    found = _newest_of(engine, derived.newest) if derived.newest else None
+    return evaluate(engine, derived.statement) if found is None else found
+
+
+def _newest_of(engine: Engine, newest: Newest) -> list[Row] | None:
+    """Return what the newest rows of a table give; None if it may take older ones."""
+    for rows in NEWEST_ROWS:
         after = engine.newest_after(newest.table, newest.by, rows)
         if after is None:
-            break
+            return None
         if after < newest.since:
             found = evaluate(engine, newest.statement(after))
             if newest.suffices(found):
                 return found
-    return evaluate(engine, derived.statement)
+    return None
 
 
 def require_running(engine: Engine) -> None:

@@ -13,6 +13,7 @@ from tapestry.query.operators import reading as operators
 from tapestry.query.phrases import parser as phrases
 from tapestry.query.phrases.help.bare_words import (
     MOST_WORDS,
+    after_noun,
     begins_sentence,
     opens_with_words,
     words_with_phrases,
@@ -159,26 +160,17 @@ def _is_cut_short(text: str) -> bool:
     return False
 
 
-_NOUN = re.compile(
-    r"(?:list|filter|get|give|query|select|display|match|include|view|check|see|show|search)"
-    r"\s+(?!(?:me|all|the|an?|any|every|only|just|my|for|through|of|in|on|from|to|by|with|about)\b)"
-    r"(?=[^\W\d_])",
-    re.IGNORECASE,
-)
-"""A word before another noun: “filter coffee” asks for no coffee."""
-
-
 def _asked_words(text: str) -> PhraseNode:
     """Return what a request for words asks, ``find the invoices from mary``."""
-    request, noun = reworded(text), _NOUN.match(text)
+    request, rest = reworded(text), after_noun(text)
     if request and phrases.is_misspelt(request):
         raise MisreadError("This is no phrase.", Span(0, 0))
     if request and not begins_sentence(request):
         if found := words_with_phrases(request, MOST_WORDS):
             return _placed(found, text)
         if opens_with_words(text, request) and not is_request(request):
-            return placed_in(parse_words(text if noun else request), text)
-    if noun and not is_request(text[noun.end() :]):
+            return placed_in(parse_words(request if rest is None else text), text)
+    if rest is not None and not is_request(rest):
         return parse_words(text)
     raise MisreadError("This is no phrase.", Span(0, 0))
 

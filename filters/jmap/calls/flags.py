@@ -22,9 +22,8 @@ from filters.jmap.objects import (
 )
 from filters.jmap.protocol import Arguments, MethodError
 from filters.jmap.records import (
-    ANSWERED,
     FLAGGED,
-    FORWARDED,
+    MARKS,
     SEEN,
     TAG,
     account_of,
@@ -38,7 +37,7 @@ from tapestry.servers.imap_flags import is_tag
 
 FLAGS = {SEEN: "read", FLAGGED: "starred"}
 
-MARKS = (ANSWERED, FORWARDED)
+KEYWORDS = (*FLAGS, *MARKS)
 
 SET = "maxObjectsInSet"
 
@@ -156,7 +155,7 @@ def _changes(record: JmapRecord, patch: dict[str, Any]) -> dict[str, bool]:
             raise SetError("invalidPatch", path)
         else:
             own = [word for word in record.value.split() if word[0] == TAG]
-            changes = dict.fromkeys([*FLAGS, *MARKS, *own], False)
+            changes = dict.fromkeys([*KEYWORDS, *own], False)
             for word, to in value.items():
                 changes |= _change(path, word, to)
     return changes
@@ -167,12 +166,10 @@ def _change(path: str, keyword: str, value: Any) -> dict[str, bool]:
     word, to = keyword.lower(), _is_set(path, value)
     if is_tag(word):
         return {f"{TAG}{word}": to}
-    if to and word not in (*FLAGS, *MARKS):
-        kept = (
-            f"{', '.join((*FLAGS, *MARKS))}, and tags of one word that no program sets for itself."
-        )
+    if to and word not in KEYWORDS:
+        kept = f"{', '.join(KEYWORDS)}, and tags of one word that no program sets for itself."
         raise SetError("invalidProperties", "keywords", description=f"What is kept is {kept}")
-    return {word: to} if word in (*FLAGS, *MARKS) else {}
+    return {word: to} if word in KEYWORDS else {}
 
 
 def _is_set(path: str, value: Any) -> bool:

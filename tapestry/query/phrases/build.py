@@ -54,7 +54,7 @@ class Listed:
 class Divided:
     """A conjunction in which a comma or “but” stands, and what stands on either side of it."""
 
-    whole: nodes.PhraseNode
+    node: nodes.PhraseNode
     before: nodes.PhraseNode
     after: nodes.PhraseNode
 
@@ -191,7 +191,7 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
             divided = child if isinstance(child, Divided) else None
             is_of_all = divided is not None and bool(parts) and not is_parallel
             is_parallel |= divided is not None and not is_of_all
-            part = (divided.before if is_of_all else divided.whole) if divided else child
+            part = (divided.before if is_of_all else divided.node) if divided else child
             before = parts[-1] if parts else None
             if isinstance(before, SideBySide) and are_alike(before.parts[-1], part):
                 *others, last = before.parts
@@ -210,11 +210,12 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
             else child
             for before, child in zip([None, *children], children, strict=False)
         ]
-        whole = _conjunction(gapped(apart))
+        filled = gapped(apart)
+        node = _conjunction(filled)
         at = next((place for place, child in enumerate(apart) if _divides(child)), 0)
-        if 0 < at < len(apart) - 1 and gapped(apart) == apart:
-            return Divided(whole, _conjunction(apart[:at]), _conjunction(apart[at + 1 :]))
-        return whole
+        if 0 < at < len(apart) - 1 and filled == apart:
+            return Divided(node, _conjunction(apart[:at]), _conjunction(apart[at + 1 :]))
+        return node
 
     def negated(self, children: list[Any]) -> nodes.PhraseNode:
         return negated(children[1])

@@ -304,13 +304,13 @@ ALL = (("public@x", "public"), ("hers@x", "user:alice"), ("ours@x", "group:parc"
 
 def told_by_imap(client: IMAPClient) -> dict[str, int]:
     """Return how many messages can be read in each mailbox that a program is told of."""
-    told = {}
+    counts = {}
     for flags, _, name in client.list_folders():
         if b"\\Noselect" not in flags:
             client.select_folder(name, readonly=True)
             uids = client.search()
-            told[name] = len(client.fetch(uids, ["BODY.PEEK[]"])) if uids else 0
-    return told
+            counts[name] = len(client.fetch(uids, ["BODY.PEEK[]"])) if uids else 0
+    return counts
 
 
 def test_after_a_restore_mailboxes_are_read_anew(

@@ -187,7 +187,7 @@ def test_words_are_looked_for(text):
 
 
 @pytest.mark.parametrize("text", NOUNS)
-def test_a_verb_that_stands_before_another_noun_is_a_word_too(text):
+def test_a_verb_before_a_noun_is_looked_for_as_the_noun_is(text):
     phrase = read(text, TERRY).phrase
     assert phrase.count("mentioning ") == len(text.split())
 

@@ -36,10 +36,11 @@ class Command(TapestryCommand):
         from filters.upkeep.later import add_later, end_restore
 
         if options["dry_run"]:
-            whole = examine(options["backup"])
+            manifest = examine(options["backup"])
             self.stdout.write(
-                f"Nothing is restored. The backup of {whole.made} is whole: {len(whole.files):,} "
-                f"files, {whole.size:,} bytes, {whole.rows.get('messages', 0):,} messages."
+                f"Nothing is restored. The backup of {manifest.made} is whole: "
+                f"{len(manifest.files):,} files, {manifest.size:,} bytes, "
+                f"{manifest.rows.get('messages', 0):,} messages."
             )
             return
         with claimed(services.data()):

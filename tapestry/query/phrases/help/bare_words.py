@@ -89,6 +89,14 @@ _RANKING = frozenset(
 
 _MAIL = re.compile(NOUN, re.IGNORECASE)
 _BY = re.compile(r"\s+by\b", re.IGNORECASE)
+_NOUN = re.compile(
+    r"(?:list|filter|get|give|query|select|display|match|include|view|check|see|show|search)"
+    r"\s+(?!(?:me|all|the|an?|any|every|only|just|my|for|through|of|in|on|from|to|by|with|about)\b)"
+    r"(?=[^\W\d_])",
+    re.IGNORECASE,
+)
+"""A word before another noun: “filter coffee” asks for no coffee."""
+
 _LONGEST = 1500
 _QUOTE = re.compile('"[^"]+"|“[^”]+”')
 
@@ -160,6 +168,16 @@ def begins_sentence(request: str) -> bool:
     (True, False)
     """
     return request.lower().split()[0] in _SENTENCE
+
+
+def after_noun(text: str) -> str | None:
+    """Return what follows a verb that may be a noun; None if a text does not begin with one.
+
+    >>> after_noun("filter coffee"), after_noun("filter my mail")
+    ('coffee', None)
+    """
+    found = _NOUN.match(text)
+    return text[found.end() :] if found else None
 
 
 def opens_with_words(text: str, request: str) -> bool:

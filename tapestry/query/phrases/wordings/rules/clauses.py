@@ -10,11 +10,15 @@ from tapestry.query.phrases.dates import NUMBERS
 Rule = tuple[str, str | Callable[[re.Match[str]], str]]
 
 _DID = "(has | have | had | did | ALSO)? ALSO?"
-_VOTED_FOR = "(voted for | vote for | upvoted | up-voted | liked)"
-_VOTED_AGAINST = "(voted against | vote against | downvoted | down-voted | disliked)"
-_ANNOTATED = "(annotated | annotate | commented on | comment on | noted | put a note on)"
-_BARELY_TAGGED = "(tagged | labelled | labeled | tag | label)"
-_TAGGED = f"{_BARELY_TAGGED} (it | them)? (as | with)? {{words:VALUE}}"
+_UPVOTED = "voted for | upvoted | up-voted | liked"
+_DOWNVOTED = "voted against | downvoted | down-voted | disliked"
+_NOTED = "annotated | commented on | noted"
+_LABELLED = "tagged | labelled | labeled"
+_VOTED_FOR = f"({_UPVOTED} | vote for)"
+_VOTED_AGAINST = f"({_DOWNVOTED} | vote against)"
+_ANNOTATED = f"({_NOTED} | annotate | comment on | put a note on)"
+_BARELY_TAGGED = f"({_LABELLED} | tag | label)"
+_WITH_A_WORD = "(it | them)? (as | with)? {words:VALUE}"
 _NO_VOTE = "(not voted for by more than 0 people and not voted against by more than 0 people) "
 _ACTS = (
     (_VOTED_FOR, "voted for by"),
@@ -25,9 +29,9 @@ _ACTS = (
 """What a person does with a message of somebody, and how a phrase says that it was done."""
 
 _DONE = (
-    ("(voted for | upvoted | up-voted | liked)", "voted for by"),
-    ("(voted against | downvoted | down-voted | disliked)", "voted against by"),
-    ("(annotated | commented on | noted)", "annotated by"),
+    (f"({_UPVOTED})", "voted for by"),
+    (f"({_DOWNVOTED})", "voted against by"),
+    (f"({_NOTED})", "annotated by"),
     ("reviewed", "reviewed by"),
 )
 """The same in words that are no nouns: a code review is by nobody called “code”."""
@@ -39,15 +43,17 @@ _MENTIONS = "(mentions | mentioned | mention)"
 def _of_people(subject: str, people: str, *, may_be_noun: bool = False) -> tuple[Rule, ...]:
     """Return the rules of clauses with a subject; ``may_be_noun``: with a word before a noun."""
     acts = _DONE if may_be_noun else _ACTS
-    tag = "(tagged | labelled | labeled)" if may_be_noun else _BARELY_TAGGED
-    tagged = f"{tag} (it | them)? (as | with)? {{words:VALUE}}"
+    tagged = f"({_LABELLED})" if may_be_noun else _BARELY_TAGGED
     return (
         *[(f"WHICH? {subject} NOT {act}", f"not {done} {people} ") for act, done in _ACTS],
         *[(f"WHICH? {subject} {_DID} {act}", f"{done} {people} ") for act, done in acts],
-        (f"WHICH? {subject} NOT {_TAGGED}", f"not tagged {{words}} by {people} "),
-        (f"WHICH? {subject} {_DID} {tagged}", f"tagged {{words}} by {people} "),
+        (
+            f"WHICH? {subject} NOT {_BARELY_TAGGED} {_WITH_A_WORD}",
+            f"not tagged {{words}} by {people} ",
+        ),
+        (f"WHICH? {subject} {_DID} {tagged} {_WITH_A_WORD}", f"tagged {{words}} by {people} "),
         (f"WHICH? {subject} NOT {_BARELY_TAGGED}", f"without a tag by {people} "),
-        (f"WHICH? {subject} {_DID} {tag}", f"not without a tag by {people} "),
+        (f"WHICH? {subject} {_DID} {tagged}", f"not without a tag by {people} "),
     )
 
 
@@ -122,7 +128,7 @@ RULES: tuple[Rule, ...] = (
     (f"WHICH? NOBODY HAS? ALSO? {_VOTED_FOR}", "not voted for by more than 0 people "),
     (f"WHICH? NOBODY HAS? ALSO? {_VOTED_AGAINST}", "not voted against by more than 0 people "),
     ("WHICH? NOBODY HAS? ALSO? voted on?", f"{_NO_VOTE}"),
-    ("WHICH? NOBODY HAS? ALSO? (tagged | labelled | labeled)", "without a tag "),
+    (f"WHICH? NOBODY HAS? ALSO? ({_LABELLED})", "without a tag "),
     ("WHICH? NOBODY HAS? ALSO? reviewed", "with no review "),
     (
         f"WHICH? more than {{number:NUMBER}} (people | persons) HAS? {_VOTED_FOR}",
