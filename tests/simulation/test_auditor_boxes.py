@@ -92,6 +92,19 @@ def test_what_was_put_in_before_its_mailbox_was_gone_was_wanted():
     assert found(story) == []
 
 
+@pytest.mark.parametrize(("forgot", "complains"), [(True, False), (False, True)])
+def test_what_was_put_in_by_a_copy_forgotten_since_lies_there(forgot, complains):
+    story = right_story()
+    boxes(story)[1]["Tapestry/f1"][1]["body"] = "the copy that was forgotten"
+    if forgot:
+        upkeep = {"what": "upkeep", "kind": "forget", "audience": "group:x", "before": None}
+        story.entries.insert(
+            story.entries.index(puts(story)[-1]), upkeep | {"step": 1, "now": NINE + 4}
+        )
+    said = any("m2 of filter 1 at 2 does not lie in" in finding for finding in found(story))
+    assert said == complains
+
+
 def puts(story):
     return [entry for entry in story.entries if entry["what"] == "received"]
 
