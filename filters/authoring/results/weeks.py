@@ -16,6 +16,9 @@ SHOWN = 26
 HEIGHT, STEP = 56, 12
 """Of the chart, and of a week in it."""
 
+BUSY = 100
+"""Messages a day, from which on hourly is advised."""
+
 _WEEK = timedelta(weeks=1)
 
 Weeks = Sequence[tuple[str, int]]
@@ -35,10 +38,14 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """The weeks with their bars, and how many messages a week has, in words."""
+    """The weeks with their bars, and how many messages a week has, in words.
+
+    ``is_busy``: so many messages come a day that “at once” would be too often.
+    """
 
     bars: tuple[Bar, ...]
     rate: str
+    is_busy: bool
     width: int
     height: int
 
@@ -68,7 +75,8 @@ def chart_of(weeks: Weeks) -> Chart | None:
     for number, (monday, count) in enumerate(weeks):
         height = max(2, round(count * HEIGHT / most)) if count else 0
         bars.append(Bar(date.fromisoformat(monday), count, number * STEP, HEIGHT - height, height))
-    return Chart(tuple(bars), rate_words(weeks), len(bars) * STEP, HEIGHT)
+    is_busy = _rate(weeks) >= 7 * BUSY
+    return Chart(tuple(bars), rate_words(weeks), is_busy, len(bars) * STEP, HEIGHT)
 
 
 def rate_words(weeks: Weeks) -> str:
@@ -79,12 +87,14 @@ def rate_words(weeks: Weeks) -> str:
     >>> rate_words([("2026-11-02", 1), ("2026-11-09", 0), ("2026-11-16", 0)])
     'less than one a week'
     """
+    rate = _rate(weeks)
+    return "less than one a week" if rate < 0.75 else f"about {max(1, round(rate)):,} a week"
+
+
+def _rate(weeks: Weeks) -> float:
     counts = [count for _, count in weeks]
     first = next((at for at, count in enumerate(counts) if count), len(counts) - 1)
-    rate = sum(counts) / (len(counts) - first)
-    if rate < 0.75:
-        return "less than one a week"
-    return f"about {max(1, round(rate)):,} a week"
+    return sum(counts) / (len(counts) - first)
 
 
 def _monday(instant: int, zone: ZoneInfo) -> date:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from html import unescape
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 
 from filters.authoring import lifecycle, tasks
@@ -232,3 +233,12 @@ def test_old_mail_has_the_weeks_up_to_its_last() -> None:
     weeks = count_weeks([1_000_000_000_000_000], ZoneInfo("Europe/Berlin"), wall_clock())
     assert weeks[-1] == ("2001-09-03", 1) and len(weeks) == 26
     assert chart_of(weeks) is not None and chart_of([("2026-11-16", 0)]) is None
+
+
+@pytest.mark.parametrize(("count", "advised"), [(700, True), (699, False)])
+def test_hourly_is_advised_where_a_hundred_come_a_day(count: int, advised: bool) -> None:
+    answer = {"count": count, "rows": [], "chart": chart_of([("2026-11-16", count)])}
+    page = render_to_string(
+        "authoring/_preview.html", {"task": "1", "answer": answer, "written": {"query": ""}}
+    )
+    assert ("sent hourly" in page) == advised
