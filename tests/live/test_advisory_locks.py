@@ -9,6 +9,7 @@ import sys
 import psycopg
 import pytest
 
+from filters.site.settings.database_url import database_settings
 from tests.support.paths import ROOT
 from tests.support.servers.postgres import running_postgres
 from tests.support.site_parts import eventually
@@ -120,3 +121,9 @@ def test_a_process_that_holds_nothing_outlives_its_session(processes, database):
         )
     eventually(lambda: one.running.poll() is None and one.does("alone") == "True")
     assert other.does("alone") == "False"
+
+
+def test_postgresql_ends_a_session_whose_answer_nobody_takes(database):
+    read = database_settings(database)
+    with psycopg.connect(database, **read["OPTIONS"]) as session:
+        assert session.execute("SHOW tcp_user_timeout").fetchone() == ("25000",)

@@ -13,7 +13,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.support.paths import ROOT
-from tests.support.servers.compose import Composition, buildah, run
+from tests.support.servers.compose import Composition, buildah
+from tests.support.servers.network import run
 
 pytestmark = [pytest.mark.live, pytest.mark.long, pytest.mark.timeout(3600)]
 

@@ -1,4 +1,8 @@
-"""Two `up` with parts of one site, as on two machines, over one PostgreSQL, Redis and directory."""
+"""Two `up` with parts of one site, as on two machines, over one PostgreSQL, Redis and directory.
+
+host a ── bridge ── host b          each in a namespace of the network, cut off in turn
+             └─ PostgreSQL, Redis, SMTP
+"""
 
 from __future__ import annotations
 
@@ -9,24 +13,39 @@ import signal
 import time
 import urllib.error
 import urllib.request
+from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
 from tapestry.client.site import Site as Api
+from tapestry.core.clock import MINUTE
 from tests.support.servers.dovecot import running_dovecot
+from tests.support.servers.network import Host, Network, running_network
 from tests.support.servers.postgres import running_postgres
 from tests.support.servers.redis_process import Redis
-from tests.support.servers.site import end, start, wait_ready
+from tests.support.servers.site import Site, end, manage, start, wait_ready
 from tests.support.servers.smtp import running_smtp
 from tests.support.site_killed import World
 from tests.support.site_parts import WORKER, eventually, processes_of, wait_for_nobody
+from tests.support.stepped_clock import SteppedClock
 
 pytestmark = [pytest.mark.live, pytest.mark.timeout(1800)]
 
 KILLS = int(os.environ.get("TEST_KILLS") or 12)
 """Kills of the campaign, of parts and of machines."""
 
+CUTS = int(os.environ.get("TEST_CUTS") or 6)
+"""How often one of the machines is cut off from the network."""
+
 PARTS = "web,worker,listener,beat"
+
+FORWARD = """
+from filters.delivery.models import Address, Destination
+install(joe, "m.size > 0", name="all", mode="keep")
+address = Address.objects.create(owner=joe, email="joe@x.org", confirmed_at=1)
+Destination.objects.create(owner=joe, kind="forward", name="forward", address=address)
+"""
 
 SETTLE = """
 from filters.api.authentication import make_token
@@ -46,7 +65,10 @@ def environment(tmp_path, spark_server):
     redis.start()
     try:
         with running_postgres() as database:
-            yield {"DATABASE_URL": database, "REDIS_URL": redis.url, "SPARK_REMOTE": spark_server}
+            yield {
+                **{"DATABASE_URL": database, "REDIS_URL": redis.url, "SPARK_REMOTE": spark_server},
+                "TAPESTRY_WINDOW_PARTS": "2",
+            }
     finally:
         redis.kill()
 
@@ -143,3 +165,109 @@ def test_nothing_is_lost_or_comes_twice_when_machines_are_killed(inn, environmen
             assert not list(world.differences())
         finally:
             world.end()
+
+
+FOUND = """
+import json
+from filters.delivery.models import Destination
+from filters.inbox.models import Match
+found = Match.objects.exclude(sequence=None).values_list("filter__name", "msgid")
+print(json.dumps([list(found), Destination.objects.exclude(due_at=None).count()]))
+"""
+
+
+@dataclass
+class CutOff:
+    """Two machines of one site on a network, either of which may be cut off from the other parts.
+
+    The second has a clock of its own.
+    """
+
+    data: Path
+    network: Network
+    environment: dict[str, str]
+    clock: dict[str, str]
+    count: int = 0
+    hosts: list[Host] = field(default_factory=list)
+    sites: list[Site] = field(default_factory=list)
+
+    def start(self) -> None:
+        self.hosts = [Host(self.network, name, at) for at, name in enumerate("ab", 2)]
+        self.sites = [
+            start(
+                self.data,
+                inside=host.inside,
+                **{**self.environment, **clock, "TAPESTRY_MACHINE": name},
+            )
+            for host, name, clock in zip(self.hosts, "ab", ({}, self.clock), strict=True)
+        ]
+        for site in self.sites:
+            wait_ready(site)
+
+    def end(self) -> None:
+        for site in self.sites:
+            site.process.kill()
+            site.process.wait()
+        wait_for_nobody(self.data)
+        for host in self.hosts:
+            host.remove()
+
+    def manage(self, *words: str) -> str:
+        return manage(self.data, *words, **self.environment)
+
+    def send(self, count: int) -> None:
+        for _ in range(count):
+            file = self.data / f"{self.count}.eml"
+            file.write_text(LETTER.format(name=self.count))
+            self.manage("ingest", str(file))
+            self.count += 1
+
+    def is_settled(self) -> bool:
+        """Return whether all is found by both filters, each once, and sent."""
+        found, due = json.loads(self.manage("shell", "-v", "0", "-c", FOUND))
+        expected = [[name, f"{n}@x"] for name in ("jones", "all") for n in range(self.count)]
+        return sorted(found) == sorted(expected) and not due
+
+
+@pytest.mark.long
+@pytest.mark.timeout(0)
+def test_what_a_machine_that_is_cut_off_leaves_another_goes_on_with(data_dir, tmp_path):
+    chance = random.Random(CUTS)
+    clock = SteppedClock(tmp_path, chance)
+    with (
+        running_network("tapestry-two", "10.89.36") as network,
+        running_postgres(host=network.here) as database,
+        running_smtp(host=network.here) as smtp,
+    ):
+        redis = Redis(tmp_path, network.here)
+        redis.start()
+        environment = {
+            **{"DATABASE_URL": database, "REDIS_URL": redis.url, "EMAIL_URL": smtp.url},
+            "TAPESTRY_WINDOW_PARTS": "2",
+        }
+        machines = CutOff(data_dir, network, environment, clock.environment)
+        try:
+            machines.manage("migrate", "--verbosity", "0")
+            machines.manage("shell", "-v", "0", "-c", SETTLE + FORWARD)
+            machines.start()
+            clock.ahead(MINUTE)  # one that differs so much at the start is refused
+            for _ in range(CUTS):
+                machines.send(1)
+                time.sleep(chance.uniform(0.0, 3.0))
+                host = chance.choice(machines.hosts)
+                host.cut_off()
+                machines.send(2)
+                eventually(machines.is_settled, 300)
+                host.connect(network)
+                time.sleep(chance.uniform(0.0, 20.0))
+            machines.send(2)
+            eventually(machines.is_settled, 300)
+            sent = {(m["Message-ID"], m["Resent-Message-ID"]) for m in smtp.messages}
+            expected = [f"<{n}@x>" for n in range(machines.count) for _ in ("jones", "all")]
+            assert sorted(msgid for msgid, _ in sent) == sorted(expected)
+            for site in machines.sites:
+                assert "Traceback" not in site.log.read_text()
+                assert end(site) == 0
+        finally:
+            machines.end()
+            redis.kill()

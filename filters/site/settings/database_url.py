@@ -8,8 +8,21 @@ import dj_database_url
 
 from tapestry.core.errors import TapestryError
 
-LETS_GO = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
-"""PostgreSQL ends the session of a machine that is gone, and what it locked, after 25 seconds."""
+_PROBES = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
+_OF_SERVER = {f"tcp_{name}": value for name, value in _PROBES.items()} | {
+    "tcp_user_timeout": 25_000
+}
+
+OPTIONS: dict[str, str | int] = {
+    **_PROBES,
+    "tcp_user_timeout": 25_000,
+    "options": " ".join(f"-c {name}={value}" for name, value in _OF_SERVER.items()),
+}
+"""Each side ends a session, and what it locked, 25 seconds after it last heard of the other.
+
+Probes (keepalives) are not sent while something is on its way: that has a timeout of its own,
+without which it is sent again for a quarter of an hour.
+"""
 
 
 def database_settings(url: str) -> dict[str, Any]:
@@ -30,5 +43,5 @@ def database_settings(url: str) -> dict[str, Any]:
             hint="Write postgres://user:password@host:5432/name; %40 for an @ in the password.",
         ) from None
     if "postgresql" in read["ENGINE"]:
-        read.setdefault("OPTIONS", {}).setdefault("options", LETS_GO)
+        read["OPTIONS"] = OPTIONS | read.get("OPTIONS", {})
     return read

@@ -20,17 +20,11 @@ from typing import Any
 import psutil
 import yaml
 
-BRIDGE, NETWORK = "tapestry-net", "10.89.35"
-"""The interface of this machine, whose address is the first of the network."""
+from tests.support.servers.network import Host, Network, run
+
+NETWORK = Network("tapestry-net", "10.89.35")
 
 VARIABLE = re.compile(r"\$(?:(\$)|\{(\w+)(?::-([^}]*)|:\?[^}]*)?\})")
-
-
-def run(*command: str | Path) -> str:
-    """Run a command; return what it prints."""
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, (command, done.stdout, done.stderr)
-    return done.stdout.strip()
 
 
 def buildah(*arguments: str | Path) -> str:
@@ -50,12 +44,12 @@ def read_compose(path: Path, environment: Mapping[str, str]) -> dict[str, Any]:
 
 @dataclass
 class Service:
-    """A service: its container, its address, and how it is run."""
+    """A service: its container, the end of its address, and how it is run."""
 
     name: str
     asked: dict[str, Any]
     container: str
-    address: str
+    at: int
     volumes: Path
     process: subprocess.Popen[bytes] | None = None
     image: dict[str, Any] = field(init=False)
@@ -69,15 +63,7 @@ class Service:
             if not (self.volumes / name).exists():  # as an engine does: like what is there
                 run("cp", "--archive", root / inside.lstrip("/"), self.volumes / name)
         buildah("umount", self.container)
-        self.namespace = f"tapestry-{self.name}"
-        run("ip", "netns", "add", self.namespace)
-        outer = f"tap-{self.name}"[:15]
-        inside = ("ip", "-n", self.namespace)
-        run("ip", "link", "add", outer, "type", "veth", "peer", "eth0", "netns", self.namespace)
-        run("ip", "link", "set", outer, "master", BRIDGE, "up")
-        run(*inside, "address", "add", f"{self.address}/24", "dev", "eth0")
-        for device in ("lo", "eth0"):
-            run(*inside, "link", "set", device, "up")
+        self.host = Host(NETWORK, self.name, self.at)
 
     def command(self, *words: str, **environment: str) -> list[str]:
         """Return what runs words in the container, with its environment, volumes and network."""
@@ -87,7 +73,7 @@ class Service:
         given = [f"--env={name}={value}" for name, value in variables.items()]
         user = [f"--user={self.asked['user']}"] if "user" in self.asked else []
         return [
-            "nsenter", f"--net=/run/netns/{self.namespace}",
+            *self.host.inside,
             "buildah", "run", "--isolation=chroot", *user, *mounts, *given, self.container, "--",
             *words,
         ]  # fmt: skip
@@ -129,7 +115,7 @@ class Service:
                 with suppress(psutil.Error):
                     process.kill()
             self.process.wait(60)
-        run("ip", "netns", "delete", self.namespace)
+        self.host.remove()
         buildah("rm", self.container)
 
 
@@ -143,15 +129,12 @@ class Composition:
         self.services: dict[str, Service] = {}
         self._volumes = volumes
         asked = read_compose(file, os.environ | environment)["services"]
-        addresses = {name: f"{NETWORK}.{at}" for at, name in enumerate(asked, 2)}
-        run("ip", "link", "add", BRIDGE, "type", "bridge")
-        run("ip", "address", "add", f"{NETWORK}.1/24", "dev", BRIDGE)
-        run("ip", "link", "set", BRIDGE, "up")
-        hosts = [f"--add-host={name}:{address}" for name, address in addresses.items()]
-        for name, service in asked.items():
+        NETWORK.add()
+        hosts = [f"--add-host={name}:{NETWORK.prefix}.{at}" for at, name in enumerate(asked, 2)]
+        for at, (name, service) in enumerate(asked.items(), 2):
             image = images.get(service["image"], service["image"])
             container = buildah("from", *hosts, image)
-            made = Service(name, service, container, addresses[name], volumes)
+            made = Service(name, service, container, at, volumes)
             self.services[name] = made
 
     def up(self) -> None:
@@ -170,4 +153,4 @@ class Composition:
         """Remove all but the volumes."""
         for service in self.services.values():
             service.remove()
-        run("ip", "link", "delete", BRIDGE)
+        NETWORK.remove()

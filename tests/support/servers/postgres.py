@@ -27,9 +27,10 @@ def programs() -> Path:
 
 
 @contextmanager
-def running_postgres(authority: trustme.CA | None = None) -> Iterator[str]:
+def running_postgres(authority: trustme.CA | None = None, host: str = "127.0.0.1") -> Iterator[str]:
     """Run a server; yield the address of its database.
 
+    It lets in all who reach it at its host.
     With an authority it is reached over TLS alone, by a client that has a certificate of it.
     """
     # Not pytest's directory: as root the server runs as postgres, who may not go in there.
@@ -43,9 +44,11 @@ def running_postgres(authority: trustme.CA | None = None) -> Iterator[str]:
         [programs() / "initdb", *made, "--no-sync"],
         user=user, cwd=home, check=True, capture_output=True,
     )  # fmt: skip
+    with (home / "data" / "pg_hba.conf").open("a") as rules:
+        rules.write("host all tapestry samenet trust\n")
     port = free_port()
     settings: tuple[str, ...] = (
-        "listen_addresses=127.0.0.1",
+        f"listen_addresses={host}",
         "fsync=off",
         f"unix_socket_directories={home}",
     )
@@ -58,11 +61,11 @@ def running_postgres(authority: trustme.CA | None = None) -> Iterator[str]:
             user=user, cwd=home, stdout=log, stderr=log,
         )  # fmt: skip
     try:
-        ready = [programs() / "pg_isready", "-q", "-h", "127.0.0.1", "-p", str(port)]
+        ready = [programs() / "pg_isready", "-q", "-h", host, "-p", str(port)]
         while subprocess.run(ready, check=False).returncode:
             assert started.poll() is None, (home / "log").read_text()
             time.sleep(0.1)
-        yield f"postgres://tapestry@127.0.0.1:{port}/postgres"
+        yield f"postgres://tapestry@{host}:{port}/postgres"
     finally:
         started.send_signal(signal.SIGINT)  # at once, whoever is still connected
         started.wait(60)

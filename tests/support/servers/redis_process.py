@@ -10,11 +10,11 @@ from tapestry.core.processes.child_process import free_port
 class Redis:
     """A Redis on a port of its own, which keeps nothing."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, host: str = "127.0.0.1") -> None:
         self.port = free_port()
-        self.command = [redis_server.binary(), "--port", str(self.port), "--bind", "127.0.0.1"]
-        self.command += ["--save", "", "--dir", str(directory)]
-        self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.command = [redis_server.binary(), "--port", str(self.port), "--bind", host]
+        self.command += ["--save", "", "--dir", str(directory), "--protected-mode", "no"]
+        self.url = f"redis://{host}:{self.port}/0"
 
     def start(self) -> None:
         self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -66,15 +67,23 @@ def environment_for(data: Path) -> dict[str, str]:
 
 
 def start(
-    data: Path, *arguments: str, command: str = "up", port: int | None = None, **environment: str
+    data: Path,
+    *arguments: str,
+    command: str = "up",
+    port: int | None = None,
+    inside: Sequence[str] = (),
+    **environment: str,
 ) -> Site:
-    """Start `up` and return at once; its words go to DATA/up.log, or up-MACHINE.log."""
+    """Start `up` and return at once; its words go to DATA/up.log, or up-MACHINE.log.
+
+    ``inside`` begins the command, where it runs elsewhere than here.
+    """
     port = port or free_port()
     machine = environment.get("TAPESTRY_MACHINE")
     name = f"up-{machine}.log" if machine else "up.log"
     with (data / name).open("wb") as log:
         process = subprocess.Popen(
-            [sys.executable, "manage.py", command, "--port", str(port), *arguments],
+            [*inside, sys.executable, "manage.py", command, "--port", str(port), *arguments],
             cwd=ROOT,
             env=environment_for(data) | environment,
             stdin=subprocess.DEVNULL,

@@ -27,6 +27,7 @@ class SmtpServer:
     """
 
     port: int = 0
+    host: str = "127.0.0.1"
     taken: list[bytes] = field(default_factory=list)
     recipients: list[str] = field(default_factory=list)
     senders: list[str] = field(default_factory=list)
@@ -41,7 +42,7 @@ class SmtpServer:
 
     @property
     def url(self) -> str:
-        return f"smtp://127.0.0.1:{self.port}"
+        return f"smtp://{self.host}:{self.port}"
 
     @property
     def messages(self) -> list[EmailMessage]:
@@ -106,9 +107,9 @@ class _Controller(Controller):
     """A controller that listens on a socket it is given: the port is free for certain."""
 
     def __init__(self, handler: _Handler, listener: socket.socket, **options: Any) -> None:
-        port = listener.getsockname()[1]
+        host, port = listener.getsockname()
         options = {"server_hostname": "mx", "ready_timeout": 60, **options}
-        super().__init__(handler, "127.0.0.1", port, **options)
+        super().__init__(handler, host, port, **options)
         self.listener = listener
 
     def _create_server(self) -> Any:
@@ -119,9 +120,13 @@ class _Controller(Controller):
 
 @contextmanager
 def running_smtp(
-    user: str = "", password: str = "", token: str = "", **options: Any
+    user: str = "",
+    password: str = "",
+    token: str = "",
+    host: str = "127.0.0.1",
+    **options: Any,
 ) -> Iterator[SmtpServer]:
-    """Run an SMTP server on a free port of loopback.
+    """Run an SMTP server on a free port of a host, which is loopback unless another is given.
 
     With a user, and a password or a token, it takes no mail from others; ``options`` are those of
     aiosmtpd: ``ssl_context`` for TLS from the start, ``tls_context`` for STARTTLS.
@@ -135,8 +140,8 @@ def running_smtp(
 
     if user:
         options |= {"authenticator": authenticate, "auth_require_tls": "tls_context" in options}
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = SmtpServer(listener.getsockname()[1], needs_login=bool(user))
+    listener = socket.create_server((host, 0))
+    server = SmtpServer(listener.getsockname()[1], host, needs_login=bool(user))
     handler = _TokenHandler(server, user, token) if token else _Handler(server)
     controller = _Controller(handler, listener, **options)
     controller.start()

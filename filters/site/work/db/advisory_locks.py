@@ -36,6 +36,7 @@ NOTICE = {
     "keepalives_interval": 3,
     "keepalives_count": 3,
     "connect_timeout": 10,
+    "tcp_user_timeout": 12_000,
 }
 """How soon a process notices that PostgreSQL is gone: sooner than PostgreSQL lets its locks go."""
 
@@ -146,7 +147,7 @@ class AdvisoryLocks:
         if self._session is None:
             # Of its own: nobody's transaction, and closed by nobody at the end of a task.
             params = {**connection.get_connection_params(), **NOTICE}
-            self._session = psycopg.connect(**params, tcp_user_timeout=12_000, autocommit=True)
+            self._session = psycopg.connect(**params, autocommit=True)
             threading.Thread(target=self._watch, args=(self._session,), daemon=True).start()
         return self._session
 
