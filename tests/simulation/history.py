@@ -46,8 +46,9 @@ mailbox: how (came, renumbered, flags, removed), user, owner, folder, messages: 
     with its flags
 upkeep: kind (compact, vacuum, backup, restore, forget, …), and what the kind has
 letter: person, uid, kind (write, put off, send now, take back), zone, chosen (the minute that a
-    form had), formatted, body, status, row (what is stored: state, send_at, message_id; or null)
-letters: rows: uid, person, state, send_at, message_id of all letters, at a settled point
+    form had), by (page, jmap), formatted, body, status, row (what is stored, as in ``letters``, or
+    null)
+letters: rows: uid, person, state, send_at, message_id, subject of all letters, at a settled point
 received: endpoint (smtp, http, push, imap), recipient or path, answer (what was answered),
     message_id, payload; of a mailbox: folder, how (append, move, copy)
 settled: rounds: all tasks were run until nothing was due

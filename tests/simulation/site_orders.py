@@ -305,6 +305,7 @@ ORDERS = {
         *(may_write, token, waits),
         *(site_programs.read_mailbox, site_programs.set_flag),
         *(site_programs.read_by_jmap, site_programs.set_by_jmap),
+        *(site_programs.send_by_jmap, site_programs.take_back_by_jmap),
     )
 }
 """By name."""

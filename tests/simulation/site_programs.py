@@ -93,6 +93,42 @@ def set_by_jmap(name: str, ids: list[str], keywords: dict[str, bool | None]) -> 
     return not _call(user, "Email/set", update=dict.fromkeys(ids, patch))["notUpdated"]
 
 
+def send_by_jmap(name: str, sender: str, subject: str, body: str) -> bool:
+    """Have a program make a draft and send it off; tell whether that was done."""
+    from filters.people.models import User
+
+    user = User.objects.get(username=name)
+    (drafts,) = _call(user, "Mailbox/query", filter={"role": "drafts"})["ids"]
+    identities = _call(user, "Identity/get", ids=None)["list"]
+    draft = {
+        **{"mailboxIds": {drafts: True}, "keywords": {"$draft": True}, "subject": subject},
+        **{"from": [{"email": sender}], "to": [{"email": "away@z.org"}]},
+        **{"textBody": [{"partId": "t"}], "bodyValues": {"t": {"value": body}}},
+    }
+    made = _call(user, "Email/set", create={"d": draft})["created"]["d"]
+    (identity,) = (row["id"] for row in identities if row["email"] == sender)
+    sent = {"s": {"identityId": identity, "emailId": made["id"]}}
+    return bool(_call(user, "EmailSubmission/set", create=sent)["created"])
+
+
+def take_back_by_jmap(name: str, uid: str) -> bool:
+    """Have a program take back a letter that was sent off; tell whether it could."""
+    from filters.jmap.models import JmapRecord
+    from filters.jmap.objects import id_of
+    from filters.people.models import User
+
+    user = User.objects.get(username=name)
+    asked = _call(user, "EmailSubmission/query")["ids"]
+    known = {
+        id_of(row)
+        for row in JmapRecord.objects.filter(
+            account__owner=user, kind=JmapRecord.SUBMISSION, letter__uid=uid
+        )
+    }
+    update = {key: {"undoStatus": "canceled"} for key in asked if key in known}
+    return bool(update and _call(user, "EmailSubmission/set", update=update)["updated"])
+
+
 def _changed(user: Any, since: str) -> dict[str, list[str]] | None:
     """Return the Emails that have changed since a state, and those that are gone."""
     changed: dict[str, list[str]] = {"changed": [], "gone": []}
@@ -112,13 +148,14 @@ def _call(user: Any, method: str, **arguments: Any) -> dict[str, Any]:
     from filters.api.models import AccessToken
     from filters.jmap.methods import method_of
     from filters.jmap.objects import id_of
-    from filters.jmap.protocol import CORE, MAIL, Request, answers
+    from filters.jmap.protocol import CORE, MAIL, SUBMISSION, Request, answers
     from filters.jmap.records import account_of
 
     given: dict[str, Any] = {"accountId": id_of(account_of(user)), **arguments}
-    using = frozenset({CORE, MAIL})
+    using = frozenset({CORE, MAIL, SUBMISSION})
     request = Request(using, [(method, given, "0")])
-    ((name, answer, _),) = answers(request, partial(method_of, AccessToken(owner=user), using))
+    token = AccessToken(owner=user, scopes="read act drafts send")
+    ((name, answer, _),) = answers(request, partial(method_of, token, using))
     if name == "error" and answer["type"] != "cannotCalculateChanges":
         raise RuntimeError(f"{method} is answered with {answer}")
     return answer

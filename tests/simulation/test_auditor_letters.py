@@ -11,7 +11,7 @@ from tests.simulation.auditor.story import points
 
 HOUR = 3_600_000_000
 ROW = {"uid": "u", "person": "alice", "state": "queued", "send_at": HOUR, "message_id": "a@x"}
-WRITTEN = {"what": "letter", "uid": "u", "kind": "write", "status": 302, "row": ROW}
+WRITTEN = {"what": "letter", "by": "page", "uid": "u", "kind": "write", "status": 302, "row": ROW}
 TIME = {"zone": "Europe/Berlin", "chosen": "1970-01-01T02:00"}
 
 
@@ -55,6 +55,9 @@ def test_what_waits_for_its_time_and_what_was_taken_back_are_right() -> None:
     assert judged(now=HOUR - 1, state="queued") == []
     back = {**WRITTEN, **TIME, "kind": "take back", "row": {**ROW, "state": "draft"}}
     assert judged(back, state="draft") == []
+    assert any("had been taken back" in said for said in judged(back, taken(HOUR), state="draft"))
+    program = {**back, "by": "jmap", "status": 200, "row": ROW}
+    assert any("waits to be sent" in said for said in judged(program, taken(HOUR)))
 
 
 @pytest.mark.parametrize(

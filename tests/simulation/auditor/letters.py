@@ -1,4 +1,4 @@
-"""Letters for later: each is sent once, not before its time, and then soon.
+"""Letters: each is sent once, not before its time, then soon, and not after it was taken back.
 
 The time is that of its writer's clock: what a gap skips is read with the offset before it, of what
 comes twice the first.  A letter that a server took without an answer, or whose sender ended before
@@ -25,6 +25,7 @@ class Letters:
         self.rows: dict[str, dict[str, Any]] = {}
         self.texts: dict[str, tuple[str, bool]] = {}
         self.taken: dict[str, int] = {}
+        self.back: set[str] = set()
         self.excuses: dict[str, int] = {}
 
     def judge(self, point: Point) -> Iterator[Finding]:
@@ -46,7 +47,13 @@ class Letters:
         row = entry["row"]
         if entry["kind"] == "write":
             self.texts[entry["uid"]] = entry.get("body") or "", bool(entry.get("formatted"))
-        self.rows.pop(entry["uid"], None)
+        before = self.rows.pop(entry["uid"], None)
+        if entry["kind"] == "take back" and row is not None:
+            if row["state"] == "draft" and before is not None:
+                self.back.add(before["message_id"])
+            elif row["state"] == "queued" and entry["by"] == "jmap" and entry["status"] == 200:
+                said = f"{row['message_id']} was taken back, and waits to be sent"
+                yield Finding(LAW, said, entry["step"])
         if row is None or row["state"] != "queued":
             return
         self.rows[entry["uid"]] = row
@@ -61,6 +68,8 @@ class Letters:
             return
         name = (entry["message_id"] or "").strip("<>")
         uid = next((uid for uid, row in self.rows.items() if row["message_id"] == name), None)
+        if name in self.back:
+            yield Finding(LAW, f"{name} was sent, and had been taken back", entry["step"])
         if uid is None:
             return
         row = self.rows[uid]

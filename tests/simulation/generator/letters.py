@@ -1,4 +1,4 @@
-"""Letters that somebody writes, for later, and what they change until they go."""
+"""Letters that somebody writes, for later or by a mail program, and what becomes of them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ WAITS = (2, 45, 9 * 60, 26 * 60, 4 * 24 * 60)
 """Minutes until a letter is to be sent."""
 
 _LETTERS = """
-SELECT o.uid, o.state, o.send_at, o.message_id, u.username AS person
+SELECT o.uid, o.state, o.send_at, o.message_id, o.subject, u.username AS person
 FROM compose_outgoingmessage o JOIN people_user u ON u.id = o.owner_id
 """
 
 
 def write_letter(cast: Cast) -> None:
-    """Have somebody write a letter that is sent later."""
+    """Have somebody write a letter that is sent later, or send one by JMAP."""
     lots = cast.lots
     person, uid = lots.choice(cast.names), str(UUID(int=lots.getrandbits(128)))
     cast.order("may_write", name=person, email=PEOPLE[person])
@@ -38,9 +38,22 @@ def write_letter(cast: Cast) -> None:
         **({"formatted": "on"} if lots.random() < 0.5 else {}),
     }
     chosen = _chosen(cast, person)
+    if UUID(uid).int % 3 == 0:
+        _send_by_program(cast, person, letter)
+        return
     form = {"uid": uid, "editor": uid, "version": 0, "to": "away@z.org", **letter, **chosen}
     answer = cast.request(person, "post", "/compose/", form)
     _tell(cast, person, uid, "write", answer, chosen, letter)
+
+
+def _send_by_program(cast: Cast, person: str, letter: dict[str, str]) -> None:
+    """Have a program send a letter: a program has no marks, and chooses no time."""
+    plain = {name: letter[name] for name in ("sender", "subject", "body")}
+    done = cast.ask("send_by_jmap", "send_by_jmap", name=person, **plain)
+    row = next((row for row in _letters(cast) if row["subject"] == letter["subject"]), None)
+    if row is not None:
+        answer = {"status": 200} if done else None
+        _tell(cast, person, row["uid"], "write", answer, {}, plain, by="jmap")
 
 
 def change_letter(cast: Cast) -> None:
@@ -53,8 +66,13 @@ def change_letter(cast: Cast) -> None:
     kind = cast.lots.choice(("put off", "put off", "send now", "take back"))
     chosen = _chosen(cast, row["person"]) if kind == "put off" else {"do": "send"}
     path = f"/compose/{row['uid']}/{'undo' if kind == 'take back' else 'later'}/"
-    answer = cast.request(row["person"], "post", path, chosen)
-    _tell(cast, row["person"], row["uid"], kind, answer, chosen, {})
+    by = "jmap" if kind == "take back" and UUID(row["uid"]).int % 2 else "page"
+    if by == "jmap":
+        asked = {"name": row["person"], "uid": row["uid"]}
+        answer = cast.ask(path, "take_back_by_jmap", **asked) and {"status": 200}
+    else:
+        answer = cast.request(row["person"], "post", path, chosen)
+    _tell(cast, row["person"], row["uid"], kind, answer, chosen, {}, by=by)
 
 
 def note_letters(cast: Cast) -> None:
@@ -88,7 +106,14 @@ def _letters(cast: Cast) -> list[dict[str, Any]]:
 
 
 def _tell(
-    cast: Cast, person: str, uid: str, kind: str, answer: Any, chosen: dict[str, str], letter: Any
+    cast: Cast,
+    person: str,
+    uid: str,
+    kind: str,
+    answer: Any,
+    chosen: dict[str, str],
+    letter: Any,
+    by: str = "page",
 ) -> None:
     """Write down what was asked for, and what is stored of it."""
     if letter:
@@ -101,6 +126,7 @@ def _tell(
         kind=kind,
         zone=str(cast.people[person].get("time_zone") or "UTC"),
         chosen=chosen.get("chosen"),
+        by=by,
         formatted="formatted" in letter,
         body=letter.get("body"),
         status=answer and answer["status"],

@@ -334,6 +334,14 @@ PLANTS = (
         "letters",
     ),
     Plant(
+        "a program is told that a letter was taken back, and it goes",
+        "filters.jmap.calls.submissions",
+        "submission_set",
+        "if letter is None or not outbox.undo(letter):",
+        "if letter is None:",
+        "letters",
+    ),
+    Plant(
         "a letter is HTML unless it is formatted",
         "filters.compose.drafting.letters",
         "seal",
