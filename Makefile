@@ -1,11 +1,12 @@
 # The door for people.  Every target installs what it needs first; a second call is instant.
 #   make demo | run | test | lint | bench | test-long | dist | deb | image | clean      (make run ARGS="--port 8001")
 #   make simulate SEEDS=1-100 STEPS=400                              (tests/simulation)
+#   make cluster                    (two machines of a site, and a Spark of two, are killed and cut off)
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: demo run test lint bench test-long simulate dist deb image clean python java servers requirements compiled
+.PHONY: demo run test lint bench test-long simulate cluster dist deb image clean python java servers requirements compiled
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -15,7 +16,7 @@ SPARK_READY := .venv/.spark-ready
 # What Python compiles is kept: hundreds of processes of the tests would compile it again.
 export PYTHONDONTWRITEBYTECODE :=
 # Tests write in memory where there are 4 GB for it: on a disk, each commit waits for it.
-test test-long: export TMPDIR := $(shell df --output=avail /dev/shm 2>/dev/null | \
+test test-long cluster: export TMPDIR := $(shell df --output=avail /dev/shm 2>/dev/null | \
 	awk 'END { print ($$1 > 4000000) ? "/dev/shm" : "/tmp" }')
 # Four files of tests at a time, for much of a test is waiting; all that ask Spark in one process: see tests/conftest.py.
 PYTEST := $(BIN)/python -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder
@@ -68,6 +69,10 @@ test-long: servers $(TEST_READY)
 	$(call need,systemd-analyze and man (for the tests of the Debian package),$(HAS_SYSTEMD),systemd man-db)
 	$(call need,mmdebstrap and buildah (for the tests of the container image),$(HAS_BUILDAH),mmdebstrap buildah iproute2)
 	$(PYTEST) -m long --timeout=0 $(ARGS)
+
+cluster: servers $(TEST_READY)
+	$(call need,ip of iproute2 (for networks of this machine),command -v ip >/dev/null,iproute2)
+	$(PYTEST) -m long --timeout=0 tests/live/test_several_machines.py tests/live/test_spark_cluster.py $(ARGS)
 
 SEEDS ?= 1-10
 STEPS ?= 400
