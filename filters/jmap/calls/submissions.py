@@ -98,9 +98,12 @@ def submission_set(account: JmapAccount, given: SubmissionSet, scopes: frozenset
     known = records_of(account, SUBMISSION, [*(given.update or ()), *(given.destroy or ())])
     emails = dict(zip(known, map(_email_of, _objects(account, known.values())), strict=True))
 
-    def create(key: str, values: Patch) -> Arguments:
+    def check_scope(error: str) -> None:
         if "send" not in scopes:
-            raise SetError("forbiddenToSend", description="This token may not send.")
+            raise SetError(error, description="This token may not send.")
+
+    def create(key: str, values: Patch) -> Arguments:
+        check_scope("forbiddenToSend")
         letter = _send(account, values)
         records = present(account_of(account.owner), SUBMISSION).select_related("letter__owner")
         (made,) = _objects(account, [records.get(letter=letter)])
@@ -112,6 +115,7 @@ def submission_set(account: JmapAccount, given: SubmissionSet, scopes: frozenset
             raise SetError("notFound")
         if values != {"undoStatus": "canceled"}:
             raise SetError("invalidProperties", *values)
+        check_scope("forbidden")
         letter = known[key].letter
         if letter is None or not outbox.undo(letter):
             raise SetError("cannotUnsend")

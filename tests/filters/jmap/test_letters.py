@@ -175,6 +175,16 @@ def test_a_token_writes_and_sends_what_its_scopes_say(
     assert alice.outgoing_messages.get().is_draft
 
 
+def test_what_was_sent_off_is_taken_back_by_who_may_send_alone(
+    call: Program, program: Sign, alice: User
+) -> None:
+    submission = sent_off(call, made(call)["id"])["created"]["s"]["id"]
+    reader = program(alice, "jmap", "drafts")
+    answer = reader("EmailSubmission/set", update={submission: {"undoStatus": "canceled"}})
+    assert answer["notUpdated"][submission]["type"] == "forbidden"
+    assert not alice.outgoing_messages.get().is_draft
+
+
 def test_a_draft_that_is_changed_is_another_email(call: Program, alice: User) -> None:
     old = made(call)["id"]
     state = call("Email/get", ids=[])["state"]
