@@ -40,6 +40,9 @@ REMINDERS = ReadyMade(
     READY_MADE[2], "Reminders", "tagged remind by me and unanswered by others", "at once"
 )
 
+OF_REMINDERS = {"mode": Filter.Mode.LIVE, "text__contains": "tagged remind by me"}
+"""Which filters reminders go by, whatever their owner calls them, or a filter of their own."""
+
 
 def missing(owner: User) -> list[ReadyMade]:
     """Return those of the shelves of answers that a person has not."""
@@ -52,11 +55,12 @@ def add(owner: User, made: ReadyMade) -> Filter:
 
     Raise TapestryError if they have as many filters as are allowed.
     """
-    there = owner.filters.filter(name=made.name).first()
-    return there or install(
+    named = owner.filters.filter(name=made.name)
+    there = named if made != REMINDERS else owner.filters.filter(**OF_REMINDERS)
+    return there.first() or install(
         owner,
         made.text,
-        name=made.name,
+        name="" if named.exists() else made.name,
         title=made.title,
         mode=Filter.Mode.LIVE,
         timeliness=made.timeliness,

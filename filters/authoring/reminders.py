@@ -84,12 +84,8 @@ def bring_back() -> int:
     One that raises an error is set aside, and holds up no other.
     """
     rows = Reminder.objects.filter(owner__is_active=True)
-    matches = Match.objects.filter(
-        filter__owner=OuterRef("owner"),
-        filter__name=ready_made.REMINDERS.name,
-        msgid=OuterRef("msgid"),
-        retracted_at__gt=OuterRef("made_at"),  # not that of an earlier reminder
-    )
+    matches = _found(OuterRef("owner"), OuterRef("msgid"))
+    matches = matches.filter(retracted_at__gt=OuterRef("made_at"))  # not that of an earlier one
     answered = rows.filter(Exists(matches)).order_by("pk")
     due = rows.filter(next_at__lte=wall_clock()).order_by("next_at")
     aside, came = set_aside.of(MESSAGE), 0
@@ -100,6 +96,12 @@ def bring_back() -> int:
         with aside.guard(f"{key}/{PART}"):
             came += _bring_back(key)
     return came
+
+
+def _found(owner: Any, msgid: Any) -> QuerySet[Match]:
+    """Return a message as the filters of its owner found it that reminders go by."""
+    of_filters = {f"filter__{name}": value for name, value in ready_made.OF_REMINDERS.items()}
+    return Match.objects.filter(**of_filters, filter__owner=owner, msgid=msgid)
 
 
 def _keys(rows: QuerySet[Reminder], aside: set_aside.Aside) -> list[int]:
@@ -134,9 +136,8 @@ def _bring_back(key: int) -> bool:
     row = _locked(key)
     if row is None or row.next_at > wall_clock():
         return False
-    name = ready_made.REMINDERS.name
-    waits = Match.objects.filter(filter__owner=row.owner, filter__name=name, retracted_at=None)
-    if not row.every or not waits.filter(msgid=row.msgid).exists():
+    waits = _found(row.owner, row.msgid).filter(retracted_at=None)
+    if not row.every or not waits.exists():
         row.delete()  # what was snoozed is back by itself
         return False
     state = MessageState.objects.of_messages(row.owner, [row.msgid]).get(row.msgid)

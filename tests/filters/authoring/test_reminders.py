@@ -123,6 +123,26 @@ def test_what_is_answered_early_leaves_the_snoozed(
     assert not Reminder.objects.exists() and not Match.objects.filter(read_at=None)
 
 
+@pytest.mark.parametrize("mode", ["keep", "live"])
+def test_reminders_go_by_no_filter_of_another_meaning_that_has_their_name(
+    person: Client, tables: Tables, alice: User, mode: str
+) -> None:
+    lifecycle.install(alice, "from zoe", title="Reminders", mode=mode)
+    assert ask(person, tables, "tomorrow", every="3") == 302
+    assert ask(person, tables, "week", every="3") == 302
+    reminded = Match.objects.get(msgid=PLAN).filter
+    assert reminded.display_name == "Reminders" and alice.filters.count() == 2
+    lifecycle.change(reminded, reminded.text, name="to-come", title="To come")
+    Reminder.objects.update(next_at=wall_clock() - DAY)
+    reminders.bring_back()
+    assert Reminder.objects.exists(), "it is repeated"
+    send(tables, "reply", sender="bob@x.org", inreplyto=PLAN)
+    run()
+    reminders.bring_back()
+    assert MessageState.objects.get().snoozed_until is None
+    assert not Reminder.objects.exists()
+
+
 def test_what_was_snoozed_otherwise_stays_so(person: Client, tables: Tables, alice: User) -> None:
     assert ask(person, tables, "tomorrow") == 302
     given = {"id:user:alice": PLAN, "until": "chosen", "chosen": "2035-01-31T08:00"}
