@@ -16,10 +16,10 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from filters.authoring import ready_made
-from filters.authoring.models import Reminder
+from filters.authoring.models import Filter, Reminder
 from filters.inbox.lists.cards import CopyKey
 from filters.inbox.models import Match, MessageState
 from filters.inbox.triage.actions import ACTIONS
@@ -87,7 +87,7 @@ def bring_back() -> int:
     matches = _found(OuterRef("owner"), OuterRef("msgid"))
     matches = matches.filter(retracted_at__gt=OuterRef("made_at"))  # not that of an earlier one
     answered = rows.filter(Exists(matches)).order_by("pk")
-    due = rows.filter(next_at__lte=wall_clock()).order_by("next_at")
+    due = rows.filter(next_at__lte=wall_clock()).exclude(_is_unknown()).order_by("next_at")
     aside, came = set_aside.of(MESSAGE), 0
     for key in _keys(answered, aside):
         with aside.guard(f"{key}/{PART}"):
@@ -96,6 +96,14 @@ def bring_back() -> int:
         with aside.guard(f"{key}/{PART}"):
             came += _bring_back(key)
     return came
+
+
+def _is_unknown() -> Q:
+    """Return the condition that a repeated reminder was not looked at yet by its filter."""
+    behind = Filter.objects.filter(**ready_made.OF_REMINDERS, owner=OuterRef("owner"), active=True)
+    behind = behind.filter(since__lt=OuterRef("next_at"))
+    waits = _found(OuterRef("owner"), OuterRef("msgid")).filter(retracted_at=None)
+    return Q(Exists(behind), ~Exists(waits), every__gt=0)
 
 
 def _found(owner: Any, msgid: Any) -> QuerySet[Match]:

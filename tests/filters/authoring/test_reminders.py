@@ -143,6 +143,19 @@ def test_reminders_go_by_no_filter_of_another_meaning_that_has_their_name(
     assert not Reminder.objects.exists()
 
 
+def test_a_repeated_reminder_that_is_due_before_its_filter_has_run_is_kept(
+    person: Client, tables: Tables, alice: User
+) -> None:
+    sent = {"id": PLAN, "in": "user:alice", "until": "tomorrow", "every": "1"}
+    assert person.post("/filters/remind/", sent).status_code == 302
+    Reminder.objects.update(next_at=wall_clock())
+    come(alice)
+    assert reminders.bring_back() == 0 and Reminder.objects.exists()
+    append_outbox(tables)
+    run()
+    assert reminders.bring_back() == 1 and Reminder.objects.get().next_at > wall_clock()
+
+
 def test_what_was_snoozed_otherwise_stays_so(person: Client, tables: Tables, alice: User) -> None:
     assert ask(person, tables, "tomorrow") == 302
     given = {"id:user:alice": PLAN, "until": "chosen", "chosen": "2035-01-31T08:00"}
