@@ -12,10 +12,10 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils import timezone
 
-from filters.authoring.models import Filter
+from filters.authoring.models import Filter, Reminder
 from filters.inbox.models import Match, MessageState, keep_former_matches
 from filters.people import people
 from filters.people.models import User
@@ -58,8 +58,9 @@ def drop_invisible(matches: QuerySet[Match], lost: Collection[str] = ()) -> int:
 def move_states(states: QuerySet[MessageState], lost: Collection[str] = ()) -> set[Pair]:
     """Have those states whose copy is not visible name the narrowest that is, if there is one.
 
-    Return these copies, each by its msgid and its audience.  ``lost`` is as in ``drop_invisible``,
-    which is to be called after this: whoever acts on messages locks their states first too.
+    So do their reminders.  Return these copies, each by its msgid and its audience.  ``lost`` is as
+    in ``drop_invisible``, which is to be called after this: whoever acts on messages locks their
+    states first too.
     """
     moved: dict[str, list[int]] = defaultdict(list)
     found: set[Pair] = set()
@@ -71,6 +72,8 @@ def move_states(states: QuerySet[MessageState], lost: Collection[str] = ()) -> s
     for audience, keys in sorted(moved.items()):
         for same in in_batches(MessageState.objects.all(), keys):
             same.update(audience=audience)
+            own = same.filter(owner=OuterRef("owner"), msgid=OuterRef("msgid"))
+            Reminder.objects.filter(Exists(own)).update(audience=audience)
     return found
 
 

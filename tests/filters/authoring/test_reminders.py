@@ -15,8 +15,11 @@ from filters.authoring.models import Reminder
 from filters.inbox.models import Match, MessageState
 from filters.people.models import User
 from filters.reading.annotations.outbox import append_outbox
+from filters.runs.store.filter_store import DjangoClock
 from tapestry.core.clock import DAY, to_instant, wall_clock
+from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 from tests.filters.authoring.test_ready_made import answer, send
 from tests.support.live_filters import run
 from tests.support.set_asides import Planted
@@ -38,7 +41,7 @@ def person(tables: Tables, alice: User, as_user: SignIn) -> Client:
 def ask(
     client: Client, tables: Tables, until: str, chosen: str = "", msgid: str = PLAN, **more: str
 ) -> int:
-    sent = {"id": msgid, "in": "user:alice", "until": until, "chosen": chosen, **more}
+    sent = {"id": msgid, "in": "user:alice", "until": until, "chosen": chosen} | more
     status = client.post("/filters/remind/", sent).status_code
     append_outbox(tables)
     run()
@@ -154,6 +157,22 @@ def test_a_repeated_reminder_that_is_due_before_its_filter_has_run_is_kept(
     append_outbox(tables)
     run()
     assert reminders.bring_back() == 1 and Reminder.objects.get().next_at > wall_clock()
+
+
+def test_a_reminder_follows_the_copy_that_is_seen(
+    tables: Tables, alice: User, as_user: SignIn
+) -> None:
+    copy = {"sender": "al@example.com", "subject": "plan"}
+    for audience in ("group:parc", "public"):
+        append_messages(tables, DjangoClock(), [Message(PLAN, audience=audience, **copy)])
+    given = {"in": "group:parc", "every": "1"}
+    assert ask(as_user(alice), tables, "tomorrow", **given) == 302
+    alice.groups.clear()
+    run()
+    Reminder.objects.update(next_at=wall_clock())
+    come(alice)
+    assert reminders.bring_back() == 1
+    assert {Reminder.objects.get().audience, MessageState.objects.get().audience} == {"public"}
 
 
 def test_what_was_snoozed_otherwise_stays_so(person: Client, tables: Tables, alice: User) -> None:
