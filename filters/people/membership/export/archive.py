@@ -4,7 +4,7 @@
     filters.toml      their filters, as the page "Import and export filters" reads them again
     aggregates.sql    the aggregates that they have defined
     annotations.jsonl their votes, tags and notes, and those of others that are for them alone
-    triage.jsonl      what they starred, snoozed, are done with, and muted
+    triage.jsonl      what they starred, snoozed, are done with, wait for, and muted
     written.mbox      their drafts, and what they sent of late or could not send
     mail.mbox         the mail that is for them alone, what they sent among it
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from filters.authoring.models import Reminder
 from filters.inbox.models import MessageState, Mute
 from filters.people.membership.export.profile import moment
 from filters.people.models import User
@@ -34,7 +35,7 @@ def waiting_annotations(user: User) -> Iterator[Annotation]:
 
 
 def triage_lines(user: User) -> Iterator[str]:
-    """Yield what a person starred, snoozed, is done with, and the threads that they muted."""
+    """Yield what a person starred, snoozed, is done with, waits for, and muted threads."""
     for state in MessageState.objects.filter(owner=user).order_by("pk").iterator():
         content = {
             "message": state.msgid,
@@ -44,6 +45,14 @@ def triage_lines(user: User) -> Iterator[str]:
             "snoozed_until": moment(state.snoozed_until),
             "at_the_top_of_inbox": moment(state.pinned_at),
             "kept_out_of_inbox": moment(state.skipped_at),
+        }
+        yield json.dumps(content, ensure_ascii=False) + "\n"
+    for reminder in Reminder.objects.filter(owner=user).order_by("pk").iterator():
+        content = {
+            "message": reminder.msgid,
+            "audience": reminder.audience,
+            "comes_back": moment(reminder.next_at),
+            "every_days": reminder.every,
         }
         yield json.dumps(content, ensure_ascii=False) + "\n"
     for root in Mute.objects.filter(owner=user).order_by("pk").values_list("root", flat=True):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from filters.compose.models import OutgoingMessage
 from filters.people.membership.export.mbox import composed, entry, field
+from filters.people.membership.export.profile import moment
 from filters.people.models import User
 
 
@@ -23,7 +24,12 @@ def _message(row: OutgoingMessage) -> bytes:
 
     Blind copies are in no message that is sent; here they are, for this is the writer's own.
     """
-    own = {"X-Tapestry-State": row.get_state_display(), "Bcc": row.bcc}
+    own = {
+        "X-Tapestry-State": row.get_state_display(),
+        "X-Tapestry-Send-At": moment(row.send_at) or "",
+        "X-Tapestry-Remind-At": moment(row.remind_at) or "",
+        "Bcc": row.bcc,
+    }
     if row.raw:
         lines = (field(name, value) for name, value in own.items() if value)
         return "".join(f"{line}\r\n" for line in lines).encode() + bytes(row.raw)

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
 
 from filters.authoring import lifecycle
 from filters.authoring.importing.creation import create_all
 from filters.authoring.importing.files import read_file
-from filters.authoring.models import Filter
+from filters.authoring.models import Filter, Reminder
 from filters.compose.models import Attachment, OutgoingMessage, SmtpAccount
 from filters.delivery.models import Address, Destination, Feed, Subscription
 from filters.inbox.models import AppraiserRule, MessageState, Mute
@@ -83,7 +84,7 @@ def test_drafts_and_what_was_sent_are_messages(
         raw=b"To: no@x.org\r\nSubject: Refused\r\n\r\nHi\r\n",
     )  # fmt: skip
     OutgoingMessage.objects.create(
-        owner=alice, changed_at=3, state=State.SENT, subject="Sent", body="Ok"
+        owner=alice, changed_at=3, state=State.SENT, subject="Sent", body="Ok", send_at=0
     )
     OutgoingMessage.objects.create(owner=bob, changed_at=1, subject="Of bob")
     first, second, third = written_in(exported(alice, tmp_path), tmp_path)
@@ -95,6 +96,7 @@ def test_drafts_and_what_was_sent_are_messages(
     assert (file.get_filename(), file.get_content()) == ("plän.pdf", content)
     assert (second["X-Tapestry-State"], second["Subject"]) == ("not sent", "Refused")
     assert second["Bcc"] == "boss@x.org" and third["X-Tapestry-State"] == "sent"
+    assert third["X-Tapestry-Send-At"] == "1970-01-01T00:00:00+00:00"
 
 
 def test_stars_snoozes_what_is_done_and_muted_threads(
@@ -105,15 +107,61 @@ def test_stars_snoozes_what_is_done_and_muted_threads(
             owner=owner, msgid=f"{owner}@x", audience="public", starred_at=0, changed_at=0
         )
         Mute.objects.create(owner=owner, root=f"root-{owner}@x")
+        Reminder.objects.create(
+            owner=owner, msgid=f"{owner}@x", audience="public", every=3, until=0, next_at=0,
+            made_at=0,
+        )  # fmt: skip
     lines = exported(alice, tmp_path).read("triage.jsonl").splitlines()
-    state, mute = map(json.loads, lines)
+    state, reminder, mute = map(json.loads, lines)
     assert state == {
         "message": "alice@x", "audience": "public", "done": None,
         "starred": "1970-01-01T00:00:00+00:00", "snoozed_until": None,
         "at_the_top_of_inbox": None,
         "kept_out_of_inbox": None,
     }  # fmt: skip
+    assert reminder == {
+        "message": "alice@x", "audience": "public", "comes_back": "1970-01-01T00:00:00+00:00",
+        "every_days": 3,
+    }  # fmt: skip
     assert mute == {"muted_thread": "root-alice@x"}
+
+
+TOLD = {
+    *("Address", "AccessToken", "Aggregate", "AppraiserRule", "AuthenticatorApp", "BrowserSession"),
+    *("Destination", "Feed", "Filter", "MessageState", "Mute", "OutboxAnnotation"),
+    *("OutgoingMessage", "Passkey", "RecoveryCode", "Reminder", "Signature", "SmtpAccount"),
+    *("Source", "Template"),
+}
+"""What people have of which the export tells."""
+
+LEFT_OUT = {
+    "Appraisal": "made of rules",
+    "Appraiser": "made of rules",
+    "Export": "itself",
+    "FormerMatch": "what was before",
+    "FormerMute": "what was before",
+    "FormerState": "what was before",
+    "FormerUnfolding": "what was before",
+    "ImapFolder": "made of lists",
+    "JmapAccount": "made of lists",
+    "KeptMail": "quotes mail of groups",
+    "LogEntry": "what administrators did",
+    "MailboxAct": "is in the mailbox",
+    "Selection": "kept for an hour",
+    "TriageStep": "kept to be undone",
+    "Trial": "kept for an hour",
+}
+
+
+def test_of_all_that_a_person_has_it_is_said_whether_the_export_tells_of_it() -> None:
+    owned = {
+        model.__name__
+        for model in apps.get_models()
+        for field in model._meta.get_fields()
+        if field.concrete and (field.many_to_one or field.one_to_one)
+        if field.related_model is User
+    }
+    assert owned == TOLD | LEFT_OUT.keys()
 
 
 @pytest.fixture
