@@ -16,6 +16,7 @@ from hashlib import sha256
 from typing import Any
 
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 
 from filters.api.authentication import count_call, token_of
@@ -75,13 +76,18 @@ def once(call: Call, request: HttpRequest, **named: Any) -> HttpResponse:
 
 def _begun(token: AccessToken, name: str, call: str) -> KeptAnswer | None:
     """Store that a call is being answered; return None if there is one of this key."""
-    now, known = wall_clock(), KeptAnswer.objects.filter(token=token)
-    known.filter(at__lt=now - KEPT).delete()
+    forget_old(KeptAnswer.objects.filter(token=token))
     try:
         with transaction.atomic():
-            return KeptAnswer.objects.create(token=token, name=name, call=call, at=now)
+            return KeptAnswer.objects.create(token=token, name=name, call=call, at=wall_clock())
     except IntegrityError:
         return None
+
+
+def forget_old(answers: QuerySet[KeptAnswer] | None = None) -> None:
+    """Delete answers that are kept no longer: of all people by default."""
+    of = KeptAnswer.objects.all() if answers is None else answers
+    of.filter(at__lt=wall_clock() - KEPT).delete()
 
 
 def _again(token: AccessToken, name: str, call: str) -> HttpResponse:

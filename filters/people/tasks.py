@@ -7,6 +7,7 @@ from typing import Any
 
 from celery import Task
 
+from filters.api import idempotency
 from filters.jmap import blobs
 from filters.people.membership import invitations, mails, resets
 from filters.people.membership.export import exports
@@ -77,6 +78,7 @@ def tend_accounts() -> None:
                     "forget deleted accounts": removals.forget_old,
                     "forget sessions": forget_ended,
                     "forget uploads": blobs.forget_old,
+                    "forget answers": idempotency.forget_old,
                 },
             )
             exports.make_waiting()

@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from filters.authoring.models import Filter
+from filters.api.models import KeptAnswer
+from filters.authoring.models import Filter, Reminder
 from filters.compose.models import OutgoingMessage
 from filters.delivery.models import Delivery, Destination, KeptMail
 from filters.inbox.appraisal import upkeep as appraisals
 from filters.inbox.lists.cards import CopyKey, ensure_cards
-from filters.inbox.models import Card, Match, MessageState, TriageStep, TriageStepPart
+from filters.inbox.models import (
+    Card,
+    FormerState,
+    Match,
+    MessageState,
+    TriageStep,
+    TriageStepPart,
+)
 from filters.inbox.triage import steps
 from filters.people import people
 from filters.people.models import Export, RetiredName, User
@@ -26,7 +35,7 @@ from filters.runs.store.filter_store import DjangoClock
 from filters.runs.store.shared_window import begin_again
 from filters.runs.store.visibility_loss import drop_invisible, move_states
 from filters.site.work.parts import services
-from filters.sources.models import Source
+from filters.sources.models import MailboxAct, Source, SyncedFlags
 from filters.sources.pull import sync_state
 from tapestry.core.clock import BEGINNING, DAY, wall_clock
 from tapestry.core.files.file_lock import FOREVER
@@ -122,6 +131,8 @@ def _forget_quotations(audience: str) -> None:
         Export.objects.filter(owner__in=owners).delete()  # the file goes with the next upkeep
         mailboxes = Destination.objects.filter(owner__in=owners, kind="mailbox")
         Delivery.objects.filter(destination__in=mailboxes).update(answer="")
+        answers = KeptAnswer.objects.filter(token__owner__in=owners, status__isnull=False)
+        answers.update(status=None, content="")  # nor is the call made again
     tracebacks = SetAside.objects.exclude(traceback="")
     if tracebacks.exists():  # an UPDATE of none would lock them too
         tracebacks.update(traceback="")
@@ -168,6 +179,20 @@ def _forget_states(audience: str, cards: QuerySet[Card] | None) -> None:
     if moved := move_states(states):
         ensure_cards(services.tables(), [CopyKey(*copy) for copy in sorted(moved)])
     states.delete()  # those that moved are of the audience no more
+    _forget_named(audience, cards)
+
+
+def _forget_named(audience: str, cards: QuerySet[Card] | None) -> None:
+    """Remove what else names messages of an audience, but of those of which a copy is seen."""
+    kept = MessageState.objects.filter(owner=OuterRef("owner"), msgid=OuterRef("msgid"))
+    named: tuple[QuerySet[Any], ...] = (
+        FormerState.objects.filter(~Exists(kept), audience=audience),
+        Reminder.objects.filter(audience=audience),
+        MailboxAct.objects.filter(source__audience=audience),
+        SyncedFlags.objects.filter(source__audience=audience),
+    )
+    for rows in named:
+        (rows if cards is None else rows.filter(msgid__in=cards.values("msgid"))).delete()
 
 
 def _forget_steps(audience: str, msgids: Collection[str] | None) -> None:

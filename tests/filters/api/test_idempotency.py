@@ -13,6 +13,7 @@ from filters.api import idempotency
 from filters.api.authentication import make_token
 from filters.api.models import KeptAnswer
 from filters.people.models import User
+from filters.people.tasks import tend_accounts
 from tapestry.core.clock import DAY, wall_clock
 
 Sent = Callable[..., HttpResponse]
@@ -63,6 +64,9 @@ def test_two_at_once_and_what_was_lost(alice: User, send: Sent) -> None:
     KeptAnswer.objects.update(at=wall_clock() - DAY - 1)
     send("a", "Yours")
     assert alice.templates.count() == 2, "a day later the key is forgotten"
+    KeptAnswer.objects.update(at=wall_clock() - DAY - 1)
+    tend_accounts()
+    assert not KeptAnswer.objects.exists(), "even where its program calls no more"
 
 
 def test_what_failed_by_itself_may_be_tried_again(

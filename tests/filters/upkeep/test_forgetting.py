@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.apps import apps
 from django.contrib.auth.models import Group
 from django.core.management import call_command
 from django.db import OperationalError
 from django.db.models import QuerySet
+from django.test import Client
 
-from filters.authoring.models import Filter
+from filters.api.authentication import make_token
+from filters.api.models import KeptAnswer
+from filters.authoring.models import Filter, Reminder
 from filters.compose.models import OutgoingMessage
 from filters.delivery.mail.kept import keep
 from filters.delivery.models import Delivery, Destination, KeptMail
@@ -28,7 +32,7 @@ from filters.reading.annotations.outbox import annotate, append_outbox
 from filters.reading.models import OutboxAnnotation
 from filters.runs.models import SetAside
 from filters.runs.store.filter_store import DjangoClock
-from filters.sources.models import Source
+from filters.sources.models import MailboxAct, Source, SyncedFlags
 from filters.upkeep import check_data, forgetting
 from filters.upkeep.forgetting import forget, forget_old
 from tapestry.core.clock import DAY, wall_clock
@@ -82,6 +86,44 @@ def test_what_is_left_names_it_nowhere(delivered: Tables) -> None:
     assert match.refreshed_at is None, "what remains is put in words anew"
     assert message(delivered, "plan@example.org", EVERYBODY) is not None
     assert message(delivered, "parc@example.org", EVERYBODY) is not None
+
+
+@pytest.mark.parametrize("before", [None, DAY])
+def test_no_row_names_a_message_that_is_forgotten(
+    delivered: Tables, alice: User, before: int | None
+) -> None:
+    secret = Target("secret@example.org", "user:alice", "secret@example.org")
+    found = Match.objects.filter(msgid=secret.msgid)
+    for action in ("star", "unstar", "read", "unread"):
+        steps.act(alice, ACTIONS[action], [secret])
+    of = {"msgid": secret.msgid, "owner": alice}
+    source = {"source": Source.objects.get(), "folder": "INBOX"}
+    times = dict.fromkeys(("until", "next_at", "made_at"), 1)
+    Reminder.objects.create(**of, **times, audience="user:alice", every=1)
+    MailboxAct.objects.create(**of, **source, acts="flag", filter=found.get().filter)
+    MailboxAct.objects.create(**of, **source, acts="flag", wish="undo")
+    SyncedFlags.objects.create(**source, uid=1, msgid=secret.msgid)
+    naming = {
+        model
+        for model in apps.get_models()
+        if any(field.name == "msgid" for field in model._meta.get_fields())
+    }
+    assert all(model._default_manager.filter(msgid=secret.msgid) for model in naming)
+    forget("user:alice", before and wall_clock() + before)
+    assert {m.__name__ for m in naming if m._default_manager.filter(msgid=secret.msgid)} == set()
+
+
+def test_an_answer_that_may_quote_it_is_kept_no_more_nor_is_its_call_made_again(
+    delivered: Tables, alice: User
+) -> None:
+    secret, call = make_token(alice, "a", ["drafts"], 7)[1], Client()
+    headers = {"Authorization": f"Bearer {secret}", "Idempotency-Key": "k"}
+    for status in (201, 409):
+        given = {"text": "Yours"}
+        answer = call.post("/api/v1/templates", given, "application/json", headers=headers)
+        assert answer.status_code == status
+        forget("user:alice")
+        assert KeptAnswer.objects.get().content == "" and alice.templates.count() == 1
 
 
 def test_what_may_quote_it_goes_with_it(delivered: Tables, alice: User, bob: User) -> None:
