@@ -43,7 +43,8 @@ class FirstSteps:
 
 
 def first_steps(user: User) -> FirstSteps:
-    sources = Source.objects.filter(owner=user).annotate(
+    brings_mail = Source.objects.filter(owner=user, kind__in=("imap", "nntp"))
+    sources = brings_mail.annotate(
         added=Sum("folders__added"),
         reached=Sum("folders__reached"),
         total=Sum("folders__total"),

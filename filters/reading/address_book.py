@@ -12,6 +12,7 @@ from filters.people.models import User
 from filters.reading.annotations.changes import locked
 from filters.reading.annotations.outbox import annotate_all, said_of, take_back
 from filters.site.work.parts import services
+from filters.sources.models import SyncedResource
 from tapestry.core.annotations import standing
 from tapestry.core.contacts import CONTACT, book_of
 from tapestry.core.errors import TapestryError
@@ -43,10 +44,24 @@ def listed(user: User, book: str) -> list[Annotation]:
     return [row for row in standing(annotations) if row.owner == name]
 
 
+def synced(user: User) -> set[str]:
+    """Return the annids of what sources say in the address book or calendar of a person."""
+    rows = SyncedResource.objects.filter(folder__source__owner=user)
+    return {annid for entries in rows.values_list("entries", flat=True) for annid, *_ in entries}
+
+
 def add(user: User, addresses: Iterable[str]) -> int:
-    """Keep that people are in the book of a person, each once; return how many were not yet."""
+    """Keep that people are in the book of a person, each once; return how many were not yet.
+
+    Those whom only a source has are kept besides: it may take them back.
+    """
     with locked(user):
-        known = contacts_of(user)
+        by_sources = synced(user)
+        known = {
+            address
+            for address, rows in contacts_of(user).items()
+            if any(row.annid not in by_sources for row in rows)
+        }
         new = [address for address in dict.fromkeys(addresses) if address not in known]
         if any(not _ADDRESS.fullmatch(address) for address in new):
             raise TapestryError("This is no address.", hint="Write one such as ann@example.org.")

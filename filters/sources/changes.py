@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from django.http import QueryDict
 
+from filters.site.work.db.deleting import delete_locked
 from filters.sources import writing
 from filters.sources.accounts import trials
 from filters.sources.both_ways.acting import go_on
 from filters.sources.models import Source, Trial
+from filters.sources.pull import resources
 from filters.sources.schedule import make_due
 from filters.sources.tasks import pull_soon
 from tapestry.core.clock import wall_clock
@@ -62,6 +64,14 @@ def allow_acts(mailbox: Source, *, may_act: bool, syncs_flags: bool) -> None:
     allowed = {"may_act": may_act, "syncs_flags": syncs_flags}
     Source.objects.filter(pk=mailbox.pk).update(**allowed, **now)
     go_on(mailbox)
+
+
+def remove(source: Source) -> None:
+    """Delete a source; mail that came from it stays, its contacts and meetings are taken back."""
+    if source.has_mail:
+        delete_locked(Source.objects.filter(pk=source.pk))
+    else:
+        resources.remove(source)
 
 
 def pull_now(source: Source) -> None:

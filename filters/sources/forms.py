@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -24,7 +25,7 @@ EVERY = [
     (1800, "every half hour"),
     (7200, "every 2 hours"),
 ]
-WHERE = ("host", "port", "security", "user", "method", "token_url")
+WHERE = ("host", "port", "security", "path", "user", "method", "token_url")
 """Fields that change only with the secret given again: else it could be sent elsewhere."""
 
 FIELDS = (*WHERE, "client_id", "audience", "every")
@@ -40,6 +41,8 @@ AUDIENCE_CHANGED = (
 
 APP_PASSWORD = "Many providers require an app password: one made for this program alone."
 
+DAV = (Source.Kind.CARDDAV, Source.Kind.CALDAV)
+
 OF_MAIL = {
     "host": "Such as imap.example.org: your provider’s help calls it the IMAP server, or the "
     "server for incoming mail.",
@@ -47,7 +50,14 @@ OF_MAIL = {
     "secret": APP_PASSWORD,
 }
 OF_NEWS = {"host": "Such as news.example.org.", "user": "Leave empty if everybody may read."}
-"""Help texts of a mailbox and of a news server, by field."""
+OF_DAV = {
+    "host": "Such as dav.example.org, or an address that begins with https://, as your provider’s "
+    "help names it.",
+    "path": "Leave empty to have all found; or that of a single one.",
+    "user": "Often your whole address.",
+    "secret": APP_PASSWORD,
+}
+"""Help texts of a mailbox, of a news server, and of contacts and calendars, by field."""
 
 MOST_SOURCES = 50
 """Sources that a person may have."""
@@ -62,6 +72,7 @@ class ServerForm(forms.Form):
     """Where a server is, and as whom one logs in; subclasses say which protocol it speaks."""
 
     protocol: str = Source.Kind.IMAP
+    in_url: Mapping[str, Any] = {}
 
     host = forms.CharField(label="Server", max_length=253)
     security = forms.ChoiceField(
@@ -88,13 +99,28 @@ class ServerForm(forms.Form):
             self.fields[name].help_text = text
 
     def clean_host(self) -> str:
-        host = str(self.cleaned_data["host"]).strip().strip("[]")
+        host = str(self.cleaned_data["host"]).strip()
+        if self.protocol in DAV and "://" in host:
+            host = self._read_url(host)
+        host = host.strip("[]")
         if not _HOST.fullmatch(host):
             raise ValidationError("Give the name of the server alone: imap.example.org.")
         return host
 
+    def _read_url(self, url: str) -> str:
+        """Return the host of an address; what it says besides counts as given."""
+        try:
+            parts = urlsplit(url)
+            path = parts.path if parts.path.strip("/") else ""
+            security = "tls" if parts.scheme == "https" else "none"
+            self.in_url = {"port": parts.port, "path": path, "security": security}
+        except ValueError:
+            return url
+        return parts.hostname or ""
+
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
+        given |= {name: value for name, value in self.in_url.items() if value}
         security = given.get("security")
         given["port"] = given.get("port") or usual_port(self.protocol, tls=security == "tls")
         for name in ("user", "secret"):
@@ -102,15 +128,23 @@ class ServerForm(forms.Form):
                 self.add_error(name, "There is an invisible character in it.")
         if security == "none" and given.get("user") and not is_this_machine(given.get("host", "")):
             self.add_error("security", "A password is sent over TLS only, except to this machine.")
-        if self.protocol == Source.Kind.IMAP and not given.get("user"):
-            self.add_error("user", "Give the name with which you log in to your mailbox.")
+        if self.protocol in (Source.Kind.IMAP, *DAV) and not given.get("user"):
+            self.add_error("user", "Give the name with which you log in.")
         return given
 
 
 class SourceForm(ServerForm):
     """Where the mail is, as whom one logs in, and who may see it."""
 
-    field_order = ("host", "security", "port", "user", "method", "secret")
+    field_order = ("host", "security", "port", "path", "user", "method", "secret")
+
+    path = forms.RegexField(
+        r"^/[\x21-\x7e]*$",
+        label="Path",
+        required=False,
+        max_length=500,
+        error_messages={"invalid": "A path begins with /, and has no blanks."},
+    )
 
     method = forms.ChoiceField(
         label="Log in with", choices=Source.Method.choices, initial="password", required=False
@@ -134,21 +168,30 @@ class SourceForm(ServerForm):
             first_to_fill = "secret" if "host" in suggested else "host"
             self.fields[first_to_fill].widget.attrs["autofocus"] = True
         private = f"user:{source.owner.get_username()}"
-        audiences = people.publishable(source.owner)
+        audiences = people.publishable(source.owner) if source.has_mail else (private,)
         self.fields["audience"] = forms.ChoiceField(
-            label="Who may see the mail",
+            label=f"Who may see the {source.content}",
             choices=[(name, audience_in_words(name)) for name in audiences],
             help_text=" ".join(
                 [PUBLISHING] * (audiences == (private,)) + [AUDIENCE_CHANGED] * bool(source.pk)
-            ),
+            )
+            if source.has_mail
+            else "",
             initial=PUBLIC if source.is_news and PUBLIC in audiences else private,
             error_messages={"invalid_choice": f"%(value)s is not one of yours. {PUBLISHING}"},
         )
         if not source.pk:
             self.fields["security"].help_text = "TLS is right for nearly all servers."
-        self.set_help(
-            has_secret=bool(source.pk and source.secret), **(OF_NEWS if source.is_news else OF_MAIL)
-        )
+        self.fields["every"].label = f"Check for {source.content}"
+        texts = OF_NEWS if source.is_news else OF_MAIL if source.is_mailbox else OF_DAV
+        self.set_help(has_secret=bool(source.pk and source.secret), **texts)
+        if source.has_mail:
+            del self.fields["path"]
+        else:
+            self.fields["security"] = forms.ChoiceField(
+                label="Connection security", choices=[("tls", "TLS"), ("none", "none")]
+            )
+            self.fields["every"].initial = 300
         if source.is_news:
             for name in ("method", "token_url", "client_id", "client_secret"):
                 del self.fields[name]

@@ -20,12 +20,22 @@ OVERDUE = 30 * MINUTE
 """How long a source may wait for its turn before people are told."""
 
 
+WORDS = {
+    "imap": ("mail", "folders"),
+    "nntp": ("news", "groups"),
+    "carddav": ("contacts", "address books"),
+    "caldav": ("meetings", "calendars"),
+}
+"""By kind of source, what comes from it, and what that is in."""
+
+
 class Source(models.Model):
-    """A mailbox or news server that somebody's mail is pulled from.
+    """A server that somebody's mail is pulled from, or their contacts or calendars.
 
     ``secret`` and ``access_token`` (XOAUTH2) are encrypted (filters.site.work.crypto.encryption).
     ``folder_patterns`` are names of folders, or names and wildmats of newsgroups (RFC 3977,
-    section 4).  The source is pulled at ``due_at``, and again after ``every`` seconds.
+    section 4), or paths of address books or calendars, which are looked for at ``path``.
+    The source is pulled at ``due_at``, and again after ``every`` seconds.
     ``failures`` counts since the last success; ``error`` and ``hint`` describe the last failure.
     ``listened_at`` is when a process last reported that it watches the mailbox (IDLE).
     All that lay in its folders at ``complete_until`` is here: the start of a pull that ended, or
@@ -41,6 +51,8 @@ class Source(models.Model):
     class Kind(models.TextChoices):
         IMAP = "imap", "a mailbox (IMAP)"
         NNTP = "nntp", "news (NNTP)"
+        CARDDAV = "carddav", "contacts (CardDAV)"
+        CALDAV = "caldav", "a calendar (CalDAV)"
 
     class Security(models.TextChoices):
         TLS = "tls", "TLS"
@@ -56,6 +68,7 @@ class Source(models.Model):
     host = models.CharField(max_length=253)
     port = models.IntegerField(validators=[MinValueValidator(1), MaxValueValidator(65535)])
     security = models.CharField(max_length=10, choices=Security.choices, default=Security.TLS)
+    path = models.CharField(max_length=500, default="", blank=True)
     user = models.CharField(max_length=254, default="", blank=True)
     method = models.CharField(max_length=10, choices=Method.choices, default=Method.PASSWORD)
     secret = models.TextField(default="", blank=True)
@@ -108,18 +121,39 @@ class Source(models.Model):
     def address(self) -> str:
         """The URL of its account, without its secret."""
         security: Any = self.security
-        return Account(self.kind, self.host, self.port, security, self.user).address
+        place = (self.kind, self.host, self.port, security)
+        return Account(*place, self.user, path=self.path).address
 
     @property
     def is_news(self) -> bool:
         return self.kind == self.Kind.NNTP
 
+    @property
+    def is_mailbox(self) -> bool:
+        return self.kind == self.Kind.IMAP
+
+    @property
+    def has_mail(self) -> bool:
+        """Whether messages come from it, and no contacts or meetings."""
+        return self.is_mailbox or self.is_news
+
+    @property
+    def content(self) -> str:
+        """What comes from it, in a word."""
+        return WORDS[self.kind][0]
+
+    @property
+    def places(self) -> str:
+        """What that is in, in the plural."""
+        return WORDS[self.kind][1]
+
 
 class Folder(models.Model):
-    """A folder of a source, as last seen: a mailbox of IMAP or a newsgroup.
+    """A folder of a source, as last seen: a mailbox, a newsgroup, an address book or a calendar.
 
     ``read`` and ``added`` count the messages of all pulls.  While a pull has left something for
-    the next, ``reached`` of about ``total`` messages have been read.
+    the next, ``reached`` of about ``total`` messages have been read.  Of address books and
+    calendars ``mark`` is their sync token or ctag, and all was read anew at ``read_anew_at``.
     """
 
     source = models.ForeignKey(Source, models.CASCADE, related_name="folders")
@@ -130,6 +164,8 @@ class Folder(models.Model):
     total = models.BigIntegerField(null=True, blank=True)
     checked_at = models.BigIntegerField(null=True, blank=True)
     added_at = models.BigIntegerField(null=True, blank=True)
+    mark = models.TextField(default="", blank=True)
+    read_anew_at = models.BigIntegerField(default=0)
     error = models.TextField(default="", blank=True)
 
     class Meta:
@@ -138,6 +174,26 @@ class Folder(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class SyncedResource(models.Model):
+    """A card of an address book or an event of a calendar, as it was read last.
+
+    ``entries`` are the annotations that were made of it: annid, kind, value and start of each.
+    """
+
+    folder = models.ForeignKey(Folder, models.CASCADE, db_index=False, related_name="resources")
+    href = models.TextField()
+    etag = models.TextField(default="", blank=True)
+    entries = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["folder", "href"], name="synced_resource_once")
+        ]
+
+    def __str__(self) -> str:
+        return self.href
 
 
 class SyncState(models.Model):

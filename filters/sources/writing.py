@@ -24,7 +24,7 @@ SHOWN = 300
 """Folders or groups that are shown of those that there are."""
 
 _OUTCOME = ("error", "hint", "failures", "due_at")
-_CONTENT = ("host", "port", "user", "audience")
+_CONTENT = ("host", "port", "path", "user", "audience")
 
 
 def try_out(account: Account) -> None:
@@ -48,7 +48,7 @@ def folders(owner: User, question: dict[str, Any]) -> Answer:
         offers = session.list_folders(asked, delivery_parents(source))
     return {
         "url": reverse("source-folders", args=[source.pk]),
-        "offers": [(offer.name, offer.messages) for offer in offers[:SHOWN]],
+        "offers": [(offer.name, offer.messages, offer.title) for offer in offers[:SHOWN]],
         "more": max(0, len(offers) - SHOWN),
         "named": question["named"],
     }
@@ -70,7 +70,7 @@ def write(owner: User, question: dict[str, Any]) -> Answer:
     if any(getattr(stored, name) != given.get(name) for name in ("host", "user")):
         # That was allowed for another mailbox.
         stored.may_act, stored.syncs_flags, stored.flags_state = False, False, {}
-    if any(getattr(stored, name) != given.get(name) for name in _CONTENT):
+    if any(getattr(stored, name) != given.get(name, "") for name in _CONTENT):
         stored.complete_until = None
     for name in FIELDS:
         setattr(stored, name, given.get(name, ""))
@@ -89,6 +89,7 @@ def write(owner: User, question: dict[str, Any]) -> Answer:
         if not Source.objects.filter(pk=stored.pk).update(**changes):
             raise TapestryError("The source has been deleted in the meantime.")
         stored.refresh_from_db()
+        stored.folders.update(mark="")  # of an account that may be another
     if not stored.folder_patterns:
         return {"url": reverse("source-folders", args=[stored.pk]), "stored": stored.pk}
     run_soon(PULL_DUE)

@@ -27,6 +27,7 @@ from urllib.parse import unquote, urlsplit
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
+from tapestry.ingest.dav import ALL, open_dav
 from tapestry.ingest.imap.session import open_imap
 from tapestry.ingest.nntp.session import open_nntp
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream
@@ -93,6 +94,10 @@ KINDS = {
         open_nntp, 119, 563, "TAPESTRY_NNTP_PASSWORD", "a newsgroup", anonymous=True,
         example="Write nntps://news.example.org/comp.databases, or comp.* for all below comp.",
     ),
+    "carddav": SourceKind(
+        open_dav, 80, 443, "TAPESTRY_CARDDAV_PASSWORD", "an address book", ALL,
+    ),
+    "caldav": SourceKind(open_dav, 80, 443, "TAPESTRY_CALDAV_PASSWORD", "a calendar", ALL),
 }  # fmt: skip
 """The kinds of server, by the scheme of their URLs; with an ``s`` at its end, it is TLS."""
 

@@ -78,7 +78,8 @@ def read_within(guard: AbstractContextManager[None], items: Iterator[Item]) -> I
 
 @dataclass(frozen=True, slots=True)
 class ListedFolder:
-    """A folder that a server lists, with the number of its messages where the server says so."""
+    """A folder that a server lists; the number of its messages, and its title, if that says so."""
 
     name: str
     messages: int | None = None
+    title: str = ""

@@ -27,7 +27,7 @@ TIMEOUT = 60.0
 MALFORMED = (ValueError, LookupError, TypeError, MemoryError, OverflowError)
 """Errors of the libraries at responses that are not of their protocol."""
 
-LIBRARIES = ("imapclient", "imaplib", "nntplib", "smtplib", "ssl")
+LIBRARIES = ("imapclient", "imaplib", "nntplib", "smtplib", "http", "ssl")
 """Places at which it is the reply that is malformed, if one of MALFORMED is raised there."""
 
 OWN = ("tapestry", "filters")
@@ -54,6 +54,7 @@ class Account:
 
     Both are empty for servers without authentication (most news servers).  ``allowed`` has the
     networks and hosts beside the public ones that it may be on (tapestry.servers.private_hosts).
+    ``path`` is where an address book or calendar is looked for, if its owner knows.
     """
 
     kind: str
@@ -64,6 +65,7 @@ class Account:
     secret: str = field(default="", repr=False)
     method: Method = "password"
     allowed: tuple[str, ...] = ()
+    path: str = ""
 
     @property
     def is_operators(self) -> bool:
@@ -80,7 +82,7 @@ class Account:
         scheme = f"{self.kind}s" if self.security == "tls" else self.kind
         user = f"{quote(self.user, safe='')}@" if self.user else ""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{scheme}://{user}{host}:{self.port}"
+        return f"{scheme}://{user}{host}:{self.port}{self.path}"
 
     @property
     def where(self) -> str:

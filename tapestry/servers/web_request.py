@@ -111,7 +111,7 @@ def get_over_https(
     return None
 
 
-class _OpenConnection(http.client.HTTPConnection):
+class OpenConnection(http.client.HTTPConnection):
     """HTTP over a socket that is connected; it never connects by itself, by the host's name."""
 
     def __init__(self, target: Target, opened: socket.socket) -> None:
@@ -127,11 +127,11 @@ def _connection(
     opened = connected_socket(addresses, target.port, deadline)
     with opened, shut_down_at(deadline, opened):
         if tls is None:
-            yield _OpenConnection(target, opened)
+            yield OpenConnection(target, opened)
         else:
             name = target.host.rstrip(".")
             with tls.wrap_socket(opened, server_hostname=name) as encrypted:
-                yield _OpenConnection(target, encrypted)
+                yield OpenConnection(target, encrypted)
 
 
 @lru_cache(maxsize=8)

@@ -15,7 +15,6 @@ from filters.api.given import checked, form_data, own
 from filters.api.schemas import moment
 from filters.people.requests import PersonRequest
 from filters.site.work.crypto import opaque_keys
-from filters.site.work.db.deleting import delete_locked
 from filters.sources import changes
 from filters.sources.accounts import trials
 from filters.sources.forms import FIELDS, FoldersForm, SourceForm
@@ -30,12 +29,14 @@ Folders = list[str]
 class SourceChange(Schema):
     """Where a source is, as whom one logs in, and who may see its mail; what is left out stays.
 
-    ``secret`` is stored encrypted, and in no answer.  ``every``: seconds between two looks.
+    ``path`` is where address books or calendars are, if they are not to be found.  ``secret`` is
+    stored encrypted, and in no answer.  ``every``: seconds between two looks.
     """
 
     host: str | None = None
     port: int | None = None
     security: str | None = None
+    path: str | None = None
     user: str | None = None
     secret: str | None = None
     method: str | None = None
@@ -49,12 +50,12 @@ class SourceChange(Schema):
 class SourceIn(SourceChange):
     """A new source; its mail is for the caller alone unless an ``audience`` is named."""
 
-    kind: Literal["imap", "nntp"] = "imap"
+    kind: Literal["imap", "nntp", "carddav", "caldav"] = "imap"
     host: str = Field(min_length=1)
 
 
 class FoldersIn(Schema):
-    """Names of folders, or names and patterns of newsgroups."""
+    """Names of folders, names and patterns of newsgroups, or paths; ``*`` is all of these."""
 
     folders: Folders = Field(min_length=1, max_length=1000)
 
@@ -74,6 +75,7 @@ class SourceOut(Schema):
     host: str
     port: int
     security: str
+    path: str
     user: str
     method: str
     audience: str
@@ -114,8 +116,8 @@ def change_source(request: PersonRequest, key: str, given: SourceChange) -> Stat
 
 @router.delete("/sources/{key}", auth=WRITE, response={204: None})
 def remove_source(request: PersonRequest, key: str) -> Status[None]:
-    """Remove a source; the mail that came from it stays."""
-    delete_locked(Source.objects.filter(pk=own(Source, request.user, key).pk))
+    """Remove a source; mail that came from it stays, its contacts and meetings do not."""
+    changes.remove(own(Source, request.user, key))
     return Status(204, None)
 
 
@@ -161,9 +163,9 @@ def pull_source(request: PersonRequest, key: str) -> SourceOut:
 
 @router.put("/sources/{key}/acts", auth=WRITE, response=SourceOut)
 def allow_acts(request: PersonRequest, key: str, given: AllowedIn) -> SourceOut:
-    """Let filters act in a mailbox, and flags travel there, or no more; 404 for news."""
+    """Let filters act in a mailbox, and flags travel there, or no more; 404 for others."""
     source = own(Source, request.user, key)
-    if source.is_news:
+    if not source.is_mailbox:
         raise Http404
     changes.allow_acts(source, may_act=given.may_act, syncs_flags=given.syncs_flags)
     return _anew(source)
@@ -207,7 +209,7 @@ def _shown(source: Source) -> SourceOut:
 
 
 SHOWN = (
-    *("kind", "host", "port", "security", "user", "method", "audience", "every", "active"),
+    *("kind", "host", "port", "security", "path", "user", "method", "audience", "every", "active"),
     *("may_act", "syncs_flags"),
 )
 """Fields of a source that answers have as they are stored."""

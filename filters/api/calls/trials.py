@@ -16,10 +16,14 @@ router = Router(tags=["sources"])
 
 
 class OfferOut(Schema):
-    """A folder or newsgroup; ``messages`` is null if the server did not count."""
+    """A folder or newsgroup; ``messages`` is null if the server did not count.
+
+    An address book or calendar has a ``title``, if its server says so.
+    """
 
     name: str
     messages: int | None
+    title: str
 
 
 class TrialOut(Schema):
@@ -56,7 +60,8 @@ def trial_out(trial: Trial) -> TrialOut:
         error=f"{trial.error} {trial.hint}".strip(),
         stored="" if stored is None else opaque_keys.encrypt(stored),
         offers=[
-            OfferOut(name=name, messages=messages) for name, messages in answer.get("offers", [])
+            OfferOut(name=name, messages=messages, title=title)
+            for name, messages, title in answer.get("offers", [])
         ],
         more=answer.get("more", 0),
     )

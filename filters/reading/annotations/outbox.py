@@ -62,10 +62,12 @@ def annotate(
     )
 
 
-def annotate_all(owner: User, about: str, entries: Iterable[tuple[str, str, int | None]]) -> None:
-    """Keep annotations that only their owner sees, given kind, value and start, until appended."""
+def annotate_all(
+    owner: User, about: str, entries: Iterable[tuple[str, str, int | None]]
+) -> Sequence[OutboxAnnotation]:
+    """Keep annotations that only their owner sees, given kind, value and start; return them."""
     audience, now = annotation_audience("", owner.get_username(), private=True), wall_clock()
-    OutboxAnnotation.objects.bulk_create(
+    return OutboxAnnotation.objects.bulk_create(
         [
             OutboxAnnotation(
                 annid=str(uuid.uuid4()),

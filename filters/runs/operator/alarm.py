@@ -78,9 +78,9 @@ def standing() -> Sequence[Source]:
 
 
 def _of_source(source: Source) -> str:
-    what = "news" if source.is_news else "mail"
     why = public_reason(source.error) or "It waits for its turn."
-    return f"The {what} of {source.owner.get_username()} at {source.host} stands still: {why}"
+    whose = f"{source.content} of {source.owner.get_username()}"
+    return f"The {whose} at {source.host} stands still: {why}"
 
 
 def _note(found: Mapping[str, str]) -> None:

@@ -67,7 +67,7 @@ def sources() -> Sequence[SourceState]:
     return [
         SourceState(
             source.owner.get_username(),
-            "news" if source.is_news else "mail",
+            source.content,
             source.host,
             source.active,
             getattr(source, "read", None) or 0,

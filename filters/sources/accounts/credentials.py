@@ -37,7 +37,7 @@ def account_of(source: Source, *, edited: bool = False) -> Account:
         secret = read_secret(source).get("secret", "")
     place = (source.kind, source.host, source.port, security)
     allowed = tuple(settings.PRIVATE_HOSTS)
-    return Account(*place, source.user, secret, method, allowed)
+    return Account(*place, source.user, secret, method, allowed, source.path)
 
 
 def keep_secret(source: Source, secret: str, client_secret: str = "") -> None:

@@ -19,6 +19,7 @@ from filters.sources.accounts.credentials import account_of
 from filters.sources.both_ways.delivery_folders import delivery_parents
 from filters.sources.models import Folder, Pull, Source
 from filters.sources.pull.intake import SiteIntake
+from filters.sources.pull.resources import pull_resources
 from filters.sources.pull.sync_state import StoredSyncStates, stored_name
 from filters.sources.schedule import account_lock
 from tapestry.core.backoff import pause_after
@@ -41,7 +42,7 @@ LONGEST = 300.0
 MOST_PULLS = 200
 """Pulls of a source that are kept."""
 
-IDENTITY = ("kind", "host", "port", "security", "user", "audience")
+IDENTITY = ("kind", "host", "port", "security", "path", "user", "audience")
 """The fields that a pull depends on; if one of them is edited meanwhile, the pull ends."""
 
 PATIENCE_WHEN_REFUSED = 5
@@ -175,19 +176,20 @@ class _Work:
                 hint="Choose another audience, or ask an administrator for the permission.",
             )
         account = account_of(source)
-        target = IngestTarget(
-            services.tables(), DjangoClock(), source.audience, _SourceIntake(source, self.deadline)
-        )
-        reports = pull_account(
-            account,
-            source.folder_patterns,
-            target,
-            StoredSyncStates.of(source),
-            self._in_turn,
-            hidden=delivery_parents(source),
-            pause=self._pause,
-            seconds=LONGEST,
-        )
+        intake = _SourceIntake(source, self.deadline)
+        if source.has_mail:
+            reports = pull_account(
+                account,
+                source.folder_patterns,
+                IngestTarget(services.tables(), DjangoClock(), source.audience, intake),
+                StoredSyncStates.of(source),
+                self._in_turn,
+                hidden=delivery_parents(source),
+                pause=self._pause,
+                seconds=LONGEST,
+            )
+        else:
+            reports = pull_resources(source, account, intake, self._in_turn, LONGEST)
         try:
             for report in reports:
                 self._note(report)

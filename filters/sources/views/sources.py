@@ -12,7 +12,6 @@ from filters.people.requests import PersonRequest, errors_told, form_methods, wa
 from filters.runs.models import SetAside
 from filters.site.work import set_aside
 from filters.site.work.crypto import arrival_tokens
-from filters.site.work.db.deleting import delete_locked
 from filters.sources import changes
 from filters.sources.accounts import trials
 from filters.sources.forms import MOST_FOLDERS
@@ -83,7 +82,7 @@ def resume(request: PersonRequest, pk: int) -> HttpResponse:
 def allow_acts(request: PersonRequest, pk: int) -> HttpResponse:
     """Let the filters of its owner act in a mailbox, and flags travel there; or no more."""
     mailbox = source_of(request, pk)
-    if mailbox.is_news:
+    if not mailbox.is_mailbox:
         raise Http404("Filters act in mailboxes alone.")
     given = {name: request.POST.get(name) == "on" for name in ("may_act", "syncs_flags")}
     changes.allow_acts(mailbox, **given)
@@ -105,8 +104,9 @@ def delete(request: PersonRequest, pk: int) -> HttpResponse:
     """Ask, then delete a source; the messages that came from it stay."""
     doomed = source_of(request, pk)
     if request.method == "POST":
-        messages.success(request, f"{doomed} was removed. Its mail stays.")
-        delete_locked(Source.objects.filter(pk=doomed.pk))
+        stays = "Its mail stays." if doomed.has_mail else f"Its {doomed.content} went with it."
+        messages.success(request, f"{doomed} was removed. {stays}")
+        changes.remove(doomed)
         return redirect("sources")
     return render(request, "sources/delete.html", {"source": doomed})
 

@@ -20,6 +20,7 @@ from filters.sources.models import Source, Trial
 from filters.sources.views.server_form import server_page
 from filters.sources.views.sources import source_of
 from tapestry.core.errors import TapestryError
+from tapestry.ingest.dav import ALL
 
 
 @sensitive_post_parameters("secret", "client_secret")
@@ -32,7 +33,7 @@ def write(request: PersonRequest, pk: int | None = None) -> HttpResponse:
     return server_page(
         request,
         "sources/write.html",
-        "imap" if pk is None and not stored.is_news else None,
+        "imap" if pk is None and stored.is_mailbox else None,
         lambda data, suggested: SourceForm(data, source=stored, suggested=suggested),
         lambda _: changes.question_of(stored, request.POST),
         source=stored,
@@ -87,12 +88,12 @@ def _choose(
     trial = listing if isinstance(listing, Trial) else None
     answer = trial.answer if trial else {}
     offers = answer.get("offers", [])
-    listed = {name for name, _ in offers}
+    listed = {name for name, *_ in offers}
     context: dict[str, Any] = {
         "source": source,
-        "ticked": named or ["INBOX"],
+        "ticked": named or ["INBOX" if source.is_mailbox else ALL],
         "others": [name for name in named if name not in listed],
-        "offers": [{"name": name, "messages": count} for name, count in offers],
+        "offers": [{"name": name, "messages": n, "title": title} for name, n, title in offers],
         "more": answer.get("more", 0),
         "trial": trial if trial and "offers" not in answer else None,
         "error": error,

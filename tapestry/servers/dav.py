@@ -1,0 +1,258 @@
+"""WebDAV, as far as address books and calendars need it (RFC 4918): a question, what it finds.
+
+    ask ─> opened (checked address, TLS, limits) ─> 207 Multi-Status ─> resources found
+     └────── redirected within the site ──┘
+
+Each question has a connection of its own, as most servers close them.
+"""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+from base64 import b64encode
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import NamedTuple
+from urllib.parse import quote, unquote, urljoin, urlsplit
+from xml.etree.ElementTree import Element, ParseError
+
+from defusedxml.ElementTree import fromstring
+
+from tapestry.servers.account import (
+    Account,
+    ConnectionLostError,
+    RefusedError,
+    protocol_explained,
+    reading_reply,
+)
+from tapestry.servers.opening import opened
+from tapestry.servers.private_hosts import Target, read_target
+from tapestry.servers.quoted_reply import quoted_reply
+from tapestry.servers.web_request import MOST_REDIRECTS, REDIRECTS, OpenConnection
+
+DAV = "{DAV:}"
+
+LARGEST = 1 << 25
+"""Bytes of an answer."""
+
+_UNCHANGED = "@:~!$&'()*+,;="
+
+
+class NothingThereError(RefusedError):
+    """An address has nothing of what is looked for."""
+
+
+class Found(NamedTuple):
+    """A resource of an answer: its URL, its status, and its properties by their names."""
+
+    url: str
+    status: int
+    properties: Mapping[str, Element]
+
+    def text(self, name: str) -> str:
+        """Return the text of a property, empty if there is none."""
+        found = self.properties.get(name)
+        return (found.text or "").strip() if found is not None else ""
+
+    def has(self, name: str, value: str) -> bool:
+        """Tell whether a property has an element, such as a type of resource."""
+        found = self.properties.get(name)
+        return found is not None and found.find(value) is not None
+
+    def links(self, name: str) -> list[str]:
+        """Return the addresses in a property."""
+        found = self.properties.get(name)
+        hrefs = found.findall(f"{DAV}href") if found is not None else []
+        return [normal_url(self.url, href.text or "") for href in hrefs]
+
+
+class Answer(NamedTuple):
+    """What an address has answered: its URL, the resources, and the token of a sync."""
+
+    url: str
+    found: list[Found]
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class DavServer:
+    """An account's server; ``deadline`` is an instant of the monotonic clock, for all questions."""
+
+    account: Account
+    timeout: float
+    deadline: float
+
+    @property
+    def root(self) -> str:
+        """Return the URL of the server."""
+        scheme: str = "https" if self.account.security == "tls" else "http"
+        host = f"[{self.account.host}]" if ":" in self.account.host else self.account.host
+        return read_target(f"{scheme}://{host}:{self.account.port}/").origin
+
+    def properties(self, url: str, *names: str, depth: int = 0) -> list[Found]:
+        """Return the resource at an address, and with ``depth`` 1 what is in it (PROPFIND)."""
+        asked = "".join(_element(name) for name in names)
+        body = f'<propfind xmlns="DAV:"><prop>{asked}</prop></propfind>'
+        return self.ask("PROPFIND", url, body, depth).found
+
+    def ask(self, method: str, url: str, body: str, depth: int = 0) -> Answer:
+        """Return what an address answers.
+
+        Raise NothingThereError, another RefusedError or ConnectionLostError, in words.
+        """
+        headers = {"Content-Type": "application/xml; charset=utf-8", "Depth": str(depth)}
+        for _ in range(1 + MOST_REDIRECTS):
+            target = self._target(url)
+            account = replace(self.account, host=target.host, port=target.port)
+            seconds = max(0.0, self.deadline - monotonic())
+            explained = _explained(account)
+            with opened(_Client, _explained, account, self.timeout, seconds) as client, explained:
+                reply = client.send(method, target, body.encode(), headers)
+            if reply.status not in REDIRECTS:
+                return _answer(account, url, reply)
+            url = urljoin(url, reply.location)
+        raise RefusedError(f"{self.account.where} redirects without an end.")
+
+    def _target(self, url: str) -> Target:
+        """Return where an address is; raise RefusedError if that is another site."""
+        target, here = read_target(url), self.account
+        same_way = target.scheme == ("https" if here.security == "tls" else "http")
+        if same_way and _is_same_site(target.host, here.host):
+            return target
+        raise RefusedError(
+            f"{here.where} has moved to {quoted_reply(ValueError(target.origin), here.secret)}.",
+            hint="If you trust that server, name it in this source.",
+        )
+
+
+def normal_url(base: str, href: str) -> str:
+    """Return an address that a server names, written in the one way of several.
+
+    >>> normal_url("https://x.org/a/", "/terry%40x.org/b c/")
+    'https://x.org/terry@x.org/b%20c/'
+    """
+    url = urljoin(base, quote(href.strip(), safe="%/?#" + _UNCHANGED))
+    path = "/".join(quote(unquote(part), _UNCHANGED) for part in urlsplit(url).path.split("/"))
+    return f"{read_target(url).origin}{path}"
+
+
+class _Reply(NamedTuple):
+    status: int
+    location: str
+    content: bytes
+
+
+@dataclass(slots=True)
+class _Client:
+    """HTTP over a connection, as ``opened`` uses it: one question."""
+
+    account: Account
+    connection: socket.socket
+    timeout: float
+    authorization: dict[str, str] = field(default_factory=dict)
+
+    def offers_tls(self) -> bool:
+        return False
+
+    def begin_tls(self, context: ssl.SSLContext) -> None:
+        raise NotImplementedError
+
+    def set_timeout(self, seconds: float) -> None:
+        self.connection.settimeout(seconds)
+
+    def authenticate(self, account: Account) -> None:
+        if account.method == "xoauth2":
+            self.authorization = {"Authorization": f"Bearer {account.secret}"}
+        elif account.user:
+            login = b64encode(f"{account.user}:{account.secret}".encode()).decode()
+            self.authorization = {"Authorization": f"Basic {login}"}
+
+    def leave(self) -> None:
+        self.connection.close()
+
+    def send(self, method: str, target: Target, body: bytes, headers: Mapping[str, str]) -> _Reply:
+        connection = OpenConnection(target, self.connection)
+        always = {"Host": target.authority, "Connection": "close"}
+        connection.request(method, target.path, body, {**always, **headers, **self.authorization})
+        response = connection.getresponse()
+        content = response.read(LARGEST + 1)
+        return _Reply(response.status, response.getheader("Location") or "", content)
+
+
+def _answer(account: Account, url: str, reply: _Reply) -> Answer:
+    if reply.status == 401:
+        raise RefusedError(
+            f"{account.host} refused the user name or password of {account.user}.",
+            hint="Many providers require an app password: one made for this program alone.",
+        )
+    if reply.status >= 500 or reply.status == 429:
+        raise ConnectionLostError(
+            f"{account.where} cannot answer now (status {reply.status}).",
+            hint="It is tried again later.",
+        )
+    if reply.status != 207:
+        path = quoted_reply(ValueError(urlsplit(url).path), account.secret)
+        raise NothingThereError(
+            f"{account.where} has nothing to read at {path} (status {reply.status}).",
+            hint="Check the server and the path.",
+        )
+    if len(reply.content) > LARGEST:
+        raise RefusedError(f"{account.where} answers with more than {LARGEST >> 20} MB at once.")
+    with _explained(account), reading_reply():
+        root = _parsed(reply.content)
+        found = [_found(url, response) for response in root.findall(f"{DAV}response")]
+        return Answer(url, found, (root.findtext(f"{DAV}sync-token") or "").strip())
+
+
+def _parsed(content: bytes) -> Element:
+    try:
+        root: Element = fromstring(content)
+    except ParseError as error:
+        raise ValueError(str(error)) from error
+    if root.tag != f"{DAV}multistatus":
+        raise ValueError(f"{root.tag} is no multistatus")
+    return root
+
+
+def _found(url: str, response: Element) -> Found:
+    properties = {
+        element.tag: element
+        for some in response.findall(f"{DAV}propstat")
+        if _status(some) == 200
+        for element in some.findall(f"{DAV}prop/*")
+    }
+    place = normal_url(url, response.findtext(f"{DAV}href") or "")
+    return Found(place, _status(response), properties)
+
+
+def _status(element: Element) -> int:
+    """Return the number in a line such as HTTP/1.1 404 Not Found; 200 where there is none."""
+    line = (element.findtext(f"{DAV}status") or "HTTP/1.1 200 OK").split()
+    return int(line[1])
+
+
+def _element(name: str) -> str:
+    """Return an empty element by its name with the name space in braces."""
+    space, _, local = name.removeprefix("{").rpartition("}")
+    return f'<{local} xmlns="{space}"/>'
+
+
+def _is_same_site(host: str, known: str) -> bool:
+    """Tell whether a host is the known one, or beside it in one domain.
+
+    >>> _is_same_site("p42-contacts.icloud.com", "contacts.icloud.com")
+    True
+    >>> _is_same_site("10.0.0.1", "127.0.0.1"), _is_same_site("x.com", "dav.com")
+    (False, False)
+    """
+    domain = known.lower().partition(".")[2]
+    is_name = "." in domain and not domain.replace(".", "").isdigit()
+    return host == known.lower() or (is_name and host.endswith(f".{domain}"))
+
+
+def _explained(account: Account) -> AbstractContextManager[None]:
+    return protocol_explained(account, http.client.HTTPException, "a CardDAV or CalDAV server")
