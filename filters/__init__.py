@@ -8,7 +8,7 @@ An app imports only those to its right (`make lint`).  Each has its ``models``, 
 line in ``INSTALLED_APPS`` is the only list of apps.
 
 - ``people``: accounts, signing in, second factors, sessions; ``membership``: coming and going
-- ``sources``: mailboxes and news servers, folders, trials, finding servers, OAuth2
+- ``sources``: mailboxes, news, contacts and calendars, folders, trials, finding servers, OAuth2
 - ``authoring``: filters as they are written, previewed, imported, shared
 - ``inbox``: matches and cards: lists, triage, importance, search
 - ``reading``: a message, its conversation, what people say of it

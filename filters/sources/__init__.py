@@ -1,4 +1,4 @@
-"""Sources: the mailboxes and news servers that people's mail is pulled from.
+"""Sources: the servers that people's mail is pulled from, and their contacts and calendars.
 
 beat ─ pull_due ─> due? ─ task ─> pulling, one process per source ─> tapestry.ingest ─> tables
 listener ─ IDLE ─> new mail ─────────^                                     └──> outcome

@@ -100,7 +100,7 @@ class DavSession:
     ) -> MessageStream:
         """Raise TapestryError: there is no mail in it."""
         hint = "Add it on the page Sources, and filters can speak of what is in it."
-        raise TapestryError(f"There is no mail in an {self.words.called}.", hint=hint)
+        raise TapestryError("There is no mail in address books and calendars.", hint=hint)
 
     def changes(self, name: str, mark: str, known: Mapping[str, str]) -> Changes:
         """Return what has changed in a collection since a mark, where etags by address are known.

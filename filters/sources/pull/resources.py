@@ -10,7 +10,7 @@ So what one source says no more is taken back, and nothing that another says, or
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db.models import QuerySet
 
@@ -67,8 +67,9 @@ def pull_resources(
                 gone = source.folders.exclude(name__in=set(names) & session.collections.keys())
                 _drop(source, SyncedResource.objects.filter(folder__in=gone))
                 gone.delete()
-        for name in order(names):
-            yield (report := _Collection(session, source, name, intake).report())
+        for left, name in zip(range(len(names) - 1, -1, -1), order(names), strict=True):
+            report = _Collection(session, source, name, intake).report()
+            yield replace(report, remaining=left)
             if not report.complete or intake.is_over():
                 break
     if waiting().filter(owner=source.owner).exists():

@@ -58,6 +58,12 @@ def recording_server(*replies: Reply, authority: Any = None, host: str = "") -> 
         def do_GET(self):
             self.do_POST()
 
+        def do_PROPFIND(self):
+            self.do_POST()
+
+        def do_REPORT(self):
+            self.do_POST()
+
         def do_POST(self):
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             reply = recorder.replies[0] if len(recorder.replies) == 1 else recorder.replies.pop(0)
