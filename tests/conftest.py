@@ -227,6 +227,15 @@ def smtp(settings):
 
 
 @pytest.fixture(scope="module")
+def radicale():
+    """A server of address books and calendars that runs as long as the tests of one file do."""
+    from tests.support.servers.dav import running_radicale
+
+    with running_radicale() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
 def inn():
     """A news server that runs as long as the tests of one file do."""
     from tests.support.servers.inn import running_inn

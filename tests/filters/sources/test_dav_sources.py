@@ -21,7 +21,7 @@ from tests.filters.reading.test_calendar import meeting
 from tests.filters.reading.test_contacts import arrive, seen
 from tests.ingest.test_dav import etag, found, multistatus, the_book
 from tests.mime.test_icalendar_file import ics
-from tests.support.servers.dav import BOOK, CALENDAR, PASSWORD, USER, Radicale, radicale
+from tests.support.servers.dav import BOOK, CALENDAR, PASSWORD, USER, Radicale
 from tests.support.servers.http_recorder import recording_server
 
 SignIn = Callable[[User], Client]
@@ -29,19 +29,13 @@ SignIn = Callable[[User], Client]
 pytestmark = [pytest.mark.live, pytest.mark.django_db(transaction=True)]
 
 
-@pytest.fixture(scope="module")
-def process() -> Iterator[Radicale]:
-    with radicale() as server:
-        yield server
-
-
 @pytest.fixture
-def server(process: Radicale) -> Iterator[Radicale]:
+def server(radicale: Radicale) -> Iterator[Radicale]:
     for name, kind in (("friends", BOOK), ("work", BOOK), ("diary", CALENDAR)):
-        process.make(name, kind)
-    yield process
+        radicale.make(name, kind)
+    yield radicale
     for name in ("friends", "work", "diary"):
-        process.delete(f"{name}/")
+        radicale.delete(f"{name}/")
 
 
 def card(address: str, uid: str = "") -> str:

@@ -69,7 +69,7 @@ class Radicale:
 
 
 @contextmanager
-def radicale() -> Iterator[Radicale]:
+def running_radicale() -> Iterator[Radicale]:
     """Run a server without address books and calendars."""
     with tempfile.TemporaryDirectory() as directory:
         home, port = Path(directory), free_port()
