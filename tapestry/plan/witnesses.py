@@ -39,7 +39,7 @@ def witnesses(conjunction: Conjunction, message: str) -> list[Witnesses]:
     """
     found = [_absent(part, message) for part in conjunction.not_exists]
     for test in conjunction.having_tests:
-        if test.aggregate.last:
+        if test.aggregate.among:
             continue
         found.append(_counted(test.aggregate.bindings, test.aggregate.rows, message))
     for top in conjunction.top_k_tests:

@@ -146,10 +146,10 @@ def trend(node: n.Condition | Conjunction | HavingTest | TopKTest) -> Trend:
         case Conjunction():
             # An aggregate inside EXISTS crosses its bound at an instant that is no column's.
             return Trend.CHANGING
-        case n.Threshold(aggregate=n.Aggregate(last=n.Last())):
+        case n.Threshold(aggregate=n.Aggregate(among=n.Among())):
             # A row that comes pushes another out.
             return Trend.CHANGING
-        case HavingTest(aggregate=NormalAggregate(last=n.Last())):
+        case HavingTest(aggregate=NormalAggregate(among=n.Among())):
             return Trend.CHANGING
         case n.Threshold(aggregate=rows, op=op):
             counting = trend(rows.condition)

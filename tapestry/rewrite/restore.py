@@ -119,7 +119,7 @@ def _count(
         counted.term,
         counted.bindings,
         condition,
-        last=counted.last,
+        among=counted.among,
     )
     if isinstance(test, HavingTest):
         return n.Threshold(aggregate, test.op, test.constant)

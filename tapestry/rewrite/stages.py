@@ -68,7 +68,7 @@ class NormalAggregate:
     term: n.Term | None
     bindings: tuple[n.Binding, ...]
     rows: tuple[Conjunction, ...]
-    last: n.Last | None = None
+    among: n.Among | None = None
 
 
 @dataclass(frozen=True, slots=True)

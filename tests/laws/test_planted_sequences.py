@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from sqlglot import exp
 
 from tapestry.plan import sql
-from tapestry.plan.lowering import aggregates, nearness, sweep_line
+from tapestry.plan.lowering import aggregates, nearness, running_aggregates, sweep_line
 from tapestry.query.check import checker, sequences, window_functions, windows
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import FLIPPED, transform
@@ -108,7 +109,7 @@ def peers_have_one_place(patch):
     patch.setattr(window_functions.Partition, "before", wrong)
 
 
-@FUNCTIONS.caught_by(SCHEDULES, seed=5)
+@FUNCTIONS.caught_by(SCHEDULES, seed=8)
 def any_row_before_is_the_one_before(patch):
     real = window_functions.row_of_value
     patch.setattr(window_functions, "row_of_value", lambda partition: real(partition)[:-1])
@@ -130,7 +131,7 @@ def a_frame_is_the_whole_partition(patch):
     patch.setattr(window_functions.Partition, "framed", lambda self, row: [])
 
 
-@LASTS.caught_by(SCHEDULES, seed=3)
+@LASTS.caught_by(SCHEDULES, seed=5)
 def the_first_are_the_last(patch):
     real = sql.ordered
     patch.setattr(sql, "ordered", lambda name, **options: real(name))
@@ -142,15 +143,48 @@ def of_one_instant_the_highest_key_is_last(patch):
     patch.setattr(sql, "ordered", lambda name, **options: real(name, descending=True))
 
 
-@LASTS.caught_by(SCHEDULES)
+@LASTS.caught_by(SCHEDULES, seed=24)
 def any_row_counts(patch):
-    patch.setattr(
-        aggregates.AggregateLowering,
-        "_last",
-        lambda self, base, aggregate, last, free, wanted: self.joined(
-            base, aggregate, aggregate.rows, (), free, wanted
-        ),
-    )
+    real = aggregates.AggregateLowering._last
+
+    def wrong(self, base, aggregate, among, *args):
+        limit = replace(among.limit, value=99, slot=None)
+        return real(self, base, aggregate, replace(among, limit=limit), *args)
+
+    patch.setattr(aggregates.AggregateLowering, "_last", wrong)
+
+
+@FUNCTIONS.caught_by(SCHEDULES, seed=2)
+def a_message_alone_has_no_percent_rank(patch):
+    patch.setattr(window_functions, "holds_of_zero", lambda *_: False)
+
+
+@FUNCTIONS.caught_by(SCHEDULES, seed=2)
+def copies_are_counted_in_a_share(patch):
+    real = window_functions._relative
+
+    def wrong(*args):
+        return transform(
+            real(*args),
+            lambda node: replace(node, distinct=False) if isinstance(node, n.Aggregate) else node,
+        )
+
+    patch.setattr(window_functions, "_relative", wrong)
+
+
+@FUNCTIONS.caught_by(SCHEDULES, seed=2)
+def the_first_tiles_are_no_longer_than_the_last(patch):
+    patch.setattr(exp, "Mod", lambda **_: sql.literal(0))
+
+
+@FUNCTIONS.caught_by(SCHEDULES)
+def equal_values_count_apart_in_a_running_share(patch):
+    real = running_aggregates.RunningAggregates._passing
+
+    def wrong(self, aggregate, *args, **options):
+        return real(self, replace(aggregate, distinct=False), *args, **options)
+
+    patch.setattr(running_aggregates.RunningAggregates, "_passing", wrong)
 
 
 ALL = [*SEQUENCES.params(), *WINDOWS.params(), *FUNCTIONS.params(), *LASTS.params()]

@@ -45,7 +45,8 @@ def in_sql(over: n.Over) -> str:
     if over.order:
         there.append(exp.column(over.order.name))
         order.append(exp.Ordered(this=exp.column(over.order.name), desc=over.descending))
-        by_peers = over.name not in ("ROW_NUMBER", *SHIFTS) and not (over.frame and over.frame.rows)
+        by_rows = over.name in ("ROW_NUMBER", "NTILE", *SHIFTS)
+        by_peers = not by_rows and not (over.frame and over.frame.rows)
         order += [] if by_peers else [exp.Ordered(this=exp.column("msgid"))]
     window = exp.Window(
         this=exp.Anonymous(this=over.name, expressions=arguments),

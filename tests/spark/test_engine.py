@@ -69,6 +69,11 @@ FILTERS = [
     "AGGREGATE (k TEXT, x INTEGER) RETURNS INTEGER STATE (s INTEGER) INITIALIZE (x)"
     " ITERATE (CASE WHEN k = '' THEN 0 ELSE 2 * s + x END)"
     " OF (coalesce(s.sender, ''), s.size, s: m.references = s.msgid) >= 15",
+    "PERCENT_RANK() OVER (PARTITION BY m.sender ORDER BY m.received DESC) <= 0.5",
+    "CUME_DIST() OVER (PARTITION BY m.sender ORDER BY m.size) <= 0.5",
+    "NTILE(3) OVER (PARTITION BY m.sender ORDER BY m.size) = 2",
+    "SHARE(DISTINCT r.msgid IN LAST 2 AMONG r.sender = m.sender: r.ts > m.ts) = 0.5",
+    "NTILE(2, r AMONG r.sender = m.sender AND r.ts > now() - 3 seconds: r.size > m.size) = 2",
 ]
 
 ROWS = {

@@ -63,13 +63,23 @@ class _Printer:
         term = "1" if a.term is None else self.term(a.term)
         distinct = "DISTINCT " if a.distinct else ""
         rows = f"SELECT {term} AS v {self.rows(a.bindings, a.condition)}"
-        if a.last:
-            (row,) = a.bindings
-            at, key = ("received", "msgid") if row.table == "messages" else ("ts", "annid")
-            order = f"dense_rank() OVER (ORDER BY {row.var}.{at} DESC, {row.var}.{key}) AS place"
-            there = f"{self.condition(a.last.test)} AS counts {self.rows(a.bindings, a.condition)}"
-            rows = f"SELECT v FROM (SELECT {term} AS v, {order}, {there})"
-            rows += f" WHERE place <= {self.term(a.last.limit)} AND counts"
+        if a.among:
+            rows = f"SELECT {term} AS v, {self.condition(a.among.test)} AS counts"
+            there = self.rows(a.bindings, a.condition)
+            if a.among.limit:
+                (row,) = a.bindings
+                at, key = ("received", "msgid") if row.table == "messages" else ("ts", "annid")
+                places = f"ORDER BY {row.var}.{at} DESC, {row.var}.{key}"
+                rows += f", dense_rank() OVER ({places}) AS place {there}"
+                rows = f"SELECT v, counts FROM ({rows}) WHERE place <= {self.term(a.among.limit)}"
+            else:
+                rows += f" {there}"
+        if a.function in ("SHARE", "NTILE"):
+            numbers = f"COUNT({distinct}v) FILTER (WHERE counts), COUNT({distinct}v)"
+            tiles = f", {self.term(a.among.tiles)}" if a.among.tiles else ""
+            return f"(SELECT {a.function.lower()}({numbers}{tiles}) FROM ({rows}))"
+        if a.among:
+            rows = f"SELECT v FROM ({rows}) WHERE counts"
         return f"(SELECT {a.function}({distinct}v) FROM ({rows}))"
 
     def fold(self, a: n.Aggregate, fold: n.Fold) -> str:
@@ -233,6 +243,8 @@ def _open(data: Data) -> sqlite3.Connection:
         db.create_function(name, arity, call, deterministic=True)
 
     db.create_aggregate("fold", -1, _Folded)
+    function("ntile", 3, folds.tile)
+    function("share", 2, lambda part, number: part / number if number else None)
     function("like_", 2, like)
     function("has", 2, has)
     function("lower_", 1, lambda text: None if text is None else text.lower())

@@ -26,13 +26,14 @@ from tapestry.plan.lowering.columns import (
     slots,
 )
 from tapestry.plan.lowering.folds import folded, order_columns
-from tapestry.plan.lowering.running_aggregates import RunningAggregates
+from tapestry.plan.lowering.running_aggregates import RunningAggregates, share_value
 from tapestry.plan.lowering.scope import Scope, column_alias, table_column
 from tapestry.plan.lowering.set_join import outer_tie
 from tapestry.plan.relation import Field, Relation
 from tapestry.plan.signature import constant_value, values_by_slot
 from tapestry.query.check.copies import moment
 from tapestry.query.tree import nodes as n
+from tapestry.query.tree.identifiers import SHARES
 from tapestry.rewrite.stages import Conjunction, HavingTest, NormalAggregate
 
 AGGREGATES = {"COUNT": exp.Count, "SUM": exp.Sum, "AVG": exp.Avg, "MIN": exp.Min, "MAX": exp.Max}
@@ -99,12 +100,14 @@ class AggregateLowering:
     ) -> exp.Expr:
         """Return whether a group of rows passes the test, or there is none where 0 passes."""
         aggregate, constant = test.aggregate, test.constant
-        wanted = slots(constant)
+        among = aggregate.among
+        wanted = slots(constant) | slots(among and among.tiles)
         keys = candidate_key(free)
-        if aggregate.last:
-            rows = self._last(base, aggregate, aggregate.last, free, wanted)
+        if among and among.limit:
+            rows = self._last(base, aggregate, among, free, wanted)
         else:
-            rows = self.joined(base, aggregate, aggregate.rows, (), free, wanted)
+            columns = {*free, *columns_of(among)}
+            rows = self.joined(base, aggregate, aggregate.rows, (), columns, wanted | slots(among))
         groups = sql.group_by(
             sql.select_from(rows, keys),
             *(sql.column(key, rows, quoted=True) for key in keys),
@@ -127,7 +130,7 @@ class AggregateLowering:
         self,
         base: str,
         aggregate: NormalAggregate,
-        last: n.Last,
+        among: n.Among,
         free: Collection[VariableColumn],
         parameters: Collection[int],
     ) -> str:
@@ -137,8 +140,8 @@ class AggregateLowering:
         """
         (row,) = aggregate.bindings
         instant = (row.var, moment(row).name)
-        columns = {*free, *columns_of(last.test), instant, key_of(row)}
-        constants = {*parameters, *slots(last)}
+        columns = {*free, *columns_of(among.test), instant, key_of(row)}
+        constants = {*parameters, *slots(among)}
         rows = self.joined(base, aggregate, aggregate.rows, (), columns, constants)
         order = (
             sql.ordered(column_alias(*instant), descending=True),
@@ -149,9 +152,12 @@ class AggregateLowering:
             sql.select(exp.Star(), sql.alias(place, "place"), source=sql.table(rows))
         )
         scope = at_c(placed)
-        within = sql.le(sql.column("place", placed), scope.term(last.limit))
-        found = sql.select(exp.Star(), source=sql.table(placed))
-        return self.assembly.name(sql.where(found, within, scope.condition(last.test)))
+        assert among.limit
+        within = sql.le(sql.column("place", placed), scope.term(among.limit))
+        found = sql.where(sql.select(exp.Star(), source=sql.table(placed)), within)
+        if aggregate.function not in SHARES:
+            sql.where(found, scope.condition(among.test))
+        return self.assembly.name(found)
 
     def _folded(
         self,
@@ -226,11 +232,19 @@ class AggregateLowering:
 
 def aggregate_over(aggregate: NormalAggregate, rows: str) -> exp.Expr:
     """Return the aggregate over a relation of rows."""
-    if aggregate.term is None:
-        return exp.Count(this=sql.literal(1))
-    term = at_c(rows).term(aggregate.term)
-    values = exp.Distinct(expressions=[term]) if aggregate.distinct else term
-    return AGGREGATES[aggregate.function](this=values)
+    scope = at_c(rows)
+    term = scope.term(aggregate.term) if aggregate.term else sql.literal(1)
+
+    def of(function: str, term: exp.Expr) -> exp.Expr:
+        values = exp.Distinct(expressions=[term]) if aggregate.distinct else term
+        return AGGREGATES[function](this=values)
+
+    if aggregate.function not in SHARES:
+        return of(aggregate.function, term)
+    assert aggregate.among
+    passing = exp.If(this=scope.condition(aggregate.among.test), true=term.copy())
+    numbers = of("COUNT", exp.Case(ifs=[passing])), of("COUNT", term)
+    return share_value(aggregate.among, *numbers, scope)
 
 
 def _ties(condition: n.Condition) -> bool:

@@ -103,7 +103,7 @@ def free_columns(subqueries: Collection[Subquery]) -> set[VariableColumn]:
                 read |= free_columns(subquery.nested)
             case HavingTest(aggregate=aggregate):
                 own = {binding.var for binding in aggregate.bindings}
-                read = columns_of((aggregate.term, aggregate.last or ()))
+                read = columns_of((aggregate.term, aggregate.among or ()))
                 read |= free_columns(aggregate.rows)
             case TopKTest(aggregate=aggregate):
                 own = {binding.var for binding in (subquery.binding, *aggregate.bindings)}

@@ -23,10 +23,12 @@ from tapestry.plan.lowering.scope import Scope, column_alias, table_column
 from tapestry.plan.lowering.set_join import unnest_outer
 from tapestry.plan.relation import Range
 from tapestry.query.tree import nodes as n
+from tapestry.query.tree.identifiers import SHARES
 from tapestry.rewrite.monotone.bound_in_time import arrival, end
 from tapestry.rewrite.stages import EventPoint, HavingTest, NormalAggregate
 
 SUMS = {"SUM": exp.Sum, "AVG": exp.Sum, "COUNT": exp.Sum, "MIN": exp.Min, "MAX": exp.Max}
+SUMS |= dict.fromkeys(SHARES, exp.Sum)
 """Totals that are kept running of an aggregate's values."""
 
 
@@ -41,17 +43,18 @@ def can_run(aggregate: NormalAggregate) -> bool:
     if not counts_over_intervals(aggregate):
         return False
     if not expires(aggregate):
-        return not aggregate.distinct or aggregate.function in ("COUNT", "MIN", "MAX")
+        return not aggregate.distinct or aggregate.function in ("COUNT", "MIN", "MAX", *SHARES)
     term = aggregate.term
     exact = isinstance(term, n.Column | n.Arith | n.Call) and term.type is Type.INTEGER
     summed = aggregate.function in ("SUM", "AVG") and exact and not aggregate.distinct
-    return summed or aggregate.function == "COUNT"
+    return summed or aggregate.function in ("COUNT", *SHARES)
 
 
 def counts_over_intervals(aggregate: NormalAggregate) -> bool:
     """Tell whether each row of an aggregate counts over one interval."""
     rows = aggregate.rows
-    return len(rows) == 1 and not (rows[0].nested or rows[0].bindings or aggregate.last)
+    last = aggregate.among and aggregate.among.limit
+    return len(rows) == 1 and not (rows[0].nested or rows[0].bindings or last)
 
 
 def expires(aggregate: NormalAggregate) -> bool:
@@ -92,11 +95,37 @@ def running_value(aggregate: NormalAggregate) -> exp.Expr:
     """Return the aggregate from its running columns ``v`` (of values) and ``n`` (their number)."""
     if aggregate.function == "COUNT":
         return sql.column("n")
-    value: exp.Expr = sql.column("v")
+    value, number = sql.column("v"), sql.column("n")
     if aggregate.function == "AVG":
-        value = sql.cast(value, "double")
-        value = exp.Div(this=value, expression=sql.column("n"), typed=False, safe=False)
-    return exp.Case(ifs=[exp.If(this=sql.gt(sql.column("n"), sql.literal(0)), true=value)])
+        return _quotient(value, number)
+    return exp.Case(ifs=[exp.If(this=sql.gt(number, sql.literal(0)), true=value)])
+
+
+def _quotient(value: exp.Expr, number: exp.Expr) -> exp.Expr:
+    part = sql.cast(value, "double")
+    quotient = exp.Div(this=part, expression=number.copy(), typed=False, safe=False)
+    return exp.Case(ifs=[exp.If(this=sql.gt(number, sql.literal(0)), true=quotient)])
+
+
+def share_value(among: n.Among, passing: exp.Expr, number: exp.Expr, scope: Scope) -> exp.Expr:
+    """Return which share of a number of rows passes, or the tile of the row that comes next."""
+    if among.tiles is None:
+        return _quotient(passing, number)
+    tiles, one = scope.term(among.tiles), sql.literal(1)
+    least = _binary(exp.IntDiv, number, tiles)
+    longer = _binary(exp.Mod, number, tiles)
+    most = _binary(exp.Add, least, one)
+    early = _binary(exp.Add, _binary(exp.IntDiv, passing, most), one)
+    late = _binary(exp.IntDiv, _binary(exp.Sub, passing, longer), least)
+    return (
+        exp.Case()
+        .when(sql.lt(passing.copy(), _binary(exp.Mul, longer, most)), early, copy=False)
+        .when(sql.lt(passing.copy(), number.copy()), _binary(exp.Add, late, one), copy=False)
+    )
+
+
+def _binary(kind: type[exp.Binary], left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    return sql.paren(kind(this=left.copy(), expression=right.copy()))
 
 
 class RunningAggregates:
@@ -129,7 +158,7 @@ class RunningAggregates:
         instants = self.assembly.name(sql.distinct(sql.select_from(base, at_c)))
         asked = _change(instants, group, "c", sql.literal(None), sql.literal(0), asked=True)
         every = self.assembly.name(sql.union([*changes, asked]))
-        value = SUMS[aggregate.function](this=sql.column("v"))
+        value: exp.Expr = SUMS[aggregate.function](this=sql.column("v"))
         running = sql.select_from(
             every,
             at_c,
@@ -138,7 +167,11 @@ class RunningAggregates:
             sql.column("asked"),
         )
         name = self.assembly.name(running)
-        valued = sql.select_from(name, at_c, value=running_value(aggregate))
+        value = running_value(aggregate)
+        if aggregate.among:
+            numbers = sql.column("v", name), sql.column("n", name)
+            value = share_value(aggregate.among, *numbers, Scope(name))
+        valued = sql.select_from(name, at_c, value=value)
         sql.where(valued, sql.eq(sql.column("asked"), sql.literal(1)))
         result = self.assembly.name(valued)
         passes = sql.COMPARISONS[test.op](sql.column("value", result), outer.term(test.constant))
@@ -189,12 +222,47 @@ class RunningAggregates:
             value = scope.term(aggregate.term)
             missing = exp.If(this=sql.is_null(value.copy()), true=sql.literal(0))
             number = exp.Case(ifs=[missing], default=sql.literal(1))
-        sql.add_columns(select, sql.alias(value, "v"), sql.alias(number, "n"))
-        name = self.assembly.name(select)
+        sql.add_columns(select, sql.alias(number, "n"))
+        alike = [*group, *(column_alias(*column) for column in columns)]
+        if aggregate.function in SHARES:
+            return self._passing(aggregate, select, scope, value, alike, expire=omega is not None)
+        name = self.assembly.name(sql.add_columns(select, sql.alias(value, "v")))
         if not (aggregate.distinct and aggregate.function == "COUNT"):
             return name
-        alike = [*group, *(column_alias(*column) for column in columns), "v", "n"]
-        return self._each_value_once(name, alike, expire=omega is not None)
+        return self._each_value_once(name, [*alike, "v", "n"], expire=omega is not None)
+
+    def _passing(
+        self,
+        aggregate: NormalAggregate,
+        rows: exp.Select,
+        scope: Scope,
+        value: exp.Expr,
+        alike: list[str],
+        *,
+        expire: bool,
+    ) -> str:
+        """Return rows with ``v`` 1 where they pass the test of a share.
+
+        Of different values, those that count and those that pass are apart, for a value may do
+        so from another row on.
+        """
+        assert aggregate.among
+        passing = sql.all_of(
+            sql.paren(scope.condition(aggregate.among.test)),
+            sql.negate(sql.is_null(value.copy())),
+        )
+        passes = exp.Case(ifs=[exp.If(this=passing, true=sql.literal(1))], default=sql.literal(0))
+        sql.add_columns(rows, sql.alias(passes, "v"))
+        if not aggregate.distinct:
+            return self.assembly.name(rows)
+        name = self.assembly.name(sql.add_columns(rows, sql.alias(value, "k")))
+        interval = ["alpha", "omega"] if expire else ["alpha"]
+        columns, zero = [*alike, "k", *interval], sql.literal(0)
+        counting = sql.select_from(name, columns, v=zero, n=sql.column("n", name))
+        found = sql.select_from(name, columns, v=sql.column("v", name), n=zero.copy())
+        sql.where(found, sql.eq(sql.column("v", name), sql.literal(1)))
+        every = self.assembly.name(sql.union([counting, found]))
+        return self._each_value_once(every, [*alike, "k", "v", "n"], expire=expire)
 
     def _each_value_once(self, name: str, alike: list[str], *, expire: bool) -> str:
         """Return the rows of each value as one, from the first alpha on.

@@ -235,9 +235,9 @@ class _Checker:
         condition = self.condition(node.condition, inner)
         distinct = node.distinct and node.function not in ("MIN", "MAX")
         kind = aggregate_type(node.function, term)
-        last = self._last(node.last, inner) if node.last else None
+        among = self._among(node.among, inner) if node.among else None
         return n.Aggregate(
-            node.function, distinct, term, bindings, condition, kind, last, span=node.span
+            node.function, distinct, term, bindings, condition, kind, among, span=node.span
         )
 
     def _fold(self, node: n.Fold, scope: Scope, own: set[str]) -> n.Fold:
@@ -249,11 +249,11 @@ class _Checker:
         self.others.append(node)
         return replace(checked, definition=node.definition) if self.context.by_name else checked
 
-    def _last(self, node: n.Last, scope: Scope) -> n.Last:
+    def _among(self, node: n.Among, scope: Scope) -> n.Among:
         test = self.condition(node.test, scope)
         if not is_plain(test):
             raise TapestryError(
-                "What counts of the last can only be told by their columns.",
+                "What counts among rows can only be told by their columns.",
                 node.test.span,
                 "Put it before the colon, behind AMONG.",
             )
@@ -276,9 +276,9 @@ class _Checker:
                 "Compare it with a constant.",
             )
         aggregate = self._aggregate(node.aggregate, inner)
-        if aggregate.last:
-            hint = "Leave out LAST, or count those since some time."
-            raise TapestryError("A top is by all rows.", aggregate.span, hint)
+        if aggregate.among:
+            hint = "Count those since some time."
+            raise TapestryError("A top cannot be by LAST, SHARE or NTILE.", aggregate.span, hint)
         condition = self.condition(node.condition, inner)
         return n.Top(message, node.limit, own, aggregate, condition, span=node.span)
 

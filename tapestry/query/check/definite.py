@@ -129,7 +129,7 @@ def _rows(aggregate: n.Aggregate, names: FreshNames) -> n.Condition:
     nulls = [n.Not(null) for null in _nulls(aggregate.term)]
     condition = n.And.of([*conjuncts(aggregate.condition), *nulls])
     rows: n.Condition = n.Exists(aggregate.bindings, condition)
-    if aggregate.last:
+    if aggregate.among:
         count = replace(aggregate, function="COUNT", distinct=False, type=Type.INTEGER)
         rows = n.Threshold(count, ">", n.Literal(0, Type.INTEGER))
     fresh = {node.var: names.take(node.var) for node in walk(rows) if isinstance(node, n.Binding)}

@@ -104,9 +104,9 @@ def aggregated_term(aggregate: n.Aggregate, scope: Scope, own: set[str]) -> n.Te
 
 def aggregate_type(function: str, term: n.Term | None) -> Type:
     """Return the type of an aggregate of a checked term."""
-    if function == "COUNT" or term is None:
-        return Type.INTEGER
-    return Type.NUMBER if function == "AVG" else type_of(term)
+    if function in ("SHARE", "AVG"):
+        return Type.NUMBER
+    return Type.INTEGER if function in ("COUNT", "NTILE") or term is None else type_of(term)
 
 
 def _call(call: n.Call, scope: Scope) -> n.Term:

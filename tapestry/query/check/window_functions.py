@@ -6,6 +6,10 @@ EXISTS (x: x.list = m.list AND x is before m AND x.sender = 'joe@x.org'
 
 RANK() OVER (PARTITION BY m.list ORDER BY m.received) <= 3
 m.list IS NOT NULL AND COUNT(DISTINCT x.msgid: x.list = m.list AND x.received < m.received) <= 2
+
+CUME_DIST() OVER (PARTITION BY m.list ORDER BY m.received) <= 0.1
+m.list IS NOT NULL AND
+SHARE(DISTINCT x.msgid AMONG x.list = m.list: x.received <= m.received) <= 0.1
 """
 
 from __future__ import annotations
@@ -22,8 +26,8 @@ from tapestry.query.check.predicates import checked_test
 from tapestry.query.check.scope import Scope
 from tapestry.query.check.terms import NUMERIC, a, aggregate_type, constant, typed
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.identifiers import RANKS, SHIFTS, VALUES
-from tapestry.query.tree.walk import FLIPPED, change_children, children, columns_of
+from tapestry.query.tree.identifiers import RANKS, RELATIVE_RANKS, SHIFTS, VALUES
+from tapestry.query.tree.walk import FLIPPED, change_children, children, columns_of, holds_of_zero
 
 _NEVER_NULL = ("msgid", "ts", "received")
 _BACK = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
@@ -88,6 +92,12 @@ class Partition:
             tests.append(n.Compare("=", mine, replace(column, var=self.message.var)))
         return tests
 
+    def ordered(self, row: n.Binding) -> list[n.Condition]:
+        """Return that a row of the message's partition has a place there."""
+        key = self._key(row)
+        placed = [] if key.name in _NEVER_NULL else [n.Not(n.IsNull(key))]
+        return [*self.among(row), *placed]
+
     def another(self) -> n.Binding:
         return self.copier.another(self.row)
 
@@ -95,9 +105,9 @@ class Partition:
         assert self.order is not None
         return replace(self.order, var=row.var)
 
-    def earlier(self, one: n.Binding, other: n.Binding) -> n.Condition:
-        """Return that a row comes before another, and is none of its peers."""
-        op = ">" if self.node.descending else "<"
+    def earlier(self, one: n.Binding, other: n.Binding, peers: bool = False) -> n.Condition:
+        """Return that a row comes before another, and is none of its peers, or may be one."""
+        op = (">" if self.node.descending else "<") + ("=" if peers else "")
         return n.Compare(op, self._key(one), self._key(other))
 
     def before(self, one: n.Binding, other: n.Binding, tie: str = "<") -> n.Condition:
@@ -291,6 +301,9 @@ def aggregated(partition: Partition, tests: Sequence[tuple[str, n.Literal]]) -> 
     found: list[n.Condition] = []
     for op, literal in tests:
         of = row if not found else partition.another()
+        if node.name in RELATIVE_RANKS:
+            found.append(_relative(partition, of, op, literal))
+            continue
         renamed = {row.var: of.var}
         tests_of = partition.among(of)
         term = partition.term and renamed_in(partition.term, renamed)
@@ -315,6 +328,34 @@ def aggregated(partition: Partition, tests: Sequence[tuple[str, n.Literal]]) -> 
             op, literal = _less_one(op, literal)
         found.append(threshold(made, op, literal, node.span))
     return found
+
+
+def _relative(partition: Partition, row: n.Binding, op: str, literal: n.Literal) -> n.Condition:
+    """Return what the place of the message is, set against the number of all of its partition.
+
+    A message alone has the PERCENT_RANK 0.
+    """
+    node, message = partition.node, partition.message
+    others = [n.Compare("<>", _msgid(row), _msgid(message))]
+    function, rows = "SHARE", partition.ordered(row)
+    if node.name == "NTILE":
+        function, tests = "NTILE", [*others, partition.before(row, message)]
+    elif node.name == "CUME_DIST":
+        tests = [partition.earlier(row, message, peers=True)]
+    else:
+        rows, tests = [*rows, *others], [partition.earlier(row, message)]
+    made = n.Aggregate(
+        function, True, _msgid(row), (row,), n.And.of(rows), aggregate_type(function, None),
+        n.Among(None, n.And.of(tests), node.count), span=node.span,
+    )  # fmt: skip
+    threshold(replace(made, function=node.name), op, literal, node.span)
+    compared = threshold(made, op, literal, node.span)
+    assert isinstance(literal.value, int | float)
+    if node.name != "PERCENT_RANK" or not holds_of_zero(op, literal.value):
+        return compared
+    other = partition.another()
+    alone = [*partition.ordered(other), n.Compare("<>", _msgid(other), _msgid(message))]
+    return n.Or((compared, n.Not(n.Exists((other,), n.And.of(alone), span=node.span))))
 
 
 def row_of_value(partition: Partition) -> list[n.Condition]:

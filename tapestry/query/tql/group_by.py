@@ -19,9 +19,7 @@ from tapestry.query.limits import MAX_LIMIT
 from tapestry.query.tql.expressions import Parser
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.parsed import Branch
-
-_HOLDS_OF_ZERO = {1: ("<", "<=", "<>"), 0: ("=", "<=", ">="), -1: (">", ">=", "<>")}
-"""Operators by which zero compares with a number, by its sign."""
+from tapestry.query.tree.walk import holds_of_zero
 
 _ORDER = "Write ORDER BY COUNT(*) DESC LIMIT 10, after GROUP BY m.msgid."
 
@@ -214,5 +212,5 @@ def _of_none(node: n.Condition) -> bool | None:
             inner = _of_none(node.arg)
             return None if inner is None else not inner
         case n.Threshold(n.Aggregate(function="COUNT"), op, n.Literal(int() | float() as value)):
-            return op in _HOLDS_OF_ZERO[(value > 0) - (value < 0)]
+            return holds_of_zero(op, value)
     return None

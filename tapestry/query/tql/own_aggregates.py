@@ -10,13 +10,13 @@ from tapestry.query.tql import aggregates, definitions
 from tapestry.query.tql.expressions import Parser
 from tapestry.query.tql.lexer import Token
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.identifiers import AGGREGATES, DEFINED, RANKS, RESERVED, VALUES
+from tapestry.query.tree.identifiers import AGGREGATES, DEFINED, RANKS, RESERVED, SHARES, VALUES
 
 LONGEST_NAME = 50
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _BUILT_IN = "lower upper trim length substr substring coalesce has now getdate dateadd seq agrees"
-_TAKEN = {*RESERVED, *AGGREGATES, *aggregates.OTHERS, *RANKS, *VALUES, DEFINED, "NTILE", "OF"}
+_TAKEN = {*RESERVED, *AGGREGATES, *aggregates.OTHERS, *RANKS, *VALUES, *SHARES, DEFINED, "OF"}
 _TAKEN |= {"CASE", "ANCESTOR", "CURRENT_TIMESTAMP", "TIMESTAMP", *_BUILT_IN.upper().split()}
 
 
@@ -73,8 +73,8 @@ def _of(parser: Parser, start: Token, definition: str) -> n.Aggregate:
         parser.take()
         args.append(parser.shallow(parser.term()))
     term = n.Fold(definition, tuple(args), span=parser.since(start.start))
-    bindings, last = aggregates.bindings_of(parser, term)
-    if last:
+    bindings, among = aggregates.bindings_of(parser, term)
+    if among:
         hint = "Write a.number IN annotations: …, without LAST."
         raise TapestryError("An aggregate that is defined counts all rows.", term.span, hint)
     function = start._replace(value=DEFINED, word=DEFINED)

@@ -248,7 +248,7 @@ class _Expressions(Parser):
 
     def _call(self, name: Token) -> n.Term | n.Aggregate | n.Condition:
         start = name.start
-        if window_functions.names_one(name):
+        if window_functions.names_one(self, name):
             return window_functions.function(self, name)
         if aggregates.names_one(name):
             aggregate = aggregates.aggregate(self, name)

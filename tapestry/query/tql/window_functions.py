@@ -7,31 +7,21 @@ from tapestry.core.schema import Type
 from tapestry.query.check.scope import variable_named
 from tapestry.query.check.terms import NUMERIC
 from tapestry.query.limits import MAX_LIMIT
+from tapestry.query.tql import group_by
 from tapestry.query.tql.expressions import Parser
 from tapestry.query.tql.lexer import Token
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import RANKS, SHIFTS, VALUES
-
-_SHARES = {
-    "NTILE": "m IN FIRST 10 PER m.inreplyto, or ROW_NUMBER() OVER (…) <= 10",
-    "PERCENT_RANK": "RANK() OVER (…) <= 10",
-    "CUME_DIST": "RANK() OVER (…) <= 10",
-}
-"""Those that say which share of the rows comes before, and what to write instead."""
 
 _EXAMPLE = "Write LAG(m.sender) OVER (PARTITION BY m.inreplyto ORDER BY m.received) = '…'."
 _FRAME = "Write ROWS 10 PRECEDING, or RANGE BETWEEN 7 days PRECEDING AND CURRENT ROW."
 _ZERO = n.Literal(0, Type.INTEGER)
 
 
-def names_one(name: Token) -> bool:
+def names_one(parser: Parser, name: Token) -> bool:
     """Return whether a name before a parenthesis is that of a window function alone."""
-    if name.word in _SHARES:
-        raise TapestryError(
-            f"{name.word} compares two numbers of messages, which a filter cannot yet.",
-            name.span,
-            f"Write {_SHARES[name.word]}.",
-        )
+    if name.word == "NTILE":
+        return parser.ahead(2).word != ","
     return name.word in RANKS or name.word in VALUES
 
 
@@ -46,6 +36,8 @@ def function(parser: Parser, name: Token) -> n.Over:
         term = parser.shallow(parser.term())
         if parser.token.word == "," or name.word == "NTH_VALUE":
             count = _count(parser, name)
+    elif name.word == "NTILE":
+        count = group_by.limit(parser, "NTILE", "tiles")
     parser.expect(")")
     parser.depth -= 1
     if parser.token.word != "OVER":

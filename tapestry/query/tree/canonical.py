@@ -158,7 +158,7 @@ def _threshold(node: n.Threshold, depths: Depths, *, exact: bool) -> n.Condition
     """Return a comparison of an aggregate, a COUNT by ``>``; that there is any row, as EXISTS."""
     aggregate = _rows(node.aggregate, depths)
     op, value = node.op, node.constant.value
-    if aggregate.last:
+    if aggregate.among:
         return replace(node, aggregate=aggregate)
     if aggregate.function != "COUNT" or not isinstance(value, int):
         if isinstance(value, float) and value.is_integer() and aggregate.type is not Type.INTEGER:

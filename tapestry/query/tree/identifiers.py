@@ -14,10 +14,14 @@ RESERVED = frozenset(_WORDS.split())
 
 AGGREGATES = ("COUNT", "SUM", "AVG", "MIN", "MAX")
 
+SHARES = ("SHARE", "NTILE")
+"""Aggregates of two numbers: of rows that meet a test, and of all."""
+
 DEFINED = "AGGREGATE"
 """The function of an aggregate that is defined in SQL, and the first word of its definition."""
 
-RANKS = ("ROW_NUMBER", "RANK", "DENSE_RANK")
+RELATIVE_RANKS = ("NTILE", "PERCENT_RANK", "CUME_DIST")
+RANKS = ("ROW_NUMBER", "RANK", "DENSE_RANK", *RELATIVE_RANKS)
 SHIFTS = ("LAG", "LEAD")
 VALUES = (*SHIFTS, "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE")
 """Window functions: those that count what comes before, and those of another row."""

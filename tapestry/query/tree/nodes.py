@@ -231,10 +231,14 @@ class InQuery(Node):
 class Aggregate(Node):
     """``function([DISTINCT] term)`` over the rows of the bindings that meet the condition.
 
-    ``function`` is one of COUNT SUM AVG MIN MAX; a COUNT without a term counts rows.  Rows
-    whose term is NULL do not count; of no rows COUNT is 0 and the others are NULL.  The type
-    is INTEGER of COUNT, NUMBER of AVG, and of the others the term's; SUM and AVG are of numbers.
-    It is AGGREGATE of one that is defined in SQL: its term is a Fold.
+    ``function`` is one of COUNT SUM AVG MIN MAX SHARE NTILE; without a term, rows are counted.
+    Rows whose term is NULL do not count; of no rows COUNT is 0 and the others are NULL.  The type
+    is INTEGER of COUNT and NTILE, NUMBER of AVG and SHARE, and of the others the term's; SUM and
+    AVG are of numbers.  It is AGGREGATE of one that is defined in SQL: its term is a Fold.
+
+    SHARE is which part of the rows ``among`` meets its test.  NTILE is the tile of a row that has
+    those before it, of ``among.tiles`` in which all lie in order, the first of them longer by one
+    where the rest needs it; NULL if none is left.
     """
 
     function: str
@@ -243,19 +247,20 @@ class Aggregate(Node):
     bindings: tuple[Binding, ...]
     condition: Condition
     type: Type = Type.NULL
-    last: Last | None = None
+    among: Among | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Last(Node):
-    """Rows of an aggregate that count: of the last ``limit``, what meets ``test``.
+class Among(Node):
+    """Rows of an aggregate that count: of the last ``limit``, or of all, what meets ``test``.
 
     They are ordered by ``received`` of messages, ``ts`` of others; those of one instant by key,
     the lowest last.  Rows of one instant and key, copies, share a place.  ``test`` is plain.
     """
 
-    limit: Literal
+    limit: Literal | None
     test: Condition
+    tiles: Literal | None = None
 
 
 @dataclass(frozen=True, slots=True)

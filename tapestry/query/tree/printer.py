@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from tapestry.core.clock import SECOND, UNITS, to_datetime
 from tapestry.core.schema import MESSAGES, Type
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.identifiers import RESERVED, FreshNames, is_definition
+from tapestry.query.tree.identifiers import RESERVED, SHARES, FreshNames, is_definition
 from tapestry.query.tree.parsed import MESSAGE
 from tapestry.query.tree.walk import columns_of, walk
 
@@ -166,13 +166,13 @@ class _Printer:
                 return f"{definition} OF ({args}, {rows})"
             owner, _, name = definition.rpartition(".")
             return f"{_name(owner)}.{name}({args}, {rows})" if owner else f"{name}({args}, {rows})"
-        of = self.term(node.term) if node.term else "*" if self.sql and not node.last else ""
+        of = self.term(node.term) if node.term else "*" if self.sql and not node.among else ""
         of = f"DISTINCT {of}" if node.distinct else of
-        if self.sql and not node.last:
+        if self.sql and not node.among:
             select = self._select(f"{node.function}({of})", node.bindings, node.condition)
             return f"({select})"
-        if node.last:
-            return self._last(node, node.last, of)
+        if node.among:
+            return self._among(node, node.among, of)
         first, *others = node.bindings
         if node.term and {column.var for column in columns_of(node.term)} == {first.var}:
             of += _in_table(first)
@@ -183,16 +183,18 @@ class _Printer:
         variables = ", ".join(filter(None, (of, others_)))
         return f"{node.function}({variables}: {self.condition(node.condition)})"
 
-    def _last(self, node: n.Aggregate, last: n.Last, of: str) -> str:
+    def _among(self, node: n.Aggregate, among: n.Among, of: str) -> str:
         (row,) = node.bindings
         self.names.used.add(row.var)
         table = f" {row.table}" if row.table != MESSAGES else ""
-        rows = f"{of or row.var} IN LAST {self.term(last.limit)}{table}"
+        tiles = f"{self.term(among.tiles)}, " if among.tiles else ""
+        last = f" LAST {self.term(among.limit)}" if among.limit else ""
+        within = f" IN{last}{table}" if last or table else ""
+        rows = f"{tiles}{of or row.var}{within}"
         tests = self.condition(node.condition)
-        if last.test != n.Truth(True):
-            tests = f"{tests}: {self.condition(last.test)}"
-            rows += " AMONG"
-            return f"{node.function}({rows} {tests})"
+        if among.test != n.Truth(True) or node.function in SHARES:
+            tests = f"{tests}: {self.condition(among.test)}"
+            return f"{node.function}({rows} AMONG {tests})"
         return f"{node.function}({rows}: {tests})"
 
     def _top(self, node: n.Top, negated: str) -> str:

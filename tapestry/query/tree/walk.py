@@ -24,6 +24,9 @@ FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 NEGATED = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 """The operator whose truth is the opposite; both are unknown where a side is NULL."""
 
+_HOLDS_OF_ZERO = {1: ("<", "<=", "<>"), 0: ("=", "<=", ">="), -1: (">", ">=", "<>")}
+"""Operators by which zero compares with a number, by its sign."""
+
 
 _PLAIN = frozenset(["str", "int", "float", "bool", "None", "tuple", "Type"])
 _WORD = re.compile(r"\w+")
@@ -61,6 +64,15 @@ class _Kinds(dict[type, _Kind]):
 
 
 _KINDS = _Kinds()
+
+
+def holds_of_zero(op: str, number: float) -> bool:
+    """Tell whether zero compares so with a number.
+
+    >>> holds_of_zero("<", 0.1), holds_of_zero(">=", 1)
+    (True, False)
+    """
+    return op in _HOLDS_OF_ZERO[(number > 0) - (number < 0)]
 
 
 def children(node: Any) -> Iterator[Any]:

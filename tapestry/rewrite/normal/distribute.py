@@ -199,7 +199,7 @@ def _aggregate(aggregate: n.Aggregate) -> NormalAggregate:
         aggregate.term,
         aggregate.bindings,
         rows,
-        aggregate.last,
+        aggregate.among,
     )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from tests.simulation.auditor import agreement, sequences, values
 from tests.simulation.auditor.nodes import (
     MESSAGES,
+    SHARES,
     Agreement,
     And,
     Arith,
@@ -294,6 +295,8 @@ class _Compiler:
         rows = self.rows(node.bindings, node.condition)
         if node.last:
             rows = self.of_the_last(node, rows)
+        if node.function in SHARES:
+            return self.shared(node, rows)
         if node.term is None:
             return lambda env: [(1, spans) for _, spans in rows(env)]
         if isinstance(node.term, Fold):
@@ -305,9 +308,23 @@ class _Compiler:
         term = self.term(node.term)
         return lambda env: [(term(inner, 0), spans) for inner, spans in rows(env)]
 
+    def shared(self, node: Any, rows: Rows) -> Callable[[Env], list[Counted]]:
+        """Compile what gives the values of all rows, and again of those that pass the test."""
+        test = self.condition(node.test)
+        term = self.term(node.term) if node.term else lambda env, now: 1
+
+        def found(env: Env) -> list[Counted]:
+            values = [(term(inner, 0), inner, spans) for inner, spans in rows(env)]
+            known = [(value, inner, spans) for value, inner, spans in values if value is not None]
+            passing = [((v, True), meet(spans, test(inner)[0])) for v, inner, spans in known]
+            return [*passing, *[((value, False), spans) for value, _, spans in known]]
+
+        return found
+
     def of_the_last(self, node: Any, rows: Rows) -> Rows:
         """Return what gives the rows with when they are among the last, and pass the test."""
-        (binding,), test = node.bindings, self.condition(node.test)
+        (binding,) = node.bindings
+        test = self.condition(Truth(True) if node.function in SHARES else node.test)
 
         def found(env: Env) -> list[tuple[Env, Spans]]:
             meeting = rows(env)

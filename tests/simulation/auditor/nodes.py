@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 
 MESSAGES, ANNOTATIONS, THREADS = "messages", "annotations", "threads"
+SHARES = ("SHARE", "NTILE")
 SETS = frozenset(
     {
         *("to", "to_names", "cc", "cc_names", "newsgroups", "references"),
@@ -137,7 +138,10 @@ class InFilter(Node):
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Node):
-    """An aggregate; with a ``last``, of so many rows, of which those count that meet ``test``."""
+    """An aggregate; with a ``last``, of so many rows, of which those count that meet ``test``.
+
+    SHARES are of the number of those, and of all, in so many ``tiles``.
+    """
 
     function: str
     distinct: bool
@@ -146,6 +150,7 @@ class Aggregate(Node):
     condition: Node
     last: int = 0
     test: Node = Truth(True)
+    tiles: int = 0
 
 
 @dataclass(frozen=True, slots=True)

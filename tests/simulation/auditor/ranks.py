@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from tests.simulation.auditor.nodes import Aggregate, Binding, Fold
+from tests.simulation.auditor.nodes import SHARES, Aggregate, Binding, Fold
 from tests.simulation.auditor.sequences import moment
 from tests.simulation.auditor.spans import FOREVER, Spans, meet, union_all
 from tests.support.engines import folds
@@ -66,6 +66,9 @@ def _value(aggregate: Aggregate, rows: Counter[Any]) -> Any:
     if isinstance(aggregate.term, Fold):
         return folds.value(aggregate.term.definition, [row for _, row in sorted(rows.elements())])
     there = [value for value, times in rows.items() if times]
+    if aggregate.function in SHARES:
+        every = [passes for _, passes in (there if aggregate.distinct else rows.elements())]
+        return _share(aggregate, sum(every), every.count(False))
     if aggregate.function == "COUNT":
         return len(there) if aggregate.distinct else rows.total()
     if not there:
@@ -77,6 +80,12 @@ def _value(aggregate: Aggregate, rows: Counter[Any]) -> Any:
     if aggregate.function == "AVG":
         total /= len(there) if aggregate.distinct else rows.total()
     return int(total) if total.denominator == 1 else float(total)
+
+
+def _share(aggregate: Aggregate, passing: int, number: int) -> float | int | None:
+    if aggregate.tiles:
+        return folds.tile(passing, number, aggregate.tiles)
+    return passing / number if number else None
 
 
 Place = tuple[int, str]

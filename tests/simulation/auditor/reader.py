@@ -8,6 +8,7 @@ term      := product (("+" | "-") product)*
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
@@ -16,6 +17,7 @@ from typing import NamedTuple
 from tests.simulation.auditor.nodes import (
     ANNOTATIONS,
     MESSAGES,
+    SHARES,
     THREADS,
     Aggregate,
     Agreement,
@@ -54,7 +56,7 @@ UNITS = {
     "day": 86_400 * SECOND,
     "week": 7 * 86_400 * SECOND,
 }
-FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX")
+FUNCTIONS = ("COUNT", "SUM", "AVG", "MIN", "MAX", *SHARES)
 DEFINED = "AGGREGATE"
 OPS = ("=", "<>", "<", "<=", ">", ">=")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -308,9 +310,14 @@ class _Reader:
         """
         function = self.need(*FUNCTIONS)
         self.need("(")
+        tiles = 0
+        if function == "NTILE":
+            tiles = self.value()
+            self.need(",")
         distinct = self.take("DISTINCT")
-        if self.next_is_last():
-            return self.of_the_last(function, distinct, scope)
+        if function in SHARES or self.next_is_last():
+            read = self.of_the_last(function, distinct, scope)
+            return replace(read, tiles=tiles)
         if not distinct and self.next_is(",", ":", "IN", ahead=1):
             bindings, term = self.bindings(), None
         else:
@@ -358,15 +365,16 @@ class _Reader:
 
     def of_the_last(self, function: str, distinct: bool, scope: Scope) -> Aggregate:
         """Read ``q IN LAST 50 AMONG …: …)``, ``a.number IN LAST 10 annotations: …)``."""
-        bare = self.next_is("IN", ahead=1)
+        bare = self.next_is("IN", "AMONG", ahead=1)
         var, term = (self.name(), None) if bare else ("", self.term(scope))
         if term is not None:
             (var,) = free(term) - scope
-        self.need("IN")
-        self.need("LAST")
-        last = self.value()
+        last, table = 0, MESSAGES
+        if self.take("IN"):
+            last = self.value() if self.take("LAST") else 0
+            if not self.next_is(":", "AMONG"):
+                table = self.need(ANNOTATIONS, THREADS)
         assert isinstance(last, int)
-        table = MESSAGES if self.next_is(":", "AMONG") else self.need(ANNOTATIONS, THREADS)
         inner, test = scope | {var}, Truth(True)
         if self.need(":", "AMONG") == ":":
             condition = self.condition(inner)

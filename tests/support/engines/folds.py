@@ -227,3 +227,13 @@ def _some(truths: Sequence[bool | None]) -> bool | None:
 
 def _not(truth: bool | None) -> bool | None:
     return None if truth is None else not truth
+
+
+def tile(before: int, number: int, tiles: int) -> int | None:
+    """Return in which tile a row stands, by dealing them all out: the first tiles get what is over.
+
+    None where as many rows are before it as there are.
+    """
+    lengths = [len(range(place, number, tiles)) for place in range(tiles)]
+    dealt = [place + 1 for place, length in enumerate(lengths) for _ in range(length)]
+    return dealt[before] if before < number else None

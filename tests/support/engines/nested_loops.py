@@ -126,19 +126,19 @@ def total(a: n.Aggregate, rows: dict[str, Row], visible: Data, t: int):
         for bound in _bindings(a.bindings, rows, visible)
         if holds(a.condition, bound, visible, t) is True
     ]
-    if a.last:
-        (row,) = a.bindings
-        last = of_the_last(a.last.limit.value, [bound[row.var] for bound in meeting])
-        meeting = [
-            bound
-            for bound in meeting
-            if bound[row.var] in last and holds(a.last.test, bound, visible, t) is True
-        ]
-    counted = [1 if a.term is None else value(a.term, bound, t) for bound in meeting]
-    counted = [one for one in counted if one is not None]
-    if a.distinct:
-        counted = list(set(counted))
+    if a.among:
+        if a.among.limit:
+            (row,) = a.bindings
+            last = of_the_last(a.among.limit.value, [bound[row.var] for bound in meeting])
+            meeting = [bound for bound in meeting if bound[row.var] in last]
+        every = counted_of(a, meeting, t)
+        meeting = [b for b in meeting if holds(a.among.test, b, visible, t) is True]
+    counted = counted_of(a, meeting, t)
     match a.function:
+        case "SHARE":
+            return len(counted) / len(every) if every else None
+        case "NTILE":
+            return folds.tile(len(counted), len(every), a.among.tiles.value)
         case "COUNT":
             return len(counted)
         case "MIN":
@@ -150,6 +150,13 @@ def total(a: n.Aggregate, rows: dict[str, Row], visible: Data, t: int):
         case "AVG":
             return sum(counted) / len(counted) if counted else None
     raise TypeError(f"{a.function} is not an aggregate")
+
+
+def counted_of(a: n.Aggregate, meeting: list[dict[str, Row]], t: int) -> list:
+    """Return the values of rows, without NULL."""
+    counted = [1 if a.term is None else value(a.term, bound, t) for bound in meeting]
+    counted = [one for one in counted if one is not None]
+    return list(set(counted)) if a.distinct else counted
 
 
 def folded(a: n.Aggregate, fold: n.Fold, rows: dict[str, Row], visible: Data, t: int):

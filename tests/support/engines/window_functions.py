@@ -10,6 +10,8 @@ from itertools import product
 
 from tapestry.core.schema import COLUMNS, Type
 from tapestry.query.tree import nodes as n
+from tapestry.query.tree.identifiers import RELATIVE_RANKS
+from tests.support.engines import folds
 from tests.support.oracle import Data, walk
 from tests.support.oracle_values import Row, cell, some
 
@@ -109,6 +111,9 @@ def values_of(
     if over.name == "ROW_NUMBER":
         return [1 + len(_names(places[:here]))]
     earlier = [place for place in places[:here] if place[0] != places[here][0]]
+    if over.name in RELATIVE_RANKS:
+        peers = [place for place in places if place[0] == places[here][0]]
+        return [_relative(over, places, here, [*earlier, *peers], earlier)]
     if over.name == "RANK":
         return [1 + len(_names(earlier))]
     if over.name == "DENSE_RANK":
@@ -121,6 +126,18 @@ def values_of(
             return [_total(over, [r for r in part if _place(over, r) in framed], terms)]
         found = _nth(over, framed)
     return [terms[id(row)] for row in part if _place(over, row) in found] or [None]
+
+
+def _relative(over: n.Over, places: list[Place], here: int, reached, earlier):
+    """Return a place against the number of messages, of which copies of one are one."""
+    own, number = {places[here][1]}, _far(places)
+    match over.name:
+        case "NTILE":
+            assert over.count
+            return folds.tile(len(_names(places[:here]) - own), number, over.count.value)
+        case "CUME_DIST":
+            return _far(reached) / number
+    return len(_names(earlier) - own) / (number - 1) if number > 1 else 0
 
 
 def _is_there(over: n.Over, row: Row, holds: Holds) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from tapestry.core.schema import ANNOTATIONS, MESSAGES, Type
 from tapestry.query.tree import nodes as n
+from tapestry.query.tree.identifiers import SHARES
 from tests.support.generators.rows import LAST, TEXTS
 from tests.support.generators.terms import TRUE, column, conjoin, disjoin, integer, number, text
 from tests.support.generators.values import whole
@@ -198,13 +199,18 @@ class Counts:
             if row.table == MESSAGES and self.pick(True, False):
                 op = self.pick("=", "<>", "<")
                 test = n.Compare(op, column(row, "size"), column(message, "size"))
-        function = self.pick("COUNT", "COUNT", "SUM", "AVG", "MAX", "MIN")
-        term, distinct = self.counted(function, (row,), (message,))
-        kind = {"COUNT": Type.INTEGER, "AVG": Type.NUMBER}.get(
-            function, Type.NULL if term is None else term.type
-        )
-        last = n.Last(integer(self.pick(1, 2, 2, 3)), test)
-        total = n.Aggregate(function, distinct, term, (row,), conjoin(parts), kind, last)
+        function = self.pick("COUNT", "COUNT", "SUM", "AVG", "MAX", "MIN", *SHARES, *SHARES)
+        limit, tiles = integer(self.pick(1, 2, 2, 3)), None
+        share = function in SHARES
+        if share:
+            limit = self.pick(None, None, limit)
+            tiles = integer(self.pick(2, 3, 4)) if function == "NTILE" else None
+        term, distinct = self.counted("COUNT" if share else function, (row,), (message,))
+        kinds = {"COUNT": Type.INTEGER, "AVG": Type.NUMBER}
+        kinds |= {"SHARE": Type.NUMBER, "NTILE": Type.INTEGER}
+        kind = kinds.get(function, Type.NULL if term is None else term.type)
+        among = n.Among(limit, test, tiles)
+        total = n.Aggregate(function, distinct, term, (row,), conjoin(parts), kind, among)
         op = self.pick("=", "<>", "<", "<=", ">", ">=")
         return n.Threshold(total, op, self.mark(total))
 
@@ -212,6 +218,8 @@ class Counts:
         """Draw what an aggregate is compared with."""
         if aggregate.function == "COUNT":
             return integer(self.pick(0, 1, 2, 1, 2, 3))
+        if aggregate.function == "SHARE":
+            return self.pick(*map(number, (0.0, 0.3, 0.5, 0.5, 1.0)), integer(1))
         match aggregate.type:
             case Type.NUMBER:
                 return self.pick(*map(number, (-1.0, 0.0, 0.5, 1.0, 2.0)), integer(1), integer(0))

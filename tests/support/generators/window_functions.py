@@ -42,6 +42,8 @@ class WindowFunctions:
         if name in RANKS and self.pick(True, False, False, False):
             return n.InList(over, n.Values((1, 3), Type.INTEGER))
         bound = self.pick(integer(1), integer(2), integer(3), integer(0), number(1.5))
+        if name in ("PERCENT_RANK", "CUME_DIST"):
+            bound = self.pick(*map(number, (0.25, 0.5, 0.3)), integer(0), integer(1))
         op = self.pick("=", "=", "<>", "<", "<=", ">", ">=")
         return n.Compare(op, *((bound, over) if self.pick(True, False, False) else (over, bound)))
 
@@ -68,6 +70,8 @@ class WindowFunctions:
         kind = term.type if isinstance(term, n.Column) else Type.INTEGER
         if name == "COUNT":
             kind = Type.INTEGER
+        if name == "NTILE":
+            count = integer(self.pick(1, 2, 3, 4))
         distinct = name == "COUNT" and term is not None and self.pick(True, False)
         return n.Over(
             name, message.var, term, count, distinct, tuple(per), order,
@@ -136,7 +140,7 @@ class WindowFunctions:
 def written(over: n.Over) -> str:
     """Return a window function as it is written."""
     term = print_term(over.term) if over.term else "*" if over.name == "COUNT" else ""
-    count = f", {over.count.value}" if over.count else ""
+    count = f"{', ' * bool(term)}{over.count.value}" if over.count else ""
     parts = [f"PARTITION BY {', '.join(map(print_term, over.per))}"]
     if over.order:
         parts.append(f"ORDER BY {print_term(over.order)}{' DESC' * over.descending}")

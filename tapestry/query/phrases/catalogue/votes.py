@@ -43,8 +43,8 @@ def _score(*tests: n.Condition) -> n.Aggregate:
 
 def _latest(phrase: Phrase) -> n.Condition:
     """Return that the average of the last ten votes on the message is above a number."""
-    last = n.Last(n.Literal(10, Type.INTEGER), n.Truth(True))
-    average = replace(_score(), function="AVG", last=last)
+    last = n.Among(n.Literal(10, Type.INTEGER), n.Truth(True))
+    average = replace(_score(), function="AVG", among=last)
     return n.Threshold(average, ">", c.number(phrase.amount))
 
 
