@@ -10,6 +10,7 @@ from tapestry.query.check.scope import variable_named
 from tapestry.query.tql import exists, group_by
 from tapestry.query.tql.expressions import Parser
 from tapestry.query.tql.lexer import Token
+from tapestry.query.tql.token_stream import SHARE
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.identifiers import AGGREGATES, SHARES
 from tapestry.query.tree.walk import columns_of
@@ -42,13 +43,14 @@ def aggregate(parser: Parser, name: Token) -> n.Aggregate:
     parser.expect("(")
     parser.enter()
     share = name.word in SHARES
+    end = "AMONG" if share else ":"
     tiles = group_by.limit(parser, "NTILE", "tiles") if name.word == "NTILE" else None
     if tiles:
         parser.expect(",")
     distinct = parser.accept("DISTINCT")
     term: n.Term | None = None
     bindings: tuple[n.Binding, ...] = ()
-    among: n.Among | None = None
+    last: n.Among | None = None
     start = parser.token
     if not distinct and parser.accept("*"):
         if name.word != "COUNT":
@@ -56,12 +58,12 @@ def aggregate(parser: Parser, name: Token) -> n.Aggregate:
     elif start.is_name and parser.after.word in (",", ":", "IN", "AMONG"):
         if distinct or not (share or name.word == "COUNT"):
             raise _no_column(name, start)
-        if share or (parser.after.word == "IN" and parser.ahead(2).word == "LAST"):
+        if parser.after.word == "IN" and parser.ahead(2).word == "LAST":
             var = variable_named(parser.take().value, start.span)
-            table, among = _table(parser, of_all=share)
+            table, last = _table(parser)
             bindings = (n.Binding(var, table or MESSAGES, span=start.span),)
         else:
-            bindings = exists.bindings(parser)
+            bindings = exists.bindings(parser, end)
     else:
         term = parser.shallow(parser.term())
         if isinstance(term, n.Literal):
@@ -70,10 +72,9 @@ def aggregate(parser: Parser, name: Token) -> n.Aggregate:
                 term.span,
                 "Count rows by COUNT(r: …), or in SQL COUNT(*).",
             )
-        bindings, among = bindings_of(parser, term, of_all=share)
-    if among:
-        among = replace(among, tiles=tiles)
-    return inside(parser, name, distinct, term, bindings, among)
+        bindings, last = bindings_of(parser, term, end)
+    read = inside(parser, name, distinct, term, bindings, last)
+    return replace(read, among=replace(read.among, tiles=tiles)) if read.among and tiles else read
 
 
 def inside(
@@ -82,41 +83,32 @@ def inside(
     distinct: bool,
     term: n.Term | None,
     bindings: tuple[n.Binding, ...],
-    among: n.Among | None = None,
+    last: n.Among | None = None,
 ) -> n.Aggregate:
     """Read what follows the variables, up to the closing parenthesis."""
     condition: n.Condition = n.Truth(True)
     if bindings:
         parser.scopes.append({binding.var for binding in bindings})
         share = name.word in SHARES
-        tested = among is not None and parser.accept("AMONG")
-        if among and not tested and (share or not parser.accept(":")):
-            raise _no_rows(parser, share)
+        among = last is not None and parser.accept("AMONG")
+        if last and not among and (share or not parser.accept(":")):
+            hint = "Write COUNT(r IN LAST 10: r.inreplyto = m.msgid)."
+            raise parser.unexpected("“AMONG” or “:”, and a condition", SHARE if share else hint)
         condition = parser.condition()
         if share and parser.token.word != ":":
-            raise parser.unexpected("“:” and a test", _SHARE)
-        if among and tested and parser.accept(":"):
-            among = replace(among, test=parser.condition())
+            raise parser.unexpected("“:” and a test")
+        if (share or among) and parser.accept(":"):
+            last = replace(last or n.Among(None, n.Truth(True)), test=parser.condition())
         parser.scopes.pop()
     parser.expect(")", "“)”" if bindings else "“:” and a condition, or “)”")
     parser.depth -= 1
     span = parser.since(name.start)
-    return n.Aggregate(name.word, distinct, term, bindings, condition, among=among, span=span)
-
-
-_SHARE = "Write SHARE(r AMONG r.inreplyto = m.msgid: r.size > 1000) > 0.5."
-
-
-def _no_rows(parser: Parser, share: bool) -> TapestryError:
-    if share:
-        return parser.unexpected("“AMONG” and a condition", _SHARE)
-    hint = "Write COUNT(r IN LAST 10: r.inreplyto = m.msgid)."
-    return parser.unexpected("“AMONG” or “:”, and a condition", hint)
+    return n.Aggregate(name.word, distinct, term, bindings, condition, among=last, span=span)
 
 
 def _no_column(name: Token, start: Token) -> TapestryError:
     if name.word in SHARES:
-        return TapestryError(f"{name.word} is of rows.", start.span, _SHARE)
+        return TapestryError(f"{name.word} is of rows.", start.span, SHARE)
     what = "DISTINCT" if name.word == "COUNT" else name.word
     column = "DISTINCT r.sender" if name.word == "COUNT" else "r.size"
     return TapestryError(
@@ -126,22 +118,21 @@ def _no_column(name: Token, start: Token) -> TapestryError:
     )
 
 
-def _table(parser: Parser, *, of_all: bool) -> tuple[str | None, n.Among | None]:
+def _table(parser: Parser) -> tuple[str | None, n.Among | None]:
     """Read the rows after a variable: ``IN annotations``, ``IN LAST 10 annotations``, nothing."""
-    among = n.Among(None, n.Truth(True)) if of_all else None
     if not parser.accept("IN"):
-        return None, among
+        return None, None
     if not parser.accept("LAST"):
-        return exists.table_of(parser), among
+        return exists.table_of(parser), None
     last = n.Among(group_by.limit(parser, "A window", "rows"), n.Truth(True))
     named = parser.token.is_name and parser.token.word != "AMONG"
     return exists.table_of(parser) if named else None, last
 
 
 def bindings_of(
-    parser: Parser, term: n.Term, *, of_all: bool = False
+    parser: Parser, term: n.Term, end: str = ":"
 ) -> tuple[tuple[n.Binding, ...], n.Among | None]:
-    """Read the variables after a term, up to the colon, of the last up to what they are among.
+    """Read the variables after a term, up to ``end``, of the last up to what they are among.
 
     None in SQL.
 
@@ -151,12 +142,14 @@ def bindings_of(
     """
     if parser.token.word == ")":
         return (), None
-    table, among = _table(parser, of_all=of_all)
+    table, last = _table(parser)
     listed: tuple[n.Binding, ...] = ()
-    if not among and parser.accept(","):
-        listed = exists.bindings(parser)
-    elif not among:
-        parser.expect(":", "“:” and a condition, or “)”")
+    if not last and parser.accept(","):
+        listed = exists.bindings(parser, end)
+    elif not last:
+        parser.expect(
+            end, "“:” and a condition, or “)”" if end == ":" else f"“{end}” and a condition"
+        )
     columns = list(columns_of(term))
     for column in columns:
         if not column.var:
@@ -166,13 +159,13 @@ def bindings_of(
                 f"Write r.{column.name} for messages, a.{column.name} IN annotations for those.",
             )
     names = {variable_named(column.var, column.span) for column in columns}
-    if (among or isinstance(term, n.Fold)) and len(names) > 1:
+    if (last or isinstance(term, n.Fold)) and len(names) > 1:
         names = {name for name in names if not parser.visible(name)}
     if len(names) == 1 and not names & {binding.var for binding in listed}:
         name = names.pop()
         own = next(column for column in columns if column.var.lower() == name)
         _check_own(parser, name, own, table)
-        return (n.Binding(name, table or MESSAGES, span=own.span), *listed), among
+        return (n.Binding(name, table or MESSAGES, span=own.span), *listed), last
     if table or not listed:
         raise TapestryError(
             "It is not clear which variables are counted over.",

@@ -32,8 +32,8 @@ def exists(parser: Parser) -> Condition:
     )
 
 
-def bindings(parser: Parser) -> tuple[Binding, ...]:
-    """Read ``r, a IN annotations:``, the colon too."""
+def bindings(parser: Parser, end: str = ":") -> tuple[Binding, ...]:
+    """Read ``r, a IN annotations:``, the colon too, or what else ends them."""
     bindings: dict[str, Binding] = {}
     while True:
         token = parser.token
@@ -53,7 +53,7 @@ def bindings(parser: Parser) -> tuple[Binding, ...]:
         bindings[name] = Binding(name, table, span=token.span)
         if not parser.accept(","):
             break
-    parser.expect(":", "“:” and a condition")
+    parser.expect(end, f"“{end}” and a condition")
     return tuple(bindings.values())
 
 

@@ -73,8 +73,8 @@ def _of(parser: Parser, start: Token, definition: str) -> n.Aggregate:
         parser.take()
         args.append(parser.shallow(parser.term()))
     term = n.Fold(definition, tuple(args), span=parser.since(start.start))
-    bindings, among = aggregates.bindings_of(parser, term)
-    if among:
+    bindings, last = aggregates.bindings_of(parser, term)
+    if last:
         hint = "Write a.number IN annotations: …, without LAST."
         raise TapestryError("An aggregate that is defined counts all rows.", term.span, hint)
     function = start._replace(value=DEFINED, word=DEFINED)

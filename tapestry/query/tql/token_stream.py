@@ -12,6 +12,8 @@ from tapestry.query.tree.parsed import MisreadError
 
 Item = TypeVar("Item")
 
+SHARE = "Write SHARE(r AMONG r.inreplyto = m.msgid: r.size > 1000) > 0.5."
+
 _HINTS = {
     "a value": "Write a column such as m.subject, or a constant such as 'spark', 5 or 2 weeks.",
     "a condition": "Write one such as m.subject LIKE '%spark%'.",
@@ -21,6 +23,8 @@ _HINTS = {
     "“BY” and an aggregate": "Write m IN TOP 10 BY COUNT(r: r.inreplyto = m.msgid).",
     "a whole number": "Write a number such as 10.",
     "“:” and a condition": "Write EXISTS (r: r.inreplyto = m.msgid).",
+    "“AMONG” and a condition": SHARE,
+    "“:” and a test": SHARE,
     "“LIKE”, “HAS”, “IN” or “BETWEEN”": "Write m.subject NOT LIKE '%spark%'.",
     "“AND” and the upper bound": "Write m.size BETWEEN 1000 AND 2000.",
 }

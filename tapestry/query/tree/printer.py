@@ -171,8 +171,16 @@ class _Printer:
         if self.sql and not node.among:
             select = self._select(f"{node.function}({of})", node.bindings, node.condition)
             return f"({select})"
-        if node.among:
-            return self._among(node, node.among, of)
+        among = node.among
+        rows = self._last(node, among.limit, of) if among and among.limit else self._of(node, of)
+        if among and among.tiles:
+            rows = f"{self.term(among.tiles)}, {rows}"
+        tests = self.condition(node.condition)
+        if among and (among.test != n.Truth(True) or node.function in SHARES):
+            rows, tests = f"{rows} AMONG {tests}", self.condition(among.test)
+        return f"{node.function}({rows}: {tests})"
+
+    def _of(self, node: n.Aggregate, of: str) -> str:
         first, *others = node.bindings
         if node.term and {column.var for column in columns_of(node.term)} == {first.var}:
             of += _in_table(first)
@@ -180,22 +188,13 @@ class _Printer:
             self.names.used.add(first.var)
         else:
             others_ = self._variables(node.bindings)
-        variables = ", ".join(filter(None, (of, others_)))
-        return f"{node.function}({variables}: {self.condition(node.condition)})"
+        return ", ".join(filter(None, (of, others_)))
 
-    def _among(self, node: n.Aggregate, among: n.Among, of: str) -> str:
+    def _last(self, node: n.Aggregate, limit: n.Literal, of: str) -> str:
         (row,) = node.bindings
         self.names.used.add(row.var)
         table = f" {row.table}" if row.table != MESSAGES else ""
-        tiles = f"{self.term(among.tiles)}, " if among.tiles else ""
-        last = f" LAST {self.term(among.limit)}" if among.limit else ""
-        within = f" IN{last}{table}" if last or table else ""
-        rows = f"{tiles}{of or row.var}{within}"
-        tests = self.condition(node.condition)
-        if among.test != n.Truth(True) or node.function in SHARES:
-            tests = f"{tests}: {self.condition(among.test)}"
-            return f"{node.function}({rows} AMONG {tests})"
-        return f"{node.function}({rows}: {tests})"
+        return f"{of or row.var} IN LAST {self.term(limit)}{table}"
 
     def _top(self, node: n.Top, negated: str) -> str:
         """Print a top-k; what is ranked is called as what is tested if it reads back so."""

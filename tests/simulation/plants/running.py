@@ -46,6 +46,22 @@ PLANTS = (
         "matches",
     ),
     Plant(
+        "all tiles are of one length",
+        "tapestry.plan.lowering.running_aggregates",
+        "share_value",
+        "_binary(exp.Mod, number, tiles)",
+        "sql.literal(0)",
+        "matches",
+    ),
+    Plant(
+        "a share is of the rows that pass",
+        "tapestry.plan.lowering.running_aggregates",
+        "share_value",
+        "_quotient(passing, number)",
+        "_quotient(passing, passing)",
+        "matches",
+    ),
+    Plant(
         "a number in a partition is one too low",
         "tapestry.query.check.window_functions",
         "_less_one",
