@@ -63,17 +63,17 @@ def _pairs(
     """Return how many pairs of votes of two people there are, or the share of those alike."""
     theirs, mine = (n.Binding(names.take(var), ANNOTATIONS, span=node.span) for var in ("v", "w"))
     same = n.Column(theirs.var, "msgid", Type.TEXT), n.Column(mine.var, "msgid", Type.TEXT)
+    votes = n.Column(theirs.var, "number", Type.NUMBER), n.Column(mine.var, "number", Type.NUMBER)
     tests: list[n.Condition] = [
         compare("=", n.Column(theirs.var, "owner", Type.TEXT), one, node.span),
         compare("=", n.Column(mine.var, "owner", Type.TEXT), other, node.span),
         compare("=", same[0], same[1], node.span),
     ]
     signs: list[n.Term] = [n.Literal(sign, Type.INTEGER) for sign in (1, -1)]
-    numbers = [n.Column(vote.var, "number", Type.NUMBER) for vote in (theirs, mine)]
-    for number in numbers:
+    for number in votes:
         kind = n.Column(number.var, "kind", Type.TEXT)
         tests.append(compare("=", kind, n.Literal("vote", Type.TEXT), node.span))
         tests.append(in_list(number, signs, node.span))
-    alike = n.Among(None, compare("=", *numbers, node.span)) if function == "SHARE" else None
-    kind, rows = aggregate_type(function, None), n.And.of(tests)
-    return n.Aggregate(function, False, None, (theirs, mine), rows, kind, alike, span=node.span)
+    alike = n.Among(None, compare("=", *votes, node.span)) if function == "SHARE" else None
+    rows, type_ = n.And.of(tests), aggregate_type(function, None)
+    return n.Aggregate(function, False, None, (theirs, mine), rows, type_, alike, span=node.span)
