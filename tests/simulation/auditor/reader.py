@@ -315,10 +315,10 @@ class _Reader:
             tiles = self.value()
             self.need(",")
         distinct = self.take("DISTINCT")
-        if function in SHARES or self.next_is_last():
+        if self.next_is_last():
             read = self.of_the_last(function, distinct, scope)
             return replace(read, tiles=tiles)
-        if not distinct and self.next_is(",", ":", "IN", ahead=1):
+        if not distinct and self.next_is(",", ":", "IN", "AMONG", ahead=1):
             bindings, term = self.bindings(), None
         else:
             term = self.term(scope)
@@ -328,8 +328,14 @@ class _Reader:
             if not table:
                 unbound -= scope
             bindings = (*(Binding(var, table or MESSAGES) for var in sorted(unbound)), *bindings)
+        if function not in SHARES:
+            self.need(":")
+            return Aggregate(function, distinct, term, bindings, self.inside(bindings, scope))
+        self.need("AMONG")
+        condition = self.condition(scope | {b.var for b in bindings})
         self.need(":")
-        return Aggregate(function, distinct, term, bindings, self.inside(bindings, scope))
+        test = self.inside(bindings, scope)
+        return Aggregate(function, distinct, term, bindings, condition, 0, test, tiles)
 
     def defined(self, scope: Scope) -> Aggregate:
         """Read ``(x NUMBER) RETURNS … TERMINATE s OF (a.number, a IN annotations: …)``."""
@@ -365,16 +371,15 @@ class _Reader:
 
     def of_the_last(self, function: str, distinct: bool, scope: Scope) -> Aggregate:
         """Read ``q IN LAST 50 AMONG …: …)``, ``a.number IN LAST 10 annotations: …)``."""
-        bare = self.next_is("IN", "AMONG", ahead=1)
+        bare = self.next_is("IN", ahead=1)
         var, term = (self.name(), None) if bare else ("", self.term(scope))
         if term is not None:
             (var,) = free(term) - scope
-        last, table = 0, MESSAGES
-        if self.take("IN"):
-            last = self.value() if self.take("LAST") else 0
-            if not self.next_is(":", "AMONG"):
-                table = self.need(ANNOTATIONS, THREADS)
+        self.need("IN")
+        self.need("LAST")
+        last = self.value()
         assert isinstance(last, int)
+        table = MESSAGES if self.next_is(":", "AMONG") else self.need(ANNOTATIONS, THREADS)
         inner, test = scope | {var}, Truth(True)
         if self.need(":", "AMONG") == ":":
             condition = self.condition(inner)
