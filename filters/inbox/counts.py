@@ -40,6 +40,7 @@ from filters.people import people
 from filters.people.models import User
 from filters.runs.store import shared_window
 from filters.site.work.crypto.opaque_keys import keyed_digest
+from filters.site.work.db.prepared import first_rows
 from tapestry.core.clock import DAY, wall_clock
 
 KEPT = 200
@@ -135,9 +136,15 @@ def mark_of(user: User) -> str:
     Each part is a seek in an index for every filter, or counts what is unread.  A filter of which
     something is planned anew is updated.
     """
-    filters = Filter.objects.filter(owner=user).order_by()
+    rows = first_rows(_ask_for_mark, user.pk, wall_clock())
+    return keyed_digest("sidebar", repr((user.pk, rows, people.audiences(user))))[:16]
+
+
+def _ask_for_mark(owner: int, now: int) -> None:
+    """Ask for all that is in a person's mark now."""
+    filters = Filter.objects.filter(owner=owner).order_by()
     last = {f"last_{name}": _last(name) for name in _SEEKS}
-    of_filters = filters.annotate(**last).aggregate(
+    filters.annotate(**last).aggregate(
         *(Max(name) for name in last),
         Count("pk"),
         Max("pk"),
@@ -146,25 +153,15 @@ def mark_of(user: User) -> str:
         faulty=Sum("pk", filter=~Q(error="")),
         searching=Sum("pk", filter=Q(enrolled=False, since__lt=F("begun_at"))),
     )
-    unread = Match.objects.filter(_UNREAD, is_due(), filter__in=filters.values("pk"))
+    own = Match.objects.filter(filter__in=filters.values("pk"))
+    own.filter(_UNREAD, is_due(now=now)).aggregate(Count("pk"), Sum("pk"))
     # What arrives read is shown as soon as its time has come, and released a moment later.
-    arriving = Match.objects.filter(
-        filter__in=filters.values("pk"),
-        sequence=None,
-        shown_at__lte=wall_clock(),
-        read_at__isnull=False,
-    )
-    back = MessageState.objects.filter(owner=user, snoozed_until__lte=wall_clock())
-    state = (
-        of_filters,
-        unread.aggregate(Count("pk"), Sum("pk")),
-        arriving.aggregate(Count("pk"), Sum("pk")),
-        TriageStep.objects.filter(owner=user).aggregate(Count("parts"), Max("at")),
-        Mute.objects.filter(owner=user).aggregate(Count("pk"), Max("pk")),
-        back.aggregate(Max("snoozed_until")),
-        people.audiences(user),
-    )
-    return keyed_digest("sidebar", repr((user.pk, state)))[:16]
+    arriving = own.filter(sequence=None, shown_at__lte=now, read_at__isnull=False)
+    arriving.aggregate(Count("pk"), Sum("pk"))
+    TriageStep.objects.filter(owner=owner).aggregate(Count("parts"), Max("at"))
+    Mute.objects.filter(owner=owner).aggregate(Count("pk"), Max("pk"))
+    back = MessageState.objects.filter(owner=owner, snoozed_until__lte=now)
+    back.aggregate(Max("snoozed_until"))
 
 
 def newest_of(user: User) -> int:

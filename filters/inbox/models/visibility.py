@@ -31,11 +31,11 @@ TOP = 365_000 * DAY
 """What is pinned stands in the inbox as if it came so much later: a day far ahead of all mail."""
 
 
-def is_due(path: str = "") -> Q:
+def is_due(path: str = "", now: int | None = None) -> Q:
     """Return the condition that a match, by this path of relations, is shown now."""
     # What is shown at once is, though the clock may have been set back since.
     at_once = Q(**{f"{path}shown_at__lte": F(f"{path}stored_at")})
-    return at_once | Q(**{f"{path}shown_at__lte": wall_clock()})
+    return at_once | Q(**{f"{path}shown_at__lte": wall_clock() if now is None else now})
 
 
 def is_waiting(path: str = "") -> Q:
