@@ -32,7 +32,7 @@ by_name = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 
 @by_name
 def test_law(law):
-    filter_laws.check(law, max(3, LAWS[law] // 2), aggregates="defined")
+    filter_laws.check(law, max(3, LAWS[law] // 4), aggregates="defined")
 
 
 @pytest.mark.long

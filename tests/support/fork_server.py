@@ -2,8 +2,9 @@
 
     python -m tests.support.fork_server FD      FD: a socket (SOCK_SEQPACKET) that orders come by
 
-It knows no settings and has one thread.  A child has the directory, environment, arguments and
-files that its order names, runs the program as Python runs a script, and ends as Python ends.
+It knows no settings, has the parser of phrases, and one thread.  A child has the directory,
+environment, arguments and files that its order names, runs the program as Python runs a script,
+and ends as Python ends.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import time
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from tapestry.query.phrases.grammar import grammar
 
 LARGE = (
     "deltalake",
@@ -102,6 +105,7 @@ def main(descriptor: int) -> None:
     """Serve; in a child, run its program."""
     for name in LARGE:
         import_module(name)
+    grammar().parse("from joe")  # lark makes the tables of its parser and lexer then
     threads = [*Path("/proc/self/task").iterdir()]
     assert len(threads) == 1, "a fork takes one thread along"
     order = serve(socket.socket(fileno=descriptor))

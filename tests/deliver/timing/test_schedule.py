@@ -7,7 +7,6 @@ from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapestry.core.clock import (
@@ -22,6 +21,7 @@ from tapestry.deliver.timing.local_time import offset_at, spans
 from tapestry.deliver.timing.quiet import Rules, quiet_period
 from tapestry.deliver.timing.schedule import HELD, plan
 from tapestry.deliver.timing.timeliness import Timeliness, parse_timeliness, shown_at
+from tests.support.campaigns import campaigns
 
 UTC = ZoneInfo("UTC")
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -169,8 +169,7 @@ def is_quiet(rules: Rules, instant: int, zone: ZoneInfo) -> bool:
     return begin <= minute < end if begin < end else minute >= begin or minute < end
 
 
-@settings(max_examples=400, deadline=None)
-@given(TIMELINESS, RULES, instants(), st.integers(0, 3 * DAY))
+@campaigns(50, 1200, TIMELINESS, RULES, instants(), st.integers(0, 3 * DAY))
 def test_the_laws_of_the_plan(
     timeliness: Timeliness, rules: Rules, where: tuple[ZoneInfo, int], later: int
 ) -> None:
@@ -187,8 +186,7 @@ def test_the_laws_of_the_plan(
     assert plan(timeliness, rules, between, zone) == shown, "planned anew while it waits"
 
 
-@settings(max_examples=300, deadline=None)
-@given(TIMELINESS, instants())
+@campaigns(50, 900, TIMELINESS, instants())
 def test_showing_times_are_those_of_the_local_clock(
     timeliness: Timeliness, where: tuple[ZoneInfo, int]
 ) -> None:
@@ -202,8 +200,7 @@ def test_showing_times_are_those_of_the_local_clock(
         assert shown - stored <= timeliness.every + HOUR or timeliness.every > DAY
 
 
-@settings(max_examples=300, deadline=None)
-@given(RULES, instants())
+@campaigns(50, 900, RULES, instants())
 def test_a_quiet_period_is_all_that_is_quiet_around_an_instant(
     rules: Rules, where: tuple[ZoneInfo, int]
 ) -> None:
@@ -218,8 +215,7 @@ def test_a_quiet_period_is_all_that_is_quiet_around_an_instant(
     assert all(is_quiet(rules, begin + (end - begin) * i // 20, zone) for i in range(20))
 
 
-@settings(max_examples=100, deadline=None)
-@given(instants(), st.integers(1, 20 * DAY))
+@campaigns(50, 300, instants(), st.integers(1, 20 * DAY))
 def test_spans_cover_the_time_and_have_one_offset(where: tuple[ZoneInfo, int], long: int) -> None:
     zone, begin = where
     every = list(spans(begin, begin + long, zone))

@@ -4,13 +4,13 @@ from datetime import date, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tapestry.core.clock import DAY, HOUR, MINUTE, format_instant, parse_instant, to_datetime
 from tapestry.core.errors import TapestryError
 from tapestry.deliver.timing.local_time import offset_at
 from tapestry.deliver.timing.workdays import Calendar, calendar_of, due
+from tests.support.campaigns import campaigns
 
 BERLIN = ZoneInfo("Europe/Berlin")
 FIRST = date(2026, 1, 1)
@@ -46,8 +46,15 @@ CALENDARS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.integers(0, 14 * 24 * 60), st.integers(1, 4), CALENDARS, ZONES, st.integers(0, 3 * DAY))
+@campaigns(
+    50,
+    450,
+    st.integers(0, 14 * 24 * 60),
+    st.integers(1, 4),
+    CALENDARS,
+    ZONES,
+    st.integers(0, 3 * DAY),
+)
 def test_due_is_after_so_many_days_of_working_time(minute, days, calendar, zone, later):
     received = parse_instant(FIRST.isoformat()) + minute * MINUTE
     at = due(received, days, calendar, zone)

@@ -115,7 +115,7 @@ def owner(alice: User, monkeypatch: pytest.MonkeyPatch) -> User:
     return alice
 
 
-@pytest.mark.parametrize("examples", [15, pytest.param(60, marks=pytest.mark.long)])
+@pytest.mark.parametrize("examples", [5, pytest.param(60, marks=pytest.mark.long)])
 def test_every_field_of_a_filter_returns(owner: User, examples: int) -> None:
     @settings(max_examples=examples, suppress_health_check=[HealthCheck.too_slow])
     @given(fields=st.fixed_dictionaries(FIELDS), end=ENDS | DAYS, zone=ZONES)
