@@ -16,7 +16,6 @@ from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 from xml.sax.saxutils import escape
 
-from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream
 from tapestry.servers.account import TIMEOUT, Account, RefusedError
@@ -34,7 +33,6 @@ MOST_PARTS = 100
 PRINCIPAL, TYPE, NAME = f"{DAV}current-user-principal", f"{DAV}resourcetype", f"{DAV}displayname"
 ETAG, TOKEN = f"{DAV}getetag", f"{DAV}sync-token"
 CTAG = "{http://calendarserver.org/ns/}getctag"
-COMPONENTS = "{urn:ietf:params:xml:ns:caldav}supported-calendar-component-set"
 
 _SYNC = """<sync-collection xmlns="DAV:"><sync-token>{token}</sync-token><sync-level>1</sync-level>\
 <prop><getetag/></prop></sync-collection>"""
@@ -52,11 +50,10 @@ class _Words(NamedTuple):
         return f"{{{self.space}}}{name}"
 
 
+_SPACE = "urn:ietf:params:xml:ns:"
 _WORDS = {
-    "carddav": _Words(
-        "urn:ietf:params:xml:ns:carddav", "addressbook", "address-data", "address book"
-    ),
-    "caldav": _Words("urn:ietf:params:xml:ns:caldav", "calendar", "calendar-data", "calendar"),
+    "carddav": _Words(f"{_SPACE}carddav", "addressbook", "address-data", "address book"),
+    "caldav": _Words(f"{_SPACE}caldav", "calendar", "calendar-data", "calendar"),
 }
 
 
@@ -68,7 +65,7 @@ class _Collection(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """What has changed in a collection since a mark: etags by address, and what is gone."""
+    """Changes of a collection since a mark: etags by address, and what is gone."""
 
     mark: str
     etags: Mapping[str, str]
@@ -98,9 +95,8 @@ class DavSession:
     def open(
         self, folder: str, audience: str, cursor_of: CursorOf, sync_states: SyncStates
     ) -> MessageStream:
-        """Raise TapestryError: there is no mail in it."""
-        hint = "Add it on the page Sources, and filters can speak of what is in it."
-        raise TapestryError("There is no mail in address books and calendars.", hint=hint)
+        """Raise NotImplementedError: there is no mail in it."""
+        raise NotImplementedError("there is no mail in it")
 
     def changes(self, name: str, mark: str, known: Mapping[str, str]) -> Changes:
         """Return what has changed in a collection since a mark, where etags by address are known.
@@ -184,9 +180,12 @@ def _discovered(server: DavServer, words: _Words, account: Account) -> Iterator[
         for principal in first.links(PRINCIPAL) if not places else ():
             for found in server.properties(principal, homes):
                 places += found.links(homes)
+    components = words.tag("supported-calendar-component-set")
     for place in places or [first.url]:
-        for found in server.properties(place, TYPE, NAME, TOKEN, CTAG, COMPONENTS, depth=1):
-            if found.has(TYPE, words.tag(words.collection)) and _has_events(found):
+        for found in server.properties(place, TYPE, NAME, TOKEN, CTAG, components, depth=1):
+            names = {it.get("name") for it in found.properties.get(components, ())}
+            is_for_tasks = names and "VEVENT" not in names
+            if found.has(TYPE, words.tag(words.collection)) and not is_for_tasks:
                 token = found.text(TOKEN)
                 yield _Collection(found.url, found.text(NAME), token, token or found.text(CTAG))
 
@@ -204,9 +203,3 @@ def _first(server: DavServer, account: Account, homes: str) -> Found:
             if found := server.properties(url, PRINCIPAL, TYPE, homes):
                 return found[0]
     raise RefusedError(f"{account.where} says nothing of what it has.")
-
-
-def _has_events(found: Found) -> bool:
-    """Tell whether a calendar may have events, and not only tasks."""
-    components = {it.get("name") for it in found.properties.get(COMPONENTS, ())}
-    return not components or "VEVENT" in components

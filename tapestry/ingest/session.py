@@ -27,7 +27,7 @@ from urllib.parse import unquote, urlsplit
 
 from tapestry.core.errors import TapestryError
 from tapestry.core.ports import SyncStates
-from tapestry.ingest.dav import ALL, open_dav
+from tapestry.ingest.dav import open_dav
 from tapestry.ingest.imap.session import open_imap
 from tapestry.ingest.nntp.session import open_nntp
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream
@@ -68,7 +68,7 @@ class SourceKind:
     """A kind of mail server: what opens a session, its usual ports, and how its URL is read.
 
     ``folder`` is the folder of a URL that names none.  Servers where ``anonymous`` holds can
-    be read without a user name.
+    be read without a user name.  Without a ``password_variable`` there is no mail in it.
     """
 
     open: Callable[[Account, float, float | None], AbstractContextManager[MailSession]]
@@ -94,10 +94,8 @@ KINDS = {
         open_nntp, 119, 563, "TAPESTRY_NNTP_PASSWORD", "a newsgroup", anonymous=True,
         example="Write nntps://news.example.org/comp.databases, or comp.* for all below comp.",
     ),
-    "carddav": SourceKind(
-        open_dav, 80, 443, "TAPESTRY_CARDDAV_PASSWORD", "an address book", ALL,
-    ),
-    "caldav": SourceKind(open_dav, 80, 443, "TAPESTRY_CALDAV_PASSWORD", "a calendar", ALL),
+    "carddav": SourceKind(open_dav, 80, 443, "", "an address book"),
+    "caldav": SourceKind(open_dav, 80, 443, "", "a calendar"),
 }  # fmt: skip
 """The kinds of server, by the scheme of their URLs; with an ``s`` at its end, it is TLS."""
 
@@ -145,6 +143,9 @@ def read_url(url: str) -> tuple[Account, str]:
     """
     name = kind_of(url.partition(":")[0]) or "imap"
     kind = KINDS[name]
+    if not kind.password_variable:
+        hint = "Add it on the page Sources, and filters can speak of what is in it."
+        raise TapestryError(f"There is no mail in {kind.called}.", hint=hint)
     refused = TapestryError(f"This is not the URL of {kind.called}.", hint=kind.example)
     try:
         parts = urlsplit(url)

@@ -14,9 +14,9 @@ import ssl
 from base64 import b64encode
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from time import monotonic
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote, urljoin, urlsplit
 from xml.etree.ElementTree import Element, ParseError
 
@@ -71,7 +71,7 @@ class Found(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What an address has answered: its URL, the resources, and the token of a sync."""
+    """Answer of an address: its URL, the resources, and the token of a sync."""
 
     url: str
     found: list[Found]
@@ -89,9 +89,12 @@ class DavServer:
     @property
     def root(self) -> str:
         """Return the URL of the server."""
-        scheme: str = "https" if self.account.security == "tls" else "http"
-        host = f"[{self.account.host}]" if ":" in self.account.host else self.account.host
-        return read_target(f"{scheme}://{host}:{self.account.port}/").origin
+        here = self.account
+        return Target(self.scheme, here.host, here.port, "/").origin
+
+    @property
+    def scheme(self) -> Literal["http", "https"]:
+        return "https" if self.account.security == "tls" else "http"
 
     def properties(self, url: str, *names: str, depth: int = 0) -> list[Found]:
         """Return the resource at an address, and with ``depth`` 1 what is in it (PROPFIND)."""
@@ -111,17 +114,19 @@ class DavServer:
             seconds = max(0.0, self.deadline - monotonic())
             explained = _explained(account)
             with opened(_Client, _explained, account, self.timeout, seconds) as client, explained:
-                reply = client.send(method, target, body.encode(), headers)
+                always = {"Host": target.authority, "Connection": "close", **client.login}
+                client.request(method, target.path, body.encode(), headers | always)
+                reply = client.getresponse()
+                content = reply.read(LARGEST + 1)
             if reply.status not in REDIRECTS:
-                return _answer(account, url, reply)
-            url = urljoin(url, reply.location)
+                return _answer(account, url, reply.status, content)
+            url = urljoin(url, reply.getheader("Location") or "")
         raise RefusedError(f"{self.account.where} redirects without an end.")
 
     def _target(self, url: str) -> Target:
         """Return where an address is; raise RefusedError if that is another site."""
         target, here = read_target(url), self.account
-        same_way = target.scheme == ("https" if here.security == "tls" else "http")
-        if same_way and _is_same_site(target.host, here.host):
+        if target.scheme == self.scheme and _is_same_site(target.host, here.host):
             return target
         raise RefusedError(
             f"{here.where} has moved to {quoted_reply(ValueError(target.origin), here.secret)}.",
@@ -140,20 +145,13 @@ def normal_url(base: str, href: str) -> str:
     return f"{read_target(url).origin}{path}"
 
 
-class _Reply(NamedTuple):
-    status: int
-    location: str
-    content: bytes
+class _Client(OpenConnection):
+    """HTTP over a connection, as ``opened`` uses it."""
 
-
-@dataclass(slots=True)
-class _Client:
-    """HTTP over a connection, as ``opened`` uses it: one question."""
-
-    account: Account
-    connection: socket.socket
-    timeout: float
-    authorization: dict[str, str] = field(default_factory=dict)
+    def __init__(self, account: Account, connection: socket.socket, timeout: float) -> None:
+        super().__init__(account, connection)
+        self.leave, self.set_timeout = connection.close, connection.settimeout
+        self.login: dict[str, str] = {}
 
     def offers_tls(self) -> bool:
         return False
@@ -161,49 +159,35 @@ class _Client:
     def begin_tls(self, context: ssl.SSLContext) -> None:
         raise NotImplementedError
 
-    def set_timeout(self, seconds: float) -> None:
-        self.connection.settimeout(seconds)
-
     def authenticate(self, account: Account) -> None:
         if account.method == "xoauth2":
-            self.authorization = {"Authorization": f"Bearer {account.secret}"}
+            self.login = {"Authorization": f"Bearer {account.secret}"}
         elif account.user:
-            login = b64encode(f"{account.user}:{account.secret}".encode()).decode()
-            self.authorization = {"Authorization": f"Basic {login}"}
-
-    def leave(self) -> None:
-        self.connection.close()
-
-    def send(self, method: str, target: Target, body: bytes, headers: Mapping[str, str]) -> _Reply:
-        connection = OpenConnection(target, self.connection)
-        always = {"Host": target.authority, "Connection": "close"}
-        connection.request(method, target.path, body, {**always, **headers, **self.authorization})
-        response = connection.getresponse()
-        content = response.read(LARGEST + 1)
-        return _Reply(response.status, response.getheader("Location") or "", content)
+            both = b64encode(f"{account.user}:{account.secret}".encode()).decode()
+            self.login = {"Authorization": f"Basic {both}"}
 
 
-def _answer(account: Account, url: str, reply: _Reply) -> Answer:
-    if reply.status == 401:
+def _answer(account: Account, url: str, status: int, content: bytes) -> Answer:
+    if status == 401:
         raise RefusedError(
             f"{account.host} refused the user name or password of {account.user}.",
             hint="Many providers require an app password: one made for this program alone.",
         )
-    if reply.status >= 500 or reply.status == 429:
+    if status >= 500 or status == 429:
         raise ConnectionLostError(
-            f"{account.where} cannot answer now (status {reply.status}).",
+            f"{account.where} cannot answer now (status {status}).",
             hint="It is tried again later.",
         )
-    if reply.status != 207:
+    if status != 207:
         path = quoted_reply(ValueError(urlsplit(url).path), account.secret)
         raise NothingThereError(
-            f"{account.where} has nothing to read at {path} (status {reply.status}).",
+            f"{account.where} has nothing to read at {path} (status {status}).",
             hint="Check the server and the path.",
         )
-    if len(reply.content) > LARGEST:
+    if len(content) > LARGEST:
         raise RefusedError(f"{account.where} answers with more than {LARGEST >> 20} MB at once.")
     with _explained(account), reading_reply():
-        root = _parsed(reply.content)
+        root = _parsed(content)
         found = [_found(url, response) for response in root.findall(f"{DAV}response")]
         return Answer(url, found, (root.findtext(f"{DAV}sync-token") or "").strip())
 

@@ -17,6 +17,7 @@ from functools import lru_cache
 from time import monotonic
 from urllib.parse import urljoin
 
+from tapestry.servers.account import Account
 from tapestry.servers.connection import connected_socket, resolved_in_time, shut_down_at
 from tapestry.servers.private_hosts import (
     AddressRefusedError,
@@ -114,7 +115,7 @@ def get_over_https(
 class OpenConnection(http.client.HTTPConnection):
     """HTTP over a socket that is connected; it never connects by itself, by the host's name."""
 
-    def __init__(self, target: Target, opened: socket.socket) -> None:
+    def __init__(self, target: Target | Account, opened: socket.socket) -> None:
         super().__init__(target.host, target.port)
         self.sock = opened
         self.auto_open = 0

@@ -10,6 +10,7 @@ import pytest
 
 from tapestry.core.errors import TapestryError
 from tapestry.ingest.dav import DavSession, open_dav
+from tapestry.ingest.session import read_url
 from tapestry.servers import dav
 from tapestry.servers.account import Account, ConnectionLostError, RefusedError
 from tests.support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
@@ -146,6 +147,6 @@ def test_changes_come_in_parts_and_a_token_that_is_refused_is_given_up() -> None
 
 
 def test_an_address_book_is_no_mail() -> None:
-    with book(the_book()) as (session, _server), pytest.raises(TapestryError) as caught:
-        session.open("/b/", "user:al", lambda _: None, None)
-    assert caught.value.message == "There is no mail in address books and calendars."
+    with pytest.raises(TapestryError) as caught:
+        read_url("carddavs://al@x.org/")
+    assert caught.value.message == "There is no mail in an address book."
