@@ -103,6 +103,11 @@ def forget_accounts() -> None:
     JmapAccount.objects.all().delete()
 
 
+def look_again(owners: QuerySet[User]) -> None:
+    """Have lists of people be read anew: of what is forgotten no mark tells."""
+    JmapAccount.objects.filter(owner__in=owners).update(mark="")
+
+
 def present(account: JmapAccount, kind: str) -> QuerySet[JmapRecord]:
     """Return the records of a kind; those of messages that the owner may see now alone."""
     records = account.records.filter(kind=kind, gone=False).order_by("pk")

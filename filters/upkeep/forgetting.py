@@ -26,6 +26,7 @@ from filters.inbox.models import (
     TriageStepPart,
 )
 from filters.inbox.triage import steps
+from filters.jmap.records import look_again
 from filters.people import people
 from filters.people.models import Export, RetiredName, User
 from filters.reading.models import OutboxAnnotation
@@ -108,6 +109,7 @@ def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> i
     matches = _forget_deliveries(audience, before, gone.keys)
     _forget_kept_mail(audience, before)
     _forget_written(audience, before)
+    look_again(people.readers(audience))
     if gone.is_any:
         live = Q() if before is None else Q(mode=Filter.Mode.LIVE)
         _begin_again(audience, Filter.objects.filter(live))

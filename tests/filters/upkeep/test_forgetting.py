@@ -43,6 +43,7 @@ from tapestry.tables.forget.forget import Forgotten
 from tapestry.tables.forget.forget import forget as forget_rows
 from tapestry.tables.read.messages import annotations_on, message
 from tapestry.tables.write.append import Receipt, append_annotations, append_messages
+from tests.filters.jmap.conftest import Program
 from tests.support.live_filters import arrive, vote
 
 EVERYBODY = ("public", "user:alice", "group:parc")
@@ -111,6 +112,19 @@ def test_no_row_names_a_message_that_is_forgotten(
     assert all(model._default_manager.filter(msgid=secret.msgid) for model in naming)
     forget("user:alice", before and wall_clock() + before)
     assert {m.__name__ for m in naming if m._default_manager.filter(msgid=secret.msgid)} == set()
+
+
+@pytest.mark.parametrize("before", [None, DAY])
+def test_programs_are_told_that_it_is_gone(mail: Tables, alice: User, before: int | None) -> None:
+    secret = CopyKey("secret@example.org", "user:alice")
+    ensure_cards(mail, [secret])
+    steps.act(alice, ACTIONS["star"], [Target(*secret, secret.msgid)])
+    call = Program(make_token(alice, "phone", ["jmap"], 7)[1])
+    known = call("Email/query")
+    state = call("Email/get", ids=known["ids"], properties=["id"])["state"]
+    forget("user:alice", before and wall_clock() + before)
+    assert call("Email/changes", sinceState=state)["destroyed"] == known["ids"]
+    assert call.boxes()["Starred"]["totalEmails"] == 0
 
 
 def test_an_answer_that_may_quote_it_is_kept_no_more_nor_is_its_call_made_again(
