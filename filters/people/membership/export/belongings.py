@@ -48,12 +48,12 @@ def triage_lines(user: User) -> Iterator[str]:
         }
         yield json.dumps(content, ensure_ascii=False) + "\n"
     for reminder in Reminder.objects.filter(owner=user).order_by("pk").iterator():
-        content = {
+        waited_for = {
             "message": reminder.msgid,
             "audience": reminder.audience,
             "comes_back": moment(reminder.next_at),
             "every_days": reminder.every,
         }
-        yield json.dumps(content, ensure_ascii=False) + "\n"
+        yield json.dumps(waited_for, ensure_ascii=False) + "\n"
     for root in Mute.objects.filter(owner=user).order_by("pk").values_list("root", flat=True):
         yield json.dumps({"muted_thread": root}, ensure_ascii=False) + "\n"
