@@ -13,7 +13,7 @@ from filters.inbox.models import Match, MessageState, muted_roots
 from filters.people.models import User
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import Span, TapestryError
-from tapestry.query.operators.translation import FLAGS
+from tapestry.query.operators.translation import ELSEWHERE, EVERYWHERE, FLAGS
 from tapestry.query.phrases.states import STATES, State, without_words_of_state
 
 _VALUES = "|".join(STATES)
@@ -21,6 +21,10 @@ _OPERATOR = re.compile(
     rf"(?<![^\s(])(?P<no>-|!|not\s+)?(?:(?:is|in|flag|label|tag):(?P<name>{_VALUES})"
     rf"|(?:is)?(?P<flag>{'|'.join(FLAGS)}):(?:true|yes|1|(?P<off>false|no|0))|(?P<mutt>(?-i:~[NUFR])))(?![^\s)])",
     re.IGNORECASE,
+)
+_EVERYWHERE = re.compile(
+    rf"(?<!\S)(?:in:(?:{'|'.join(EVERYWHERE)})|(?:-|not\s+)(?:in|is|flag):(?:{'|'.join(ELSEWHERE)}))(?!\S)",
+    re.I,
 )
 _MUTT = {"~N": "unread", "~U": "unread", "~R": "read", "~F": "starred"}
 _EITHER = re.compile(r"(?:\A|\s)OR(?:\s|\Z)|[|{]|(?:-|!|:|\bnot\s+)\(", re.IGNORECASE)
@@ -54,7 +58,7 @@ def without_states(text: str) -> Stated:
             place = Span(*found[0].span())
             message = f"“{found[0][0].strip()}” cannot be one of several here."
             raise TapestryError(message, place, "Search for it alone, or beside what must hold.")
-        rest = " ".join(_OPERATOR.sub(" ", text).split())
+        rest = " ".join(_OPERATOR.sub(" ", _EVERYWHERE.sub(" ", text)).split())
         return Stated(_without_joining(rest), tuple(map(_of_operator, found)), is_operator=True)
     rest, states = without_words_of_state(text)
     return Stated(rest, states)

@@ -33,6 +33,7 @@ from tapestry.query.operators.translation import (
     NAMES,
     PLAIN,
     plain,
+    says_elsewhere,
     translate,
 )
 from tapestry.query.phrases.grammar import FIRST_WORDS
@@ -222,6 +223,8 @@ def _node(part: Search, text: str) -> PhraseNode | None:
         case Term(operator, value, _, span):
             is_quoted = part.is_quoted
             return translate(operator, value, span, is_quoted=is_quoted)
+        case Negation(Term(operator, value)) if says_elsewhere(operator, value):
+            return None
         case Negation():
             inner = _node(part.part, text)
             return _all_mail(part) if inner is None else negated(inner)

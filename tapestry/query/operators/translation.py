@@ -44,7 +44,7 @@ _PEOPLE = {
     DIRECTLY: ("directly_to",),
     THREAD_WITH: ("in_a_thread_with",),
     **dict.fromkeys(("cc", "c", "~c"), ("cc",)),
-    **dict.fromkeys(("a", "contact", "contacts", "participants", "fromto", "~L"), _EITHER),
+    **dict.fromkeys(("a", "contact", "contacts", "participants", "fromto", "with", "~L"), _EITHER),
 }
 """Operators with a person, and the phrases that mean them."""
 
@@ -85,7 +85,8 @@ PLAIN = "pPlQ$ANORUFDTE"
 FLAGS = ("read", "unread", "seen", "unseen", "flagged", "starred", "snoozed")
 """States that are operators as well: ``read:no``, ``isflagged:true``."""
 
-_NOTHING = ("inbox", "anywhere", "all", "mail", "allmail", "archive")
+EVERYWHERE = ("anywhere", "all", "mail", "allmail")
+_NOTHING = ("inbox", *EVERYWHERE, "archive")
 """Places that say nothing here: every filter looks at all mail."""
 
 _LIKE = {
@@ -250,7 +251,7 @@ def _in(_: str, value: str, span: Span) -> PhraseNode | None:
         return Phrase("from", span, person=Person("me", "me", span))
     if "." in value:
         return Phrase("in", span, words=Words(value, span))
-    if value.lower() in _OF_STATE:
+    if value.lower() in _OF_STATE or says_elsewhere("in", value):
         return _state("is", value, span)
     name = quoted(value)
     hint = f"Did you mean “tagged {name}”, “in filter {name}” or “in newsgroup {name}”?"
@@ -266,7 +267,7 @@ def _no_references(_: str, value: str, span: Span) -> PhraseNode:
     )
 
 
-_OF_STATE = (*STATES, "important", "replied", "answered", "unanswered", "attach")
+_OF_STATE = (*STATES, "important", "replied", "answered", "unanswered", "unreplied", "attach")
 
 
 _TAGS = ("done", "inbox", "new", "snoozed", "archived", "muted")
@@ -275,7 +276,7 @@ _TAGS = ("done", "inbox", "new", "snoozed", "archived", "muted")
 
 def _state(name: str, value: str, span: Span) -> PhraseNode | None:
     written = value.lower()
-    if written == "unanswered":
+    if written in ("unanswered", "unreplied"):
         return Phrase("with_no_reply", span)
     if written in ("replied", "answered"):
         if name == "flag":
@@ -287,7 +288,7 @@ def _state(name: str, value: str, span: Span) -> PhraseNode | None:
         return Phrase("from", span, person=Person("me", "me", span))
     if name == "is" and written in ("reply", "response"):
         return Phrase("replies", span)
-    if name == "is" and written in _ELSEWHERE:
+    if says_elsewhere(name, value):
         message = f"What is “{written}” elsewhere is no mail here, or all of it."
         return Refused(message, span, "Write “newer than one week”, or leave it out.")
     if written in STATES or written == "important":
@@ -296,7 +297,12 @@ def _state(name: str, value: str, span: Span) -> PhraseNode | None:
     return Phrase("tagged", span, words=Words(value, span)) if name == "is" else None
 
 
-_ELSEWHERE = ("draft", "spam", "junk", "trash", "deleted", "chat")
+ELSEWHERE = ("draft", "drafts", "spam", "junk", "trash", "trashed", "bin", "deleted", "chat")
+
+
+def says_elsewhere(name: str, value: str) -> bool:
+    """Tell whether an operator asks for what is no mail here, such as ``in:spam``."""
+    return name in ("is", "in", "flag") and value.lower() in ELSEWHERE
 
 
 def _flagged(name: str, value: str, span: Span) -> PhraseNode | None:
@@ -314,7 +320,8 @@ def _days(value: str, span: Span) -> PhraseNode | None:
 
 def _no_places(name: str, value: str, span: Span) -> PhraseNode:
     message = f"A filter looks at all mail: “{name}:” is no part of it."
-    return Refused(message, span, "Write “with attachments”, or leave it out.")
+    place = quoted(value.strip("/").rpartition("/")[2])
+    return Refused(message, span, f"Write “tagged {place}”, or leave it out.")
 
 
 def _no_thread(_: str, value: str, span: Span) -> PhraseNode:

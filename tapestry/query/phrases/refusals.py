@@ -33,6 +33,19 @@ def _in_words(found: re.Match[str]) -> str:
     return f"{found.string[:start]}{written}{found.string[end:]}".strip()
 
 
+def _instead(phrase: str) -> Callable[[re.Match[str]], str]:
+    """Return the text with a phrase in place of the part that no filter can say."""
+
+    def written(found: re.Match[str]) -> str:
+        start, end = found.span("part")
+        return f"{found.string[:start]}{phrase} {found.string[end:].lstrip()}".strip()
+
+    return written
+
+
+_OF_MAIL = "(^ | MAIL | MAIL PREP NAME | ^ PREP NAME)"
+"""What stands before words that are of mail, and in no subject."""
+
 _REFUSED: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
     (
         "(more | fewer | less) COUNTED than COUNTED",
@@ -43,6 +56,31 @@ _REFUSED: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
         "(more than | over | at least) {number:NUMBER} REPLY (in | within) {age:AGE}",
         "Within a time one can ask how many people replied, and not how many replies there are.",
         _by_people,
+    ),
+    (
+        f"{_OF_MAIL} DONE? (with | to) {{part:MANY}}",
+        "No phrase counts recipients.",
+        lambda found: re.sub(r"\b(?:with|to) (?=only )", "not ", _instead("only to me")(found)),
+    ),
+    (
+        f"{_OF_MAIL} DONE? {{part:WEEKENDS}} $",
+        "A phrase asks for days, and for none that come again.",
+        _instead("since Saturday"),
+    ),
+    (
+        f"{_OF_MAIL} DONE? {{part:NIGHTS}} $",
+        "A phrase asks for hours of a day, and for none that come again.",
+        _instead("since yesterday at 18:00"),
+    ),
+    (
+        f"{_OF_MAIL} {{part:VISIT}}",
+        "A filter does not know when you were here.",
+        _instead("newer than one day"),
+    ),
+    (
+        f"{_OF_MAIL} not? PREP {{part:OURS}}",
+        "No phrase knows which domain is yours.",
+        _instead("@example.org"),
     ),
     (
         "{group:GROUP} (, | but | and)? (alone | only | (not | never) crossposted | "

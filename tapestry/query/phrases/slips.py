@@ -219,7 +219,8 @@ def _ends(name: str, after: str) -> bool:
 def slip(word: str, *, only_left_out: bool = False) -> str | None:
     """Return the first word of a phrase that this is but for one letter, if there is one.
 
-    It lacks a letter, or has one twice, or two changed about.  ``only_left_out``: it lacks one.
+    It lacks a letter, or has one twice, or two changed about; “thread” is
+    no slip of “threads”.  ``only_left_out``: it lacks one.
 
     >>> slip("frm"), slip("form"), slip("form", only_left_out=True), slip("joe"), slip("andd")
     ('from', 'from', None, None, 'and')
@@ -228,8 +229,9 @@ def slip(word: str, *, only_left_out: bool = False) -> str | None:
     if written in _AND:
         return "and"
     is_meant = lacks_letter if only_left_out else is_slip
-    firsts = (first for first in FIRST_WORDS if len(first) > 3)
-    return next((first for first in firsts if is_meant(written, first)), None)
+    firsts = (first for first in (*FIRST_WORDS, "yesterday") if len(first) > 3)
+    meant = next((first for first in firsts if is_meant(written, first)), None)
+    return None if meant == f"{written}s" else meant
 
 
 def is_slip(word: str, meant: str) -> bool:

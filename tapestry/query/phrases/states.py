@@ -52,14 +52,16 @@ def _compiled(*patterns: str) -> tuple[re.Pattern[str], ...]:
 _ONE = r"(?:un-?read|unseen|(?:un)?starred|(?:un)?flagged|snoozed|muted|archived|read|seen|done)"
 _OTHER = r"(?:(?:\s*,)?\s+(?:and|but)|,)\s+(?:still\s+|are\s+)?"
 _NO = r"(?:not|never)\s+(?:yet\s+)?"
-_LISTED = rf"(?P<listed>(?:{_NO})?{_ONE}(?:{_OTHER}(?:{_NO})?{_ONE})+|{_NO}(?:read|seen|done))"
+_LISTED = (
+    rf"(?P<listed>(?:{_NO})?{_ONE}(?:{_OTHER}(?:{_NO})?{_ONE})+|{_NO}(?:read|seen|done)(?:\s+yet)?)"
+)
 """Several states, or one that there is not: “starred but not read”."""
 
 _OPENINGS = _compiled(
     rf"{_OPENING}{_LISTED}(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",
     rf"{_OPENING}(?:either\s+)?(?P<either>{_ONE}(?:\s+or\s+{_ONE})+)"
     rf"(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",
-    rf"{_OPENING}(?P<a>archived)(?=\s+(?:{_MAIL}|from|by|about|since|before)\b)",
+    rf"{_OPENING}(?P<a>archived)(?=\s+(?:{_MAIL}|from|by|about|since|before)\b|\s*\Z)",
     rf"\A{_STATE.format('a')}\s+and(?=\s+[\w-]+\s*\Z)",
     rf"{_OPENING}(?P<no>not\s+)?{_STATE.format('a')}(?:\s+and\s+{_STATE.format('b')})?"
     rf"(?:\s+by\s+me)?(?=(?:\s*,)?\s+{_PHRASE}\b|\s*\Z)",

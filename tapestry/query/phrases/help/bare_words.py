@@ -23,7 +23,9 @@ from tapestry.query.phrases.nodes import (
 )
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase, quoted
+from tapestry.query.phrases.slips import leaves
 from tapestry.query.phrases.spellings import NOUN, run_of_words
+from tapestry.query.phrases.wordings.lexicon import class_pattern
 from tapestry.query.phrases.words import looked_for
 from tapestry.query.signs import is_condition, may_be_code
 from tapestry.query.tree.parsed import MisreadError
@@ -89,6 +91,8 @@ _RANKING = frozenset(
 
 _MAIL = re.compile(NOUN, re.IGNORECASE)
 _BY = re.compile(r"\s+by\b", re.IGNORECASE)
+_GROUP = re.compile(class_pattern("HIERARCHY"), re.IGNORECASE)
+_SAID = re.compile(r"\b(?:without|with\s+no)\b", re.IGNORECASE)
 _NOUN = re.compile(
     r"(?:list|filter|get|give|query|select|display|match|include|view|check|see|show|search)"
     r"\s+(?!(?:me|all|the|an?|any|every|only|just|my|for|through|of|in|on|from|to|by|with|about)\b)"
@@ -157,7 +161,8 @@ def words_with_phrases(text: str, most: int = _FEW + _FEW) -> str | None:
     >>> words_with_phrases("lunch from mary"), words_with_phrases("how to build it from source")
     ('mentioning lunch from mary', None)
     """
-    phrases = with_phrases(text) if len(text.split()) <= most else None
+    count = sum(word.lower() not in _GOVERNING for word in text.split())
+    phrases = with_phrases(text) if count <= most else None
     return phrases if phrases is not None and _begins_with_words(phrases) else None
 
 
@@ -199,6 +204,8 @@ def _begins_with_words(phrases: str) -> bool:
     parts = node.parts if isinstance(node, Joined) and node.word == "and" else ()
     words = [part for part in parts if _is_of_words(part)]
     after = parts[len(words) :]
+    if not _SAID.search(phrases) and any(part.kind == "with_no_reply" for part in leaves(node)):
+        return False  # “bugs waiting for a reply” may be what it is about
     return 0 < len(words) <= _FEW and bool(after) and all(map(_follows_words, after))
 
 
@@ -220,8 +227,10 @@ def _follows_words(phrase: PhraseNode) -> bool:
         return False
     if phrase.kind in ("to", "cc"):
         return phrase.person.kind != "name"
+    if phrase.kind in ("with_attachments", "with_no_reply") or _GROUP.match(phrase.words.text):
+        return phrase.kind != "mentioning"
     values = (phrase.person.text, phrase.amount != NO_AMOUNT, phrase.date != NO_DATE)
-    return phrase.kind == "with_attachments" or (any(values) and phrase.kind != "mentioning")
+    return any(values) and phrase.kind != "mentioning"
 
 
 def has_clause(text: str) -> bool:

@@ -99,7 +99,9 @@ def check_no_span(text: str) -> None:
     """
     text = text.rstrip(" ?!.")
     for found in _SPAN.finditer(text):
-        if found.end() == len(text) and _AFTER_WORDS.fullmatch(text, 0, found.start()):
+        before = text[: found.start()]
+        is_mixed = _AFTER_WORDS.fullmatch(before) or words_with_phrases(before)
+        if found.end() == len(text) and is_mixed:
             message, _ = no_span(found[1])
             place = Span(0, found.end())
             instead = words_with_phrases(lasting(text, place)[0], MOST_WORDS)
@@ -112,7 +114,9 @@ def lasting(text: str, span: Span) -> list[str]:
     >>> lasting("from mary last week", Span(10, 19))
     ['from mary between one and two weeks old', 'from mary newer than two weeks']
     """
-    found = _SPAN.search(text, span.start, span.end)
+    end = len(text) - span.end
+    text = f"{text[: span.start]}{_spelt(text[span.start : span.end])}{text[span.end :]}"
+    found = _SPAN.search(text, span.start, len(text) - end)
     if found is None:
         return []
     ages = EARLIER[" ".join(found[1].casefold().split())]

@@ -209,6 +209,14 @@ _PATTERNS = {
     r"(?! (?:e?-?mails?|messages?|posts?|items?|by|via|from)\b)",
     "CALENDAR": rf"(?:(?:{_MONTHS})\.?(?: [12][0-9]{{3}})?|[12][0-9]{{3}})",
     "HIERARCHY": r"(?:alt|comp|gmane|humanities|misc|news|rec|sci|soc|talk|uk|de|fr)\.[\w.+-]*\w",
+    "MANY": r"(?:(?:more than|over|at least|fewer than|less than) )?"
+    rf"(?:[0-9]+|many|several|multiple|few|{'|'.join(NUMBERS)}) "
+    "(?:recipients?|people|addressees|addresses)",
+    "NIGHTS": "(?:at night|(?:in|during) the (?:evening|night|morning)s?"
+    "|(?:outside|during|after) (?:of )?(?:office|working|business) hours)",
+    "OURS": "(?:within )?(?:my|our) (?:own )?(?:domain|company|organi[sz]ation|employer)",
+    "VISIT": "since (?:i was (?:last )?here|my last (?:visit|login)|i last (?:looked|logged in))",
+    "WEEKENDS": "(?:on|at|over|during) (?:the )?weekends?",
     "SLASHED": r"[0-9]{1,2}/[0-9]{1,2}/[12][0-9]{3}",
     "MONTH": r"(?:january|february|march|july|september|october|november|december)",
     "TEXTUAL": "(?:about|mentioning|saying)",

@@ -65,6 +65,14 @@ _QUESTION = "^ (who | which | what | who's)"
 _OF_MAIL = "(me | my | i | MAIL | REPLY | follow-ups)"
 
 
+_COMPOUND = (
+    "^ (thread | message | mail | email | e-mail | reply | answer | attachment) NAME NAME? $ "
+    "| ^ (thread | message | mail | email | e-mail) (list | address | addresses | server | client "
+    "| account | queue | pool | header | headers) | ^ please find (attached | enclosed) "
+    "| ^ no REPLY (needed | required | necessary | expected | possible) $"
+)
+"""Words that are a name of their own, “thread safety”."""
+
 _NEGATION = re.compile(r"\A\W*(?:not\b\W*)+")
 
 
@@ -79,7 +87,7 @@ def is_request(text: str) -> bool:
     words = _NEGATION.sub("", words_of(text))
     if _found(_QUESTION, words) and _found(_OF_MAIL, words):
         return True
-    return any(_found(sign, words) for sign in _SIGNS)
+    return not _found(f"({_COMPOUND})", words) and any(_found(sign, words) for sign in _SIGNS)
 
 
 def _found(pattern: str, words: str) -> bool:

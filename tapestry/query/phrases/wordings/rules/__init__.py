@@ -43,6 +43,7 @@ FIRST = (
     "PREP (everyone | everybody | anyone | anybody) (except | but | excluding | other)",
     "^ (hot | lively | busy) (THREAD | MAIL) SPAN $",
     "^ REPLY BY NAME to my",
+    "^ the? most WORD SPAN $",
     "not BY NAME and NAME $",
     "^ OWNER REPLY to",
     "RECEIVED SOMEBODY (but | and) not NAME $",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tapestry.query.phrases.wordings.rules.clauses import number_of
+
 
 def _between(found: re.Match[str]) -> str:
     """Return how many there are, from a least to a greatest number."""
@@ -17,7 +19,20 @@ def _or_more(found: re.Match[str]) -> str:
     return f"with at {compared} {found['number']} {found['what']} "
 
 
+def _in_thread(found: re.Match[str]) -> str:
+    number, noun = number_of(found["number"]), "replies" if found["replies"] else ""
+    if number == 1 and not noun:
+        return "starting a thread and with no reply "
+    longer = f"starting a thread of more than {number} {noun}"
+    return f"{longer.replace(str(number), str(number - 1))} not {longer} "
+
+
 RULES = (
+    (
+        "A? THREAD WHICH? (CONTAIN | of) (exactly | precisely | just | only)? {number:NUMBER} "
+        "(MAIL | {replies:REPLY})",
+        _in_thread,
+    ),
     (
         "HAVE? at least {low:NUMBER} {what:COUNTED}? BUT? (at most | not "
         "more than | no more than) {high:NUMBER} {other:COUNTED}?",
@@ -26,6 +41,9 @@ RULES = (
     ("HAVE? between {low:NUMBER} and {high:NUMBER} {what:COUNTED}", _between),
     ("HAVE? {low:NUMBER} (to | -) {high:NUMBER} {what:COUNTED}", _between),
     ("HAVE? (exactly | precisely | just | only) {low:NUMBER} {what:COUNTED}", _between),
+    ("HAVE {low:NUMBER} {what:COUNTED}", _between),
+    ("HAVE (several | multiple) {what:COUNTED}", "with more than one {what}"),
+    ("HAVE (many | lots of | a lot of) {what:COUNTED}", "with more than five {what}"),
     ("HAVE? (no | not) more than {number:NUMBER} {what:COUNTED}", "with at most {number} {what}"),
     ("WHICH? (got | GET) {how:MORE}", "with {how}"),
     ("HAVE? {number:NUMBER} or {way:WAY} {what:COUNTED}", _or_more),

@@ -8,6 +8,7 @@ from tapestry.query.phrases.dates import NUMBERS
 from tapestry.query.phrases.filetypes import FILE_TYPE, file_type
 from tapestry.query.phrases.wordings.lexicon import is_phrase_word
 from tapestry.query.phrases.wordings.rules.answers import counted
+from tapestry.query.phrases.wordings.rules.clauses import number_of
 
 _ATTRIBUTES = """
     attachments attachment files? links? repl(y|ies) answers? responses? votes? tags? labels? any
@@ -113,6 +114,10 @@ RULES = (
     ("(tagged | labelled | labeled) as", "tagged "),
     ("not tagged $", "without a tag "),
     ("(without | with no | but no) (the)? (tag | label) {words:VALUE}", "not tagged {words}"),
+    (
+        "^ HAVE? A? score (of)? at least {number:NUMBER}",
+        lambda found: f"with a score above {number_of(found['number']) - 1} ",
+    ),
     ("^ (a)? score (above | over | more than) {number:NUMBER}", "with a score above {number}"),
     ("(but | and) no (links | link | urls)", "and not with links "),
     ("^ with (tags | labels) $", "not without a tag "),
@@ -133,7 +138,7 @@ RULES = (
         "attachment named {words}",
     ),
     ("HAVE A? {type:PLAIN} $", _of_type),
-    ("^ A? (attachment | file) {how:COMPARED}", "with attachments {how}"),
+    ("^ A? FILES {how:COMPARED}", "with attachments {how}"),
     ("^ {type:PLAIN} (documents | sheets | document)", _files),
     ("^ no {what:PICTURES} $", "without {what}"),
     ("(except | excluding | (but | and) (not | no)) {what:PICTURES}", "and without {what}"),
@@ -215,7 +220,7 @@ RULES = (
     ("^ (email | e-mail | mail)? attachments", "with attachments "),
     ("^ (large | big | huge) MAIL", "larger than 1 MB "),
     ("^ (long | lengthy) MAIL", "larger than 10 KB "),
-    ("^ short MAIL", "smaller than 2 KB "),
+    ("^ (short | small | tiny) MAIL", "smaller than 2 KB "),
     ("(bigger | larger | more | greater) than {size:SIZE} KB", "larger than {size} KB"),
     ("(bigger | larger | more | greater) than {size:SIZE} MB", "larger than {size} MB"),
     (
@@ -240,6 +245,9 @@ RULES = (
         "on list {words}",
     ),
     ("^ LIST (traffic | MAIL)", "on any list "),
+    ("^ mailing (list | lists) $", "on any list "),
+    ("^ MAIL? on {words:DASHED} $", "on list {words}"),
+    ("^ MAIL on {words:DASHED} {next:PHRASE}", "on list {words} {next}"),
     ("^ {words:DASHED} LIST but not {word:PLAIN} $", 'on list {words} and not mentioning "{word}"'),
     ("^ no MAIL (on | from) (A)? LIST unless", "not on any list or "),
     ("^ no MAIL (on | from) (A)? LIST", "not on any list "),

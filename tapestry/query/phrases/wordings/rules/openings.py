@@ -93,6 +93,7 @@ RULES = (
     ("whose {field:FIELD}", "{field}"),
     ("^ my own (MAIL | THREAD)", "from me "),
     ("^ my own", "my "),
+    ("^ my unanswered QUESTION", "from me asking a question with no reply "),
     ("^ my unanswered MAIL?", "from me with no reply "),
     ("SENDER ISNT (in | among) A? CONTACTS", "not from contacts "),
     ("(that | who | SENDER) (are | is) (in | from | among) A? CONTACTS", "from contacts "),
@@ -125,6 +126,7 @@ LAST = (
     ("^ (and | but | that | which | who | where | is | are | MAIL)", ""),
     ("^ (and | but | that | which | who | where | is | are)", ""),
     ("^ THREAD from", "from "),
+    ("^ {word:NAME} (emails | mails | e-mails) $", 'mentioning "{word}"'),
     ("(that | which | , | MAIL) $", ""),
 )
 """Applied last: what joined words that are gone."""

@@ -39,6 +39,7 @@ RULES = (
     ),
     ("WHICH? BE? DONE? (directly | personally | straight) to ME", "directly to me "),
     ("WHICH? BE? DONE? to ME (directly | personally)", "directly to me "),
+    ("WHICH? BE? (directly | personally) DONE to ME", "directly to me "),
     (
         "WHICH? (my | the) (email | e-mail | name | address) (address)? is (explicitly)? (in | "
         "on) the? to :? HEADER?",

@@ -67,8 +67,9 @@ _SOME_PEOPLE = (
 RULES: tuple[Rule, ...] = (
     (f"A? THREAD WHICH? (CONTAIN | of | by | between | among) {_SOME_PEOPLE}", _of_people),
     (
-        "(THREAD WHICH)? the? LATEST (MAIL | REPLY | word) "
-        "((in | of) A? THREAD)? BE? BY {who:PARTY}",
+        "(THREAD (WHICH | with | whose) the? LATEST (MAIL | REPLY | word) "
+        "((in | of) A? THREAD)? BE? | the? LATEST (MAIL | REPLY | word) "
+        "((in | of) A? THREAD BE? | BE)) BY {who:PARTY}",
         lambda found: f"from {_party(found['who'])} with no reply ",
     ),
     (
@@ -80,7 +81,7 @@ RULES: tuple[Rule, ...] = (
     ("A? THREAD WHICH? (CONTAIN | of) (at most | no more than) {number:NUMBER} MAIL", _at_most),
     ("A? THREAD WHICH? (CONTAIN | of) (fewer | less) than {number:NUMBER} MAIL", _fewer),
     (
-        "^ the? (LATEST {number:NUMBER} | {many:NUMBER} LATEST) MAIL BY {who:SOMEBODY} $",
+        "^ the? (LATEST {number:NUMBER} | {many:NUMBER} LATEST) MAIL? BY {who:SOMEBODY} $",
         lambda found: f"among the latest {found['number'] or found['many']} from {found['who']} ",
     ),
     ("^ the? LATEST {number:NUMBER} MAIL in {group:GROUP}", "among the latest {number} in {group}"),
@@ -149,6 +150,11 @@ RULES: tuple[Rule, ...] = (
     ("A? THREAD WHICH? BE? (started | created | opened) by", "starting a thread and from "),
     ("^ A? THREAD WHICH? BE? begun by", "starting a thread and from "),
     ("^ (first | opening) MAIL (of | in) (each | every)? A? THREAD", "starting a thread "),
+    ("^ the? (first | opening | original) MAIL only? $", "starting a thread "),
+    ("^ new THREAD", "new threads "),
+    ("^ (long | lengthy | big) THREAD", "starting a thread of more than ten "),
+    ("^ short THREAD", "starting a thread not starting a thread of more than three "),
+    ("^ popular (MAIL | THREAD) $", "among the top ten by votes "),
     (
         "A? THREAD WHICH? (CONTAIN | of) (only)? (one | a single | just one) MAIL",
         "starting a thread and with no reply ",
@@ -211,7 +217,7 @@ RULES: tuple[Rule, ...] = (
         for liked, counted, by, best in ((*_BY_VOTES, " | best"), (*_BY_REPLIES, ""))
         for pattern in (
             f"^ the? (most {liked}{best}) (MAIL | THREAD) (of | in | from)? {{span:SPAN}}? $",
-            f"^ the? (most {liked}) (of | in | from)? {{span:SPAN}} $",
+            f"^ the? (most {liked}) (of | in | from)? {{span:SPAN}}? $",
             f"^ the? (MAIL | THREAD)? WHICH? (CONTAIN | GET)? the? most {counted} (of | in | "
             f"from)? {{span:SPAN}}? $",
         )

@@ -161,6 +161,8 @@ RULES = (
         "MAIL?",
         _recent,
     ),
+    ("^ the? (recent | new | latest | newest) MAIL $", "newer than one week "),
+    ("^ the? old MAIL $", "older than one year "),
     ("this week's MAIL", "this week "),
     ("today's MAIL", "today "),
     ("{age:AGE} ago and", _aged),

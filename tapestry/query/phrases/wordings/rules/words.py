@@ -38,6 +38,13 @@ def _saying(found: re.Match[str]) -> str:
     return f"saying {_value(found)} "
 
 
+def _but_not(found: re.Match[str]) -> str:
+    """Return “budget and not draft” as words, unless it is of a newsgroup."""
+    is_group = "." in found["one"]
+    mentioned = f'mentioning "{found["one"]}" and not mentioning "{found["other"]}" '
+    return found[0] if is_group else mentioned
+
+
 RULES = (
     ("WHICH {who:NAME} BE mentioned (in)?", "mentioning {who}"),
     ("WHICH {who:NAME} ISNT mentioned (in)?", "not mentioning {who}"),
@@ -151,6 +158,10 @@ RULES = (
     ("^ MAIL WHICH {who:NAME} ASK (me | us)? A? QUESTION", "from {who} asking a question"),
     ("WHICH? (CONTAIN | ASK) (me | us)? A? QUESTION", "asking a question "),
     ("WHICH? ASK (me | us) (something | anything)", "asking a question to me "),
+    (
+        "WHICH? CONTAIN A? (link | links | url | urls) to {words:WORD} $",
+        "with links and mentioning {words}",
+    ),
     ("WHICH? CONTAIN A? (link | links | url | urls | hyperlink | hyperlinks)", "with links "),
     (
         "WHICH (say | says | mention | mentions | contain | contains) the? {words:VALUE}",
@@ -171,6 +182,17 @@ RULES = (
     ("WITHOUT (subject | title)", "without a subject "),
     ("(and | or) (the words | the word)? {words:VALUE} (in | on) SUBJECT", _and_about),
     ("(with | has | have | having) {words:QUOTED} (in (it | them | there))?", _with_text),
+    ("WHICH? (with | CONTAIN) {words:WORD} in (it | them)", _mentioning),
+    (
+        "^ forwarded MAIL",
+        '(with a subject starting with "fwd:" or with a subject starting with "fw:") ',
+    ),
+    ("^ (fwd | fw) : $", lambda found: f'with a subject starting with "{found[0].split()[0]}:" '),
     ("(without | with no) {words:QUOTED} (in (it | them | there))?", "not mentioning {words}"),
     ("QUESTION i asked", "from me asking a question "),
+    ("^ {one:NAME} or {other:NAME} $", 'mentioning "{one}" or mentioning "{other}"'),
+    (
+        "^ {one:NAME} (and | but | , | , but) not {other:NAME} $",
+        _but_not,
+    ),
 )
