@@ -142,7 +142,7 @@ _NO_NAMES = r"""
     weren't unanswered mentioning unless except excluding both either neither nor old new unread
     starred directly personally pictures photos images videos documents
     pdfs slides spreadsheets presentations name address email domain
-    company organi[sz]ation employer future past way same other last first
+    iphone ipad mobile phone company organi[sz]ation employer future past way same other last first
 """
 _NO_NAME = "|".join(_NO_NAMES.split())
 """Words that are nobody: of the closed classes of English, and what messages are called."""

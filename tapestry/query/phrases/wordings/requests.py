@@ -69,6 +69,7 @@ _COMPOUND = (
     "^ (thread | message | mail | email | e-mail | reply | answer | attachment) NAME NAME? $ "
     "| ^ (thread | message | mail | email | e-mail) (list | address | addresses | server | client "
     "| account | queue | pool | header | headers) | ^ please find (attached | enclosed) "
+    "| ^ sent from (my | our) (iphone | ipad | phone | mobile | mobile phone) $ | ^ from now on "
     "| ^ no REPLY (needed | required | necessary | expected | possible) $"
 )
 """Words that are a name of their own, “thread safety”."""

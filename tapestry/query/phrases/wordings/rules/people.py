@@ -57,6 +57,7 @@ RULES = (
         lambda found: f"{_of_domain(found)}or from @{found['other'].lstrip('@')} ",
     ),
     ("^ reply BY", "replies by "),
+    ("^ the? (newest | latest | most recent) {how:PREP}", "{how}"),
     ("^ my (posts | post)", "from me "),
     (
         "BY (a | an | any)? (newcomers | newcomer | beginners | new (sender | person | "

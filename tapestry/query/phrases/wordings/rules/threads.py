@@ -151,6 +151,7 @@ RULES: tuple[Rule, ...] = (
     ("^ A? THREAD WHICH? BE? begun by", "starting a thread and from "),
     ("^ (first | opening) MAIL (of | in) (each | every)? A? THREAD", "starting a thread "),
     ("^ the? (first | opening | original) MAIL only? $", "starting a thread "),
+    ("^ single (message | mail | post) THREAD", "starting a thread and with no reply "),
     ("^ new THREAD", "new threads "),
     ("^ (long | lengthy | big) THREAD", "starting a thread of more than ten "),
     ("^ short THREAD", "starting a thread not starting a thread of more than three "),
