@@ -9,9 +9,10 @@ from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.catalogue.kind import NOUNS
 from tapestry.query.phrases.dates import NUMBERS, print_date
 from tapestry.query.phrases.grammar import is_taken
-from tapestry.query.phrases.spellings import NEVER_NAMES, NOBODY, SIGN_AT_END
+from tapestry.query.phrases.spellings import HOST, NEVER_NAMES, NOBODY, SIGN_AT_END
 
 _PLAIN = re.compile(r"[\w@.+*$&=/#!?:;~^|<>{}\[\]-]+")
+_HOST = re.compile(HOST, re.IGNORECASE)
 _OPERATOR = re.compile(r"[-!~]|\w+:")
 """How a word begins that would be read as an operator of another program."""
 
@@ -41,7 +42,7 @@ def _phrase(phrase: nodes.Phrase) -> str:
     amount, upper, date = phrase.amount, phrase.upper, print_date(phrase.date)
     nouns = {many: one if amount.value == 1 else many for many, one in NOUNS.items()}
     return template.format(
-        person="me" if phrase.person.kind == "me" else _name(phrase.person.text),
+        person="me" if phrase.person.kind == "me" else _name(phrase.person),
         words=quoted(phrase.words.text),
         filetype=phrase.words.text,
         owner=phrase.owner.text,
@@ -57,8 +58,10 @@ def _phrase(phrase: nodes.Phrase) -> str:
     )
 
 
-def _name(text: str) -> str:
-    return f'"{text}"' if NOBODY.fullmatch(text) else quoted(text)
+def _name(person: nodes.Person) -> str:
+    text = person.text
+    is_no_name = NOBODY.fullmatch(text) or _HOST.fullmatch(text)
+    return f'"{text}"' if is_no_name else quoted(text)
 
 
 def quoted(text: str) -> str:

@@ -13,6 +13,13 @@ _BETWEEN = r"\s,()\"“”"
 END = rf"(?![^{_BETWEEN}])"
 """Nothing of a word follows."""
 
+_TOP_LEVELS = (
+    "com|org|net|edu|gov|mil|info|io|dev|app|at|au|be|br|ca|ch|cn|de|dk|es|eu|fi|fr|ie|in|it|jp|kr|"
+    "nl|no|nz|pl|pt|ru|se|uk|us|za"
+)
+HOST = rf"(?:[\w-]+\.)+(?:{_TOP_LEVELS})"
+"""The name of a host, which is no name of a person."""
+
 _IN_BOOK = r"(?:in|from|of)\s+my\s+(?:address\s*book|contacts)"
 
 _EVENT = "(?:events?|meetings?|appointments?)"

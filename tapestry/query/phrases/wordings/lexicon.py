@@ -16,9 +16,9 @@ from tapestry.query.phrases.dates import (
     WEEKDAYS,
     WORDS,
 )
+from tapestry.query.phrases.spellings import HOST
 
 _MONTHS = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in MONTHS)
-TOP_LEVELS = "com|org|net|edu|gov|info|io|de|fr|uk|nl|at|ch|eu|us|ca"
 QUOTE = "\ue000"
 """The sign of a quoted text in a request, which no rule looks into."""
 
@@ -174,7 +174,7 @@ _PATTERNS = {
     "CLOCK": r"[0-9]{1,2}(?::[0-5][0-9])?(?: ?[ap]\.?m\.?)?",
     "DAYNAME": rf"(?:{'|'.join((*WORDS, *WEEKDAYS))})",
     "DATED": rf"(?:(?:[0-9]{{1,2}}\.? )?(?:{_MONTHS})\.? )?[12][0-9]{{3}}",
-    "HOST": rf"@?(?:[\w-]+\.)+(?:{TOP_LEVELS})",
+    "HOST": f"@?{HOST}",
     "DOMAIN": r"@?[\w-]+(?:\.[\w-]+)+",
     "GROUP": r"[\w+-]+(?:\.[\w+*-]+)+",
     "NAMES": _NAMES,

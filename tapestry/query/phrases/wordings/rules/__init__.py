@@ -20,7 +20,7 @@ from tapestry.query.phrases.wordings.rules.clauses import Rule
 FIRST = (
     "^ (all | the | any)? THREAD WHICH? (CONTAIN | of) "
     "(more than | over | only one | a single | just one)",
-    "CONTAIN A? (link | links | url | urls) $",
+    "CONTAIN A? (link | links | url | urls) (to WORD)? $",
     "between N and AGE ago",
     "in (reply | answer) to NAME ($ | ,)",
     "(WHOM | SUBJECT) ISNT VALUE",
