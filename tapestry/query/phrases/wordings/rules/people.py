@@ -138,6 +138,10 @@ RULES = (
         "{how} @{one} or @{other}",
     ),
     (
+        "^ (show)? the? LATEST (email | e-mail | message | post | letter) BY {who:SOMEBODY} $",
+        "among the latest one from {who}",
+    ),
+    (
         "^ (show)? the? (newest | latest | most recent | last | recent) (MAIL | THREAD) "
         "{how:PHRASE}",
         "{how}",
