@@ -6,7 +6,8 @@ r"""Read, starred and tags, the same here and in a mailbox: flags and keywords t
 
 The base is what was last the same on both sides.  Whoever differs from it has changed something,
 and that is taken over (a three-way merge); of a yes and a no, both cannot change to different
-values.  The base is stored last, so a try that was killed is made again, and changes nothing twice.
+values.  That a filter finds what was read there changes nothing there.  The base is stored last,
+so a try that was killed is made again, and changes nothing twice.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from filters.inbox.models import Card, Match, MessageState
+from filters.inbox.models import Card, FormerMatch, Match, MessageState
 from filters.inbox.triage.actions import ACTIONS
 from filters.inbox.triage.steps import Target, act
 from filters.site.work.parts import services
@@ -78,14 +79,19 @@ def _learn(source: Source, folder: str, found: FolderFlags) -> None:
 
 @dataclass(slots=True)
 class _Here:
-    """What messages are to their owner here; what no filter has found is neither read nor not."""
+    """What messages are to their owner here; what no filter has found is neither read nor not.
+
+    ``fresh``: unread, for filters have found them since, and not because their owner made them so.
+    """
 
     read: Mapping[str, bool]
+    fresh: Collection[str]
     starred: Collection[str]
     targets: Mapping[str, Target]
 
     def flags(self, row: SyncedFlags) -> Flags:
-        seen = self.read.get(row.msgid, row.is_seen)
+        is_of_filters = row.msgid in self.fresh and row.is_seen
+        seen = row.is_seen if is_of_filters else self.read.get(row.msgid, row.is_seen)
         return Flags(seen, row.msgid in self.starred)
 
 
@@ -94,15 +100,21 @@ def _here(source: Source, msgids: Collection[str]) -> _Here:
         filter__owner=source.owner_id, msgid__in=msgids, retracted_at=None, card__isnull=False
     )
     read: dict[str, bool] = {}
-    for msgid, read_at in matches.order_by("pk").values_list("msgid", "read_at"):
+    unread: dict[int, str] = {}
+    for key, msgid, read_at in matches.order_by("pk").values_list("pk", "msgid", "read_at"):
         read[msgid] = read.get(msgid, True) and read_at is not None
+        if read_at is None:
+            unread[key] = msgid
+    former = FormerMatch.objects.filter(match__in=unread).order_by("pk")
+    last = {row[0]: row[1:] for row in former.values_list("match", "read_at", "retracted_at")}
+    by_hand = {unread[key] for key, (at, left) in last.items() if at is not None and left is None}
     states = MessageState.objects.filter(owner=source.owner_id, msgid__in=msgids)
     for msgid in states.filter(snoozed_until__gt=wall_clock()).values_list("msgid", flat=True):
         read.pop(msgid, None)  # it is unread here until it is back
     starred = states.filter(starred_at__isnull=False).values_list("msgid", flat=True)
     cards = Card.objects.filter(msgid__in=msgids, audience=source.audience)
     targets = {row[0]: Target(*row) for row in cards.values_list("msgid", "audience", "root")}
-    return _Here(read, set(starred), targets)
+    return _Here(read, {*unread.values()} - by_hand, set(starred), targets)
 
 
 def _merge(

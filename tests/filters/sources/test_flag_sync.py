@@ -90,6 +90,23 @@ def synchronise() -> None:
     assert Source.objects.get().acts_error == "" and acting.due() == []
 
 
+def test_what_was_read_there_stays_so_when_a_filter_finds_it(
+    alice: User, dovecot: Dovecot, tables: Tables
+) -> None:
+    source = mailbox_of(alice, dovecot, syncs_flags=True)
+    come(dovecot, source, "late")
+    ensure_cards(tables, [CopyKey("late@x.org", "user:alice")])
+    change_there(dovecot, "late", Flags(seen=True, flagged=False))
+    synchronise()
+    find(alice, tables, "late")
+    synchronise()
+    assert there(dovecot, "late").seen and not here(alice, "late").seen
+    change_here(alice, "late", Flags(seen=True, flagged=False))
+    change_here(alice, "late", Flags(seen=False, flagged=False))
+    synchronise()
+    assert not there(dovecot, "late").seen
+
+
 @pytest.mark.parametrize("has_condstore", [True, False])
 def test_both_sides_become_what_either_changed(
     alice: User,
