@@ -95,8 +95,8 @@ class DavSession:
     def open(
         self, folder: str, audience: str, cursor_of: CursorOf, sync_states: SyncStates
     ) -> MessageStream:
-        """Raise NotImplementedError: there is no mail in it."""
-        raise NotImplementedError("there is no mail in it")
+        """Raise RefusedError: there is no mail in it."""
+        raise RefusedError(f"There is no mail in the {self.words.called} {folder}.")
 
     def changes(self, name: str, mark: str, known: Mapping[str, str]) -> Changes:
         """Return what has changed in a collection since a mark, where etags by address are known.

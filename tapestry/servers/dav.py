@@ -157,7 +157,7 @@ class _Client(OpenConnection):
         return False
 
     def begin_tls(self, context: ssl.SSLContext) -> None:
-        raise NotImplementedError
+        """Do nothing: HTTP has no STARTTLS."""
 
     def authenticate(self, account: Account) -> None:
         if account.method == "xoauth2":
