@@ -60,8 +60,8 @@ PLANTS = (
         "a mailbox is pulled for the public",
         "filters.sources.pull.pulling",
         "_Work.run",
-        "DjangoClock(), source.audience, _",
-        'DjangoClock(), "public", _',
+        "DjangoClock(), source.audience, intake",
+        'DjangoClock(), "public", intake',
         "what came in",
     ),
     Plant(
