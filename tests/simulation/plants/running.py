@@ -88,9 +88,9 @@ PLANTS = (
     Plant(
         "a share of votes counts the other way",
         "tapestry.query.check.agreement",
-        "_weighed",
-        'op = "-" if back > 0 else "+"',
-        'op = "+" if back > 0 else "-"',
+        "_pairs",
+        'compare("=", *votes',
+        'compare("<>", *votes',
         "matches",
     ),
     Plant(
