@@ -6,6 +6,7 @@ import { listen } from "./events.js";
 const LARGEST = 60 * 1024; // Bytes: browsers refuse more than 64 KiB of what outlives its page.
 let form = null;
 let saved = "";
+let isSubmitted = false;
 
 function typed() {
   const data = new FormData(form);
@@ -58,6 +59,12 @@ function saveBefore(event) {
   if (event.detail.shouldSwap && event.detail.target?.contains(form)) save();
 }
 
+// What is submitted has all that was typed: saved meanwhile, it would be changed as it is sent.
+function submit() {
+  saved = content();
+  isSubmitted = true;
+}
+
 // The page may only have been hidden: it shows what its own requests would have shown.
 function show(answer, html) {
   const fresh = new DOMParser().parseFromString(html, "text/html").getElementById("saved");
@@ -93,6 +100,13 @@ listen([
   ["change", "#id_sender", signAnew],
   ["click", "#compose [data-text]", insertText],
   ["visibilitychange", "", () => document.visibilityState === "hidden" && save()],
-  ["submit", "#compose", () => (saved = content())], // It is sent by that already.
+  ["submit", "#compose", submit],
+  ["htmx:beforeRequest", "#autosave", (event) => isSubmitted && event.preventDefault()],
 ]);
-listen([["pagehide", "", save]], window); // Safari says no more than this of some pages.
+listen(
+  [
+    ["pagehide", "", save], // Safari says no more than this of some pages.
+    ["pageshow", "", () => (isSubmitted = false)], // One comes back to it.
+  ],
+  window,
+);
