@@ -144,10 +144,10 @@ class DavSession:
         report = f"{words.collection}-multiget"
         body = f'<{report} xmlns="{words.space}">{asked}</{report}>'
         answer: Answer = self.server.ask("REPORT", self.collections[name].url, body)
-        found = {it.url: it for it in answer.found}
+        found = {resource.url: resource for resource in answer.found}
         for url in urls:
-            it = found.get(url, Found(url, 404, {}))
-            yield url, it.text(ETAG), it.text(words.tag(words.data)).encode()
+            resource = found.get(url, Found(url, 404, {}))
+            yield url, resource.text(ETAG), resource.text(words.tag(words.data)).encode()
 
 
 @contextmanager

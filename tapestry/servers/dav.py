@@ -205,9 +205,9 @@ def _parsed(content: bytes) -> Element:
 def _found(url: str, response: Element) -> Found:
     properties = {
         element.tag: element
-        for some in response.findall(f"{DAV}propstat")
-        if _status(some) == 200
-        for element in some.findall(f"{DAV}prop/*")
+        for propstat in response.findall(f"{DAV}propstat")
+        if _status(propstat) == 200
+        for element in propstat.findall(f"{DAV}prop/*")
     }
     place = normal_url(url, response.findtext(f"{DAV}href") or "")
     return Found(place, _status(response), properties)

@@ -10,6 +10,7 @@ from sqlglot import exp
 from tapestry.plan import sql
 from tapestry.plan.lowering import aggregates, nearness, running_aggregates, sweep_line
 from tapestry.query.check import checker, sequences, window_functions, windows
+from tapestry.query.check.partitions import Partition
 from tapestry.query.tree import nodes as n
 from tapestry.query.tree.walk import FLIPPED, transform
 from tapestry.rewrite import pipeline
@@ -106,7 +107,7 @@ def peers_have_one_place(patch):
     def wrong(self, one, other, tie="<"):
         return self.earlier(one, other)
 
-    patch.setattr(window_functions.Partition, "before", wrong)
+    patch.setattr(Partition, "before", wrong)
 
 
 @FUNCTIONS.caught_by(SCHEDULES, seed=8)
@@ -128,7 +129,7 @@ def what_has_no_value_is_not_equal_to_another(patch):
 
 @FUNCTIONS.caught_by(SCHEDULES)
 def a_frame_is_the_whole_partition(patch):
-    patch.setattr(window_functions.Partition, "framed", lambda self, row: [])
+    patch.setattr(Partition, "framed", lambda self, row: [])
 
 
 @LASTS.caught_by(SCHEDULES, seed=5)

@@ -101,8 +101,8 @@ def test_what_was_put_in_by_a_copy_forgotten_since_lies_there(forgot, complains)
         story.entries.insert(
             story.entries.index(puts(story)[-1]), upkeep | {"step": 1, "now": NINE + 4}
         )
-    said = any("m2 of filter 1 at 2 does not lie in" in finding for finding in found(story))
-    assert said == complains
+    is_found = any("m2 of filter 1 at 2 does not lie in" in text for text in found(story))
+    assert is_found == complains
 
 
 def puts(story):

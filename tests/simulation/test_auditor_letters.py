@@ -55,9 +55,9 @@ def test_what_waits_for_its_time_and_what_was_taken_back_are_right() -> None:
     assert judged(now=HOUR - 1, state="queued") == []
     back = {**WRITTEN, **TIME, "kind": "take back", "row": {**ROW, "state": "draft"}}
     assert judged(back, state="draft") == []
-    assert any("had been taken back" in said for said in judged(back, taken(HOUR), state="draft"))
+    assert any("had been taken back" in text for text in judged(back, taken(HOUR), state="draft"))
     program = {**back, "by": "jmap", "status": 200, "row": ROW}
-    assert any("waits to be sent" in said for said in judged(program, taken(HOUR)))
+    assert any("waits to be sent" in text for text in judged(program, taken(HOUR)))
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,12 @@ import dj_database_url
 from tapestry.core.errors import TapestryError
 
 _PROBES = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
-_OF_SERVER = {f"tcp_{name}": value for name, value in _PROBES.items()} | {
-    "tcp_user_timeout": 25_000
-}
+_TIMEOUT = {"tcp_user_timeout": 25_000}
+_OF_SERVER = {f"tcp_{name}": value for name, value in _PROBES.items()} | _TIMEOUT
 
 OPTIONS: dict[str, str | int] = {
     **_PROBES,
-    "tcp_user_timeout": 25_000,
+    **_TIMEOUT,
     "options": " ".join(f"-c {name}={value}" for name, value in _OF_SERVER.items()),
 }
 """Each side ends a session, and what it locked, 25 seconds after it last heard of the other.

@@ -151,14 +151,15 @@ class _Collection:
         row = folder.resources.filter(href=url).first() or SyncedResource(folder=folder, href=url)
         before: dict[Entry, str] = {tuple(entry): annid for annid, *entry in row.entries}
         try:
-            said = dict.fromkeys(_entries(self.source, content))
+            entries = dict.fromkeys(_entries(self.source, content))
         except TapestryError:
-            said = dict.fromkeys(before)
+            entries = dict.fromkeys(before)
             self.tally.broken += 1
-        new = [entry for entry in said if entry not in before]
+        new = [entry for entry in entries if entry not in before]
         made = annotate_all(self.source.owner, _about(self.source), new)
-        _take_back(self.source, {it: annid for it, annid in before.items() if it not in said})
-        after = {it: before[it] for it in said if it in before}
+        left = {entry: annid for entry, annid in before.items() if entry not in entries}
+        _take_back(self.source, left)
+        after = {entry: before[entry] for entry in entries if entry in before}
         after |= {entry: row.annid for entry, row in zip(new, made, strict=True)}
         row.etag, row.entries = etag, [[annid, *entry] for entry, annid in after.items()]
         row.save()
@@ -176,7 +177,7 @@ def _entries(source: Source, content: bytes) -> list[Entry]:
     events = events_in(content, wall_clock(), owner.zone, people.addresses(owner))
     if events.unread:
         raise TapestryError("The event cannot be read.")
-    meetings: list[Entry] = [(MEETING, it.address, it.starts) for it in events.meetings]
+    meetings: list[Entry] = [(MEETING, met.address, met.starts) for met in events.meetings]
     return [*meetings, *((CANCELLED, uid, None) for uid in events.cancelled)]
 
 
@@ -187,7 +188,7 @@ def _drop(source: Source, rows: QuerySet[SyncedResource]) -> None:
     rows.delete()
 
 
-def _take_back(source: Source, said: dict[Entry, str]) -> None:
+def _take_back(source: Source, entries: dict[Entry, str]) -> None:
     """Take back what a source said, except meetings that have begun: these stay as they were."""
     owner: User = source.owner
     about, name, now = _about(source), owner.get_username(), wall_clock()
@@ -196,7 +197,7 @@ def _take_back(source: Source, said: dict[Entry, str]) -> None:
         owner,
         [
             Annotation(annid, about, name, kind, value, None, audience, starts)
-            for (kind, value, starts), annid in said.items()
+            for (kind, value, starts), annid in entries.items()
             if starts is None or starts > now
         ],
     )

@@ -18,12 +18,13 @@ from tapestry.query.check.comparisons import compare, refuse_now, threshold
 from tapestry.query.check.copies import Copier
 from tapestry.query.check.definite import definite
 from tapestry.query.check.folds import definition_of, folded
+from tapestry.query.check.partitions import Partition
 from tapestry.query.check.predicates import checked_test
 from tapestry.query.check.scope import Scope, is_message
 from tapestry.query.check.sequences import written_out
 from tapestry.query.check.terms import aggregate_type, aggregated_term, scalar, typed
 from tapestry.query.check.threads import place_in_thread
-from tapestry.query.check.window_functions import Partition, functions_in, of_number, of_rows
+from tapestry.query.check.window_functions import functions_in, of_number, of_rows
 from tapestry.query.check.windows import last_of_all, last_of_each
 from tapestry.query.context import Context
 from tapestry.query.limits import MAX_BYTES, MAX_NESTING, check_count, too_deep

@@ -24,7 +24,7 @@ from tapestry.query.phrases.joining import joined, negated
 from tapestry.query.phrases.nodes import Amount, Person, Phrase, PhraseNode, Refused, Words
 from tapestry.query.phrases.printer import quoted
 from tapestry.query.phrases.slips import is_slip
-from tapestry.query.phrases.spellings import HOST
+from tapestry.query.phrases.spellings import HOST_NAME
 from tapestry.query.phrases.states import STATES, refusal
 from tapestry.query.phrases.wildcards import of_regex
 
@@ -105,7 +105,6 @@ _CUT_SHORT = re.compile(r"\w\*\Z")
 _SINGLE = re.compile(r"\A'(.*)'\Z", re.DOTALL)
 _PEOPLE_ALONE = ("from", "to", "cc", "directly_to")
 _OF_DOMAIN = re.compile(r"(\^?(?:\.\*)?)(@(?:[\w-]|\\?\.|\[\.\])+)(\$)?")
-_HOST = re.compile(HOST, re.IGNORECASE)
 
 
 def translate(name: str, value: str, span: Span, *, is_quoted: bool = False) -> PhraseNode | None:
@@ -167,7 +166,7 @@ def _person(kind: str, value: str, span: Span) -> PhraseNode:
         return Phrase(_LIKE[kind], span, words=Words(value.strip("<>"), span))
     if name.endswith("@"):
         name = name[:-1]
-    elif _HOST.fullmatch(name) and "@" not in name:
+    elif HOST_NAME.fullmatch(name) and "@" not in name:
         name = f"@{name}"
     return Phrase(kind, span, person=person_of(name, span))
 

@@ -28,7 +28,7 @@ from tapestry.query.phrases.joining import (
     negated,
     with_verb,
 )
-from tapestry.query.phrases.spellings import HOST, no_span
+from tapestry.query.phrases.spellings import HOST_NAME, no_span
 
 PREFIX, OPPOSITE, SHORTHAND = "phrase_", "opposite_", "shorthand_"
 """A rule ``phrase_x`` is the phrase of kind ``x``, ``opposite_x`` what that does not find,
@@ -36,7 +36,6 @@ PREFIX, OPPOSITE, SHORTHAND = "phrase_", "opposite_", "shorthand_"
 
 _OF_TEXT = ("about", "mentioning", "saying")
 _ARTICLES = ("the", "a", "an")
-_HOST = re.compile(HOST, re.IGNORECASE)
 _MAILBOX = re.compile(r"<([^<>@\s]*@[^<>@\s]+)>")
 _ADDRESS = re.compile(r"[^@\s]*@[^@\s]+")
 _GROUP = re.compile(r"[\w+-]+(\.[\w+*-]+)+")
@@ -269,7 +268,7 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
         if first.type == "ANYONE":
             domain = text.split()[-1].removeprefix("@").lower()
             return nodes.Person("domain", "@" + domain, span)
-        if _HOST.fullmatch(text) and first.type == "WORD":
+        if HOST_NAME.fullmatch(text) and first.type == "WORD":
             return nodes.Person("domain", "@" + text.lower(), span)
         mailbox = _MAILBOX.fullmatch(children[-1])
         if mailbox:

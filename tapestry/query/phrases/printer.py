@@ -9,10 +9,9 @@ from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.catalogue.kind import NOUNS
 from tapestry.query.phrases.dates import NUMBERS, print_date
 from tapestry.query.phrases.grammar import is_taken
-from tapestry.query.phrases.spellings import HOST, NEVER_NAMES, NOBODY, SIGN_AT_END
+from tapestry.query.phrases.spellings import HOST_NAME, NEVER_NAMES, NOBODY, SIGN_AT_END
 
 _PLAIN = re.compile(r"[\w@.+*$&=/#!?:;~^|<>{}\[\]-]+")
-_HOST = re.compile(HOST, re.IGNORECASE)
 _OPERATOR = re.compile(r"[-!~]|\w+:")
 """How a word begins that would be read as an operator of another program."""
 
@@ -60,7 +59,7 @@ def _phrase(phrase: nodes.Phrase) -> str:
 
 def _name(person: nodes.Person) -> str:
     text = person.text
-    is_no_name = NOBODY.fullmatch(text) or _HOST.fullmatch(text)
+    is_no_name = NOBODY.fullmatch(text) or HOST_NAME.fullmatch(text)
     return f'"{text}"' if is_no_name else quoted(text)
 
 

@@ -18,6 +18,7 @@ _TOP_LEVELS = (
     "nl|no|nz|pl|pt|ru|se|uk|us|za"
 )
 HOST = rf"(?:[\w-]+\.)+(?:{_TOP_LEVELS})"
+HOST_NAME = re.compile(HOST, re.IGNORECASE)
 """The name of a host, which is no name of a person."""
 
 _IN_BOOK = r"(?:in|from|of)\s+my\s+(?:address\s*book|contacts)"

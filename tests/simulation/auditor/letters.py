@@ -52,8 +52,8 @@ class Letters:
             if row["state"] == "draft" and before is not None:
                 self.back.add(before["message_id"])
             elif row["state"] == "queued" and entry["by"] == "jmap" and entry["status"] == 200:
-                said = f"{row['message_id']} was taken back, and waits to be sent"
-                yield Finding(LAW, said, entry["step"])
+                sentence = f"{row['message_id']} was taken back, and waits to be sent"
+                yield Finding(LAW, sentence, entry["step"])
         if row is None or row["state"] != "queued":
             return
         self.rows[entry["uid"]] = row
