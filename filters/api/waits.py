@@ -1,4 +1,4 @@
-"""Calls that wait for what is released, few at a time: a thread of the server waits with each."""
+"""Calls that wait until something is there: few at a time, for each keeps a thread."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Callable
 from threading import BoundedSemaphore
 from time import monotonic, sleep
 
-from filters.runs.models import ReleaseCounter
-
 LOOK = 0.25
-"""Seconds between two readings of the release sequence."""
+"""Seconds between two looks."""
 
 MOST = 4
 """Calls of a process that wait at a time, of its 16 threads; another one is answered at once."""
@@ -17,16 +15,14 @@ MOST = 4
 _places = BoundedSemaphore(MOST)
 
 
-def wait_for_release(is_there: Callable[[], bool], seconds: float) -> None:
-    """Return once something is there, which a release brings; at the latest after so long."""
+def wait_until(is_there: Callable[[], bool], seconds: float) -> bool:
+    """Wait until something is there, for so long at most; False at once if MOST calls wait."""
     if not _places.acquire(blocking=False):
-        return
+        return False
     try:
-        until, seen = monotonic() + seconds, -1
-        while (position := ReleaseCounter.position()) == seen or not is_there():
-            seen = position
-            if monotonic() >= until:
-                return
+        until = monotonic() + seconds
+        while not is_there() and monotonic() < until:
             sleep(LOOK)
     finally:
         _places.release()
+    return True

@@ -20,13 +20,14 @@ from ninja.errors import AuthorizationError
 from filters.api import usage
 from filters.api.authentication import PersonalToken
 from filters.api.problems import NOT_HERE, problem, too_often, unauthorized
+from filters.api.waits import wait_until
 from filters.compose.drafting.drafts import MOST_BYTES
 from filters.delivery.ways.vapid import vapid_keys
 from filters.jmap import blobs
 from filters.jmap.blobs import bytes_of
 from filters.jmap.calls.queries import READ_SORTS, SORTS
 from filters.jmap.methods import method_of
-from filters.jmap.models import JmapAccount, JmapRecord
+from filters.jmap.models import JmapAccount
 from filters.jmap.objects import id_of
 from filters.jmap.protocol import (
     CORE,
@@ -39,13 +40,17 @@ from filters.jmap.protocol import (
     answers,
     read_request,
 )
+from filters.jmap.push import TYPES
 from filters.jmap.records import account_of, state_of
 from filters.people.requests import PersonRequest
 from filters.site.work.rate_limits import TooManyTriesError
 from tapestry.mime.attachment import media_type
 
-RETRY = 1500
-"""Milliseconds after which a program asks anew what has changed: no connection keeps a thread."""
+LONGEST_WAIT = 10
+"""Seconds that a program waits at most for what changes, before it asks anew."""
+
+SOON, LATER = 100, 1500
+"""Milliseconds after which it asks anew; ``LATER`` where too many wait already."""
 
 METHODS, TOKEN = "jmap.methods", "jmap.token"
 """Where a request keeps the names of its methods, and the token that it came with."""
@@ -194,22 +199,37 @@ def upload(request: PersonRequest, account: str) -> HttpResponse:
 @_by_token
 @require_safe
 def event_source(request: PersonRequest) -> HttpResponse:
-    """Tell the states, if they are others than those told last, and when to ask again.
+    """Tell the states once they are others than those told last, and when to ask again.
 
     RFC 8620, 7.3; a client of event sources asks anew by itself, as HTML has it.
     """
-    account = account_of(request.user)
     types = request.GET.get("types", "*").split(",")
-    kinds = (JmapRecord.EMAIL, JmapRecord.MAILBOX, JmapRecord.THREAD)
-    states = {kind: state_of(account, kind) for kind in kinds if types == ["*"] or kind in types}
-    event_id = "-".join(states.values())
-    lines = [f"retry: {RETRY}"]
-    if request.headers.get("Last-Event-ID") != event_id:
-        changed = {"@type": "StateChange", "changed": {id_of(account): states}}
-        lines += ["event: state", f"id: {event_id}", f"data: {json.dumps(changed)}"]
+    kinds = [kind for kind in TYPES if types == ["*"] or kind in types]
+    told, states = request.headers.get("Last-Event-ID", ""), _states(request, kinds)
+
+    def is_new() -> bool:
+        nonlocal states
+        states = _states(request, kinds)
+        return _event_id(states) != told
+
+    waited = wait_until(is_new, LONGEST_WAIT)
+    lines = [f"retry: {SOON if waited else LATER}"]
+    if _event_id(states) != told:
+        account = id_of(account_of(request.user))
+        changed = {"@type": "StateChange", "changed": {account: states}}
+        lines += ["event: state", f"id: {_event_id(states)}", f"data: {json.dumps(changed)}"]
     elif request.GET.get("ping", "0") != "0":
-        lines += ["event: ping", f'data: {{"interval": {RETRY // 1000}}}']
+        lines += ["event: ping", f'data: {{"interval": {LONGEST_WAIT}}}']
     return HttpResponse("\n".join([*lines, "", ""]), content_type="text/event-stream")
+
+
+def _states(request: PersonRequest, kinds: list[str]) -> dict[str, str]:
+    account = account_of(request.user)
+    return {kind: state_of(account, kind) for kind in kinds}
+
+
+def _event_id(states: dict[str, str]) -> str:
+    return "-".join(states.values())
 
 
 def _refused(error: RequestError) -> HttpResponse:

@@ -26,7 +26,7 @@ from filters.api.schemas import (
     filter_line,
     moment,
 )
-from filters.api.waits import wait_for_release
+from filters.api.waits import wait_until
 from filters.authoring import lifecycle
 from filters.authoring.compilation.understanding import understand
 from filters.authoring.forms import FilterForm
@@ -121,7 +121,7 @@ def matches(
     """
     filter_, position = _named(request.user, name), _position(after)
     if wait:
-        wait_for_release(lambda: (sequence.last(filter_) or 0) > position, wait)
+        wait_until(lambda: (sequence.last(filter_) or 0) > position, wait)
     steps, last = sequence.after(filter_, position, limit)
     return MatchesOut(
         matches=[_step(step) for step in steps],

@@ -369,18 +369,3 @@ def test_after_a_restore_all_is_read_anew(program: Sign, alice: User, three: lis
     forget_accounts()
     assert call.refusal("Email/get") == "accountNotFound"
     assert program(alice).refusal("Email/changes", sinceState=before) == "cannotCalculateChanges"
-
-
-def test_a_program_that_waits_is_told_of_what_is_new(
-    program: Sign, alice: User, three: list[str]
-) -> None:
-    call = program(alice)
-    address = "/jmap/eventsource/?types=Email&closeafter=no&ping=30"
-    first = call.get(address)
-    assert first["Content-Type"] == "text/event-stream"
-    lines = dict(line.split(": ", 1) for line in first.content.decode().splitlines() if line)
-    assert lines["event"] == "state" and int(lines["retry"]) <= 2000
-    again = call.get(address, **{"Last-Event-ID": lines["id"]}).content.decode()
-    assert "event: ping" in again and "StateChange" not in again
-    act(alice, ACTIONS["read"], [Target("a@x", "public", "")])
-    assert "StateChange" in call.get(address, **{"Last-Event-ID": lines["id"]}).content.decode()
