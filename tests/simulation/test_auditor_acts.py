@@ -133,6 +133,22 @@ def test_what_was_undone_does_not_stand():
     assert "did with m what was undone" in str(found(undone_story(stands=True))[0])
 
 
+@pytest.mark.parametrize("deleted", [True, False])
+def test_what_a_filter_did_that_was_made_and_deleted_between_two_looks_is_not_judged(deleted):
+    story = Story()
+    story.person("alice")
+    story.filter(2, "alice", "m.size < 9", acts="", acts_since=None)
+    story.settle(BEGIN - HOUR)
+    if deleted:
+        story.filter(1, "alice", "m.size = 1", acts="star", acts_since=None)
+        story.tell("filter_changed", key=1, how="delete")
+    story.mail(BEGIN, {"msgid": "m"})
+    story.match(2, "m", BEGIN)
+    story.settle(BEGIN + HOUR)
+    story.page("alice", "shelf", "starred", "m")
+    assert bool(found(story)) is not deleted
+
+
 def folded_story(count, shown, **unfolded):
     """A new filter has found a message of before: one line of the inbox."""
     story = Story()

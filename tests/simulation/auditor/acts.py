@@ -57,7 +57,7 @@ class Acts:
 
     ``held``: by person, message and act, the instants since which filters hold a message so.
     ``never``: what a person undid or changed: the filter does not do it again.
-    ``acting``: the filters that act, each with its owner.
+    ``acting``: the filters that act, or did since the last point, each with its owner.
     """
 
     def __init__(self, desks: Desks) -> None:
@@ -76,6 +76,11 @@ class Acts:
             return
         now = {(row["filter"], row["msgid"]): row for row in seen}
         undone = set(self._undone(point))
+        self.acting |= {
+            entry["key"]: entry["owner"]
+            for entry in point.entries
+            if entry["what"] in ("filter", "filter_changed") and entry.get("acts")
+        }
         for key in disturbed.filters & self.acting.keys() - lives.keys():
             # What a filter has done since the last point, before it was deleted, nobody knows.
             others = [msgid for _, msgid in now if (key, msgid) not in self.rows]
