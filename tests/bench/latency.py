@@ -34,7 +34,6 @@ from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.processes.child_process import free_port
 from tapestry.deliver.http.signature import make_secret
-from tapestry.predicate_index.store import PredicateIndex
 from tests.bench.support.bulk_install import Population
 from tests.bench.support.receivers import (
     LAST_SECONDS,
@@ -105,9 +104,7 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
         smtp_port, smtp = stack.enter_context(smtp_server())
         os.environ["EMAIL_URL"] = f"smtp://127.0.0.1:{smtp_port}"
         hook, posts = stack.enter_context(webhook())
-        Population(PredicateIndex(services.tables().root), 0, 1, wall_clock()).grow(
-            options["others"]
-        )
+        Population(services.tables().root, 0, 1, wall_clock()).grow(options["others"])
         site = stack.enter_context(running_site())
         names = [f"joe{number}" for number in range(-(-count // OF_A_FILTER))]
         person = _fill(*mailbox, names, hook)

@@ -33,7 +33,6 @@ from filters.site.work.queues.queue import TICK, UNPROVEN_WINDOWS, run_soon
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
 from tapestry.core.message import PUBLIC, Message
-from tapestry.predicate_index.store import PredicateIndex
 from tapestry.tables.write.append import append_messages
 from tapestry.tables.write.compact import compact_small_files
 from tests.bench.support import footprint
@@ -105,7 +104,7 @@ def measure(options: dict[str, Any]) -> dict[str, Any]:
     """
     seconds = 60.0 * options["minutes"]
     tables = services.tables()
-    Population(PredicateIndex(tables.root), 0, 1, wall_clock()).grow(options["filters"])
+    Population(tables.root, 0, 1, wall_clock()).grow(options["filters"])
     with running_site() as url:
         terry = _install()
         wait_until(lambda: not Filter.objects.filter(enrolled=False).exists(), SETTLE_SECONDS)

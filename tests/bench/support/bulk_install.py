@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from filters.authoring.models import Filter
 from filters.people.models import User
@@ -21,6 +22,7 @@ from tapestry.plan.signature import Constant, Value
 from tapestry.predicate_index.store import Entry, PredicateIndex, disjunct_entries, index_entries
 from tapestry.query.context import Context
 from tapestry.query.tree.printer import print_tql
+from tapestry.run.windows.enrollment import part_of
 from tests.bench.support.population import KINDS, FilterSpec, filter_specs
 
 OWNERS = 1000
@@ -77,11 +79,11 @@ class Template:
 class Population:
     """Filters of all kinds, the first ``hot`` of them with hot values, of OWNERS people.
 
-    The shared window begins where the filters' windows do.
+    The shared window begins where the filters' windows do; it is divided into ``parts``.
     """
 
-    def __init__(self, index: PredicateIndex, hot: int, weeks: int, since: int) -> None:
-        self.index = index
+    def __init__(self, root: Path, hot: int, weeks: int, since: int, parts: int = 1) -> None:
+        self.indexes = [PredicateIndex(root, part) for part in range(parts)]
         self.hot = hot
         self.weeks = weeks
         self.since = since
@@ -90,7 +92,7 @@ class Population:
         for kind in KINDS:
             self._check(kind)
         User.objects.bulk_create(User(pk=n + 1, username=f"u{n}") for n in range(OWNERS))
-        SharedWindow.objects.create(pk=1, since=since)
+        SharedWindow.objects.bulk_create(SharedWindow(pk=n + 1, since=since) for n in range(parts))
 
     def grow(self, count: int) -> None:
         """Install more filters, until there are ``count``."""
@@ -100,22 +102,27 @@ class Population:
         self.count = max(count, self.count)
 
     def _install(self, specs: Sequence[FilterSpec]) -> None:
-        Filter.objects.bulk_create(
-            Filter(
-                pk=spec.number + 1,
-                owner_id=spec.number % OWNERS + 1,
-                name=f"f{spec.number}",
-                text=spec.phrase,
-                phrase=spec.phrase,
-                tql=self.templates[spec.kind].text(spec.values),
-                since=self.since,
-                enrolled=True,
-            )
-            for spec in specs
-        )
         representatives = {t.plan.signature.name: t.tql for t in self.templates.values()}
-        entries = [entry for spec in specs for entry in self._entries(spec)]
-        self.index.add(entries, representatives)
+        divided: list[list[FilterSpec]] = [[] for _ in self.indexes]
+        for spec in specs:
+            divided[part_of(self.due(spec), len(self.indexes))].append(spec)
+        for part, index in enumerate(self.indexes):
+            Filter.objects.bulk_create(self._row(spec, part) for spec in divided[part])
+            entries = [entry for spec in divided[part] for entry in self._entries(spec)]
+            index.add(entries, representatives)
+
+    def _row(self, spec: FilterSpec, part: int) -> Filter:
+        return Filter(
+            pk=spec.number + 1,
+            owner_id=spec.number % OWNERS + 1,
+            name=f"f{spec.number}",
+            text=spec.phrase,
+            phrase=spec.phrase,
+            tql=self.templates[spec.kind].text(spec.values),
+            since=self.since,
+            enrolled=True,
+            part=part,
+        )
 
     def due(self, spec: FilterSpec) -> DueFilter:
         """Return a filter as a run is given it."""

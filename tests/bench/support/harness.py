@@ -18,7 +18,6 @@ from tapestry.core.errors import TapestryError
 from tapestry.core.ports import Match
 from tapestry.core.schema import ANNOTATIONS, MESSAGES
 from tapestry.plan.compile import compile_filter
-from tapestry.predicate_index.store import PredicateIndex
 from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute
 from tapestry.tables.delta.log import snapshot
@@ -45,8 +44,7 @@ class Harness:
         extend_index(self.tables, ANNOTATIONS)
         with DjangoClock().lock() as clock:
             clock.advance(workload.begin)
-        index = PredicateIndex(self.tables.root)
-        self.population = Population(index, hot, workload.weeks, workload.begin)
+        self.population = Population(self.tables.root, hot, workload.weeks, workload.begin)
         self.install_seconds = 0.0
         self.done = 0
         self.matches: list[Match] = []

@@ -138,7 +138,8 @@ def jmap_program(site: str, secret: str) -> Iterator[Arrivals]:
     def wait() -> None:
         known, retry = "", 0.0
         while not ended.wait(retry):
-            answer = urllib3.request("GET", address, headers=headers | {"Last-Event-ID": known})
+            asked = headers | {"Last-Event-ID": known}
+            answer = urllib3.request("GET", address, headers=asked, timeout=LAST_SECONDS)
             pairs = (line.partition(": ")[::2] for line in answer.data.decode().splitlines())
             fields = dict(pairs)
             retry = int(fields["retry"]) / 1000

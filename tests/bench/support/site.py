@@ -39,4 +39,4 @@ def wait_until(done: Callable[[], bool], seconds: float) -> None:
     while not done():
         if time.monotonic() > end:
             raise TapestryError(f"It is not done after {seconds:.0f} seconds.")
-        time.sleep(0.5)
+        time.sleep(0.1)

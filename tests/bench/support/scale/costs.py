@@ -112,7 +112,7 @@ def _release_all() -> tuple[int, float]:
 def _entry_bytes(harness: Harness) -> float:
     """Return the memory that a filter takes in the predicate index."""
     harness.population.grow(INSTALLED)
-    lookup.InMemoryLookup(harness.population.index, (PUBLIC,))
+    lookup.InMemoryLookup(harness.population.indexes[0], (PUBLIC,))
     loaded = [segment for part in lookup._loaded.values() for segment in part.values()]
     return sum(map(_nbytes, loaded)) / INSTALLED
 
