@@ -23,12 +23,15 @@ from pymap.mime import MessageContent
 from pymap.parsing.response.fetch import BodyStructure, EnvelopeStructure
 from pymap.parsing.specials import FetchRequirement, Flag, ObjectId
 
+from filters.imap.commands import EVERY_HEADER
 from filters.imap.envelope import Envelope
 from filters.imap.letters import Letter
-from filters.imap.parts import Part, Structure, part_at
+from filters.imap.parts import Part, Structure, part_at, texts
 from filters.imap.threads import in_thread
 from filters.inbox.mailboxes import NOT_KEPT, batch_of_originals
 from filters.people.models import User
+from tapestry.mime.charset import decode
+from tapestry.mime.headers import decoded
 
 log = logging.getLogger(__name__)
 
@@ -103,6 +106,16 @@ class Content(BaseLoadedMessage):
     @classmethod
     def _get_body_structure(cls, msg: MessageContent) -> BodyStructure:
         return Structure(msg)
+
+    def contains(self, value: bytes) -> bool:
+        """Tell whether its body has a text: as it is read, decoded, in upper or lower case."""
+        wanted = value.decode().casefold()
+        return any(wanted in text.casefold() for text in texts(self.content))
+
+    def get_header(self, name: bytes) -> Sequence[str]:
+        if name == EVERY_HEADER.encode():
+            return [decoded(decode(bytes(self.content.header)))]
+        return super().get_header(name)
 
     def get_envelope_structure(self) -> EnvelopeStructure:
         return self._written(super().get_envelope_structure, EnvelopeStructure.empty())

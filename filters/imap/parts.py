@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from email.headerregistry import ContentTypeHeader
+from collections.abc import Iterator, Mapping, Sequence
+from email.headerregistry import ContentTypeHeader, HeaderRegistry
+from typing import Any
 
 from pymap.mime import MessageBody, MessageContent, MessageHeader
 from pymap.parsing.primitives import List
 from pymap.parsing.response.fetch import BodyStructure
 
 from filters.imap.envelope import NIL, Envelope, string
+from tapestry.mime.charset import decode
+from tapestry.mime.transfer_encoding import undo
 
 Lines = Sequence[tuple[int, int, int]]
 """Of each line where it begins, where it ends, and where the next begins."""
@@ -20,6 +23,10 @@ class Part(MessageContent):
 
     __slots__ = ()
 
+    @property
+    def is_rfc822(self) -> bool:
+        return bool(self.body.content_type.content_type == "message/rfc822")
+
     @classmethod
     def head(cls, data: bytes) -> MessageContent:
         """Return a message without its body, which is not parsed."""
@@ -27,10 +34,18 @@ class Part(MessageContent):
         return cls(data, MessageHeader._parse(data, memoryview(data), lines), _NO_BODY)
 
     @classmethod
-    def _parse(cls, data: bytes, view: memoryview, lines: Lines) -> MessageContent:
+    def _parse(
+        cls,
+        data: bytes,
+        view: memoryview,
+        lines: Lines,
+        otherwise: ContentTypeHeader | None = None,
+    ) -> MessageContent:
+        """Return a message or a part; ``otherwise`` is its type if its header has none."""
         header_lines, body_lines = cls._split_lines(data, lines)
         header = MessageHeader._parse(data, view, header_lines)
-        return cls(data, header, _Body._parse(data, view, body_lines, header.parsed.content_type))
+        kind = header.parsed.content_type or otherwise
+        return cls(data, header, _Body._parse(data, view, body_lines, kind))
 
 
 class _Body(MessageBody):
@@ -41,6 +56,22 @@ class _Body(MessageBody):
         cls, data: bytes, view: memoryview, lines: Lines, content_type: ContentTypeHeader
     ) -> MessageBody:
         return cls(data, lines, content_type, [Part._parse(data, view, lines)])
+
+    @classmethod
+    def _find_parts(
+        cls, data: bytes, view: memoryview, lines: Lines, boundary: bytes
+    ) -> list[list[tuple[int, int, int]]]:
+        """Return the lines of each part; blanks may follow a boundary (RFC 2046, 5.1.1)."""
+        begin, parts = b"--" + boundary, list[list[tuple[int, int, int]]]()
+        for line in lines:
+            text = bytes(view[line[0] : line[1]]).rstrip(b" \t")
+            if text == begin + b"--":
+                break
+            if text == begin:
+                parts.append([])
+            elif parts:
+                parts[-1].append(line)
+        return parts
 
     @classmethod
     def _parse_multipart(
@@ -55,10 +86,14 @@ class _Body(MessageBody):
             [*part[:-1], (part[-1][0], part[-1][1], part[-1][1])] if part else []
             for part in cls._find_parts(data, view, lines, boundary)
         ]
-        return cls(data, lines, content_type, [Part._parse(data, view, part) for part in parts])
+        # Of a digest each part is a message (RFC 2046, 5.1.5).
+        kind = _MESSAGE if content_type.subtype == "digest" else None
+        inner = [Part._parse(data, view, part, kind) for part in parts]
+        return cls(data, lines, content_type, inner)
 
 
 _NO_BODY = _Body.empty()
+_MESSAGE: Any = HeaderRegistry()("Content-Type", "message/rfc822")
 
 
 def part_at(message: MessageContent, section: Sequence[int]) -> MessageContent:
@@ -73,6 +108,17 @@ def part_at(message: MessageContent, section: Sequence[int]) -> MessageContent:
         else:
             raise IndexError(number)
     return part
+
+
+def texts(message: MessageContent) -> Iterator[str]:
+    """Yield the texts of a message, decoded, and the headers of its parts."""
+    for part in message.walk():
+        if part is not message:
+            yield decode(bytes(part.header))
+        kind = part.body.content_type
+        if kind.maintype == "text":
+            encoding = str(part.header.parsed.content_transfer_encoding or "").lower()
+            yield decode(undo(bytes(part.body), encoding)[0], kind.params.get("charset"))
 
 
 class Structure(BodyStructure):

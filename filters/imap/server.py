@@ -24,6 +24,7 @@ from pymap.parsing.command.select import IdleCommand
 from pymap.parsing.response import Response, ResponseBye
 from pysasl.hashing import BuiltinHash
 
+from filters.imap.commands import Commands
 from filters.imap.contents import draining
 from filters.imap.login import Login
 from filters.site.settings.imap import PLACE, ImapPlace
@@ -146,7 +147,7 @@ class Connection(IMAPConnection):
         self._begun = asyncio.get_running_loop().time()
         self._commands = CommandReader(reader)
         info = SocketInfo.get(writer, None, unique_id=token_bytes(8))
-        super().__init__(config.commands, config, self._commands, writer, info)
+        super().__init__(Commands(), config, self._commands, writer, info)
 
     async def read_command(self, state: ConnectionState) -> Command:
         now = asyncio.get_running_loop().time()

@@ -20,6 +20,7 @@ from pymap.selected import SelectedMailbox
 
 from filters.api.authentication import token_with
 from filters.imap import folders
+from filters.imap.commands import without_text
 from filters.imap.contents import Message, Originals
 from filters.imap.letters import PERMANENT, Letter, first_unseen
 from filters.imap.models import ImapFolder
@@ -119,6 +120,7 @@ class Session(SessionInterface):
     async def search_mailbox(
         self, selected: SelectedMailbox, keys: frozenset[SearchKey]
     ) -> tuple[Iterable[Found], SelectedMailbox]:
+        keys = without_text(keys)
         search = SearchCriteriaSet(keys, SearchParams(selected))
         wanted = selected.messages.get_all(search.sequence_set)
         required = FetchRequirement.reduce(key.requirement for key in keys)
