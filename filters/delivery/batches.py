@@ -16,6 +16,7 @@ from filters.delivery.contents.votes import balance, votes_on
 from filters.delivery.dispatch.claims import Claim
 from filters.delivery.dispatch.scope import matches_in, scopes_of
 from filters.delivery.ways.originals import message_fault
+from filters.delivery.ways.way import MAIL
 from filters.inbox.lists.cards import being_made
 from filters.inbox.lists.explanation import EvidenceRow
 from filters.inbox.lists.sentences import sentences
@@ -31,8 +32,9 @@ CARDS_BEING_MADE = "Its messages are being made ready. Ask again in a moment."
 def batches_of(claims: Sequence[Claim]) -> dict[int, Batch]:
     """Return the batch of each claim, by destination; some with the votes.
 
-    A batch has the matches in the claim's range that its owner may see now, in order; not those of
-    muted threads.  Raise LaterError if one of them is being copied from the tables again.
+    A batch has the matches in the claim's range that its owner may see now, in order; of muted
+    threads only what has left a list, for programs: it may lie in a mailbox since before.  Raise
+    LaterError if one of them is being copied from the tables again.
     """
     scopes = scopes_of({claim.destination: claim.until for claim in claims})
     readers: dict[int, list[Claim]] = defaultdict(list)
@@ -53,8 +55,13 @@ def batches_of(claims: Sequence[Claim]) -> dict[int, Batch]:
 def _batch(claim: Claim, rows: Mapping[int, _Row]) -> Batch:
     owner = claim.destination.owner
     muted = {mute.root for mute in owner.mutes.all()}
-    heard = (row for row in rows.values() if row.root not in muted)
-    matches = _delivered(heard, people.audiences(owner), owner.zone)
+    mirrors = claim.destination.way.queue != MAIL
+    told = (
+        row
+        for row in rows.values()
+        if (mirrors and row.retracted_at is not None) or row.root not in muted
+    )
+    matches = _delivered(told, people.audiences(owner), owner.zone)
     return Batch(claim.key, claim.after, claim.until, matches)
 
 

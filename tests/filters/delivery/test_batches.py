@@ -10,6 +10,7 @@ from filters.authoring.models import Filter
 from filters.delivery import sequence
 from filters.delivery.dispatch import claims
 from filters.delivery.models import Address, Destination, Subscription
+from filters.delivery.ways.way import MAIL, OUTBOUND
 from filters.inbox.models import Match, Mute
 from filters.people.models import User
 from filters.runs.models import ReleaseCounter
@@ -17,7 +18,7 @@ from filters.runs.store.release import release
 from filters.runs.store.schedule import HELD
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tests.support.delivery_turn import fresh, turn
-from tests.support.recorded_way import Recorder, Store
+from tests.support.recorded_way import Recorder, Store, change_way
 
 
 def test_every_match_is_delivered_once(
@@ -122,6 +123,26 @@ def test_muted_threads_are_not_sent(
     store(jones, "other")
     turn()
     assert way.delivered == [("insert", "other")]
+
+
+@pytest.mark.parametrize("queue", [OUTBOUND, MAIL])
+def test_what_leaves_a_muted_thread_is_told_to_programs(
+    queue: str,
+    alice: User,
+    jones: Filter,
+    hook: Destination,
+    store: Store,
+    way: Recorder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    change_way(monkeypatch, hook.kind, queue=queue)
+    match = store(jones, "reply", root="loud")
+    turn()
+    Mute.objects.create(owner=alice, root="loud")
+    Match.objects.filter(pk=match.pk).update(retracted_at=wall_clock(), sequence=None)
+    turn()
+    left = [("delete", "reply")] if queue == OUTBOUND else []
+    assert way.delivered == [("insert", "reply"), *left]
 
 
 def test_mail_goes_to_confirmed_addresses_only(

@@ -193,7 +193,9 @@ class Boxes:
             and row["audience"] in self.known.audiences(person)
             and (row["msgid"], row["audience"]) in self.known.rows[MESSAGES]
             and not (
-                desk.muted and root_of(self.known, person, row["msgid"]) in (None, *desk.muted)
+                row["retracted_at"] is None
+                and desk.muted
+                and root_of(self.known, person, row["msgid"]) in (None, *desk.muted)
             )
         )
 

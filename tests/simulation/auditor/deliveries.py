@@ -234,7 +234,7 @@ class Deliveries:
         sent: Transmission,
         by_position: dict[int, Row],
     ) -> Iterator[Finding]:
-        """Nothing is sent of a thread that was muted before."""
+        """Nothing is sent of a thread that was muted before, but what left a list to programs."""
         person = route.entry["person"]
         desk = self.desks.of(person)
         for item in sent.items:
@@ -242,7 +242,7 @@ class Deliveries:
             row = by_position.get(position) if position is not None else None
             msgid = row["msgid"] if row and _agrees(item.msgid, row["msgid"]) else item.msgid
             root = root_of(self.known, person, msgid)
-            if root is not None and desk.was_muted(root, self.number):
+            if item.op == "insert" and root is not None and desk.was_muted(root, self.number):
                 said = f"{name} has {msgid} of the thread {root}, which {person} has muted"
                 yield Finding(LAW, said, point.step)
 
