@@ -63,11 +63,12 @@ def remind(user: User, message: CopyKey, until: int, every: int = 0) -> None:
 
 def forget(user: User, message: CopyKey, *, settled: bool = False) -> None:
     """Take a reminder back; ``settled``: nothing more is to come, so it is waited for nowhere."""
-    Reminder.objects.filter(owner=user, msgid=message.msgid).delete()
     _tag(user, message, REMIND, take_back=True)
     if settled:
         _tag(user, message, SETTLED)
-    act(user, ACTIONS["unsnooze"], named_targets(user, ACTIONS["star"], [message]))
+    row = Reminder.objects.filter(owner=user, msgid=message.msgid).first()
+    if row is not None:
+        _end(row.pk, "unsnooze")
 
 
 def read_every(text: str) -> int:
@@ -91,7 +92,7 @@ def bring_back() -> int:
     aside, came = set_aside.of(MESSAGE), 0
     for key in _keys(answered, aside):
         with aside.guard(f"{key}/{PART}"):
-            _end(key)
+            _end(key, "unsnooze", "read")
     for key in _keys(due, aside):
         with aside.guard(f"{key}/{PART}"):
             came += _bring_back(key)
@@ -118,14 +119,14 @@ def _keys(rows: QuerySet[Reminder], aside: set_aside.Aside) -> list[int]:
 
 
 @transaction.atomic
-def _end(key: int) -> None:
-    """End a reminder that is answered: what is snoozed for it alone waits no more."""
+def _end(key: int, *actions: str) -> None:
+    """End a reminder, with actions on what is snoozed for it alone: that waits no more."""
     row = _locked(key)
     if row is not None:
         state = MessageState.objects.of_messages(row.owner, [row.msgid]).get(row.msgid)
         if state is not None and state.snoozed_until == row.until > wall_clock():
             targets = named_targets(row.owner, ACTIONS["star"], [_copy(row)])
-            for name in ("unsnooze", "read"):
+            for name in actions:
                 act(row.owner, ACTIONS[name], targets)
         row.delete()
 

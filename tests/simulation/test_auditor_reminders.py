@@ -18,8 +18,18 @@ NINE = "2024-10-04T09:00"
 ANSWERED = "EXISTS (r: r.inreplyto = m.msgid)"
 
 
-def judged(now: int, *shown: str, every: str = "", answered: int = 0, until: str = "chosen") -> str:
-    """Return what is found where these are in the inbox then; ``answered`` is when that was."""
+def judged(
+    now: int,
+    *shown: str,
+    every: str = "",
+    answered: int = 0,
+    until: str = "chosen",
+    snoozed: int = 0,
+) -> str:
+    """Return what is found where these are in the inbox then; ``answered`` is when that was.
+
+    ``snoozed`` is until when its owner snoozed it by hand, after they asked for the reminder.
+    """
     story = Story()
     story.person("alice")
     story.filter(1, "alice", "m.subject = 'b'")
@@ -31,6 +41,9 @@ def judged(now: int, *shown: str, every: str = "", answered: int = 0, until: str
     story.now = BEGIN + 2
     asked = {"msgids": ["m"], "zone": "UTC", "chosen": NINE, "every": every, "until": "chosen"}
     story.tell("remind", person="alice", **asked, step_made=["1"], status=302)
+    if snoozed:
+        act = {"kind": "snooze", "msgids": ["m"], "until": snoozed}
+        story.tell("act", person="alice", **act, step_made=["3"], status=302)
     if until != "chosen":
         asked["until"] = until
         story.tell("remind", person="alice", **asked, step_made=["2"], status=302)
@@ -55,6 +68,8 @@ def judged(now: int, *shown: str, every: str = "", answered: int = 0, until: str
         (BEGIN + 2 * HOUR, ("r",), {"answered": BEGIN + HOUR}, "lacks m"),
         (BEGIN + HOUR, ("m",), {"until": "settled"}, ""),
         (BEGIN + HOUR, (), {"until": "never"}, "lacks m"),
+        (BEGIN + HOUR, ("m",), {"until": "never", "snoozed": BEGIN + DAY}, "shows m"),
+        (BEGIN + HOUR, (), {"until": "never", "snoozed": BEGIN + DAY}, ""),
         (BEGIN + 34 * HOUR, ("m",), {"every": "1"}, ""),
         (BEGIN + 34 * HOUR, (), {"every": "1"}, "lacks m"),
     ],

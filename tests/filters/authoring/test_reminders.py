@@ -175,14 +175,20 @@ def test_a_reminder_follows_the_copy_that_is_seen(
     assert {Reminder.objects.get().audience, MessageState.objects.get().audience} == {"public"}
 
 
-def test_what_was_snoozed_otherwise_stays_so(person: Client, tables: Tables, alice: User) -> None:
+@pytest.mark.parametrize("end", ["answer", "never", "settled"])
+def test_what_was_snoozed_otherwise_stays_so(
+    end: str, person: Client, tables: Tables, alice: User
+) -> None:
     assert ask(person, tables, "tomorrow") == 302
     given = {"id:user:alice": PLAN, "until": "chosen", "chosen": "2035-01-31T08:00"}
     assert person.post("/triage/do/snooze/", given).status_code == 302
     chosen = MessageState.objects.get().snoozed_until
-    send(tables, "reply", sender="bob@x.org", inreplyto=PLAN)
-    run()
-    reminders.bring_back()
+    if end == "answer":
+        send(tables, "reply", sender="bob@x.org", inreplyto=PLAN)
+        run()
+        reminders.bring_back()
+    else:
+        assert ask(person, tables, end) == 302
     assert MessageState.objects.get().snoozed_until == chosen and not Reminder.objects.exists()
 
 

@@ -79,6 +79,7 @@ class Desk:
 
     ``changed_by`` and ``muted_by`` say which step did that last: what another has changed since is
     not undone.  ``mutings`` are the changes of muted roots, by the numbers of their entries.
+    ``reminders`` are until when messages were snoozed for one.
     """
 
     states: dict[str, State] = field(default_factory=dict)
@@ -88,6 +89,7 @@ class Desk:
     mutings: dict[str, list[tuple[int, Any]]] = field(default_factory=dict)
     steps: dict[str, list[Change]] = field(default_factory=dict)
     threads: dict[str, dict[str, tuple[bool, Any]]] = field(default_factory=dict)
+    reminders: dict[str, Any] = field(default_factory=dict)
 
     def state(self, msgid: str) -> State:
         return self.states.get(msgid, State())
@@ -135,13 +137,11 @@ class Desks:
                 case "act" if entry["kind"] in ACTS:
                     self._act(entry)
                 case "remind":
-                    ends = entry["until"] in ENDS
-                    until = {} if ends else {"until": until_of(entry)}
-                    kind = "unsnooze" if ends else "snooze"
-                    self._act({**entry, "kind": kind, "until": None, **until})
+                    self._remind(entry)
                 case "upkeep" if entry["kind"] in ("forget", "restore"):
                     for desk in self.desks.values():
                         desk.doubt()
+                        desk.reminders = dict.fromkeys(desk.reminders, UNSURE)
                         for root in desk.muted:
                             desk.mute(root, UNSURE, UNSURE, self.number)
                 case "person":
@@ -149,6 +149,21 @@ class Desks:
                 case "filter_changed" if entry["how"] == "delete" or entry.get("forget"):
                     self.sure.clear()
         self._end_meanwhile()
+
+    def _remind(self, entry: Entry) -> None:
+        """Snooze a message until its reminder; without one, what is snoozed otherwise stays so."""
+        desk, [msgid] = self.of(entry["person"]), entry["msgids"]
+        if entry["until"] not in ENDS:
+            until = until_of(entry)
+            self._act({**entry, "kind": "snooze", "until": until})
+            if (status := entry.get("status")) is None or status < 400:
+                desk.reminders[msgid] = UNSURE if status is None else until
+            return
+        until, snoozed = desk.reminders.get(msgid), desk.state(msgid).snoozed
+        if UNSURE in (until, snoozed):
+            desk.doubt([msgid])
+        elif until == snoozed:
+            self._act({**entry, "kind": "unsnooze", "until": None})
 
     def _person(self, entry: Entry) -> None:
         """Who joins or leaves a group may have acted on what they do not see any more."""
@@ -200,6 +215,8 @@ class Desks:
             if entry["kind"] in SETS:
                 before, by = desk.state(msgid), desk.changed_by.get(msgid)
                 after = desk.states[msgid] = self._state(before, entry, certain=certain)
+                if entry["kind"] == "snooze" and after.snoozed == desk.reminders.get(msgid):
+                    desk.reminders[msgid] = UNSURE  # nobody knows which of both it is snoozed for
                 if not certain or UNSURE in astuple(before):
                     desk.changed_by[msgid] = UNSURE
                 elif after != before:

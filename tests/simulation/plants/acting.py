@@ -113,8 +113,16 @@ PLANTS = (
         "what is answered waits for its reminder",
         "filters.authoring.reminders",
         "_end",
-        'for name in ("unsnooze", "read"):',
-        'for name in ("read",):',
+        "for name in actions:",
+        "for name in actions[1:]:",
+        "lists",
+    ),
+    Plant(
+        "the end of a reminder ends what is snoozed otherwise",
+        "filters.authoring.reminders",
+        "_end",
+        "state.snoozed_until == row.until > wall_clock()",
+        "state.snoozed_until",
         "lists",
     ),
     Plant(
