@@ -27,6 +27,7 @@ from filters.inbox.triage.steps import act
 from filters.inbox.triage.targets import named_targets
 from filters.people.models import User
 from filters.reading.annotations import opinions
+from filters.reading.models import OutboxAnnotation
 from filters.runs.models import SetAside
 from filters.site.work import set_aside
 from tapestry.core.clock import to_datetime, wall_clock
@@ -87,7 +88,7 @@ def bring_back() -> int:
     rows = Reminder.objects.filter(owner__is_active=True)
     matches = _found(OuterRef("owner"), OuterRef("msgid"))
     matches = matches.filter(retracted_at__gt=OuterRef("made_at"))  # not that of an earlier one
-    answered = rows.filter(Exists(matches)).order_by("pk")
+    answered = rows.filter(Exists(matches) | _was_answered()).order_by("pk")
     due = rows.filter(next_at__lte=wall_clock()).exclude(_is_unknown()).order_by("next_at")
     aside, came = set_aside.of(MESSAGE), 0
     for key in _keys(answered, aside):
@@ -101,10 +102,26 @@ def bring_back() -> int:
 
 def _is_unknown() -> Q:
     """Return the condition that a repeated reminder was not looked at yet by its filter."""
-    behind = Filter.objects.filter(**ready_made.OF_REMINDERS, owner=OuterRef("owner"), active=True)
-    behind = behind.filter(since__lt=OuterRef("next_at"))
-    waits = _found(OuterRef("owner"), OuterRef("msgid")).filter(retracted_at=None)
-    return Q(Exists(behind), ~Exists(waits), every__gt=0)
+    behind = _filters().filter(active=True, since__lt=OuterRef("next_at"))
+    return Q(Exists(behind), ~Exists(_waits()), every__gt=0)
+
+
+def _was_answered() -> Q:
+    """Return the condition that filters have looked at a reminder, and what is answered by then."""
+    of_message = {"owner": OuterRef(OuterRef("owner")), "msgid": OuterRef(OuterRef("msgid"))}
+    tags = OutboxAnnotation.objects.filter(**of_message, kind="tag", value=REMIND)
+    tags = tags.exclude(appended_at__lte=OuterRef("since"))
+    filters = _filters()
+    behind = filters.filter(Q(active=False) | ~Q(error="") | Q(pending_windows__gt=0) | Exists(tags))
+    return Q(Exists(filters), ~Exists(behind), ~Exists(_waits()))
+
+
+def _filters() -> QuerySet[Filter]:
+    return Filter.objects.filter(**ready_made.OF_REMINDERS, owner=OuterRef("owner"))
+
+
+def _waits() -> QuerySet[Match]:
+    return _found(OuterRef("owner"), OuterRef("msgid")).filter(retracted_at=None)
 
 
 def _found(owner: Any, msgid: Any) -> QuerySet[Match]:

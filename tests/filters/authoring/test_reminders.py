@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from filters.authoring import lifecycle, reminders
 from filters.authoring.models import Reminder
+from filters.inbox.lists.cards import CopyKey
 from filters.inbox.models import Match, MessageState
 from filters.people.models import User
 from filters.reading.annotations.outbox import append_outbox
@@ -157,6 +158,24 @@ def test_a_repeated_reminder_that_is_due_before_its_filter_has_run_is_kept(
     append_outbox(tables)
     run()
     assert reminders.bring_back() == 1 and Reminder.objects.get().next_at > wall_clock()
+
+
+@pytest.mark.usefixtures("person")
+@pytest.mark.parametrize("every", [0, 1])
+def test_an_answer_before_the_first_run_of_the_filter_ends_a_reminder(
+    every: int, tables: Tables, alice: User
+) -> None:
+    lifecycle.install(alice, "from al@example.com", name="mine")
+    run()
+    reminders.remind(alice, CopyKey(PLAN, "user:alice"), wall_clock() + DAY, every)
+    send(tables, "reply", sender="bob@x.org", inreplyto=PLAN)
+    for _ in range(2):
+        assert reminders.bring_back() == 0 and Reminder.objects.exists(), "nobody knows yet"
+        append_outbox(tables)
+    run()
+    reminders.bring_back()
+    assert not Reminder.objects.exists()
+    assert MessageState.objects.get().snoozed_until is None
 
 
 def test_a_reminder_follows_the_copy_that_is_seen(
