@@ -112,7 +112,9 @@ def _was_answered() -> Q:
     tags = OutboxAnnotation.objects.filter(**of_message, kind="tag", value=REMIND)
     tags = tags.exclude(appended_at__lte=OuterRef("since"))
     filters = _filters()
-    behind = filters.filter(Q(active=False) | ~Q(error="") | Q(pending_windows__gt=0) | Exists(tags))
+    behind = filters.filter(
+        Q(active=False) | ~Q(error="") | Q(pending_windows__gt=0) | Exists(tags)
+    )
     return Q(Exists(filters), ~Exists(behind), ~Exists(_waits()))
 
 

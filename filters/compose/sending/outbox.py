@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, F
+from django.db.models import Count, F, Q
 
 from filters.authoring import ready_made
 from filters.compose.drafting.drafts import ChangedElsewhereError
@@ -162,15 +162,17 @@ def hold_restored() -> int:
 
     It may have been sent since the backup was made: its writer is told, and asked.
     """
-    now = wall_clock()
-    rows = OutgoingMessage.objects.filter(state=State.QUEUED, due_at__lte=now)
-    return rows.filter(sent_at=None, posted_at=None).update(
-        state=State.REFUSED,
-        due_at=None,
-        holder="",
-        unanswered_at=now,
-        error="A backup of this site was restored, of before it was due.",
+    now, error = wall_clock(), "A backup of this site was restored, of before it was due."
+    due = OutgoingMessage.objects.filter(state=State.QUEUED, due_at__lte=now)
+    others_have_it = ~Q(sent_at=None, posted_at=None)
+    partly = list(due.filter(others_have_it).only("pending", "refused"))
+    for row in partly:  # what is left to be stored and filed is done
+        refused = row.refused | dict.fromkeys(row.pending, error)
+        due.filter(pk=row.pk).update(pending=[], refused=refused)
+    held = due.exclude(others_have_it).update(
+        state=State.REFUSED, due_at=None, holder="", unanswered_at=now, error=error
     )
+    return held + sum(bool(row.pending) for row in partly)
 
 
 def free_abandoned() -> int:

@@ -111,6 +111,11 @@ def test_a_draft_is_written_and_sent(mail: Tables, alice: User, program: Program
     assert (changed["body"], changed["to"]) == ("Yes.", draft["to"])
     call("PATCH", here, status=409, body="No.", version=draft["version"])
     call("PATCH", here, status=422, files=[{"name": "b", "content": "?"}])
+    call("PATCH", here, remind_at=format_instant(wall_clock() + DAY))
+    OutgoingMessage.objects.update(remind_at=1)
+    problem = call("PATCH", here, status=422, subject="Later")
+    assert problem["detail"] == "That time has passed. Choose a later one."
+    assert call("PATCH", here, subject="Later", remind_at=None)["remind_at"] is None
     call("DELETE", f"{here}/files/{draft['files'][0]['key']}", status=204)
     program(alice, "drafts", "acts")("POST", f"{here}/send", status=403)
     later = format_instant(wall_clock() + DAY)

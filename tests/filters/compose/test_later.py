@@ -160,6 +160,24 @@ def test_what_was_due_since_a_backup_is_not_sent_again_unasked(
     assert outbox.due() == [first.pk, second.pk]
 
 
+@pytest.mark.parametrize("done", ["sent_at", "posted_at"])
+def test_those_who_had_a_letter_since_a_backup_are_not_sent_it_again_unasked(
+    done: str, browser: Client, clock: SetClock, smtp: SmtpServer
+) -> None:
+    row = later(browser, "2026-03-28T08:00")
+    clock.now += DAY  # some had it, and others did not as the backup was made
+    OutgoingMessage.objects.update(**{done: clock.now, "send_at": None})
+    assert outbox.hold_restored() == 1
+    for key in outbox.due():
+        outbox.send(key)
+    row.refresh_from_db()
+    assert smtp.taken == [] and row.state == "sent" and row.stored_at and not row.due_at
+    assert "backup of this site was restored" in browser.get(row.get_absolute_url()).text
+    browser.post(f"{row.get_absolute_url()}again/")
+    outbox.send(row.pk)
+    assert len(smtp.taken) == 1
+
+
 def test_a_person_may_have_so_many_that_wait(
     browser: Client, berlin: User, clock: SetClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
