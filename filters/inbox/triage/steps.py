@@ -8,15 +8,17 @@ A step that is interrupted has done some of its batches, and can be undone as fa
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, Q
 
 from filters.authoring.models import Filter
 from filters.inbox.models import (
+    Card,
     Match,
     MessageState,
     Mute,
@@ -92,9 +94,9 @@ def undo(user: User, step_id: UUID) -> TriageStep | None:
                 break
             _restore_states(step, part.states)
             _restore_reads(step, part.reads)
-            # Under whatever name they go on by now.
+            # Under whatever names they go on by now.
             lift_mutes(Mute.objects.filter(owner=user, step=step.at))
-            _make_mutes(user, part.unmuted)
+            _make_mutes(user, _named_now(step, part.unmuted))
             holding |= _holding_again(user, part)
             part.delete()
     step.delete()
@@ -219,6 +221,16 @@ def _make_mutes(owner: User, rows: Iterable[Sequence[Any]]) -> None:
     now = wall_clock()
     mutes = [Mute(owner=owner, root=root, at=now, step=step) for root, step in rows]
     Mute.objects.bulk_create(mutes, ignore_conflicts=True)
+
+
+def _named_now(step: TriageStep, rows: Sequence[Sequence[Any]]) -> list[tuple[str, Any]]:
+    """Return the roots of threads, and what is said of them, by the names that they go on by."""
+    seen = Card.objects.visible_to(step.owner)
+    names: dict[str, set[str]] = defaultdict(set)
+    was = Q(formerroot__until__gt=step.at, formerroot__root__in=[root for root, _ in rows])
+    for before, now in seen.filter(was).values_list("formerroot__root", "root"):
+        names[before].add(now)
+    return [(root, said) for before, said in rows for root in sorted(names[before] or {before})]
 
 
 def _restore_states(step: TriageStep, before: Sequence[Sequence[Any]]) -> None:

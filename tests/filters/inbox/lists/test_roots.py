@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
@@ -14,7 +14,7 @@ from filters.authoring import lifecycle
 from filters.inbox.lists import joining
 from filters.inbox.lists.cards import refresh_cards
 from filters.inbox.lists.roots import facts_in, named_after, roots_of
-from filters.inbox.models import Card, Mute, ThreadPosition
+from filters.inbox.models import Card, Mute, ThreadPosition, TriageStep
 from filters.people.models import User
 from filters.runs.models import SetAside
 from filters.runs.store.filter_store import DjangoClock
@@ -130,6 +130,25 @@ def test_a_parent_that_comes_late_joins_conversations_and_what_is_muted(
     assert shown(of_alice) == [["top"]]
     of_alice.post("/triage/do/unmute/", {"id": "late"})
     assert shown(of_alice) == [["b", "c", "d", "e", "late", "other"], ["top"]]
+
+
+def test_what_was_unmuted_is_muted_again_under_the_name_that_it_has_by_then(
+    tables: Tables, alice: User, as_user: Callable[[User], Client]
+) -> None:
+    jones = installed(alice, "jones")
+    append(tables, Message("c", inreplyto="b"), Message("other"))
+    find(tables, jones, "c", "other")
+    client = as_user(alice)
+    for action in ("mute", "unmute"):
+        client.post(f"/triage/do/{action}/", {"id": "c"})
+    step = TriageStep.objects.get(action="unmute")
+    append(tables, Message("b", inreplyto="a"), Message("b", inreplyto="x", audience="user:bob"))
+    refresh_cards(tables)
+    client.post(f"/triage/undo/{step.pk}/")
+    assert [row.card.msgid for row in client.get("/").context["rows"]] == ["other"]
+    assert [mute.root for mute in Mute.objects.all()] == [Card.objects.get(msgid="c").root]
+    client.post(f"/triage/undo/{TriageStep.objects.get(action='mute').pk}/")
+    assert not Mute.objects.exists(), "it is still that of the step that muted it"
 
 
 def test_cards_that_are_made_by_older_facts_are_named_again(tables: Tables, alice: User) -> None:
