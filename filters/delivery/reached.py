@@ -88,7 +88,7 @@ class _Scope:
         self.windows = PendingWindow.objects.filter(
             Q(filter__active=True) | left, of_filter, error="", filter__owner__is_active=True
         )
-        self.matches = Match.objects.filter(of_filter, retracted_at=None, sequence=None)
+        self.matches = Match.objects.filter(of_filter, sequence=None)
         self.destinations = served().filter(owned, latest__gt=F("cursor"))
         self.annotations = OutboxAnnotation.objects.filter(owned)
 
@@ -120,7 +120,8 @@ def _counted(count: int, one: str, many: str) -> str:
 
 def _releases(scope: _Scope) -> Iterator[str]:
     aside = set_aside.of(SetAside.Kind.FILTER).waiting_for(release.PART)
-    if count := scope.matches.filter(is_due()).exclude(filter__in=aside).count():
+    told = Q(retracted_at=None) | Q(card__isnull=False)  # what has left is released with its card
+    if count := scope.matches.filter(told, is_due()).exclude(filter__in=aside).count():
         yield f"{_counted(count, 'match is', 'matches are')} being listed."
 
 
@@ -136,7 +137,7 @@ def _later(scope: _Scope) -> Iterator[str]:
     if count:
         words = _counted(count, "delivery comes", "deliveries come")
         yield f"{words} later, the first at {time_words(first)}."
-    matches = scope.matches.exclude(is_due())
+    matches = scope.matches.filter(retracted_at=None).exclude(is_due())
     first, count = matches.aggregate(first=Min("shown_at"), count=Count("pk")).values()
     if count:
         words = _counted(count, "match is", "matches are")

@@ -12,6 +12,7 @@ from filters.compose.arrival import NoSuchTokenError, StoppedError, remaining_of
 from filters.compose.models import OutgoingMessage
 from filters.delivery.models import Destination
 from filters.delivery.reached import Remaining, remaining
+from filters.inbox.models import Match
 from filters.people.models import User
 from filters.reading.annotations.outbox import annotate, append_outbox
 from filters.reading.models import OutboxAnnotation
@@ -24,7 +25,7 @@ from tapestry.core.errors import TapestryError
 from tapestry.deliver.batch import Outcome
 from tapestry.tables.delta.log import Tables, newest_instant
 from tests.support.delivery_turn import turn
-from tests.support.recorded_way import Recorder
+from tests.support.recorded_way import Recorder, Store
 
 
 @pytest.mark.usefixtures("engine")
@@ -152,3 +153,17 @@ def test_what_was_turned_off_is_not_waited_for_and_what_is_timed_is_named(
     rounds.run_round()
     assert remaining(wall_clock() - HOUR).now == ()
     assert any("shown later" in sentence for sentence in remaining(wall_clock()).later)
+
+
+def test_what_has_left_a_live_filter_is_waited_for_until_it_is_told(
+    mail: Tables, alice: User, jones: Filter, hook: Destination, store: Store, way: Recorder
+) -> None:
+    Filter.objects.update(since=newest_instant(mail))
+    match = store(jones, "one")
+    turn()
+    assert remaining(newest_instant(mail)) == Remaining((), ())
+    Match.objects.filter(pk=match.pk).update(retracted_at=wall_clock(), sequence=None)
+    assert remaining(newest_instant(mail)).now == ("1 match is being listed.",)
+    turn()
+    assert way.delivered == [("insert", "one"), ("delete", "one")]
+    assert remaining(newest_instant(mail)) == Remaining((), ())
