@@ -263,11 +263,15 @@ def _verify_soon(key: int) -> None:
 
 @transaction.atomic
 def _update(row: Destination, values: dict[str, Any]) -> None:
-    position = ReleaseCounter.lock().last
     try:
         given = read(arguments.PushChange, values)
     except MethodError as error:
         raise SetError("invalidProperties", *sorted(values)) from error
+    position = ReleaseCounter.lock().last
+    stored = Destination.objects.select_for_update().filter(pk=row.pk).first()
+    if stored is None:
+        raise SetError("notFound")
+    row = stored  # where a delivery has come to by now
     program = row.settings[PROGRAM]
     if "verificationCode" in values:
         if not constant_time_compare(given.verification_code or "", code_of(row)):

@@ -11,7 +11,7 @@ import pytest
 from filters.api.models import AccessToken
 from filters.authoring.models import Filter
 from filters.delivery.models import Destination
-from filters.jmap import push
+from filters.jmap import arguments, push
 from filters.people.membership.ending import end_access
 from filters.people.models import User
 from tapestry.core.clock import DAY, wall_clock
@@ -37,6 +37,25 @@ def server(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recorder]
 
         monkeypatch.setattr(push, "read_target", lambda url: read(url) and Secure)
         yield running
+
+
+class AsRead:
+    """What happens once, after a program's change was read and before it is stored."""
+
+    meanwhile: Callable[[], object] | None = None
+
+    def read(self, *given: Any) -> Any:
+        meanwhile, self.meanwhile = self.meanwhile, None
+        if meanwhile is not None:
+            meanwhile()
+        return arguments.read(*given)
+
+
+@pytest.fixture
+def as_read(monkeypatch: pytest.MonkeyPatch) -> AsRead:
+    seam = AsRead()
+    monkeypatch.setattr(push, "read", seam.read)
+    return seam
 
 
 @pytest.fixture
@@ -130,6 +149,23 @@ def test_a_filter_is_the_filter_of_what_is_pushed(
         change = {key: {"emailPush": {call.account: unknown}}}
         answer = call("PushSubscription/set", update=change)
         assert answer["notUpdated"][key]["type"] == "invalidProperties"
+
+
+def test_a_subscription_that_is_changed_meanwhile_is_told_nothing_twice(
+    program: Sign, tables: Tables, alice: User, plans: Filter, server: Recorder, as_read: AsRead
+) -> None:
+    call = program(alice)
+    key = subscribed(call, server)
+    find(tables, plans, "a@x")
+    as_read.meanwhile = turn
+    assert call("PushSubscription/set", update={key: {"types": ["Email"]}})["updated"]
+    told = len(server.requests)
+    Destination.objects.update(due_at=wall_clock())
+    turn()
+    assert len(server.requests) == told == 2, "its code, and what was found"
+    as_read.meanwhile = lambda: Destination.objects.update(active=False)
+    call("PushSubscription/set", update={key: {"types": ["Thread"]}})
+    assert not Destination.objects.get().active, "its owner has turned it off"
 
 
 def test_what_is_too_long_for_a_push_service_has_fewer_properties(
