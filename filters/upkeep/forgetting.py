@@ -19,9 +19,11 @@ from filters.inbox.appraisal import upkeep as appraisals
 from filters.inbox.lists.cards import CopyKey, ensure_cards
 from filters.inbox.models import (
     Card,
+    FormerMute,
     FormerState,
     Match,
     MessageState,
+    Mute,
     TriageStep,
     TriageStepPart,
 )
@@ -143,6 +145,8 @@ def _forget_quotations(audience: str) -> None:
 def _forget_deliveries(audience: str, before: int | None, keys: frozenset[str]) -> int:
     of_audience = Q(audience=audience)
     cards = Card.objects.filter(of_audience if before is None else of_audience & Q(ts__lt=before))
+    if before is None:
+        _forget_mutes(audience)
     _forget_states(audience, None if before is None else cards)
     gone = drop_invisible(_matches_of(audience, before))
     cards.delete()
@@ -195,6 +199,29 @@ def _forget_named(audience: str, cards: QuerySet[Card] | None) -> None:
     )
     for rows in named:
         (rows if cards is None else rows.filter(msgid__in=cards.values("msgid"))).delete()
+
+
+def _forget_mutes(audience: str) -> None:
+    """Remove the mutes of conversations of which their owners see nothing in another audience."""
+    cards = Card.objects.filter(audience=audience, root=OuterRef("root"))
+    for rows in (Mute.objects.all(), FormerMute.objects.all()):
+        muted = rows.filter(Exists(cards)).select_related("owner")
+        gone = [row.pk for row in muted if _gone_of(audience, row.owner, {row.root})]
+        rows.filter(pk__in=gone).delete()
+    for part in TriageStepPart.objects.select_related("step__owner").order_by("pk"):
+        roots = {*part.muted, *(root for root, _ in part.unmuted)}
+        if gone_roots := _gone_of(audience, part.step.owner, roots):
+            part.muted = [root for root in part.muted if root not in gone_roots]
+            part.unmuted = [row for row in part.unmuted if row[0] not in gone_roots]
+            part.save(update_fields=["muted", "unmuted"])
+
+
+def _gone_of(audience: str, owner: User, roots: Collection[str]) -> set[str]:
+    """Return the conversations of an audience of which somebody sees nothing in another."""
+    cards = Card.objects.filter(root__in=roots)
+    others = cards.visible_to(owner).exclude(audience=audience).values("root")
+    of_audience = cards.filter(audience=audience).exclude(root__in=others)
+    return set(of_audience.values_list("root", flat=True))
 
 
 def _forget_steps(audience: str, msgids: Collection[str] | None) -> None:

@@ -23,7 +23,17 @@ from filters.delivery.models import Delivery, Destination, KeptMail
 from filters.inbox.appraisal import upkeep as appraisals
 from filters.inbox.appraisal.upkeep import appraise, rules_changed
 from filters.inbox.lists.cards import CopyKey, ensure_cards
-from filters.inbox.models import Appraisal, AppraiserRule, Card, Match, MessageState, TriageStepPart
+from filters.inbox.models import (
+    Appraisal,
+    AppraiserRule,
+    Card,
+    FormerMute,
+    Match,
+    MessageState,
+    Mute,
+    TriageStep,
+    TriageStepPart,
+)
 from filters.inbox.triage import lists, steps
 from filters.inbox.triage.actions import ACTIONS
 from filters.inbox.triage.steps import Target
@@ -112,6 +122,21 @@ def test_no_row_names_a_message_that_is_forgotten(
     assert all(model._default_manager.filter(msgid=secret.msgid) for model in naming)
     forget("user:alice", before and wall_clock() + before)
     assert {m.__name__ for m in naming if m._default_manager.filter(msgid=secret.msgid)} == set()
+
+
+def test_no_mute_names_a_thread_of_which_nothing_is_left(delivered: Tables, alice: User) -> None:
+    secret = Target("secret@example.org", "user:alice", "secret@example.org")
+    plan = Target("plan@example.org", "public", "plan@example.org")
+    Card.objects.filter(msgid=secret.msgid).update(root=secret.root)
+    Card.objects.filter(msgid=plan.msgid).update(root=plan.root)
+    for name in ("mute", "unmute", "mute"):
+        steps.act(alice, ACTIONS[name], [secret, plan])
+    forget("user:alice")
+    for model in (Mute, FormerMute):
+        assert set(model._default_manager.values_list("root", flat=True)) == {plan.root}
+    parts = TriageStepPart.objects.order_by("pk").values_list("muted", "unmuted")
+    assert "secret" not in str(list(parts)) and str(list(parts)).count(plan.root) == 3
+    assert steps.undo(alice, TriageStep.objects.get(action="unmute").pk)
 
 
 @pytest.mark.parametrize("before", [None, DAY])
