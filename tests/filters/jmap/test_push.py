@@ -12,6 +12,7 @@ from filters.api.models import AccessToken
 from filters.authoring.models import Filter
 from filters.delivery.models import Destination
 from filters.jmap import arguments, push
+from filters.jmap.records import forget_accounts
 from filters.people.membership.ending import end_access
 from filters.people.models import User
 from tapestry.core.clock import DAY, wall_clock
@@ -166,6 +167,20 @@ def test_a_subscription_that_is_changed_meanwhile_is_told_nothing_twice(
     as_read.meanwhile = lambda: Destination.objects.update(active=False)
     call("PushSubscription/set", update={key: {"types": ["Thread"]}})
     assert not Destination.objects.get().active, "its owner has turned it off"
+
+
+def test_what_is_found_is_pushed_after_a_restore_too(
+    program: Sign, tables: Tables, alice: User, plans: Filter, server: Recorder
+) -> None:
+    call = program(alice)
+    wanted = {"filter": None, "properties": ["subject"]}
+    subscribed(call, server, types=[], emailPush={call.account: wanted})
+    forget_accounts()
+    find(tables, plans, "a@x")
+    turn()
+    sent = json.loads(server.requests[-1].body)
+    assert sent["@type"] == "EmailPush" and sent["accountId"] != call.account
+    assert [row["subject"] for row in sent["emails"]] == ["About a@x"]
 
 
 def test_what_is_too_long_for_a_push_service_has_fewer_properties(
