@@ -67,14 +67,16 @@ def write(owner: User, question: dict[str, Any]) -> Answer:
     if not form.is_valid():
         raise changed
     given = form.cleaned_data
+    names = [*FIELDS, *_OUTCOME]  # others may be chosen while it is tried
     if any(getattr(stored, name) != given.get(name) for name in ("host", "user")):
         # That was allowed for another mailbox.
         stored.may_act, stored.syncs_flags, stored.flags_state = False, False, {}
+        names += ["may_act", "syncs_flags", "flags_state"]
     if any(getattr(stored, name) != given.get(name, "") for name in _CONTENT):
         stored.complete_until = None
+        names.append("complete_until")
     for name in FIELDS:
         setattr(stored, name, given.get(name, ""))
-    names = [*FIELDS, *_OUTCOME, "may_act", "syncs_flags", "flags_state", "complete_until"]
     secret_given = _keep_secrets(stored, given)
     if secret_given:
         names += SECRETS

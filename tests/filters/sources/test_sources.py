@@ -11,7 +11,7 @@ from cryptography.fernet import Fernet
 from django.test import Client
 
 from filters.people.models import User
-from filters.sources import tasks, writing
+from filters.sources import changes, tasks, writing
 from filters.sources.accounts.credentials import account_of
 from filters.sources.models import Folder, Pull, Source
 from filters.sources.pull import pulling
@@ -168,14 +168,20 @@ def test_mail_is_read_again_for_another_audience_and_the_page_says_so(
 def test_what_is_changed_while_an_edit_is_tried_stays(
     source: Source, server: Dovecot, alice: User, as_user: SignIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    Source.objects.update(may_act=True, syncs_flags=True, complete_until=1)
+
     def meanwhile(account: Account) -> None:
-        Source.objects.update(active=False, folder_patterns=["Lists"])
+        changes.choose_folders(source, ["Lists"])
+        changes.pause(source)
+        changes.allow_acts(source, may_act=False, syncs_flags=False)
         try_out(account)
 
     monkeypatch.setattr(writing, "try_out", meanwhile)
     as_user(alice).post(f"/source/{source.pk}/edit/", described(server, every=300))
     source.refresh_from_db()
     assert (source.every, source.active, source.folder_patterns) == (300, False, ["Lists"])
+    assert source.complete_until is None, "of the folder that was chosen nobody has looked"
+    assert not source.may_act and not source.syncs_flags
 
 
 def test_what_is_deleted_while_an_edit_is_tried_does_not_come_back(
