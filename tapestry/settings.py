@@ -33,7 +33,7 @@ What may be set from outside:
     TAPESTRY_DISK_RESERVE   MiB of the disk that mail and runs leave free (256)
     TAPESTRY_RETENTION   for how many days mail is kept, by audience: user:terry=365 public=3650
     TAPESTRY_SIGN_UP  who may make an account: off, invitation or on (off)
-    TAPESTRY_MOST_FILTERS   how many filters a person may have (5000)
+    TAPESTRY_BUDGETS  what a person may use: filters=5000 seconds=600 group:parc:seconds=60
     DATABASE_URL      another database than SQLite, such as postgres://…
     SECRET_KEY        else one is made on first use and kept in the data directory
     REDIS_URL, SPARK_REMOTE   else what `manage.py up` wrote into the data directory
@@ -51,6 +51,7 @@ from django.utils.functional import SimpleLazyObject
 
 from filters.site.settings.alarm import read_addresses, read_webhook
 from filters.site.settings.authserv import trusted_servers
+from filters.site.settings.budgets import read_budgets
 from filters.site.settings.data_directory import data_directory
 from filters.site.settings.database_url import database_settings
 from filters.site.settings.email_url import email_settings
@@ -61,7 +62,7 @@ from filters.site.settings.proxies import number_of_proxies
 from filters.site.settings.sign_up import read_mode
 from filters.site.settings.workers import read_workers
 from tapestry.core.files.disk_space import RESERVE
-from tapestry.run.budgets import Budgets
+from tapestry.run.lane_limits import LaneLimits
 
 BASE = Path(__file__).resolve().parent.parent
 DATA = data_directory(os.environ)
@@ -240,7 +241,7 @@ MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 TICK_SECONDS = seconds("TAPESTRY_TICK", 5)
 WORKERS = read_workers(os.environ.get("TAPESTRY_WORKERS", ""))
 
-BUDGETS = Budgets(
+LANE_LIMITS = LaneLimits(
     shared=seconds("TAPESTRY_SHARED_SECONDS", 40),
     own=seconds("TAPESTRY_OWN_SECONDS", 20),
     unproven=seconds("TAPESTRY_UNPROVEN_SECONDS", 30),
@@ -253,7 +254,7 @@ PRIVATE_HOSTS = [
 ]
 AUTHSERV = trusted_servers(os.environ.get("TAPESTRY_AUTHSERV", ""))
 WINDOW_PARTS = max(whole_number("TAPESTRY_WINDOW_PARTS", 1), 1)
-MOST_FILTERS = whole_number("TAPESTRY_MOST_FILTERS", 5000)
+BUDGETS = read_budgets(os.environ.get("TAPESTRY_BUDGETS", ""))
 DISK_RESERVE = whole_number("TAPESTRY_DISK_RESERVE", RESERVE)  # read by core.files.disk_space
 ALARM_SECONDS = seconds("TAPESTRY_ALARM", 900)
 ALARM_MAIL = read_addresses(os.environ.get("TAPESTRY_ALARM_MAIL", ""))

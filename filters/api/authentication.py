@@ -17,6 +17,7 @@ from ninja.errors import AuthorizationError
 from ninja.security import HttpBearer
 
 from filters.api.models import SCOPES, AccessToken
+from filters.people.budgets import require_room
 from filters.people.models import User
 from filters.site.work.rate_limits import Count, digest, reserve
 from tapestry.core.clock import DAY, MINUTE, wall_clock
@@ -31,9 +32,6 @@ RECORDED = MINUTE
 CALLS = parse("600/minute")
 """Calls that a token may make."""
 
-MOST_TOKENS = 50
-"""Tokens that a person may have."""
-
 LONGEST_DAYS = 366
 
 
@@ -47,10 +45,7 @@ def make_token(
     chosen = " ".join(scope for scope in SCOPES if scope in scopes)
     if not chosen:
         raise TapestryError("The token opens nothing.", hint="Tick what it may do.")
-    if owner.access_tokens.count() >= MOST_TOKENS:
-        raise TapestryError(
-            f"You have {MOST_TOKENS} tokens, the most allowed.", hint="Delete one first."
-        )
+    require_room(owner, "tokens")
     secret = PREFIX + secrets.token_urlsafe(32)
     now = wall_clock()
     token = AccessToken.objects.create(

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from itertools import chain, count
 from typing import Literal
 
-from django.conf import settings
 from django.db import transaction
 from django.utils.text import slugify
 
@@ -30,7 +29,7 @@ from filters.authoring.compilation.understanding import (
 from filters.authoring.models import Filter, as_title
 from filters.delivery.models import Destination
 from filters.inbox.models import Match, keep_former_matches
-from filters.people import people
+from filters.people import budgets, people
 from filters.people.models import User
 from filters.runs.store.acts import act_on_found, let_go
 from filters.runs.store.mailbox_outbox import leave
@@ -74,11 +73,7 @@ def install(
     Raises TapestryError where the text is not a filter, or the name (NameTakenError) that of
     another; ValidationError for a bad name.
     """
-    if owner.filters.count() >= settings.MOST_FILTERS:
-        raise TapestryError(
-            f"You have {settings.MOST_FILTERS:,} filters, the most allowed.",
-            hint="Delete one that you no longer need.",
-        )
+    budgets.require_room(owner, "filters")
     context, references = track_references(people.context(owner, name or None))
     understood = understand(text, context)
     title = title or name or title_of(understood.phrase or "Filter")

@@ -124,7 +124,7 @@ class Filter(models.Model):
     ``clock`` is its ``now()`` at ``since``.
     ``folds_before``: what it found in mail that matched up to then is one line of the inbox until
     ``unfolded_at``; null folds nothing.
-    ``proven``: its last run by itself took little time (tapestry.run.unproven).
+    ``proven``: its last run by itself took little time (tapestry.run.unproven): ``seconds``.
     ``start`` is T0: what matched then is not delivered; null takes existing mail.  What matches
     after ``end`` is not kept; null has no end.  ``revision`` counts changes of the text: a run
     of an older text cannot store its matches.
@@ -190,6 +190,7 @@ class Filter(models.Model):
     enrolled = models.BooleanField(default=False, editable=False)
     part = models.SmallIntegerField(default=0, editable=False)
     proven = models.BooleanField(default=False, editable=False)
+    seconds = models.FloatField(default=0, editable=False)
     ran_at = models.BigIntegerField(null=True, blank=True)
     error = models.TextField(default="", blank=True)
     created = models.DateTimeField(auto_now_add=True)

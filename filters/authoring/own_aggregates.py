@@ -12,12 +12,10 @@ from filters.authoring.compilation.ahead import Ahead, Change, Definition
 from filters.authoring.compilation.dependents import present, recompile_dependents
 from filters.authoring.lifecycle import NameTakenError
 from filters.authoring.models import Aggregate, Filter
+from filters.people.budgets import require_room
 from filters.people.models import User
 from tapestry.core.errors import Span, TapestryError
 from tapestry.query.tql.parser import parse_definition
-
-MOST = 200
-"""Aggregates that a person may have."""
 
 
 def save(owner: User, text: str, *, visibility: str = "", replaces: str = "") -> Aggregate:
@@ -44,9 +42,8 @@ def save(owner: User, text: str, *, visibility: str = "", replaces: str = "") ->
             raise NameTakenError(
                 f"You have an aggregate “{name}” already.", hint="Change that one."
             )
-        if before is None and owner.aggregates.count() >= MOST:
-            message = f"You have {MOST} aggregates, the most allowed."
-            raise TapestryError(message, hint="Delete one that you no longer need.")
+        if before is None:
+            require_room(owner, "aggregates")
         new.pk = before.pk if before is not None else None
         new.save()
         if before is None or _taken_from(before) != _taken_from(new):

@@ -9,6 +9,7 @@ from django.db.models import OuterRef, Subquery
 
 from filters.authoring.models import Filter, PendingWindow
 from filters.inbox import behind
+from filters.people.budgets import budget, is_used_up
 from filters.runs.models import Heartbeat
 from filters.site.templatetags.mail import moment
 from tapestry.core.clock import BEGINNING, MINUTE, wall_clock
@@ -91,6 +92,12 @@ def _of_runs(filter_: Filter, runs: _Runs, *, is_late: bool) -> Iterator[str]:
         yield "It has ended."
     elif not filter_.active:
         yield "It is paused."
+    elif is_late and not filter_.enrolled and is_used_up(filter_.owner, "seconds"):
+        seconds = budget(filter_.owner, "seconds")
+        yield (
+            f"It runs once an hour for now: your filters that run by themselves have used the "
+            f"{seconds:,} seconds of this hour. In the next one they run again as usual."
+        )
     elif is_late and runs.ran_at is None:
         yield f"It waits for {lane}, which has not run yet."
     elif is_late and runs.ran_at is not None:

@@ -7,14 +7,12 @@ m ID-2-1_1      part 1 of the message that this part is
 
 from __future__ import annotations
 
-from django.db.models import Sum
-
 from filters.inbox.mailboxes import originals
 from filters.jmap.letters import raw_of
 from filters.jmap.models import JmapAccount, JmapRecord, JmapUpload
 from filters.jmap.objects import key_of, records_of
 from filters.jmap.parts import part_of
-from filters.jmap.protocol import LIMITS
+from filters.people.budgets import require_room
 from filters.site.work.crypto.opaque_keys import encrypt
 from tapestry.core.clock import HOUR, wall_clock
 
@@ -24,23 +22,14 @@ MESSAGE, UPLOAD = "m", "u"
 KEY = 23
 """Characters of the id of a whole: after them a part is named."""
 
-MOST = 3 * LIMITS["maxSizeUpload"]
-"""Bytes that the uploads of an account may have together."""
-
 NESTED = 8
 """Messages within messages of which a part is given."""
 
 
-class QuotaError(Exception):
-    """The uploads of an account are too large together."""
-
-
 def upload(account: JmapAccount, content: bytes) -> str:
-    """Keep some bytes for an hour, and return their id; QuotaError if there is no room."""
+    """Keep some bytes for an hour, and return their id; TapestryError if there is no room."""
     forget_old()
-    size = account.uploads.aggregate(size=Sum("size"))["size"] or 0
-    if size + len(content) > MOST:
-        raise QuotaError
+    require_room(account.owner, "bytes", len(content))
     row = account.uploads.create(at=wall_clock(), size=len(content), content=content)
     return f"{UPLOAD}{encrypt(row.pk)}"
 

@@ -44,6 +44,7 @@ from filters.jmap.push import TYPES
 from filters.jmap.records import account_of, state_of
 from filters.people.requests import PersonRequest
 from filters.site.work.rate_limits import TooManyTriesError
+from tapestry.core.errors import TapestryError
 from tapestry.mime.attachment import media_type
 
 LONGEST_WAIT = 10
@@ -189,8 +190,8 @@ def upload(request: PersonRequest, account: str) -> HttpResponse:
         return _refused(error)
     try:
         blob = blobs.upload(own, content)
-    except blobs.QuotaError:
-        return problem(413, "There is no room for more uploads: each is kept for an hour.")
+    except TapestryError as error:
+        return problem(413, f"{error.message} Each upload is kept for an hour.")
     kind = media_type((request.content_type or "").lower())
     given = {"accountId": account, "blobId": blob, "type": kind, "size": len(content)}
     return JsonResponse(given, status=201)

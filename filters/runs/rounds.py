@@ -177,7 +177,9 @@ def run_unproven_lane(turns: Turns) -> bool:
 
 
 def _resources() -> Resources:
-    return Resources(services.engine_on, services.tables(), DjangoFilterStore(), settings.BUDGETS)
+    return Resources(
+        services.engine_on, services.tables(), DjangoFilterStore(), settings.LANE_LIMITS
+    )
 
 
 def lane(name: str, *, wait: float = 0.0) -> AbstractContextManager[bool]:

@@ -11,6 +11,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from filters.people import people
+from filters.people.budgets import shortage_of
 from filters.sources.accounts.oauth import check_token_url
 from filters.sources.models import Source
 from tapestry.core.errors import TapestryError
@@ -58,9 +59,6 @@ OF_DAV = {
     "secret": APP_PASSWORD,
 }
 """Help texts of a mailbox, of a news server, and of contacts and calendars, by field."""
-
-MOST_SOURCES = 50
-"""Sources that a person may have."""
 
 MOST_FOLDERS = 500
 _HOST = re.compile(r"[A-Za-z0-9_.:\-]{1,253}")
@@ -198,8 +196,8 @@ class SourceForm(ServerForm):
 
     def clean(self) -> dict[str, Any]:
         given = super().clean()
-        if not self.source.pk and self.source.owner.sources.count() >= MOST_SOURCES:
-            raise ValidationError(f"You have {MOST_SOURCES} sources, as many as a person may have.")
+        if not self.source.pk and (shortage := shortage_of(self.source.owner, "sources")):
+            raise ValidationError(shortage)
         given["method"] = given.get("method") or "password"
         self._check_secret(given)
         if given.get("token_url"):

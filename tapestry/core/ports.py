@@ -176,6 +176,9 @@ class FilterStore(Protocol):
     def prove(self, filter_ids: Collection[int], *, proven: bool) -> None:
         """Store whether a run of these filters took little time."""
 
+    def charge(self, filters: Sequence[DueFilter], seconds: float) -> None:
+        """Store that a run of filters over their own windows took so many seconds."""
+
     def shared_since(self) -> int | None:
         """Return where the last window of its part ended; None if there never was one."""
 

@@ -50,7 +50,7 @@ def run_shared(resources: Resources, until: int) -> Run:
     done = Run()
     while since < until and done.committed:
         seen = newest(resources.tables)
-        end = cut(seen, since, until, resources.budgets.most_rows)
+        end = cut(seen, since, until, resources.limits.most_rows)
         done, since = done.followed_by(_run_shared_window(resources, seen, since, end)), end
     return done
 
@@ -65,7 +65,7 @@ def _run_shared_window(resources: Resources, seen: Snapshot, since: int, until: 
         since,
         until,
         history_complete=is_history_complete(resources.tables.root),
-        seconds=resources.budgets.shared,
+        seconds=resources.limits.shared,
     )
     window.run()
     if window.slow:
@@ -124,7 +124,7 @@ def run_proven(resources: Resources, until: int) -> Run:
 
 
 def _run_proven(resources: Resources, due: Sequence[DueFilter], until: int) -> Run:
-    store, seconds = resources.store, resources.budgets.own
+    store, seconds = resources.store, resources.limits.own
     run = run_own_windows(resources, due, until, seconds, isolate_slow=False)
     by_owner: dict[str, list[DueFilter]] = defaultdict(list)
     for due_filter, _ in run.slow:
@@ -156,7 +156,7 @@ def join_shared(
     Those that the shared window has left behind meanwhile are first run up to its end, which
     takes little time: little is new since then.
     """
-    store, seconds = resources.store, resources.budgets.joining
+    store, seconds = resources.store, resources.limits.joining
     filter_ids = {due.filter_id for due in sharing(store, run.filters)}
     if not (filter_ids and run.committed):
         return

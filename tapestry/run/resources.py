@@ -1,4 +1,4 @@
-"""Resources of runs: an engine over the tables, the store of filters, and budgets."""
+"""Resources of runs: an engine over the tables, the store of filters, and limits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from tapestry.core.ports import FilterStore
 from tapestry.plan.engine import Engine
 from tapestry.predicate_index.store import PredicateIndex
-from tapestry.run.budgets import Budgets
+from tapestry.run.lane_limits import LaneLimits
 from tapestry.tables.delta.log import Snapshot, Tables
 
 EngineOn = Callable[[Snapshot], Engine]
@@ -22,7 +22,7 @@ class Resources:
     engine_on: EngineOn
     tables: Tables
     store: FilterStore
-    budgets: Budgets = field(default_factory=Budgets)
+    limits: LaneLimits = field(default_factory=LaneLimits)
 
     @property
     def index(self) -> PredicateIndex:

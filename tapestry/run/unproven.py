@@ -100,15 +100,15 @@ def run_turn(resources: Resources, portions: Portions, due: Sequence[DueFilter],
 
     Those that took little time, and are run up to ``until``, are proven.
     """
-    started, budgets = time.monotonic(), resources.budgets
+    started, limits = time.monotonic(), resources.limits
     chosen, portion = portions.choose(due)
     if portion is not None:
         run = _run_alone(resources, portion, chosen[0], until)
     else:
-        run = run_own_windows(resources, chosen, until, budgets.unproven, isolate_slow=False)
+        run = run_own_windows(resources, chosen, until, limits.unproven, isolate_slow=False)
         for due_filter, _ in run.slow:
             portions.alone[_window(due_filter)] = Portion()
-    is_light = time.monotonic() - started <= budgets.light
+    is_light = time.monotonic() - started <= limits.light
     proven = [d for d in run.filters if d.until is None] if is_light else []
     resources.store.prove([due_filter.filter_id for due_filter in proven], proven=True)
     for due_filter in chosen if run.failed else proven:
@@ -122,20 +122,20 @@ def _run_alone(resources: Resources, portion: Portion, due: DueFilter, until: in
     A live filter that begins is run over all of it: the answer of a part would be taken for its
     whole answer.  It has as many tries as another has portions.
     """
-    started, budgets, tables = time.monotonic(), resources.budgets, resources.tables
+    started, limits, tables = time.monotonic(), resources.limits, resources.tables
     whole_end = due.end(until)
     halvings = 0 if due.is_live_beginning else portion.halvings
     end = _end(tables, due.since, whole_end, halvings)
     part = due if end == whole_end else replace(due, until=end)
-    run = run_own_windows(resources, [part], end, budgets.unproven)
+    run = run_own_windows(resources, [part], end, limits.unproven)
     if not run.slow:
-        if time.monotonic() - started < budgets.unproven / 4:
+        if time.monotonic() - started < limits.unproven / 4:
             portion.halvings = max(0, portion.halvings - 1)
         return run
     if due.is_live_beginning:
-        is_last_try = portion.tries > budgets.halvings
+        is_last_try = portion.tries > limits.halvings
         return refuse_slow(resources.store, run) if is_last_try else replace(run, slow=())
-    if portion.halvings == budgets.halvings or _end(tables, due.since, end, 1) == end:
+    if portion.halvings == limits.halvings or _end(tables, due.since, end, 1) == end:
         return refuse_slow(resources.store, run)
     portion.halvings += 1
     event("halved", filter_id=due.filter_id, halvings=portion.halvings)

@@ -11,7 +11,7 @@ from tapestry.core.message import Message
 from tapestry.core.surroundings import NobodysFaultError
 from tapestry.plan.engine import TooSlowError
 from tapestry.run import lanes
-from tapestry.run.budgets import Budgets
+from tapestry.run.lane_limits import LaneLimits
 from tapestry.run.lanes import join_shared, run_proven, run_shared, run_unproven
 from tapestry.run.limits.window_cut import cut, half
 from tapestry.run.resources import Resources
@@ -22,7 +22,7 @@ from tests.support.clocks import MemoryClock
 from tests.support.engines.sqlite_engine import SqliteEngine, engine_of
 from tests.support.memory_store import MemoryStore
 
-BUDGETS = Budgets(light=60.0)
+LIMITS = LaneLimits(light=60.0)
 SLOW = "about slow with no reply"
 
 
@@ -61,17 +61,17 @@ def mail(tmp_path):
 
 def shared(mail, store, kind=SqliteEngine):
     until = advance_watermark(*mail)
-    run_shared(Resources(engine_of(kind), mail[0], store, BUDGETS), until)
+    run_shared(Resources(engine_of(kind), mail[0], store, LIMITS), until)
 
 
-def unproven(mail, store, kind=SqliteEngine, turns=None, budgets=BUDGETS):
+def unproven(mail, store, kind=SqliteEngine, turns=None, limits=LIMITS):
     turns = turns or Turns()
-    resources = Resources(engine_of(kind), mail[0], store, budgets)
+    resources = Resources(engine_of(kind), mail[0], store, limits)
     return list(run_unproven(resources, turns, most_seconds=60))
 
 
 def own(mail, store, kind=SqliteEngine, hold=lambda: nullcontext(True)):
-    resources = Resources(engine_of(kind), mail[0], store, BUDGETS)
+    resources = Resources(engine_of(kind), mail[0], store, LIMITS)
     run = run_proven(resources, store.shared_since())
     join_shared(resources, run, hold)
     return run
@@ -300,7 +300,7 @@ def test_an_engine_that_comes_up_meanwhile_fails_no_filter(mail):
 
     until = advance_watermark(*mail)
     with pytest.raises(NobodysFaultError):
-        run_shared(Resources(engine_on, mail[0], store, BUDGETS), until)
+        run_shared(Resources(engine_on, mail[0], store, LIMITS), until)
     assert store.failed == {} and store.enrolled_ids == {0, 1}
     shared(mail, store)
     assert {(0, "c@x"), (1, "c@x")} <= set(found(store))

@@ -68,6 +68,9 @@ class MemoryStore:
         for i in ids:
             self.filters[i] = replace(self.filters[i], proven=proven)
 
+    def charge(self, filters, seconds):
+        pass
+
     def shared_since(self):
         return self.since
 

@@ -114,7 +114,7 @@ def read_filters(text: str) -> list[Entry]:
     except tomllib.TOMLDecodeError as error:
         place = _PLACE.search(str(error))
         raise _misread(int(place[1]) if place else _line_of(text, len(text))) from None
-    check_count(len(tables), settings.MOST_FILTERS)
+    check_count(len(tables), max(kinds.get("filters", 0) for kinds in settings.BUDGETS.values()))
     return list(_entries(tables))
 
 

@@ -67,6 +67,7 @@ class Migration(migrations.Migration):
                 ('enrolled', models.BooleanField(default=False, editable=False)),
                 ('part', models.SmallIntegerField(default=0, editable=False)),
                 ('proven', models.BooleanField(default=False, editable=False)),
+                ('seconds', models.FloatField(default=0, editable=False)),
                 ('ran_at', models.BigIntegerField(blank=True, null=True)),
                 ('error', models.TextField(blank=True, default='')),
                 ('created', models.DateTimeField(auto_now_add=True)),

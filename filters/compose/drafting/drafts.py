@@ -17,6 +17,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Sum
 
 from filters.compose.models import Attachment, OutgoingMessage
+from filters.people.budgets import require_room
 from filters.people.models import User
 from tapestry.compose.letter import file_name
 from tapestry.core.clock import wall_clock
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from django.core.files.uploadedfile import UploadedFile
 
     Upload = UploadedFile[Any]
-
-MOST_DRAFTS = 500
-"""Drafts that a person may have."""
 
 _NO_WINDOW = "files"
 """The editor of a draft to which files were added whose text no window has changed."""
@@ -111,12 +109,7 @@ def _save(
     rows = OutgoingMessage.objects.select_for_update().defer("raw")  # nor is it written
     draft = rows.filter(owner=owner, uid=uid).first()
     if draft is None:
-        drafts = OutgoingMessage.objects.filter(owner=owner, state=State.DRAFT)
-        if drafts.count() >= MOST_DRAFTS:
-            raise TapestryError(
-                f"You have reached the limit of {MOST_DRAFTS} drafts.",
-                hint="Send or delete one of them.",
-            )
+        require_room(owner, "drafts")
         draft = OutgoingMessage(owner=owner, uid=uid, changed_at=wall_clock())
     _check_window(draft, editor, version, overwrite=overwrite)
     changed = {name for name, value in fields.items() if getattr(draft, name) != value}
@@ -154,6 +147,7 @@ def _attach(draft: OutgoingMessage, file: Upload) -> None:
             f"The files are {total / 2**20:.1f} MiB in total; the limit is {MOST_BYTES >> 20} MiB.",
             hint="The new ones were not attached. Send them in another way, or in parts.",
         )
+    require_room(draft.owner, "bytes", size)
     kind = storable(file.content_type or "")[:100]
     Attachment.objects.create(
         message=draft, name=name, content_type=kind, size=size, content=file.read()

@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from filters.authoring.models import Filter
 from filters.delivery.models import Destination
+from filters.people.budgets import shortage_of
 from filters.runs.store import subscriptions
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     _ModelChoices = forms.ModelMultipleChoiceField[Filter]
 else:
     _ModelChoices = forms.ModelMultipleChoiceField
-
-MOST_DESTINATIONS = 50
-"""Destinations that a person may have."""
 
 ALL, CHOSEN = "all", "chosen"
 
@@ -76,10 +74,8 @@ class DestinationForm(forms.Form):
         if given.get("which") == CHOSEN and not given.get("filters"):
             self.add_error("filters", "Choose at least one filter, or all of them.")
         owner = self.destination.owner
-        if not self.destination.pk and owner.destinations.count() >= MOST_DESTINATIONS:
-            raise ValidationError(
-                f"You have {MOST_DESTINATIONS} destinations, as many as a person may have."
-            )
+        if not self.destination.pk and (shortage := shortage_of(owner, "destinations")):
+            raise ValidationError(shortage)
         return given
 
     def try_connection(self) -> None:

@@ -80,6 +80,8 @@ class Migration(migrations.Migration):
                 ('left_out', models.JSONField(blank=True, default=list, editable=False)),
                 ('conversations', models.BooleanField(default=True)),
                 ('claimed_email', models.EmailField(blank=True, default='', editable=False, max_length=254)),
+                ('evaluated_hour', models.IntegerField(default=0, editable=False)),
+                ('evaluated_seconds', models.FloatField(default=0, editable=False)),
                 ('groups', models.ManyToManyField(blank=True, help_text='The groups this user belongs to. A user will get all permissions granted to each of their groups.', related_name='user_set', related_query_name='user', to='auth.group', verbose_name='groups')),
                 ('user_permissions', models.ManyToManyField(blank=True, help_text='Specific permissions for this user.', related_name='user_set', related_query_name='user', to='auth.permission', verbose_name='user permissions')),
             ],

@@ -68,7 +68,9 @@ class User(AbstractUser):
     messages.  ``text_senders``: those whose HTML they read as text.  ``left_out``: user names of
     who does not count as agreeing with them.  ``conversations``: lists have a line for each
     conversation, not for each message.  ``claimed_email`` is the last address of their account that
-    they wrote themselves, which is to be proven (filters.people.emails).
+    they wrote themselves, which is to be proven (filters.people.emails).  ``evaluated_seconds`` are
+    what their filters that run by themselves took in the hour ``evaluated_hour``, counted from the
+    epoch (filters.runs.store.spending).
     """
 
     time_zone = models.CharField(max_length=64, default="UTC")
@@ -92,6 +94,8 @@ class User(AbstractUser):
     left_out = models.JSONField(default=list, blank=True, editable=False)
     conversations = models.BooleanField(default=True)
     claimed_email = models.EmailField(max_length=254, default="", blank=True, editable=False)
+    evaluated_hour = models.IntegerField(default=0, editable=False)
+    evaluated_seconds = models.FloatField(default=0, editable=False)
 
     def save(self, *args: Any, ahead: Ahead | None = None, **options: Any) -> None:
         """Save; their filters and what waits in these follow.

@@ -27,6 +27,7 @@ from filters.runs.store import (
     live_changes,
     schedule,
     shared_window,
+    spending,
 )
 from filters.site.work import set_aside
 from filters.site.work.db.batching import BATCH_SIZE, batched, by_key, in_batches
@@ -76,8 +77,8 @@ class DjangoFilterStore:
         """Return every active filter with its own window that has not been run to ``now``.
 
         Pending windows of older texts come first, one a run; those before the end of a filter that
-        has ended too: they were set aside as it ended.  Timeliness decides when matches are shown,
-        and not when they are stored.
+        has ended too: they were set aside as it ended.  Those of owners without seconds left are
+        due hourly.  Timeliness decides when matches are shown, and not when they are stored.
         """
         aside = set_aside.of(SetAside.Kind.FILTER)
         again, windows_again = asides.to_be_tried(aside)
@@ -88,6 +89,7 @@ class DjangoFilterStore:
         pending = pending.filter(Q(filter__active=True) | left)
         behind = detached.filter(Q(error="") | Q(pk__in=again), active=True, since__lt=now)
         behind = behind.exclude(mode=Filter.Mode.WAIT, waits_from=None)
+        behind = behind.exclude(spending.runs_hourly(detached))
         superseded = detached.filter(pk__in=pending.values("filter"))
         filters = {filter_.pk: filter_ for filter_ in (*behind, *superseded)}
         windows: dict[int, PendingWindow] = {}
@@ -170,6 +172,8 @@ class DjangoFilterStore:
     def prove(self, filter_ids: Collection[int], *, proven: bool) -> None:
         for filters in in_batches(Filter.objects.exclude(proven=proven), filter_ids):
             filters.update(proven=proven)
+
+    charge = staticmethod(spending.charge)
 
     def shared_since(self) -> int | None:
         self._begun = shared_window.stored_window(self.part)

@@ -47,7 +47,7 @@ def whole_number(name: str, default: int) -> int:
     3
     """
     text = os.environ.get(name, "").strip() or str(default)
-    if not _is_whole(text):
+    if not is_whole(text):
         raise TapestryError(
             f"{name} is “{text[:LONGEST]}”, which is no whole number.",
             hint=f"Write at most {LONGEST} digits; without it, it is {default}.",
@@ -55,7 +55,7 @@ def whole_number(name: str, default: int) -> int:
     return int(text)
 
 
-def _is_whole(text: str) -> bool:
+def is_whole(text: str) -> bool:
     """Return whether a text is digits alone, and not more than any number here has."""
     return text.isascii() and text.isdecimal() and len(text) <= LONGEST
 
@@ -71,7 +71,7 @@ def read_retention(text: str) -> dict[str, int]:
     kept: dict[str, int] = {}
     for rule in text.split():
         name, _, days = rule.rpartition("=")
-        if not (_is_whole(days) and 1 <= int(days) <= MOST_DAYS):
+        if not (is_whole(days) and 1 <= int(days) <= MOST_DAYS):
             raise TapestryError(
                 f"{RETENTION} holds “{rule[:100]}”, which says no number of days.",
                 hint="Write user:terry=365 public=3650; %20 for a blank in a name.",

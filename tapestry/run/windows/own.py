@@ -7,6 +7,7 @@ filters of one signature still share a plan, whatever their windows.
 from __future__ import annotations
 
 import math
+import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -84,7 +85,7 @@ def run_own_windows(
     Where a filter finds more than can be had at once, the first part of its window is run.  Where
     all take more than so many seconds, each plan is run by itself if ``isolate_slow``.
     """
-    store = resources.store
+    store, started = resources.store, time.monotonic()
     subscriptions, refused = isolate(lambda some: list(map(subscribe, some)), due_filters)
     due = {due_filter.filter_id: due_filter for due_filter in due_filters}
     subscribed = {s.filter_id for s in subscriptions}
@@ -156,6 +157,7 @@ def run_own_windows(
 
     left = [refusal for refusal in refused if not goes_on(*refusal)]
     run = run.followed_by(Run(failed=len(refused) - len(left)))
+    store.charge(due_filters, time.monotonic() - started)
     return run.followed_by(refuse_all(store, left))
 
 

@@ -16,6 +16,7 @@ from filters.compose.drafting import drafts, letters
 from filters.compose.models import Attachment, OutgoingMessage
 from filters.delivery.models import Address
 from filters.people.models import User
+from filters.site.settings.budgets import read_budgets
 from tapestry.core.clock import wall_clock
 from tapestry.tables.delta.log import Tables
 from tests.support.composed import LETTER, fields, public, put, typed
@@ -234,14 +235,14 @@ def test_files_are_added_taken_off_and_limited(
 
 
 def test_drafts_and_the_size_of_a_letter_are_limited(
-    browser: Client, monkeypatch: pytest.MonkeyPatch
+    browser: Client, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     monkeypatch.setattr(letters, "LARGEST", 1024)
     page = browser.post("/compose/", typed(body="x " * 600)).content.decode()
     assert "MiB with its files; the limit is" in page
-    monkeypatch.setattr(drafts, "MOST_DRAFTS", 1)
+    settings.BUDGETS = read_budgets("drafts=1")
     page = browser.post("/compose/", typed(do="save")).content.decode()
-    assert "You have reached the limit of 1 drafts." in page
+    assert "You have 1 drafts; you may have 1." in page
 
 
 def test_a_file_of_somebody_else_stays(browser: Client, carol: User) -> None:

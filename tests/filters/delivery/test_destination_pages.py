@@ -18,6 +18,7 @@ from filters.delivery.ways.table import WAYS
 from filters.people.models import User
 from filters.runs.models import ReleaseCounter
 from filters.runs.store import subscriptions
+from filters.site.settings.budgets import read_budgets
 from filters.sources.models import Trial
 from tapestry.core.clock import HOUR, wall_clock
 from tests.support.unusable_addresses import UNUSABLE
@@ -146,11 +147,13 @@ def test_the_filters_of_others_cannot_be_chosen(client: Client, bob: User) -> No
 
 
 def test_a_person_has_a_bounded_number(
-    client: Client, alice: User, monkeypatch: pytest.MonkeyPatch, digest: Destination
+    client: Client, alice: User, settings: Any, digest: Destination
 ) -> None:
-    monkeypatch.setattr("filters.delivery.forms.base.MOST_DESTINATIONS", 1)
+    settings.BUDGETS = read_budgets("destinations=1")
     response = client.post("/delivery/new/digest/", {"address": "a@x.org", "which": "all"})
-    assert response.status_code == 400 and "as many as a person may have" in text(response)
+    assert response.status_code == 400 and "You have 1 destinations; you may have 1." in text(
+        response
+    )
     changed = {"address": "al@example.org", "which": "all", "name": "renamed"}
     assert client.post(f"/delivery/{digest.pk}/edit/", changed).status_code == 302
 

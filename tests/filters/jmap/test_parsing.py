@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from filters.jmap import blobs
 from filters.jmap.calls.snippets import marked
 from filters.jmap.models import JmapUpload
 from filters.jmap.protocol import LIMITS
 from filters.people.models import User
+from filters.site.settings.budgets import read_budgets
 from tapestry.tables.delta.log import Tables
 from tests.filters.jmap.conftest import Program
 from tests.filters.jmap.test_lists import RAW, put
@@ -51,7 +51,7 @@ def test_an_attached_message_is_parsed(program: Sign, tables: Tables, alice: Use
 
 
 def test_what_is_uploaded_is_its_owners_for_an_hour(
-    program: Sign, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch
+    program: Sign, alice: User, bob: User, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     call, other = program(alice), program(bob)
     answer = upload(call, RAW).json()
@@ -74,7 +74,7 @@ def test_what_is_uploaded_is_its_owners_for_an_hour(
     assert call("Email/parse", blobIds=[text])["notParsable"] == [text]
     JmapUpload.objects.update(at=1)
     assert call.get(address).status_code == 404
-    monkeypatch.setattr(blobs, "MOST", 3)
+    settings.BUDGETS = read_budgets("bytes=3")
     assert upload(call, b"abc").status_code == 201
     assert JmapUpload.objects.count() == 1
     assert upload(call, b"d").status_code == 413

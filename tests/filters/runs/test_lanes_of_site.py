@@ -17,6 +17,7 @@ from filters.runs import canary, rounds, tasks
 from filters.runs.models import Heartbeat, SharedWindow
 from filters.runs.store.filter_store import DjangoClock, DjangoFilterStore
 from filters.runs.store.shared_window import stored_window
+from filters.site.settings.budgets import read_budgets
 from filters.site.work.parts import addresses, services, spark_restart
 from tapestry.core.clock import HOUR, SECOND, wall_clock
 from tapestry.core.errors import TapestryError
@@ -179,9 +180,9 @@ def test_a_spark_that_is_not_needed_yet_is_started_ahead_only_for_large_tables(
 def test_a_person_may_have_so_many_filters_and_no_more(
     mail: Tables, alice: User, carol: User, settings: Any
 ) -> None:
-    settings.MOST_FILTERS = 2
+    settings.BUDGETS = read_budgets("filters=2")
     for name in ("one", "two"):
         lifecycle.install(carol, "about plan", name=name)
-    with pytest.raises(TapestryError, match="the most allowed"):
+    with pytest.raises(TapestryError, match="You have 2 filters; you may have 2"):
         lifecycle.install(carol, "about plan", name="three")
     lifecycle.install(alice, "about plan", name="one")

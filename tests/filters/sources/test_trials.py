@@ -12,6 +12,7 @@ from django.test import Client
 
 from filters.people.models import User
 from filters.runs.models import SetAside
+from filters.site.settings.budgets import read_budgets
 from filters.sources import tasks, writing
 from filters.sources.accounts import trials
 from filters.sources.models import Source, Trial
@@ -196,15 +197,15 @@ def test_the_worker_is_told_only_what_the_form_takes_for_names(
 
 
 def test_a_person_may_have_so_many_sources(
-    alice: User, as_user: SignIn, sent: list[int], monkeypatch: pytest.MonkeyPatch
+    alice: User, as_user: SignIn, sent: list[int], settings: Any
 ) -> None:
-    monkeypatch.setattr("filters.sources.forms.MOST_SOURCES", 1)
+    settings.BUDGETS = read_budgets("sources=1")
     source = Source.objects.create(
         owner=alice, kind="imap", host="x.org", port=1, audience="user:alice"
     )
     client, given = as_user(alice), {**DESCRIBED, "port": 1}
     page = client.post(NEW, given)
     assert page.status_code == 400 and sent == []
-    assert "You have 1 sources, as many as a person may have." in page.content.decode()
+    assert "You have 1 sources; you may have 1." in page.content.decode()
     client.post(f"/source/{source.pk}/edit/", given)
     assert len(sent) == 1, "those there are may be changed"

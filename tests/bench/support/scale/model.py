@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tapestry.run.budgets import Budgets
+from tapestry.run.lane_limits import LaneLimits
 
-MOST_ROWS = Budgets().most_rows
+MOST_ROWS = LaneLimits().most_rows
 """Messages of one window, at most."""
 
 MOST_RATE, HALVINGS = 1e9, 60

@@ -14,6 +14,7 @@ from filters.authoring.sharing.following import followed_by
 from filters.inbox.models import Match
 from filters.people.models import User
 from filters.runs import rounds
+from filters.site.settings.budgets import read_budgets
 from tapestry.tables.delta.log import Tables
 from tests.support.live_filters import arrive
 
@@ -175,9 +176,9 @@ def test_who_has_too_many_filters_is_told_so(
     alice: User, bob: User, as_user: SignIn, settings: Any
 ) -> None:
     share(alice, "about plan", "plans")
-    settings.MOST_FILTERS = 0
+    settings.BUDGETS = read_budgets("filters=0")
     answer = follow(as_user(bob), "alice", "plans")
-    assert answer.status_code == 400 and "Delete one that you no longer need." in str(
+    assert answer.status_code == 400 and "Delete what you no longer need." in str(
         answer.content.decode()
     )
 

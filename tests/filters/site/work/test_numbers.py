@@ -20,6 +20,7 @@ from tests.support.paths import ROOT
         ("TAPESTRY_DISK_RESERVE", "1G"),
         ("DATABASE_URL", "postgres://h:abc/x"),
         ("TAPESTRY_RETENTION", "user:terry=soon"),
+        ("TAPESTRY_BUDGETS", "user:terry:seconds=many"),
         ("TAPESTRY_SIGN_UP", "maybe"),
     ],
 )
@@ -47,9 +48,9 @@ def test_what_is_no_number_of_seconds_is_refused(text: str, monkeypatch) -> None
 
 @pytest.mark.parametrize("text", ["-1", "1.5", "²", "many", "9" * 5_000])
 def test_what_is_no_whole_number_is_refused(text: str, monkeypatch) -> None:
-    monkeypatch.setenv("TAPESTRY_MOST_FILTERS", text)
+    monkeypatch.setenv("TAPESTRY_DISK_RESERVE", text)
     with pytest.raises(TapestryError, match="which is no whole number"):
-        whole_number("TAPESTRY_MOST_FILTERS", 5)
+        whole_number("TAPESTRY_DISK_RESERVE", 5)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Budgets:
+class LaneLimits:
     """Seconds that a run of each lane may take, and what else bounds it.
 
     ``light``: what takes no longer is proven.  ``most_rows`` are new in one shared window;

@@ -1,0 +1,72 @@
+"""Budgets: what a person may use, and what they use.
+
+    a count, or bytes ── at its budget ─> no more is taken in, in words
+    seconds an hour ─── over ───────────> filters that run by themselves run hourly
+    deliveries a day ── over ───────────> what a destination is sent comes hourly
+
+A budget is of one person, those of groups too: these are what each member may use.  So what one
+uses is never missing from another's.
+"""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db.models import Sum
+
+from filters.people import people
+from filters.people.models import User
+from filters.site.settings.budgets import EVERYBODY
+from tapestry.core.clock import HOUR, wall_clock
+from tapestry.core.errors import TapestryError
+
+
+def budget(user: User, kind: str) -> int:
+    """Return a budget of a person: their own, else the most of their groups', else the usual.
+
+    ``kind`` is one of ``filters.site.settings.budgets``.
+    """
+    _, own, *groups = (settings.BUDGETS.get(whose, {}) for whose in people.audiences(user))
+    shared = [of_group[kind] for of_group in groups if kind in of_group]
+    usual: int = settings.BUDGETS[EVERYBODY][kind]
+    return own.get(kind, max(shared, default=usual))
+
+
+def used(user: User, kind: str) -> int:
+    """Return how much of a budget a person uses; of ``deliveries``, which are of a place, 0."""
+    match kind:
+        case "filters":
+            return user.filters.count()
+        case "aggregates":
+            return user.aggregates.count()
+        case "sources":
+            return user.sources.count()
+        case "destinations":
+            return user.destinations.count()
+        case "tokens":
+            return user.access_tokens.count()
+        case "drafts":
+            return user.outgoing_messages.filter(state="draft").count()
+        case "bytes":
+            same = User.objects.filter(pk=user.pk).order_by()
+            kept = ("outgoing_messages__attachments__size", "jmap_account__uploads__size")
+            return sum(same.aggregate(size=Sum(sizes))["size"] or 0 for sizes in kept)
+        case "seconds" if user.evaluated_hour == wall_clock() // HOUR:
+            return int(user.evaluated_seconds)
+    return 0
+
+
+def is_used_up(user: User, kind: str) -> bool:
+    """Tell whether nothing is left of a budget."""
+    return used(user, kind) >= budget(user, kind)
+
+
+def shortage_of(user: User, kind: str, more: int = 1) -> str:
+    """Return that so many more are more than a person may have; empty if they are not."""
+    have, most = used(user, kind), budget(user, kind)
+    return "" if have + more <= most else f"You have {have:,} {kind}; you may have {most:,}."
+
+
+def require_room(user: User, kind: str, more: int = 1) -> None:
+    """Raise TapestryError if so many more are more than a person may have."""
+    if shortage := shortage_of(user, kind, more):
+        raise TapestryError(shortage, hint="Delete what you no longer need.")
