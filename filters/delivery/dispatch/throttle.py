@@ -1,6 +1,7 @@
 """Floods: a filter that delivers far more than expected is not let loose on a mailbox.
 
-Its messages come as one digest with a note, and digests themselves are limited by the hour.
+Its messages come as one digest with a note, and digests themselves are limited by the hour.  Where
+the deliveries of a day are used up (filters.people.budgets), what follows comes hourly.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import NamedTuple
 from filters.authoring.models import Filter
 from filters.delivery.dispatch.scope import matches_in, scopes_of
 from filters.delivery.models import Delivery, Destination
+from filters.people.budgets import budget
 from filters.site.work.clock_step import SLACK
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.timing.flood import is_flood, time_until_free
@@ -21,6 +23,8 @@ from tapestry.deliver.timing.timeliness import parse_timeliness, shown_at
 
 TIMELINESS, TIMED_AT = "timeliness", "timed_at"
 """The settings that say at which times a digest comes, without it at once, and since when."""
+
+USED_UP = ", for the deliveries of a day are used up"
 
 
 def flooding(
@@ -47,11 +51,14 @@ def flooding(
     ]
 
 
-def note_on(counts: Mapping[int, int]) -> str:
-    """Return what is said of filters that flood, in the digest of so many messages of each."""
+def note_on(counts: Mapping[int, int], *, over: bool) -> str:
+    """Return what is said of filters in the digest of so many messages of each.
+
+    They flood, or the deliveries of a day are used up (``over``).
+    """
+    why = "after the deliveries of a day" if over else "far more than usual"
     return " ".join(
-        f"{filter_.display_name} found {counts[key]:,} messages, far more than usual, "
-        "so they come as one digest."
+        f"{filter_.display_name} found {counts[key]:,} messages, {why}, so they come as one digest."
         for key, filter_ in Filter.objects.in_bulk(counts).items()
     )
 
@@ -61,6 +68,18 @@ class Wait(NamedTuple):
 
     until: int
     why: str
+
+
+def used_up(destinations: Collection[Destination], now: int) -> set[int]:
+    """Return those of the destinations that were delivered to as often as a day's budget allows.
+
+    What had no new match does not count: nothing was sent.
+    """
+    sent = Delivery.objects.filter(
+        destination__in=destinations, state=Delivery.State.DELIVERED, at__gt=now - DAY, at__lte=now
+    ).exclude(by_filter={})
+    counts = Counter(sent.order_by().values_list("destination", flat=True))
+    return {row.pk for row in destinations if counts[row.pk] >= budget(row.owner, "deliveries")}
 
 
 def waits(destinations: Collection[Destination]) -> dict[int, Wait]:
@@ -109,19 +128,23 @@ def _limits(destinations: Collection[Destination], now: int) -> Iterator[tuple[i
 def _times(destinations: Collection[Destination], now: int) -> Iterator[tuple[int, Wait]]:
     """Yield when digests come next that have times of their own, by what has waited longest.
 
+    So what comes hourly, for the deliveries of a day are used up.
     Times that were chosen meanwhile count from then on.  What has waited since an instant to come
     was shown before the clock was set back: its digest comes at the next time from now on, and is
     due for an hour, though it is tried again or behind a crowd.
     """
+    over = used_up(destinations, now)
     for destination in destinations:
-        text = destination.settings.get(TIMELINESS)
-        since = first_waiting(destination) if text else None
-        if text and since is not None:
-            zone = destination.owner.zone
-            since = max(since, destination.settings.get(TIMED_AT, 0))
-            since = now - HOUR if since > now + SLACK else since
-            instant = shown_at(parse_timeliness(text), since, zone)
-            yield destination.pk, Wait(instant, f"it comes {text}")
+        texts = {"": destination.settings.get(TIMELINESS), USED_UP: "hourly"}
+        since = first_waiting(destination) if texts[""] or destination.pk in over else None
+        if since is None:
+            continue
+        since = max(since, destination.settings.get(TIMED_AT, 0))
+        since = now - HOUR if since > now + SLACK else since
+        for why, text in texts.items():
+            if text and (not why or destination.pk in over):
+                instant = shown_at(parse_timeliness(text), since, destination.owner.zone)
+                yield destination.pk, Wait(instant, f"it comes {text}{why}")
 
 
 def first_waiting(destination: Destination) -> int | None:

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import replace
 
 from filters.delivery.dispatch import claims
-from filters.delivery.dispatch.throttle import flooding, note_on
+from filters.delivery.dispatch.throttle import flooding, note_on, used_up
 from filters.delivery.forms.mail import ForwardForm
 from filters.delivery.mail import outgoing
 from filters.delivery.mail.addresses import set_problem
@@ -20,6 +20,7 @@ from filters.delivery.ways.digest import address_of
 from filters.delivery.ways.one_by_one import TAKEN_OVER, one_by_one
 from filters.delivery.ways.originals import message_fault, raw_of
 from filters.delivery.ways.way import MAIL, Preview, Way
+from tapestry.core.clock import wall_clock
 from tapestry.deliver.batch import Batch, DeliveredMatch, Outcome
 from tapestry.deliver.mail.mime_parts import crlf
 from tapestry.deliver.ways.forward import attached, can_be_resent, resent
@@ -60,10 +61,11 @@ def _digest_floods(destination: Destination, batch: Batch) -> set[int] | Outcome
     entered = batch.entered()
     if stored.get("until") != batch.until:
         counts = Counter(match.filter_id for match in entered)
-        found = flooding(destination, counts, since=destination.failing_since)
+        over = bool(used_up([destination], wall_clock()))
+        found = list(counts) if over else flooding(destination, counts, destination.failing_since)
         if not found:
             return set()
-        stored = {"until": batch.until, "filters": sorted(found), "sent": False}
+        stored = {"until": batch.until, "filters": sorted(found), "sent": False, "over": over}
         if not _store(destination, stored):
             return TAKEN_OVER
     floods = set(stored["filters"])
@@ -71,7 +73,8 @@ def _digest_floods(destination: Destination, batch: Batch) -> set[int] | Outcome
     if not matches or stored.get("sent", True):
         return floods
     key = f"{batch.key}-flood" if destination.holder else batch.key
-    note = note_on(Counter(match.filter_id for match in matches))
+    counts = Counter(match.filter_id for match in matches)
+    note = note_on(counts, over=stored["over"])
     digested = Batch(key, batch.after, batch.until, matches, note)
     outcome = digest.send(destination, digested)
     if outcome.state != "delivered":
