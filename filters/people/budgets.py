@@ -10,14 +10,28 @@ uses is never missing from another's.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from django.conf import settings
 from django.db.models import Sum
 
+from filters.delivery.models import Delivery, Destination
 from filters.people import people
 from filters.people.models import User
-from filters.site.settings.budgets import EVERYBODY
-from tapestry.core.clock import HOUR, wall_clock
+from filters.site.settings.budgets import EVERYBODY, KINDS
+from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.core.errors import TapestryError
+
+
+class Use(NamedTuple):
+    """What is used of a budget, and all of it."""
+
+    kind: str
+    words: str
+    used: int
+    budget: int
 
 
 def budget(user: User, kind: str) -> int:
@@ -32,7 +46,7 @@ def budget(user: User, kind: str) -> int:
 
 
 def used(user: User, kind: str) -> int:
-    """Return how much of a budget a person uses; of ``deliveries``, which are of a place, 0."""
+    """Return how much of a budget a person uses: ``deliveries`` to the place that had most."""
     match kind:
         case "filters":
             return user.filters.count()
@@ -52,7 +66,27 @@ def used(user: User, kind: str) -> int:
             return sum(same.aggregate(size=Sum(sizes))["size"] or 0 for sizes in kept)
         case "seconds" if user.evaluated_hour == wall_clock() // HOUR:
             return int(user.evaluated_seconds)
+        case "deliveries":
+            return max(delivered_today(user.destinations.all(), wall_clock()).values(), default=0)
     return 0
+
+
+def delivered_today(destinations: Iterable[Destination], now: int) -> Counter[int]:
+    """Return how often destinations were delivered to in the 24 hours before an instant, by key.
+
+    What had no new match does not count: nothing was sent.
+    """
+    sent = Delivery.objects.filter(
+        destination__in=destinations, state=Delivery.State.DELIVERED, at__gt=now - DAY, at__lte=now
+    )
+    return Counter(sent.exclude(by_filter={}).order_by().values_list("destination", flat=True))
+
+
+def uses(user: User) -> list[Use]:
+    """Return what a person uses of each of their budgets."""
+    return [
+        Use(kind, words, used(user, kind), budget(user, kind)) for kind, (_, words) in KINDS.items()
+    ]
 
 
 def is_used_up(user: User, kind: str) -> bool:

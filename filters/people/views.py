@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect
 
+from filters.people.budgets import uses
 from filters.people.emails import awaits_link
 from filters.people.forms import ProfileForm
 from filters.people.requests import PersonRequest, form_methods, form_page
@@ -19,4 +20,5 @@ def profile(request: PersonRequest) -> HttpResponse:
         form.store(request.user)
         messages.success(request, "Saved.")
         return redirect("me")
-    return form_page(request, "people/me.html", form, unconfirmed=awaits_link(request.user))
+    told = {"unconfirmed": awaits_link(request.user), "uses": uses(request.user)}
+    return form_page(request, "people/me.html", form, **told)

@@ -13,6 +13,7 @@ from typing import Any
 
 import redis
 
+from filters.authoring.results.cost import cost_words
 from filters.authoring.results.overlap import overlap_of
 from filters.authoring.results.weeks import chart_of
 from filters.people import people
@@ -61,7 +62,7 @@ def preview_of_text(text: str, user: User, mode: str) -> dict[str, Any] | None:
 def preview_result(task_id: str, user: User) -> dict[str, Any] | None:
     """Return the result of this user's preview, None while there is none.
 
-    ``{"count", "rows", "mode", "live", "text", "chart", "overlap"}`` or ``{"error": sentence}``.
+    ``{"count", "rows", "mode", "live", "text", "chart", "cost", "overlap"}``, or ``{"error"}``.
     """
     answer = PREVIEWS.of_task(task_id, user.pk)
     return None if answer is None else _visible(answer, user)
@@ -93,5 +94,6 @@ def _visible(answer: Answer, user: User) -> dict[str, Any]:
         "live": answer["live"],
         "text": answer["text"],
         "chart": chart_of(answer["weeks"]),
+        "cost": cost_words(user, answer["mode"], answer["weeks"]),
         "overlap": overlap_of(user, answer["overlap"], answer["text"], answer["count"]),
     }

@@ -75,7 +75,7 @@ def chart_of(weeks: Weeks) -> Chart | None:
     for number, (monday, count) in enumerate(weeks):
         height = max(2, round(count * HEIGHT / most)) if count else 0
         bars.append(Bar(date.fromisoformat(monday), count, number * STEP, HEIGHT - height, height))
-    is_busy = _rate(weeks) >= 7 * BUSY
+    is_busy = rate_of(weeks) >= 7 * BUSY
     return Chart(tuple(bars), rate_words(weeks), is_busy, len(bars) * STEP, HEIGHT)
 
 
@@ -87,11 +87,12 @@ def rate_words(weeks: Weeks) -> str:
     >>> rate_words([("2026-11-02", 1), ("2026-11-09", 0), ("2026-11-16", 0)])
     'less than one a week'
     """
-    rate = _rate(weeks)
+    rate = rate_of(weeks)
     return "less than one a week" if rate < 0.75 else f"about {max(1, round(rate)):,} a week"
 
 
-def _rate(weeks: Weeks) -> float:
+def rate_of(weeks: Weeks) -> float:
+    """Return how many messages a week come, counted from the first week that has any."""
     counts = [count for _, count in weeks]
     first = next((at for at, count in enumerate(counts) if count), len(counts) - 1)
     return sum(counts) / (len(counts) - first)

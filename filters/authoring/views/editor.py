@@ -17,6 +17,7 @@ from filters.authoring.compilation.understanding import understand as understand
 from filters.authoring.forms import ACTS_DETAILS, MODES, FilterForm
 from filters.authoring.models import Filter
 from filters.authoring.results import previews
+from filters.authoring.results.cost import cost_words
 from filters.authoring.results.previews import PREVIEWS
 from filters.authoring.tasks import start_preview
 from filters.authoring.usage import usage_of
@@ -81,7 +82,9 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
         return _page(request, form)
     run_soon(UNPROVEN_WINDOWS)
     done = "is changed." if changed else "is created; what it finds appears here."
-    messages.success(request, f"{stored.display_name} {done}")
+    found = previews.preview_of_text(stored.text, request.user, stored.mode)
+    cost = found["cost"] if found else cost_words(request.user, stored.mode, (), stored.seconds)
+    messages.success(request, f"{stored.display_name} {done} {cost}")
     return redirect(stored)
 
 

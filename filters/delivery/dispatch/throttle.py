@@ -14,7 +14,7 @@ from typing import NamedTuple
 from filters.authoring.models import Filter
 from filters.delivery.dispatch.scope import matches_in, scopes_of
 from filters.delivery.models import Delivery, Destination
-from filters.people.budgets import budget
+from filters.people.budgets import budget, delivered_today
 from filters.site.work.clock_step import SLACK
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.timing.flood import is_flood, time_until_free
@@ -71,14 +71,8 @@ class Wait(NamedTuple):
 
 
 def used_up(destinations: Collection[Destination], now: int) -> set[int]:
-    """Return those of the destinations that were delivered to as often as a day's budget allows.
-
-    What had no new match does not count: nothing was sent.
-    """
-    sent = Delivery.objects.filter(
-        destination__in=destinations, state=Delivery.State.DELIVERED, at__gt=now - DAY, at__lte=now
-    ).exclude(by_filter={})
-    counts = Counter(sent.order_by().values_list("destination", flat=True))
+    """Return those of the destinations that were delivered to as often as a day's budget allows."""
+    counts = delivered_today(destinations, now)
     return {row.pk for row in destinations if counts[row.pk] >= budget(row.owner, "deliveries")}
 
 

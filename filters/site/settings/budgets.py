@@ -12,19 +12,18 @@ from tapestry.core.message import check_audience
 EVERYBODY = ""
 """For whom a budget is that names nobody."""
 
-DEFAULTS: Mapping[str, int] = {
-    "filters": 5_000,
-    "aggregates": 200,
-    "sources": 50,
-    "destinations": 50,
-    "tokens": 50,
-    "drafts": 500,
-    "bytes": 1 << 30,
-    "seconds": 600,
-    "deliveries": 1_000,
+KINDS: Mapping[str, tuple[int, str]] = {
+    "filters": (5_000, "filters"),
+    "aggregates": (200, "aggregates of your own"),
+    "sources": (50, "sources"),
+    "destinations": (50, "destinations"),
+    "tokens": (50, "access tokens"),
+    "drafts": (500, "drafts"),
+    "bytes": (1 << 30, "bytes in files of drafts, and in uploads of programs"),
+    "seconds": (600, "seconds of this hour, by filters that run by themselves"),
+    "deliveries": (1_000, "deliveries in 24 hours, to the destination that had most"),
 }
-"""How many of each; ``bytes`` of files beside drafts and of uploads, ``seconds`` an hour of filters
-that run by themselves, ``deliveries`` a day to each destination."""
+"""What a person may use of each kind, unless the operator says otherwise, and what that is."""
 
 Budgets = Mapping[str, Mapping[str, int]]
 """Budgets by kind, by the audience whose readers have them, or ``EVERYBODY``."""
@@ -36,16 +35,16 @@ def read_budgets(text: str) -> Budgets:
     >>> read_budgets("seconds=60 group:Human%20Resources:filters=9")["group:Human Resources"]
     {'filters': 9}
     """
-    budgets = {EVERYBODY: dict(DEFAULTS)}
+    budgets = {EVERYBODY: {kind: usual for kind, (usual, _) in KINDS.items()}}
     for rule in text.split():
         named, _, number = rule.rpartition("=")
         whose, _, kind = named.rpartition(":")
         whose = unquote(whose)
-        if kind not in DEFAULTS or not is_whole(number):
+        if kind not in KINDS or not is_whole(number):
             raise TapestryError(
                 f"TAPESTRY_BUDGETS holds “{rule[:100]}”, which is no budget.",
                 hint="Write filters=100 user:terry:seconds=60; the kinds of budgets are "
-                f"{', '.join(DEFAULTS)}.",
+                f"{', '.join(KINDS)}.",
             )
         if whose:
             try:

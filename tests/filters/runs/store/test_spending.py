@@ -11,6 +11,7 @@ from filters.authoring import lifecycle
 from filters.authoring.models import Filter
 from filters.inbox.complete import completeness
 from filters.inbox.models import Match
+from filters.people.budgets import budget
 from filters.people.models import User
 from filters.runs import rounds
 from filters.runs.store import spending
@@ -130,11 +131,27 @@ def seconds_of(user: User) -> float:
 def test_the_largest_budget_of_groups_counts_and_ones_own_before_it(
     carol: User, settings: Any
 ) -> None:
-    from filters.people.budgets import budget
-
     settings.BUDGETS = read_budgets("seconds=9 group:parc:seconds=60 group:staff:seconds=30")
     assert budget(carol, "seconds") == 9
     carol.groups.add(*(Group.objects.get_or_create(name=name)[0] for name in ("parc", "staff")))
     assert budget(carol, "seconds") == 60 and budget(carol, "filters") == 5_000
     settings.BUDGETS = read_budgets("group:parc:seconds=60 user:carol:seconds=1")
     assert budget(carol, "seconds") == 1
+
+
+def test_the_others_of_a_group_have_what_each_has_though_one_used_all(
+    mail: Tables, carol: User, alice: User, settings: Any, wall: SetClock
+) -> None:
+    """As the bench of fairness counts: after each run, all that others' filters should have."""
+    settings.BUDGETS = read_budgets("group:parc:seconds=60")
+    parc, _ = Group.objects.get_or_create(name="parc")
+    carol.groups.add(parc), alice.groups.add(parc)
+    live(carol), live(alice)
+    run_all()
+    spent = {"evaluated_hour": wall.now // HOUR, "evaluated_seconds": 10_000.0}
+    User.objects.filter(pk=carol.pk).update(**spent)
+    for number in range(3):
+        arrive(mail, number)
+        run_all()
+        assert len(found_by(alice)) == number + 1
+    assert found_by(carol) == []
