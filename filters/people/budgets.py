@@ -1,4 +1,4 @@
-"""Budgets: what a person may use, and what they use.
+"""Budgets: what a person may use (a quota), and what they use (metering).
 
     a count, or bytes ── at its budget ─> no more is taken in, in words
     seconds an hour ─── over ───────────> filters that run by themselves run hourly
