@@ -26,6 +26,7 @@ from tapestry.query.phrases.printer import print_phrase, quoted
 from tapestry.query.phrases.slips import leaves
 from tapestry.query.phrases.spellings import NOUN, run_of_words
 from tapestry.query.phrases.wordings.lexicon import class_pattern
+from tapestry.query.phrases.wordings.rewording import reworded
 from tapestry.query.phrases.words import looked_for
 from tapestry.query.signs import is_condition, may_be_code
 from tapestry.query.tree.parsed import MisreadError
@@ -88,6 +89,9 @@ _RANKING = frozenset(
     ["last", "latest", "newest", "oldest", "old", "first", "recent", "top", "most", "best", "next"]
 )
 """Words that say which of the messages."""
+
+_AFTER_WORDS = ("with_attachments", "with_no_reply", "on_list", "on_any_list")
+"""Kinds of phrases that may follow words, and have no name, number or day."""
 
 _MAIL = re.compile(NOUN, re.IGNORECASE)
 _BY = re.compile(r"\s+by\b", re.IGNORECASE)
@@ -160,10 +164,16 @@ def words_with_phrases(text: str, most: int = _FEW + _FEW) -> str | None:
 
     >>> words_with_phrases("lunch from mary"), words_with_phrases("how to build it from source")
     ('mentioning lunch from mary', None)
+    >>> words_with_phrases("lunch invitations over 1 mb")
+    'mentioning lunch and mentioning invitations larger than 1 MB'
     """
-    count = sum(word.lower() not in _GOVERNING for word in text.split())
-    phrases = with_phrases(text) if count <= most else None
-    return phrases if phrases is not None and _begins_with_words(phrases) else None
+    if sum(word.lower() not in _GOVERNING for word in text.split()) > most:
+        return None
+    for said, may_leave_out in ((reworded(text), True), (text, False)):
+        phrases = with_phrases(said) if said else None
+        if phrases is not None and _begins_with_words(phrases, may_leave_out=may_leave_out):
+            return phrases
+    return None
 
 
 def begins_sentence(request: str) -> bool:
@@ -199,14 +209,18 @@ def opens_with_words(text: str, request: str) -> bool:
     )
 
 
-def _begins_with_words(phrases: str) -> bool:
+def _begins_with_words(phrases: str, *, may_leave_out: bool = False) -> bool:
     node = parse_phrase(phrases)
     parts = node.parts if isinstance(node, Joined) and node.word == "and" else ()
     words = [part for part in parts if _is_of_words(part)]
-    after = parts[len(words) :]
+    after = [part for part in parts[len(words) :] if not (may_leave_out and _leaves_out(part))]
     if not _SAID.search(phrases) and any(part.kind == "with_no_reply" for part in leaves(node)):
         return False  # “bugs waiting for a reply” may be what it is about
-    return 0 < len(words) <= _FEW and bool(after) and all(map(_follows_words, after))
+    return 0 < len(words) <= _FEW and len(words) < len(parts) and all(map(_follows_words, after))
+
+
+def _leaves_out(part: PhraseNode) -> bool:
+    return isinstance(part, Negated) and _is_of_words(part.part)
 
 
 def _is_of_words(part: PhraseNode) -> bool:
@@ -227,7 +241,7 @@ def _follows_words(phrase: PhraseNode) -> bool:
         return False
     if phrase.kind in ("to", "cc"):
         return phrase.person.kind != "name"
-    if phrase.kind in ("with_attachments", "with_no_reply") or _GROUP.match(phrase.words.text):
+    if phrase.kind in _AFTER_WORDS or _GROUP.match(phrase.words.text):
         return phrase.kind != "mentioning"
     values = (phrase.person.text, phrase.amount != NO_AMOUNT, phrase.date != NO_DATE)
     return any(values) and phrase.kind != "mentioning"

@@ -224,6 +224,9 @@ _PATTERNS = {
     "FOLLOW": "(?:and|but|or|,|from|to|cc|in|on|about|since|before)",
     "HOLD": "(?:with|without)",
     "FIELD": "(?:from|to|cc|sender|subject|body)",
+    "FEW": rf"{_SURE_NAME}(?: {_SURE_NAME}){{0,2}}",
+    "BRACKETED": r"\[[^\[\]]+\]",
+    "ITS": r"(?:today|yesterday|(?:this|last) (?:week|month|year))'s",
     "FILENAME": r"[^\s,():]*\w\.[a-z][a-z0-9]{1,4}",
     "WHOM": "(?:from|to|cc)",
     "ACTOR": rf"(?!\w+s (?:sent|posted|mailed|forwarded) (?:to|by|from|on|in) "

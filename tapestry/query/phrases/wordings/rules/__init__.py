@@ -23,7 +23,7 @@ FIRST = (
     "CONTAIN A? (link | links | url | urls) (to WORD)? $",
     "between N and AGE ago",
     "in (reply | answer) to NAME ($ | ,)",
-    "(WHOM | SUBJECT) ISNT VALUE",
+    "(WHOM | SUBJECT) (ISNT | not) VALUE",
     "from DATED",
     "from (N | DATE) (to | until | till) DATE",
     "DATE from CLOCK (and | to) CLOCK",

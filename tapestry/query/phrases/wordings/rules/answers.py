@@ -112,7 +112,7 @@ RULES = (
         "not unanswered by others ",
     ),
     (
-        "^ who NOT ANSWER (my | our | about | to my) {words:TOPIC} $",
+        "^ who NOT ANSWER (my | our | the | about) {words:TOPIC} $",
         "from me about {words} with no reply",
     ),
     ("^ who NOT ANSWER (ME | (to)? (my | our) MAIL)?", f"from me {_UNANSWERED}"),
@@ -180,7 +180,12 @@ RULES = (
     ("without my REPLY", "with no reply by me "),
     ("HAVE A? REPLY BY {who:NAME}", "replied to by {who}"),
     ("^ OTHERS HAS? ALSO? ANSWERED me", "replies to me "),
-    ("^ {who:NAME} HAS? replied $", "replies by {who}"),
+    ("^ {who:NAME} HAS? ALSO? ANSWERED $", "replies by {who}"),
+    ("^ (did | has) {who:NAME} ALSO? ANSWER $", "replies by {who}"),
+    (
+        "^ {who:NAME} HAS? ALSO? ANSWERED (in (the)? thread)? about {words:TOPIC} $",
+        "replies by {who} and replies to a message about {words}",
+    ),
     ("^ {who:NAME} HAS? (replied | responded) to $", "replied to by {who}"),
     ("WHICH? I ALSO? NOT (yet)? ANSWER", "with no reply by me "),
     ("WHICH? I ALSO? NOT GET A? REPLY (to | for | UPON)?", _UNANSWERED),

@@ -37,6 +37,19 @@ def _without_word(found: re.Match[str]) -> str:
     return f"and not {word} " if is_phrase_word(word) else f'and leaving out "{word}" '
 
 
+_SAID_OF_IT = re.compile(
+    r".*(?:ing|ed|able|ible|ly|n[dt]|wn|id|one)|works?|set|read|true|correct|safe", re.IGNORECASE
+)
+"""Words that say of a thing how it is not: “script not working”."""
+
+
+def _not_word(found: re.Match[str]) -> str:
+    """Return that a word is left out, unless it may be said of what stands before it."""
+    if _SAID_OF_IT.fullmatch(found["word"]):
+        return found[0]
+    return f"{found['before']} {_without_word(found)}"
+
+
 def _is_type(found: re.Match[str]) -> bool:
     return all(re.fullmatch(FILE_TYPE, f"{found[name]} files") for name in ("one", "other"))
 
@@ -74,6 +87,12 @@ def _attached(found: re.Match[str]) -> str:
     if file_type(word) or word in ("file", "files", "nothing"):
         return found[0]
     return f'with an attachment named like "*{word.removesuffix("s")}*" '
+
+
+def _with_files(found: re.Match[str]) -> str:
+    """Return “contract attached” as words with attachments; a verb before it says it of a thing."""
+    is_verb = found["word"].lower() in ("is", "are", "not", "versus", "find", "see", "nothing")
+    return found[0] if is_verb else f"{found['word']} with attachments {found['after'] or ''} "
 
 
 def _version(found: re.Match[str]) -> str:
@@ -221,6 +240,7 @@ RULES = (
     ("WHICH? (got | BE)? (voted up | upvoted | up-voted)", "with a score above 0 "),
     ("WHICH? CONTAIN (an | a | any | some)? FILES", "with attachments "),
     ("HAVE A? {type:PLAIN} attached", _attached),
+    ("{word:PLAIN} attached ($ | {after:PREP})", _with_files),
     ("^ (email | e-mail | mail)? attachments", "with attachments "),
     ("^ (large | big | huge) MAIL", "larger than 1 MB "),
     ("^ (long | lengthy) MAIL", "larger than 10 KB "),
@@ -251,8 +271,13 @@ RULES = (
     ("^ LIST (traffic | MAIL)", "on any list "),
     ("^ mailing (list | lists) $", "on any list "),
     ("^ MAIL? on {words:DASHED} $", "on list {words}"),
+    ("^ not on {words:DASHED} $", "not on list {words}"),
+    ("patches to {words:DASHED} $", "patches on list {words}"),
     ("^ MAIL on {words:DASHED} {next:PHRASE}", "on list {words} {next}"),
-    ("^ {words:DASHED} LIST but not {word:PLAIN} $", 'on list {words} and not mentioning "{word}"'),
+    (
+        "^ {words:NAME} LIST (but not | , no | , not | without) {word:PLAIN} $",
+        'on list {words} and not mentioning "{word}"',
+    ),
     ("^ no MAIL (on | from) (A)? LIST unless", "not on any list or "),
     ("^ no MAIL (on | from) (A)? LIST", "not on any list "),
     ("^ no MAIL from", "not from "),
@@ -277,6 +302,7 @@ RULES = (
         "{how} {who} and not {how} {word}",
     ),
     ("(except | excluding | but not | and not) {word:PLAIN} $", _without_word),
+    ("{before:NAME} (not | , no) {word:NAME} $", _not_word),
     ("(except | excluding | but not)", "and not "),
     ("{how:HOLD} (the | a | an)? {word:PLAIN} ({after:FOLLOW} | $)", _of_words),
 )

@@ -46,7 +46,9 @@ RULES = (
     ),
     ("BY the? {who:ADDRESS}", "from {who}"),
     ("BY {domain:HOST}", _of_domain),
-    ("PREP the? domain {domain:DOMAIN}", _of_domain),
+    ("(PREP the? | ^) domain {domain:DOMAIN}", _of_domain),
+    ("^ sender {who:NAMES} $", "from {who}"),
+    ("^ (recipient | addressee) {who:NAMES} $", "to {who}"),
     (
         "BY {end:DOTTED} (addresses | address | senders | domains)?",
         "from addresses like *{end}",

@@ -21,12 +21,13 @@ def _both_ways(found: re.Match[str]) -> str:
 
 
 RULES = (
+    ("to {who:NAMES} (, | but)? (but | and)? not (in | on)? cc $", "directly to {who}"),
     (
         "to ME BUT (nobody | no one | noone | not to? (anyone | anybody | others)) (else)?",
         "only to me ",
     ),
     ("WHICH? BE? DONE? (only | solely | exclusively | just) to ME (alone | only)?", "only to me "),
-    ("WHICH? I (am)? only (COPIED | cc)", "cc me and not directly to me "),
+    ("(WHICH? I (am)? only (COPIED | cc) | cc me only)", "cc me and not directly to me "),
     ("WHICH? I (was | am)? put (in | on) (cc | copy)", "cc me "),
     ("WHICH {who:NAME} is (COPIED | cc)", "cc {who}"),
     ("WHICH {who:NAME} is (in | on) the? to HEADER?", "directly to {who}"),
