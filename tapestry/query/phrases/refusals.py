@@ -25,6 +25,11 @@ def _in_group_alone(found: re.Match[str]) -> str:
     return f"m.newsgroups = '{group}' AND NOT m.newsgroups <> '{group}'"
 
 
+def _of_identity(found: re.Match[str]) -> str:
+    identity = found["identity"].strip("<>'").replace("'", "")
+    return f"m.msgid = '{identity}'"
+
+
 def _in_words(found: re.Match[str]) -> str:
     """Return a text with the day before the month in “3/10/2024”."""
     day, month, year = map(int, found["day"].split("/"))
@@ -87,6 +92,11 @@ _REFUSED: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
         "without crossposts | not crossposted elsewhere)",
         "No phrase says that a message is in no other newsgroup.",
         _in_group_alone,
+    ),
+    (
+        "^ (message-id | message id | msgid) :? {identity:WORD} $",
+        "No phrase asks for a Message-ID.",
+        _of_identity,
     ),
     (
         "(last | latest | newest) {number:NUMBER} MAIL HOW",

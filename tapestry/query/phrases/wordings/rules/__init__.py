@@ -23,6 +23,7 @@ FIRST = (
     "CONTAIN A? (link | links | url | urls) (to WORD)? $",
     "between N and AGE ago",
     "in (reply | answer) to NAME ($ | ,)",
+    ", PLAIN attached $",
     "(WHOM | SUBJECT) (ISNT | not) VALUE",
     "from DATED",
     "from (N | DATE) (to | until | till) DATE",

@@ -85,7 +85,7 @@ def _attached(found: re.Match[str]) -> str:
     if word in ("something", "anything", "items"):
         return "with attachments "
     if file_type(word) or word in ("file", "files", "nothing"):
-        return found[0]
+        return found[0].replace(",", "with")
     return f'with an attachment named like "*{word.removesuffix("s")}*" '
 
 
@@ -239,7 +239,7 @@ RULES = (
     ("WHICH? (got | BE)? (voted down | downvoted | down-voted)", "with a score below 0 "),
     ("WHICH? (got | BE)? (voted up | upvoted | up-voted)", "with a score above 0 "),
     ("WHICH? CONTAIN (an | a | any | some)? FILES", "with attachments "),
-    ("HAVE A? {type:PLAIN} attached", _attached),
+    ("(HAVE A? | ,) {type:PLAIN} attached", _attached),
     ("{word:PLAIN} attached ($ | {after:PREP})", _with_files),
     ("^ (email | e-mail | mail)? attachments", "with attachments "),
     ("^ (large | big | huge) MAIL", "larger than 1 MB "),
@@ -272,6 +272,7 @@ RULES = (
     ("^ mailing (list | lists) $", "on any list "),
     ("^ MAIL? on {words:DASHED} $", "on list {words}"),
     ("^ not on {words:DASHED} $", "not on list {words}"),
+    ("^ not (a)? patch $", "not with a patch "),
     ("patches to {words:DASHED} $", "patches on list {words}"),
     ("^ MAIL on {words:DASHED} {next:PHRASE}", "on list {words} {next}"),
     (
@@ -302,7 +303,7 @@ RULES = (
         "{how} {who} and not {how} {word}",
     ),
     ("(except | excluding | but not | and not) {word:PLAIN} $", _without_word),
-    ("{before:NAME} (not | , no) {word:NAME} $", _not_word),
+    ("{before:NAME} (not | , no | minus) {word:NAME} $", _not_word),
     ("(except | excluding | but not)", "and not "),
     ("{how:HOLD} (the | a | an)? {word:PLAIN} ({after:FOLLOW} | $)", _of_words),
 )

@@ -21,7 +21,7 @@ def _both_ways(found: re.Match[str]) -> str:
 
 
 RULES = (
-    ("to {who:NAMES} (, | but)? (but | and)? not (in | on)? cc $", "directly to {who}"),
+    ("to {who:NAMES} (, | but)? (but | and)? (not | without) (in | on)? cc $", "directly to {who}"),
     (
         "to ME BUT (nobody | no one | noone | not to? (anyone | anybody | others)) (else)?",
         "only to me ",

@@ -45,6 +45,10 @@ def _but_not(found: re.Match[str]) -> str:
     return found[0] if is_group else mentioned
 
 
+def _few(found: re.Match[str]) -> str:
+    return "and ".join([f'mentioning "{word}" ' for word in found["words"].split()])
+
+
 RULES = (
     ("WHICH {who:NAME} BE mentioned (in)?", "mentioning {who}"),
     ("WHICH {who:NAME} ISNT mentioned (in)?", "not mentioning {who}"),
@@ -119,6 +123,11 @@ RULES = (
         lambda found: f"with a subject starting with {_value(found)} ",
     ),
     ("^ {words:BRACKETED} {how:PREP}", 'about "{words}" {how}'),
+    ("^ {words:FEW} only $", _few),
+    (
+        "^ {words:FEW} mentioning {more:PLAIN} $",
+        lambda found: f"{_few(found)}{found[0].split()[-2]} {found['more']} ",
+    ),
     ("with {words:QUOTED} in SUBJECT", "about {words}"),
     ("^ {words:QUOTED} in SUBJECT", "about {words}"),
     ("^ the? word {words:QUOTED} in SUBJECT", "about {words}"),
