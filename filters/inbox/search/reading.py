@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,6 +26,9 @@ from tapestry.query.search import read_search as of_text
 
 EVERYTHING = "TRUE"
 """The filter of all mail: what is left of a search that says nothing but a state."""
+
+_STATE = re.compile(r"\A(?:unread|starred|flagged)\s|\s(?:unread|starred|flagged)\Z", re.IGNORECASE)
+"""A word for a state, before words or after them, of which it may be meant."""
 
 _SEPARATOR, _OR = "\x1e", "\x1f"
 """A blank to all who read a text: it stands between what the worker is asked, and nowhere else."""
@@ -166,6 +170,8 @@ def other_meanings(text: str, reading: SearchReading, user: User) -> list[str]:
     if error is not None:
         found = corrections(text, error, people.context(user), vocabulary(user, text))
     meant = tuple([correction.applied_to(text) for correction in found]) or other_phrases(text)
+    if stated := _STATE.search(text):
+        meant = (f"is:{stated[0].strip().lower()} {_STATE.sub(' ', text, 1).strip()}", *meant)
     return [other for other in meant if other not in (reading.text, phrase)]
 
 

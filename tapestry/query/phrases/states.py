@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from tapestry.core.errors import Span, TapestryError
 from tapestry.query.phrases.help.bare_words import words_with_phrases
 from tapestry.query.phrases.parser import parse_phrase
-from tapestry.query.phrases.wordings.lexicon import class_pattern
 from tapestry.query.phrases.wordings.rewording import is_meant
 
 STATES = {
@@ -51,7 +50,10 @@ def _compiled(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 
 _ONE = r"(?:un-?read|unseen|(?:un)?starred|(?:un)?flagged|snoozed|muted|archived|read|seen|done)"
-_OTHER = r"(?:(?:\s*,)?\s+(?:and|but)|,)\s+(?:still\s+|are\s+)?"
+_OTHER = (
+    r"(?:(?:(?:\s*,)?\s+(?:and|but)|,)\s+(?:still\s+|are\s+)?"
+    r"|(?<=unread|tarred|lagged)\s+(?=unread|(?:un)?starred|flagged))"
+)
 _NO = r"(?:not|never)\s+(?:yet\s+)?"
 _LISTED = (
     rf"(?P<listed>(?:{_NO})?{_ONE}(?:{_OTHER}(?:{_NO})?{_ONE})+|{_NO}(?:read|seen|done)(?:\s+yet)?)"
@@ -85,7 +87,6 @@ _ITEMS = _compiled(
     rf"\A(?P<a>read|seen)(?=\s+{_MAIL}\s+(?:from|to|about|with|since|before|in)\b)",
     r"\A(?P<a>read|done|seen|archived)(?=(?:\s*,|\s+(?:and|but))\s)",
     rf"(?<=\S)(?<!\btagged)\s+{_STATE.format('a')}\s*\Z",
-    rf"(?<=\S)\s+(?P<unread>{_NO}(?:read|seen|opened))\s*\Z",
     r"(?<=\S)\s+in\s+(?P<inbox>inbox)\s*\Z",
 )
 """States among other conditions: what is left without them is a phrase."""
@@ -112,7 +113,6 @@ _ALTERNATIVES = _compiled(rf"\s+or\s+(?P<no>not\s+)?{_STATE.format('a')}(?:\s+by
 _ANY = re.compile(
     r"un-?read|unseen|starred|flagged|snoozed|muted|archived|inbox|\b(?:read|star|done)\b", re.I
 )
-_FEW_WORDS = re.compile(rf"{class_pattern('FEW')} ", re.IGNORECASE)
 _QUOTED = re.compile(r'"[^"]*"|“[^”]*”')
 _WRITTEN, _OFTEN = re.compile(r"\b[a-z]{5,8}\b", re.IGNORECASE), ("unread", "starred", "flagged")
 _NOTHING = re.compile(
@@ -254,8 +254,7 @@ def check_no_states(text: str) -> None:
             continue
         rest = _unjoined(_without(match, text))
         is_alone = _NOTHING.fullmatch(rest) is not None
-        is_said = _is_phrase(rest) and not (pattern in _SENTENCES and _is_phrase(text))
-        if is_alone or is_said or _goes_with_words(match, rest):
+        if is_alone or (_is_phrase(rest) and not (pattern in _SENTENCES and _is_phrase(text))):
             error = _error(text, match, "" if is_alone else rest)
             if pattern in _ALTERNATIVES:
                 error.others = (rest, *error.others[-1:])
@@ -284,19 +283,7 @@ def _leaves_phrase(match: re.Match[str], text: str) -> bool:
     is_operator = ":" in (match.groupdict().get("kept") or "") or match[0].endswith(")")
     if is_operator or _NOTHING.fullmatch(rest) is not None or _is_phrase(rest):
         return True
-    if _goes_with_words(match, rest):
-        return True
     return match.start() == 0 and words_with_phrases(rest) is not None
-
-
-def _goes_with_words(match: re.Match[str], rest: str) -> bool:
-    """Tell whether a word that is seldom in mail stands before few words, or after them.
-
-    >>> [bool(without_words_of_state(text)[1]) for text in ("unread newsletters", "muted colors")]
-    [True, False]
-    """
-    is_rare = re.search(r"un-?read|unseen|starred|not\s+read", match[0], re.IGNORECASE)
-    return is_rare is not None and _FEW_WORDS.fullmatch(f"{rest} ") is not None
 
 
 def _is_phrase(text: str) -> bool:

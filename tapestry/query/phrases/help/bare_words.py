@@ -90,12 +90,16 @@ _RANKING = frozenset(
 )
 """Words that say which of the messages."""
 
-_AFTER_WORDS = ("with_attachments", "with_no_reply", "on_list", "on_any_list")
+_AFTER_WORDS = ("with_attachments", "with_no_reply", "on_list")
 """Kinds of phrases that may follow words, and have no name, number or day."""
 
 _MAIL = re.compile(NOUN, re.IGNORECASE)
 _BY = re.compile(r"\s+by\b", re.IGNORECASE)
 _GROUP = re.compile(class_pattern("HIERARCHY"), re.IGNORECASE)
+_LEFT_OUT = re.compile(r'(?:leaving out|not mentioning) "')
+"""What a rule says of a word that is left out."""
+
+_OF_ME = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our)\b", re.IGNORECASE)
 _SAID = re.compile(r"\b(?:without|with\s+no)\b", re.IGNORECASE)
 _NOUN = re.compile(
     r"(?:list|filter|get|give|query|select|display|match|include|view|check|see|show|search)"
@@ -169,9 +173,11 @@ def words_with_phrases(text: str, most: int = _FEW + _FEW) -> str | None:
     """
     if sum(word.lower() not in _GOVERNING for word in text.split()) > most:
         return None
-    for said, may_leave_out in ((reworded(text), True), (text, False)):
-        phrases = with_phrases(said) if said else None
-        if phrases is not None and _begins_with_words(phrases, may_leave_out=may_leave_out):
+    for said in filter(None, (reworded(text), text)):
+        phrases = with_phrases(said)
+        may_leave_out = said is not text and _LEFT_OUT.search(said) is not None
+        is_mine = said is text or _OF_ME.search(text) or not _OF_ME.search(said)
+        if is_mine and phrases and _begins_with_words(phrases, may_leave_out=may_leave_out):
             return phrases
     return None
 

@@ -75,3 +75,5 @@ def test_the_other_reading_of_what_programs_read_in_two_ways_is_offered(alice: U
     assert other_meanings("to:mary", found, alice) == ["directly to mary"]
     found = read_search("to:mary is:unread", alice)
     assert other_meanings("to:mary is:unread", found, alice) == []
+    found = read_search("letters unread", alice)
+    assert other_meanings("letters unread", found, alice)[0] == "is:unread letters"

@@ -18,7 +18,10 @@ _ATTRIBUTES = """
 _HAD = re.compile(f"{'|'.join((*_ATTRIBUTES.split(), *NUMBERS))}", re.IGNORECASE)
 """What messages have, beside their words."""
 
-_WITH = re.compile(r"(?:\A|\b(?:thread|conversation|agree|start|begin|end)\w*\s)\Z", re.IGNORECASE)
+_WITH = re.compile(
+    r"(?:\A|\b(?:thread|conversation|agree|start|begin|end|(?:day|week|month|year)s)\w*\s)\Z",
+    re.IGNORECASE,
+)
 """What stands before “with” where no word of a message follows, or nothing asks for mail."""
 
 _MARK = "(important | urgent | todo | later | spam)"

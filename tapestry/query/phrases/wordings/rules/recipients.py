@@ -21,7 +21,6 @@ def _both_ways(found: re.Match[str]) -> str:
 
 
 RULES = (
-    ("to {who:NAMES} (, | but)? (but | and)? (not | without) (in | on)? cc $", "directly to {who}"),
     (
         "to ME BUT (nobody | no one | noone | not to? (anyone | anybody | others)) (else)?",
         "only to me ",
@@ -55,6 +54,7 @@ RULES = (
     ("^ cc'd MAIL", "cc me "),
     ("WHICH? I (am)? (named | mentioned) in (it | them)", "to me "),
     ("(in | on) to : HEADER?", "directly to me "),
+    ("to {who:NAMES} (, | but)? (but | and)? (not | without) (in | on)? cc $", "directly to {who}"),
     (
         "(, | but | and)? (not | NOT) (when)? I? (in | on)? (cc | bcc | copy | COPIED) :? "
         "(( , | or | "
