@@ -8,6 +8,7 @@ the end of the request.  All else is a word as it stands, in large or small lett
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 from tapestry.query.phrases.wordings.lexicon import class_pattern, first_words_of
@@ -39,18 +40,32 @@ def present_in(text: str) -> frozenset[str]:
 def words_needed(pattern: str) -> list[frozenset[str]]:
     """Return sets of words: where a pattern matches, a word of each is present.
 
-    >>> [sorted(words) for words in words_needed("^ (all | the)? THREAD? {who:NAME} ASK me")]
-    [['ask', 'asked', 'asking', 'asks'], ['me']]
+    >>> [sorted(words) for words in words_needed("^ (all | the)? {who:NAME} (ASK | tell) me")]
+    [['ask', 'asked', 'asking', 'asks', 'tell'], ['me']]
     """
-    needed, depth = [], 0
-    for element in _ELEMENT.findall(pattern):
-        depth += (element == "(") - (element in (")", ")?"))
-        if depth == 0 and element == "|":
-            return []
-        if depth == 0 and element not in _SIGNS and not element.endswith("?"):
+    return _needed(iter(_ELEMENT.findall(pattern)))[0]
+
+
+def _needed(elements: Iterator[str]) -> tuple[list[frozenset[str]], str]:
+    """Return the sets of a group, and the element that ends it."""
+    needed: list[frozenset[str]] = []
+    ways, element = [needed], ""
+    for element in elements:
+        if element in (")", ")?"):
+            break
+        if element == "|":
+            needed = []
+            ways.append(needed)
+        elif element == "(":
+            inner, end = _needed(elements)
+            needed += inner if end == ")" else []
+        elif element not in _SIGNS and not element.endswith("?"):
             slot = _SLOT.fullmatch(element)
-            needed.append(first_words_of(slot[2] if slot else element))
-    return [words for words in needed if words]
+            words = first_words_of(slot[2] if slot else element)
+            needed += [words] if words else []
+    if len(ways) > 1:
+        needed = [frozenset().union(*(way[0] for way in ways))] if all(ways) else []
+    return needed, element
 
 
 @cache
