@@ -1,4 +1,4 @@
-"""The grammar of phrases, made of the catalogue; lark builds it when the first phrase is read.
+"""The grammar of phrases, made of the catalogue; lark builds its parser once for an installation.
 
 A name, and the words of a text, go on up to the next word that begins a phrase or joins phrases.
 The lexer sees to that: of what can stand in a place, a keyword comes before a word.  A list
@@ -9,10 +9,15 @@ follows and no phrase.
 from __future__ import annotations
 
 import functools
+import os
 import re
+import sys
+from importlib.util import cache_from_source
+from pathlib import Path
 
 import lark
 
+from tapestry.core.files.file_lock import file_lock
 from tapestry.query.phrases.build import OPPOSITE, PREFIX, SHORTHAND, Build
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.dates import NUMBERS
@@ -145,8 +150,18 @@ def is_taken(text: str) -> bool:
 def grammar(start: str = "start") -> lark.Lark:
     """Return the parser of ``start``; it gives a ``PhraseNode``.
 
-    ``start`` is a whole text, ``phrase`` one phrase that is not joined with others.
+    ``start`` is a whole text, ``phrase`` one phrase that is not joined with others.  It is kept
+    beside what Python compiles, if that is kept: lark takes a second to build it.
     """
+    kept = Path(f"{cache_from_source(__file__)}.{start}")
+    if sys.dont_write_bytecode or not os.access(kept.parent, os.W_OK):
+        return _built(start, False)
+    with file_lock(Path(f"{kept}.lock"), wait=10.0) as is_alone:
+        return _built(start, is_alone and str(kept))
+
+
+def _built(start: str, cache: str | bool) -> lark.Lark:
+    """Return the parser of ``start``, read from the file ``cache`` or else written there."""
     expressions = {name.upper(): keyword(name.upper()) for name in KEYWORDS}
     expressions |= FIXED_TERMINALS | terminals(first_words()) | {"WORD": WORD}
     lines = [
@@ -159,6 +174,7 @@ def grammar(start: str = "start") -> lark.Lark:
         parser="lalr",
         lexer="contextual",
         transformer=Build(),
+        cache=cache,
     )
 
 
