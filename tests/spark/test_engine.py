@@ -159,13 +159,23 @@ def subscriptions(plans):
 
 ALL_SENT, LOOKED_UP, ALL_READ = None, Limits(sent=0), Limits(0, 0, 0, 0, 0)
 
+IN_WINDOWS = pytest.mark.parametrize(
+    "instants",
+    [
+        [3_000_000, 30_000_000],
+        pytest.param([3_000_000, 4_000_001, 30_000_000], marks=pytest.mark.long),
+    ],
+    ids=len,
+)
+"""What there is already, and what comes: in the long run in two steps."""
 
+
+@IN_WINDOWS
 @pytest.mark.parametrize(
     "limits", [ALL_SENT, LOOKED_UP, ALL_READ], ids=["sent along", "looked up", "read by Spark"]
 )
-def test_spark_delivers_what_sqlite_does(session, tmp_path, limits):
+def test_spark_delivers_what_sqlite_does(session, tmp_path, limits, instants):
     asked = subscriptions([compile_filter(text, Context("alice")) for text in FILTERS])
-    instants = [3_000_000, 4_000_001, 30_000_000]
     engine = spark.SparkEngine(session, snapshot_of(ROWS, tmp_path), limits)
     expected = execute_windows(SqliteEngine(ROWS), asked, instants)
     assert execute_windows(engine, asked, instants) == expected
@@ -182,6 +192,7 @@ OF_VOTES = [
 ]
 
 
+@IN_WINDOWS
 @pytest.mark.parametrize(
     "limits",
     [
@@ -190,7 +201,9 @@ OF_VOTES = [
         pytest.param(ALL_READ, id="read by Spark"),
     ],
 )
-def test_spark_lets_go_of_votes_that_are_taken_back_as_sqlite_does(session, tmp_path, limits):
+def test_spark_lets_go_of_votes_that_are_taken_back_as_sqlite_does(
+    session, tmp_path, limits, instants
+):
     names = ("annid", "ts", "msgid", "owner", "kind", "value", "audience")
     rows = [
         ("r0", 3_500_000, "m0", "bob", "retraction", "a0", "public"),
@@ -203,7 +216,6 @@ def test_spark_lets_go_of_votes_that_are_taken_back_as_sqlite_does(session, tmp_
         spark.SparkEngine(session, snapshot_of(data, tmp_path), limits),
         SqliteEngine(data),
     )
-    instants = [3_000_000, 4_000_001, 30_000_000]
     asked = subscriptions([compile_filter(text, Context("alice")) for text in OF_VOTES])
     expected = execute_windows(judge, asked, instants)
     assert execute_windows(engine, asked, instants) == expected

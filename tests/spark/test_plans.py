@@ -1,4 +1,8 @@
-"""Spark's plans: no two tables that grow are joined by comparing all of their pairs."""
+"""Spark's plans: no two tables that grow are joined by comparing all of their pairs.
+
+Of every third phrase, in the long run of each; ``tests/plan/lowering/test_equi_joins.py`` looks at
+the statements of all of them.
+"""
 
 import re
 from itertools import takewhile
@@ -79,7 +83,13 @@ def plans_of(session, directory, text, strategies=("fast",)):
     return engine.plans
 
 
-@pytest.mark.parametrize("text", [kind.example for kind in KINDS.values()])
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(kind.example, marks=[pytest.mark.long] if place % 3 else [])
+        for place, kind in enumerate(KINDS.values())
+    ],
+)
 def test_phrases_join_tables_by_equality(session, tmp_path, text):
     assert_no_nested_loops(plans_of(session, tmp_path, text))
 

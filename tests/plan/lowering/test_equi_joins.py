@@ -1,7 +1,7 @@
 """Statements join what grows by equality: nothing that a filter asks takes all pairs of rows.
 
-Of every fixture and of random filters, without a JVM; ``tests/spark/test_plans.py`` looks at the
-plans that Spark makes of such statements.
+Of every phrase, every fixture and random filters, without a JVM; ``tests/spark/test_plans.py``
+looks at the plans that Spark makes of such statements.
 """
 
 from contextlib import suppress
@@ -17,6 +17,7 @@ from tapestry.plan.compile import compile_filter, compile_query
 from tapestry.plan.lowering.lower import lower, lower_at
 from tapestry.plan.lowering.top_k import can_sweep
 from tapestry.query.context import Context
+from tapestry.query.phrases.catalogue import KINDS
 from tapestry.run.execute import Subscription, signature_groups
 from tests.support.datadriven import parse
 from tests.support.generators import random_worlds
@@ -62,6 +63,11 @@ def test_every_fixture_joins_by_equality_but_those_named():
             if any(map(unequal_joins, statements_of(compile_filter(text, TERRY)))):
                 unequal.add(text)
     assert unequal == set(UNEQUAL)
+
+
+@pytest.mark.parametrize("text", [kind.example for kind in KINDS.values()])
+def test_every_phrase_joins_by_equality(text):
+    assert not any(map(unequal_joins, statements_of(compile_filter(text, TERRY))))
 
 
 @settings(
