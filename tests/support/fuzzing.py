@@ -59,7 +59,7 @@ def mutated(draw: st.DrawFn, seeds: Sequence[Text], tokens: Sequence[Text]) -> T
 def fuzz(
     strategy: st.SearchStrategy[Any], check: Callable[[Any], None], seconds: float = 0
 ) -> None:
-    """Check what a strategy draws: a round of it, or as many as there is time for."""
+    """Check what a strategy draws: half a round of it, or as many as there is time for."""
     deadline = time.monotonic() + seconds
     number = 0
     while not number or time.monotonic() < deadline:
@@ -67,7 +67,7 @@ def fuzz(
 
         @seed(number)
         @settings(
-            max_examples=ROUND,
+            max_examples=ROUND if seconds else ROUND // 2,
             deadline=None,
             database=None,
             phases=(Phase.generate, Phase.shrink),
