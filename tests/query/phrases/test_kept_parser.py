@@ -1,5 +1,6 @@
 """The parser of phrases is built once for an installation, and read by later processes."""
 
+import os
 import sys
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -42,6 +43,6 @@ def test_what_is_damaged_is_built_again(kept, share):
 
 
 def test_where_nothing_may_be_written_it_is_built(kept, monkeypatch):
-    monkeypatch.setattr(phrases.os, "access", lambda *_: False)
+    monkeypatch.setattr(os, "access", lambda *_: False)
     assert parsed() == phrases.grammar().parse(TEXT)
     assert not kept.exists()
