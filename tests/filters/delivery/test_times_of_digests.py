@@ -17,7 +17,7 @@ from filters.delivery.pace import MOST_AN_HOUR, mails_a_day
 from filters.delivery.status import status_of
 from filters.inbox.models import Match
 from filters.people.models import User
-from tapestry.core.clock import DAY, HOUR, MINUTE, wall_clock
+from tapestry.core.clock import DAY, HOUR, MINUTE, to_datetime, wall_clock
 from tapestry.deliver.timing.timeliness import parse_timeliness, shown_at
 from tests.support.delivery_turn import fresh, turn
 from tests.support.recorded_way import Recorder, Store, change_way
@@ -112,7 +112,8 @@ def test_what_had_no_new_match_is_not_counted(
 def test_a_time_that_is_chosen_later_than_it_comes_is_that_of_the_next_day(
     as_user: SignIn, jones: Filter, digest: Destination, store: Store, way: Recorder
 ) -> None:
-    Destination.objects.update(settings={"timeliness": "weekly on monday at 08:00"})
+    day = to_datetime(wall_clock() + 3 * DAY).strftime("%A").lower()
+    Destination.objects.update(settings={"timeliness": f"weekly on {day} at 08:00"})
     store(jones, "one")
     Match.objects.update(shown_at=wall_clock() - 25 * HOUR)
     turn()
