@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import Sum
+from django.db.models import Count, Sum
 
 from filters.delivery.models import Delivery, Destination
 from filters.people import people
@@ -43,6 +43,11 @@ def budget(user: User, kind: str) -> int:
     shared = [of_group[kind] for of_group in groups if kind in of_group]
     usual: int = settings.BUDGETS[EVERYBODY][kind]
     return own.get(kind, max(shared, default=usual))
+
+
+def least_budget(kind: str) -> int:
+    """Return the smallest budget that anybody has: below it nobody needs to be asked for."""
+    return min(kinds[kind] for kinds in settings.BUDGETS.values() if kind in kinds)
 
 
 def used(user: User, kind: str) -> int:
@@ -79,7 +84,8 @@ def delivered_today(destinations: Iterable[Destination], now: int) -> Counter[in
     sent = Delivery.objects.filter(
         destination__in=destinations, state=Delivery.State.DELIVERED, at__gt=now - DAY, at__lte=now
     )
-    return Counter(sent.exclude(by_filter={}).order_by().values_list("destination", flat=True))
+    counts = sent.exclude(by_filter={}).order_by().values_list("destination")
+    return Counter(dict(counts.annotate(Count("pk"))))
 
 
 def uses(user: User) -> list[Use]:

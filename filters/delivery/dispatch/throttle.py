@@ -14,7 +14,7 @@ from typing import NamedTuple
 from filters.authoring.models import Filter
 from filters.delivery.dispatch.scope import matches_in, scopes_of
 from filters.delivery.models import Delivery, Destination
-from filters.people.budgets import budget, delivered_today
+from filters.people.budgets import budget, delivered_today, least_budget
 from filters.site.work.clock_step import SLACK
 from tapestry.core.clock import DAY, HOUR, wall_clock
 from tapestry.deliver.timing.flood import is_flood, time_until_free
@@ -72,8 +72,9 @@ class Wait(NamedTuple):
 
 def used_up(destinations: Collection[Destination], now: int) -> set[int]:
     """Return those of the destinations that were delivered to as often as a day's budget allows."""
-    counts = delivered_today(destinations, now)
-    return {row.pk for row in destinations if counts[row.pk] >= budget(row.owner, "deliveries")}
+    counts, least = delivered_today(destinations, now), least_budget("deliveries")
+    often = [row for row in destinations if counts[row.pk] >= least]
+    return {row.pk for row in often if counts[row.pk] >= budget(row.owner, "deliveries")}
 
 
 def waits(destinations: Collection[Destination]) -> dict[int, Wait]:

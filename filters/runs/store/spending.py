@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from django.conf import settings
 from django.db.models import Q, QuerySet
 
 from filters.authoring.models import Filter
-from filters.people.budgets import is_used_up
+from filters.people.budgets import is_used_up, least_budget
 from filters.people.models import User
 from filters.site.work.db.batching import in_batches
 from filters.site.work.db.bulk import update_rows
@@ -60,13 +59,9 @@ def runs_hourly(filters: QuerySet[Filter]) -> Q:
     """
     now = wall_clock()
     used = filters.filter(
-        owner__evaluated_hour=now // HOUR, owner__evaluated_seconds__gte=_least_budget()
+        owner__evaluated_hour=now // HOUR, owner__evaluated_seconds__gte=least_budget("seconds")
     )
     owners = User.objects.filter(pk__in=used.values("owner")).prefetch_related("groups")
     over = [owner.pk for owner in owners if is_used_up(owner, "seconds")]
     joins = Q(proven=True, mode=Filter.Mode.KEEP)
     return Q(owner__in=over, since__gte=now // HOUR * HOUR) & ~joins
-
-
-def _least_budget() -> int:
-    return min(kinds["seconds"] for kinds in settings.BUDGETS.values() if "seconds" in kinds)
