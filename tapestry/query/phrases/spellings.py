@@ -10,8 +10,8 @@ from tapestry.query.phrases.dates import DAY_PATTERN, NUMBERS, PERIOD_PATTERN, U
 from tapestry.query.phrases.filetypes import FILE_TYPE, TYPE_OF_FILES
 
 _BETWEEN = r"\s,()\"“”"
-END = rf"(?![^{_BETWEEN}])"
-"""Nothing of a word follows."""
+END = r"(?!(?![“”])[^\s,()\"])"
+"""Nothing of a word follows.  In two sets, for one of both takes three times as long to compile."""
 
 _TOP_LEVELS = (
     "com|org|net|edu|gov|mil|info|io|dev|app|at|au|be|br|ca|ch|cn|de|dk|es|eu|fi|fr|ie|in|it|jp|kr|"
