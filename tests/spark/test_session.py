@@ -23,7 +23,7 @@ from tapestry.tables.write.append import append_messages
 from tests.support.clocks import MemoryClock
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1800)]
-MANY = 1_500
+MANY = 700
 
 
 class Spark:
@@ -93,7 +93,7 @@ def running_tasks(session):
 
 
 SLOW = f"EXISTS (r: r.size + m.size = {2 * MANY}) OR m.size = 1"
-"""Nothing but one message, after some millions of comparisons."""
+"""Nothing but one message, after half a million comparisons."""
 
 
 def test_a_statement_under_way_is_asked_once_more(server, mail, caplog):
