@@ -88,7 +88,7 @@ def bring_back() -> int:
     rows = Reminder.objects.filter(owner__is_active=True)
     matches = _found(OuterRef("owner"), OuterRef("msgid"))
     matches = matches.filter(retracted_at__gt=OuterRef("made_at"))  # not that of an earlier one
-    answered = rows.filter(Exists(matches) | _was_answered()).order_by("pk")
+    answered = rows.filter(Q(Exists(matches)) | _was_answered()).order_by("pk")
     due = rows.filter(next_at__lte=wall_clock()).exclude(_is_unknown()).order_by("next_at")
     aside, came = set_aside.of(MESSAGE), 0
     for key in _keys(answered, aside):

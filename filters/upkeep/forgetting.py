@@ -204,7 +204,8 @@ def _forget_named(audience: str, cards: QuerySet[Card] | None) -> None:
 def _forget_mutes(audience: str) -> None:
     """Remove the mutes of conversations of which their owners see nothing in another audience."""
     cards = Card.objects.filter(audience=audience, root=OuterRef("root"))
-    for rows in (Mute.objects.all(), FormerMute.objects.all()):
+    mutes: tuple[QuerySet[Any], ...] = (Mute.objects.all(), FormerMute.objects.all())
+    for rows in mutes:
         muted = rows.filter(Exists(cards)).select_related("owner")
         gone = [row.pk for row in muted if _gone_of(audience, row.owner, {row.root})]
         rows.filter(pk__in=gone).delete()
