@@ -18,7 +18,7 @@ from tapestry.query.phrases.help.bare_words import (
     opens_with_words,
     words_with_phrases,
 )
-from tapestry.query.phrases.help.calendar import check_no_span
+from tapestry.query.phrases.help.calendar import check_no_span, with_span_last
 from tapestry.query.phrases.help.sentences import phrases_of_all
 from tapestry.query.phrases.nodes import PhraseNode
 from tapestry.query.phrases.refusals import check_can_be_said
@@ -124,6 +124,8 @@ def _as_words(text: str, context: Context, depth: int) -> Parsed:
     is_misspelt = phrases.is_misspelt(text) or any(
         slip(word) for word in text.split() if word.lower() not in NO_SLIPS
     )
+    if (last := with_span_last(text)) != text:
+        check_no_span(last)
     mixed = None if is_misspelt else words_with_phrases(text)
     if is_request(text):
         try:

@@ -24,6 +24,8 @@ _TO = re.compile(r"(?<!\S)(?:to\s*[:=]|to\s+is\s+equal\s+to)", re.IGNORECASE)
 _WITHOUT = re.compile(r"([^,()]+)\s-\s+(\w+)\s*")
 _GROUP = re.compile(r"([^,()]+)\s\(([^,()]+\s[^,()]+)\)\s*")
 _ATTACHED = re.compile(r'mentioning "attachments?" and mentioning (\w+)')
+_ON_LIST = re.compile(r"(?:list|on)\s+([\w-]+)(?:\s+((?:from|about)\s.+))?", re.IGNORECASE)
+_EITHER = re.compile(r"(\w+)\s+OR\s+(\w+)\s+([\w\s]+)")
 _LEFT_OUT = re.compile(r"(?:-|not\s+)\S+@\S+", re.IGNORECASE)
 
 
@@ -60,6 +62,11 @@ def _candidates(text: str, phrase: str) -> Iterator[str]:
         yield f"not from {address}"
     if not are_words(text) or len(text.split()) > _MOST_WORDS:
         return
+    if on_list := _ON_LIST.fullmatch(text):
+        yield " ".join(filter(None, ("on list", *on_list.groups())))
+    if either := _EITHER.fullmatch(text):
+        first, second, rest = map(as_words, either.groups())
+        yield f"({first} or {second}) and {rest}"
     if without := _WITHOUT.fullmatch(text):
         yield f"{as_words(without[1])} and not {as_words(without[2])}"
     if group := _GROUP.fullmatch(text):

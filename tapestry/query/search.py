@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.operators import reading as operators
-from tapestry.query.phrases.help.bare_words import in_subject, words_with_phrases
+from tapestry.query.phrases.help.bare_words import MOST_BEFORE, in_subject, words_with_phrases
 from tapestry.query.phrases.help.calendar import dated
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase
@@ -68,7 +68,8 @@ def _readings(text: str, spans: str | None) -> Iterator[str]:
         yield text
     may_be_mixed = not operators.are_named_in(text)
     for asked in filter(None, (spans, text)):
-        mixed = words_with_phrases(asked) if may_be_mixed else None
+        longer = len(asked.split()) - len(text.split())
+        mixed = words_with_phrases(asked, MOST_BEFORE + longer) if may_be_mixed else None
         if mixed is not None:
             yield mixed
         if asked == spans and (is_request(spans) or not _is_of_words(spans)):

@@ -35,10 +35,10 @@ _RUNS = 8
 """Places in a text at which words without a phrase are taken for what is mentioned."""
 
 _FEW = 3
-"""Words before a phrase, at most, and in it: more of them are a sentence."""
+"""Words before a phrase, at most: more of them are a sentence."""
 
-MOST_WORDS = 16
-"""Words of a request for words, at most."""
+MOST_BEFORE, MOST_WORDS = 6, 16
+"""Words before a phrase and in it, and words of a request for words, at most."""
 
 _OF_SENTENCES = """
     a all an another are be being did do does how i i'm if is it me my not nothing nobody of or
@@ -90,7 +90,7 @@ _RANKING = frozenset(
 )
 """Words that say which of the messages."""
 
-_AFTER_WORDS = ("with_attachments", "with_no_reply", "on_list")
+_AFTER_WORDS = ("with_attachments", "with_no_reply", "with_no_review", "with_a_patch", "on_list")
 """Kinds of phrases that may follow words, and have no name, number or day."""
 
 _MAIL = re.compile(NOUN, re.IGNORECASE)
@@ -161,7 +161,7 @@ def says_words_alone(phrases: str) -> bool:
     return all(isinstance(part, Phrase) and part.kind == "mentioning" for part in parts)
 
 
-def words_with_phrases(text: str, most: int = _FEW + _FEW) -> str | None:
+def words_with_phrases(text: str, most: int = MOST_BEFORE) -> str | None:
     """Return a few words and a phrase after them, such as “lunch from mary”, as a filter.
 
     None of a sentence, which has more words than ``most``: a phrase among them is some of them.
@@ -238,7 +238,8 @@ def _is_of_words(part: PhraseNode) -> bool:
 
 def _follows_words(phrase: PhraseNode) -> bool:
     if isinstance(phrase, Negated):
-        return _follows_words(phrase.part)
+        is_about = isinstance(phrase.part, Phrase) and phrase.part.kind == "about"
+        return is_about or _follows_words(phrase.part)
     if isinstance(phrase, Phrase) and phrase.kind.startswith("replied_to"):
         return False  # the words before it may say by whom
     if isinstance(phrase, Phrase) and phrase.kind == "on" and phrase.date.weekday is not None:

@@ -32,6 +32,9 @@ _OPERATOR = re.compile(
 )
 """A span as the value of an operator: ``date:last_week``, ``received:yesterday``."""
 
+_ITS = re.compile(rf"\A\s*({_SPANS})['’]s\s+(\S+\s+(?:from|by|to|about)\s.+)", re.IGNORECASE)
+"""A span before what came in it: “last month’s invoices from joe”."""
+
 _AFTER_WORDS = re.compile(r"\s*\S+(?:\s+\S+)?\s+\Z")
 """A word or two: more of them before a span may be a subject, “ANSI COBOL meeting this month”."""
 
@@ -57,6 +60,7 @@ def dated(text: str, context: Context, *, has_operators: bool = False) -> str | 
     if context.now is None:
         return None
     today = to_datetime(context.now).astimezone(context.zone).date()
+    text = with_span_last(text)
     written_as = _range if has_operators else _days
     written = _OPERATOR.sub(lambda found: _as_operator(found, today), text)
     pieces = [
@@ -65,6 +69,15 @@ def dated(text: str, context: Context, *, has_operators: bool = False) -> str | 
     ]
     result = "".join(pieces)
     return None if result == text else result
+
+
+def with_span_last(text: str) -> str:
+    """Return a text with its span behind what came in it.
+
+    >>> with_span_last("last month's invoices from joe")
+    'invoices from joe last month'
+    """
+    return _ITS.sub(r"\2 \1", text)
 
 
 def _as_operator(found: re.Match[str], today: date) -> str:

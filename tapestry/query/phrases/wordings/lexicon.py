@@ -74,6 +74,7 @@ LEXICON = {
     "MENTION": "mention | mentions | mentioning | mentioned | contain | contains | containing "
     "| say "
     "| says | saying",
+    "TAG": "tag | tags | label | labels | category | categories",
     "MORE": "more | fewer | less | at least | at most",
     "MUST": "must | should | have to | need to | ought to | must still | still need to | do "
     "need to "
@@ -104,7 +105,8 @@ LEXICON = {
     "REPLY": "reply | replies | follow-up | follow-ups | followup | followups | answer | "
     "answers | response | responses | reaction | reactions "
     "| replys | reply's",
-    "SENDER": "from | sender | the sender | author | the author",
+    "SENDER": "from | sender | the sender | sender name | the sender name | the sender's name "
+    "| author | the author",
     "SENT": "sent | outgoing | outbound",
     "SUBJECT": "headline | subject | subjects | subject line | subject lines | the subject | "
     "the subject line "

@@ -49,6 +49,7 @@ FIRST = (
     "tagged by me",
     "^ (all | the | any | only)? (tagged | labelled | labeled) MAIL $",
     "not BY NAME and NAME $",
+    "BY NAME (addresses | accounts) $",
     "^ OWNER REPLY to",
     "RECEIVED SOMEBODY (but | and) not NAME $",
     "THREAD WHICH? CONTAIN A? MAIL",

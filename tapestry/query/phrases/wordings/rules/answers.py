@@ -161,6 +161,7 @@ RULES = (
     ("{age:AGE} (with | and | of | ,)? (no | without) A? REPLY BY {who:NAME}", _aged_by),
     ("(no | without) A? REPLY BY {who:NAME} WITHIN {age:AGE}", _aged_by),
     ("^ {age:AGE} (with | and | of | ,)? (no | without) A? REPLY $", _aged_by),
+    ("^ no REPLY yet BY {who:NAME} $", "from me to {who} with no reply by {who}"),
     (
         "WHICH? BE? WAIT (for | on) A? REPLY BY {who:NAME}",
         "from me to {who} with no reply by {who}",

@@ -24,7 +24,8 @@ _OPENING = frozenset(("from", "to", "by", "cc", "in", "on", "with", "since", "be
 
 
 def _mentioned(found: re.Match[str]) -> str:
-    return f'mentioning "{found["word"]}"'
+    words = [f'mentioning "{word}"' for word in found["word"].split()]
+    return f"({' and '.join(words)})" if len(words) > 1 else words[0]
 
 
 def _also_not(found: re.Match[str]) -> str:
@@ -57,13 +58,14 @@ RULES = (
         _also_not,
     ),
     (
-        f"^ EVERYTHING MAIL? {_BUT_OF_ALL} {{word:PLAIN}} $",
+        f"^ EVERYTHING MAIL? {_BUT_OF_ALL} ({{word:FEW}}) $",
         lambda found: f"not {_KINDS.get(found['word'].lower()) or _mentioned(found)} ",
     ),
     (
-        f"^ EVERYTHING MAIL? {_BUT_OF_ALL} {{word:NAME}} {{how:PREP}}",
+        f"^ EVERYTHING MAIL? {_BUT_OF_ALL} {{word:NAME}} {{how:PREP}} {{rest:ALL}}",
         lambda found: (
-            f"not {_KINDS.get(found['word'].lower()) or _mentioned(found)} {found['how']} "
+            f"not ({_KINDS.get(found['word'].lower()) or _mentioned(found)} "
+            f"{found['how']} {found['rest']}) "
         ),
     ),
     (

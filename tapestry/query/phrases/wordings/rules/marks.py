@@ -135,14 +135,17 @@ RULES = (
     ),
     ("(tagged | labelled | labeled) as", "tagged "),
     ("not tagged $", "without a tag "),
-    ("(without | with no | but no) (the)? (tag | label) {words:VALUE}", "not tagged {words}"),
+    ("(without | with no | but no) (the)? TAG {words:VALUE}", "not tagged {words}"),
     (
         "^ HAVE? A? score (of)? at least {number:NUMBER}",
         lambda found: f"with a score above {number_of(found['number']) - 1} ",
     ),
-    ("^ (a)? score (above | over | more than) {number:NUMBER}", "with a score above {number}"),
+    (
+        "(^ | with) (a)? score (above | over | more than) {number:NUMBER}",
+        "with a score above {number}",
+    ),
     ("(but | and) no (links | link | urls)", "and not with links "),
-    ("^ with (tags | labels) $", "not without a tag "),
+    ("^ with TAG $", "not without a tag "),
     (
         "(and | or) filter {words:WORD}",
         lambda found: f"{found[0].split()[0]} in filter {found['words']} ",
@@ -152,8 +155,8 @@ RULES = (
     ("^ not (automatic | automated) $", "not from programs "),
     ("not tagged by {who:SOMEBODY}", "without a tag by {who}"),
     ("tagged by {who:SOMEBODY}", "not without a tag by {who}"),
-    ("with (a | the)? (tag | label) {words:VALUE}", "tagged {words}"),
-    ("(without | with no) (any)? (tags | labels | label)", "without a tag "),
+    ("with (a | the)? TAG {words:VALUE}", "tagged {words}"),
+    ("WITHOUT TAG", "without a tag "),
     ("with A? negative (score | votes)", "with a score below 0 "),
     ("with A? positive (score | votes)", "with a score above 0 "),
     ("(to | on | from) (the)? LIST {words:NAME}", "on list {words}"),
@@ -171,7 +174,7 @@ RULES = (
         "(with | has | have | having) (attachments | attachment) or (links | a link)",
         "with attachments or with links ",
     ),
-    ("with (a | any | some) (tag | tags | label | labels)", "not without a tag "),
+    ("with (a | any | some) TAG", "not without a tag "),
     ("^ MAIL? (WHICH? (BE | have))? (tagged | labelled | labeled) $", "not without a tag "),
     (
         "(no | not | without | except | but not) (any)? (automatic | automated | "
@@ -278,6 +281,8 @@ RULES = (
     ("^ not (a)? patch $", "not with a patch "),
     ("patches to {words:DASHED} $", "patches on list {words}"),
     ("^ MAIL on {words:DASHED} {next:PHRASE}", "on list {words} {next}"),
+    ("^ {words:DASHED} MAIL {next:PHRASE}", "on list {words} {next}"),
+    ("^ {group:HIERARCHY} MAIL {next:PHRASE}", "in {group} {next}"),
     (
         "^ {words:NAME} LIST (but not | , no | , not | without) {word:PLAIN} $",
         'on list {words} and not mentioning "{word}"',

@@ -70,6 +70,10 @@ RULES = (
     ("^ I (only | just | really)? (want | need | would like | can | wish) (only)? to?", ""),
     ("^ i'd like to?", ""),
     ("^ list {words:DASHED} $", "on list {words}"),
+    (
+        "{threads:THREAD} WHICH? I (am | was)? NOT (part of | in | involved in | on) $",
+        "not in a thread with me ",
+    ),
     (f"^ (I | only | just)? {_LOOK} me? (only | just)?", ""),
     ("^ (do i have | have i got | are there | is there) (any | some)?", ""),
     ("^ (which | what) of? (all | my | the)? MAIL did i send", "from me "),
@@ -89,7 +93,9 @@ RULES = (
         "and {how}",
     ),
     ("^ any of the following :? {words:ALL}", lambda found: found["words"].replace(" , ", " or ")),
-    ("^ all of the following :?", ""),
+    ("^ all (of the following)? :", ""),
+    ("^ all of the following", ""),
+    ("^ attachment status is (has)?", "with "),
     (f"^ {_EACH} {_EACH}?", ""),
     ("whose {field:FIELD}", "{field}"),
     ("(but | and)? not mine $", "and not from me "),
@@ -123,7 +129,10 @@ RULES = (
 
 LAST = (
     ("starting starting", "starting"),
-    ("^ MAIL? {how:WHOM} the {who:NAME}", "{how} {who}"),
+    (
+        "^ (EVERYTHING | MAIL | with PICTURES)? {how:WHOM} the {who:NAME}",
+        lambda found: re.sub(r"(?i)\bthe ", "", found[0]),
+    ),
     ("{join:JOIN} and", "{join}"),
     ("^ (and | but | that | which | who | where | is | are | MAIL)", ""),
     ("^ (and | but | that | which | who | where | is | are)", ""),

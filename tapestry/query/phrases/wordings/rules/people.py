@@ -46,6 +46,7 @@ RULES = (
     ),
     ("BY the? {who:ADDRESS}", "from {who}"),
     ("BY {domain:HOST}", _of_domain),
+    ("BY {domain:NAME} (addresses | accounts)", "from addresses like *@{domain}.*"),
     ("(PREP the? | ^) domain {domain:DOMAIN}", _of_domain),
     ("^ sender {who:NAMES} $", "from {who}"),
     ("^ (recipient | addressee) {who:NAMES} $", "to {who}"),

@@ -26,7 +26,10 @@ RULES = (
         "only to me ",
     ),
     ("WHICH? BE? DONE? (only | solely | exclusively | just) to ME (alone | only)?", "only to me "),
-    ("(WHICH? I (am)? only (COPIED | cc) | cc me only)", "cc me and not directly to me "),
+    (
+        "(WHICH? I (am)? (only (COPIED | cc) | COPIED only) | cc me only)",
+        "cc me and not directly to me ",
+    ),
     ("WHICH? I (was | am)? put (in | on) (cc | copy)", "cc me "),
     ("WHICH {who:NAME} is (COPIED | cc)", "cc {who}"),
     ("WHICH {who:NAME} is (in | on) the? to HEADER?", "directly to {who}"),
@@ -66,10 +69,16 @@ RULES = (
     ("WHICH? BE? (ccing | cc'ing | copying | cc) (to)? ME", "cc me "),
     ("WHICH? NOT (DONE)? to ME", "not to me "),
     ("WHICH? ISNT DONE? {how:HOW}", "and not {how}"),
+    (
+        "{how:WHOM} {one:NAME} or {other:NAME} but not both $",
+        "({how} {one} or {how} {other}) and not ({how} {one} and {how} {other})",
+    ),
     ("to or cc", "to "),
     (
         "(MAIL | THREAD)? (exchanged)? between {one:WORD} and {other:WORD} ($ | PHRASE | with)",
         _both_ways,
     ),
+    ("^ MAIL WHICH? I (am | was)? NOT (part of | in | on) $", "not from me and not to me "),
+    ("^ MAIL WHICH? I (am | was)? NOT (a | the)? recipient (of)? $", "not to me "),
     ("to myself", "to me "),
 )

@@ -97,7 +97,8 @@ RULES = (
     ),
     ("and {words:VALUE} in (the)? (body | text)", "and saying {words}"),
     (
-        "the? (recipient | recipients) (is | are | include | includes | contain | contains | =)",
+        "the? (to or cc | recipient | recipients) "
+        "(is | are | include | includes | contain | contains | =)",
         "to ",
     ),
     ("(from | to) not {who:VALUE}", lambda found: f"not {found[0].replace(' not', '', 1)}"),
