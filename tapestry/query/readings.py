@@ -64,8 +64,8 @@ def _candidates(text: str, phrase: str) -> Iterator[str]:
         return
     if on_list := _ON_LIST.fullmatch(text):
         yield " ".join(filter(None, ("on list", *on_list.groups())))
-    if either := _EITHER.fullmatch(text):
-        first, second, rest = map(as_words, either.groups())
+    if alternatives := _EITHER.fullmatch(text):
+        first, second, rest = map(as_words, alternatives.groups())
         yield f"({first} or {second}) and {rest}"
     if without := _WITHOUT.fullmatch(text):
         yield f"{as_words(without[1])} and not {as_words(without[2])}"
