@@ -46,7 +46,6 @@ RULES = (
     ),
     ("BY the? {who:ADDRESS}", "from {who}"),
     ("BY {domain:HOST}", _of_domain),
-    ("BY {domain:NAME} (addresses | accounts)", "from addresses like *@{domain}.*"),
     ("(PREP the? | ^) domain {domain:DOMAIN}", _of_domain),
     ("^ sender {who:NAMES} $", "from {who}"),
     ("^ (recipient | addressee) {who:NAMES} $", "to {who}"),
@@ -54,6 +53,7 @@ RULES = (
         "BY {end:DOTTED} (addresses | address | senders | domains)?",
         "from addresses like *{end}",
     ),
+    ("BY {domain:NAME} (addresses | accounts)", "from addresses like *@{domain}.*"),
     ("^ EVERYONE (at | from | in) {domain:HOST} $", _of_domain),
     (
         "^ EVERYONE (at | from | in) {domain:HOST} (and | or) (at | from | in)? {other:HOST}",
