@@ -194,6 +194,7 @@ def change(
             elif Filter.Mode.LIVE not in modes:
                 leave_pending_window(detached, at)
             elif mode and mode != Filter.Mode.LIVE:
+                leave_pending_window(detached, at)
                 retracted = detached.matches.filter(retracted_at__isnull=False)
                 keep_former_matches(retracted)
                 retracted.update(retracted_at=None, sequence=None)

@@ -68,6 +68,19 @@ class TestChangingIt:
         assert listed(carol) == {"early", "answer", "brief", "reply"}
         assert left(carol) == set()
 
+    def test_one_that_is_to_keep_another_text_has_what_came_before_that(
+        self, tables: Tables, carol: User
+    ) -> None:
+        made = install(carol, "about golf and with no reply")
+        arrive(tables, "golf")
+        run()
+        arrive(tables, "more golf")
+        lifecycle.change(made, "about tennis", mode=Filter.Mode.KEEP)
+        arrive(tables, "still golf")
+        arrive(tables, "tennis")
+        run()
+        assert listed(carol) == {"golf", "more golf", "tennis"}
+
     def test_what_a_filter_that_kept_had_left_to_run_is_dropped(
         self, tables: Tables, carol: User
     ) -> None:
