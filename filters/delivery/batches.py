@@ -56,12 +56,12 @@ def _batch(claim: Claim, rows: Mapping[int, _Row]) -> Batch:
     owner = claim.destination.owner
     muted = {mute.root for mute in owner.mutes.all()}
     mirrors = claim.destination.way.queue != MAIL
-    told = (
+    deliverable = (
         row
         for row in rows.values()
         if (mirrors and row.retracted_at is not None) or row.root not in muted
     )
-    matches = _delivered(told, people.audiences(owner), owner.zone)
+    matches = _delivered(deliverable, people.audiences(owner), owner.zone)
     return Batch(claim.key, claim.after, claim.until, matches)
 
 

@@ -120,8 +120,9 @@ def _counted(count: int, one: str, many: str) -> str:
 
 def _releases(scope: _Scope) -> Iterator[str]:
     aside = set_aside.of(SetAside.Kind.FILTER).waiting_for(release.PART)
-    told = Q(retracted_at=None) | Q(card__isnull=False)  # what has left is released with its card
-    if count := scope.matches.filter(told, is_due()).exclude(filter__in=aside).count():
+    # What has left is released with its card.
+    released = Q(retracted_at=None) | Q(card__isnull=False)
+    if count := scope.matches.filter(released, is_due()).exclude(filter__in=aside).count():
         yield f"{_counted(count, 'match is', 'matches are')} being listed."
 
 

@@ -27,7 +27,7 @@ class Commands(PymapCommands):
             name = bytes(rest).split()[0].upper()
             return InvalidCommand(params.copy(tag=tag.value), None, name, Command), buf[0:0]
         if isinstance(command, FetchCommand):
-            command.attributes = [_answered_as_binary(each) for each in command.attributes]
+            command.attributes = [*map(_answered_as_binary, command.attributes)]
         return command, rest
 
 

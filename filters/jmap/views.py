@@ -206,16 +206,16 @@ def event_source(request: PersonRequest) -> HttpResponse:
     """
     types = request.GET.get("types", "*").split(",")
     kinds = [kind for kind in TYPES if types == ["*"] or kind in types]
-    told, states = request.headers.get("Last-Event-ID", ""), _states(request, kinds)
+    known, states = request.headers.get("Last-Event-ID", ""), _states(request, kinds)
 
     def is_new() -> bool:
         nonlocal states
         states = _states(request, kinds)
-        return _event_id(states) != told
+        return _event_id(states) != known
 
     waited = wait_until(is_new, LONGEST_WAIT)
     lines = [f"retry: {SOON if waited else LATER}"]
-    if _event_id(states) != told:
+    if _event_id(states) != known:
         account = id_of(account_of(request.user))
         changed = {"@type": "StateChange", "changed": {account: states}}
         lines += ["event: state", f"id: {_event_id(states)}", f"data: {json.dumps(changed)}"]

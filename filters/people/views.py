@@ -20,5 +20,5 @@ def profile(request: PersonRequest) -> HttpResponse:
         form.store(request.user)
         messages.success(request, "Saved.")
         return redirect("me")
-    told = {"unconfirmed": awaits_link(request.user), "uses": uses(request.user)}
-    return form_page(request, "people/me.html", form, **told)
+    context = {"unconfirmed": awaits_link(request.user), "uses": uses(request.user)}
+    return form_page(request, "people/me.html", form, **context)

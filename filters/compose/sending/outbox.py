@@ -169,10 +169,10 @@ def hold_restored() -> int:
     for row in partly:  # what is left to be stored and filed is done
         refused = row.refused | dict.fromkeys(row.pending, error)
         due.filter(pk=row.pk).update(pending=[], refused=refused)
-    held = due.exclude(others_have_it).update(
+    count = due.exclude(others_have_it).update(
         state=State.REFUSED, due_at=None, holder="", unanswered_at=now, error=error
     )
-    return held + sum(bool(row.pending) for row in partly)
+    return count + sum(bool(row.pending) for row in partly)
 
 
 def free_abandoned() -> int:

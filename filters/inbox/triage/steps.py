@@ -230,7 +230,7 @@ def _named_now(step: TriageStep, rows: Sequence[Sequence[Any]]) -> list[tuple[st
     was = Q(formerroot__until__gt=step.at, formerroot__root__in=[root for root, _ in rows])
     for before, now in seen.filter(was).values_list("formerroot__root", "root"):
         names[before].add(now)
-    return [(root, said) for before, said in rows for root in sorted(names[before] or {before})]
+    return [(root, value) for before, value in rows for root in sorted(names[before] or {before})]
 
 
 def _restore_states(step: TriageStep, before: Sequence[Sequence[Any]]) -> None:

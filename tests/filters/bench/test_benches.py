@@ -153,8 +153,8 @@ def test_mail_is_followed_from_an_imap_server_to_all_who_wait(data_dir, dovecot)
 @pytest.mark.long
 @pytest.mark.live
 def test_mail_is_matched_by_two_workers_of_the_shared_window(data_dir):
-    some = ("--workers", "2", "--filters", "90", "--messages", "120", "--archive", "3000")
-    figures = json.loads(manage(data_dir, "bench", "cluster", *some, "--repeat", "1", "--json"))
+    sizes = ("--workers", "2", "--filters", "90", "--messages", "120", "--archive", "3000")
+    figures = json.loads(manage(data_dir, "bench", "cluster", *sizes, "--repeat", "1", "--json"))
     assert figures["workers"] == 2
     assert figures["messages_a_second"] > 0 < figures["matches_a_second"]
 

@@ -173,10 +173,10 @@ def words_with_phrases(text: str, most: int = MOST_BEFORE) -> str | None:
     """
     if sum(word.lower() not in _GOVERNING for word in text.split()) > most:
         return None
-    for said in filter(None, (reworded(text), text)):
-        phrases = with_phrases(said)
-        may_leave_out = said is not text and _LEFT_OUT.search(said) is not None
-        is_mine = said is text or _OF_ME.search(text) or not _OF_ME.search(said)
+    for reading in filter(None, (reworded(text), text)):
+        phrases = with_phrases(reading)
+        may_leave_out = reading is not text and _LEFT_OUT.search(reading) is not None
+        is_mine = reading is text or _OF_ME.search(text) or not _OF_ME.search(reading)
         if is_mine and phrases and _begins_with_words(phrases, may_leave_out=may_leave_out):
             return phrases
     return None
