@@ -206,14 +206,9 @@ def event_source(request: PersonRequest) -> HttpResponse:
     """
     types = request.GET.get("types", "*").split(",")
     kinds = [kind for kind in TYPES if types == ["*"] or kind in types]
-    known, states = request.headers.get("Last-Event-ID", ""), _states(request, kinds)
-
-    def is_new() -> bool:
-        nonlocal states
-        states = _states(request, kinds)
-        return _event_id(states) != known
-
-    waited = wait_until(is_new, LONGEST_WAIT)
+    known = request.headers.get("Last-Event-ID", "")
+    waited = wait_until(lambda: _event_id(_states(request, kinds)) != known, LONGEST_WAIT)
+    states = _states(request, kinds)
     lines = [f"retry: {SOON if waited else LATER}"]
     if _event_id(states) != known:
         account = id_of(account_of(request.user))

@@ -53,14 +53,8 @@ def least_budget(kind: str) -> int:
 def used(user: User, kind: str) -> int:
     """Return how much of a budget a person uses: ``deliveries`` to the place that had most."""
     match kind:
-        case "filters":
-            return user.filters.count()
-        case "aggregates":
-            return user.aggregates.count()
-        case "sources":
-            return user.sources.count()
-        case "destinations":
-            return user.destinations.count()
+        case "filters" | "aggregates" | "sources" | "destinations":
+            return int(getattr(user, kind).count())
         case "tokens":
             return user.access_tokens.count()
         case "drafts":

@@ -24,8 +24,6 @@ from tapestry.deliver.timing.timeliness import parse_timeliness, shown_at
 TIMELINESS, TIMED_AT = "timeliness", "timed_at"
 """The settings that say at which times a digest comes, without it at once, and since when."""
 
-USED_UP = ", for the deliveries of a day are used up"
-
 
 def flooding(
     destination: Destination, counts: Mapping[int, int], since: int | None = None
@@ -130,16 +128,19 @@ def _times(destinations: Collection[Destination], now: int) -> Iterator[tuple[in
     """
     over = used_up(destinations, now)
     for destination in destinations:
-        texts = {"": destination.settings.get(TIMELINESS), USED_UP: "hourly"}
-        since = first_waiting(destination) if texts[""] or destination.pk in over else None
+        times: list[tuple[str, str]] = []
+        if text := destination.settings.get(TIMELINESS):
+            times.append((text, f"it comes {text}"))
+        if destination.pk in over:
+            times.append(("hourly", "it comes hourly, for the deliveries of a day are used up"))
+        since = first_waiting(destination) if times else None
         if since is None:
             continue
         since = max(since, destination.settings.get(TIMED_AT, 0))
         since = now - HOUR if since > now + SLACK else since
-        for why, text in texts.items():
-            if text and (not why or destination.pk in over):
-                instant = shown_at(parse_timeliness(text), since, destination.owner.zone)
-                yield destination.pk, Wait(instant, f"it comes {text}{why}")
+        for text, why in times:
+            instant = shown_at(parse_timeliness(text), since, destination.owner.zone)
+            yield destination.pk, Wait(instant, why)
 
 
 def first_waiting(destination: Destination) -> int | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import unquote
 
-from filters.site.settings.numbers import is_whole
+from filters.site.settings.numbers import is_whole, read_audience
 from tapestry.core.errors import TapestryError
-from tapestry.core.message import check_audience
+
+BUDGETS = "TAPESTRY_BUDGETS"
 
 EVERYBODY = ""
 """For whom a budget is that names nobody."""
@@ -39,19 +39,12 @@ def read_budgets(text: str) -> Budgets:
     for rule in text.split():
         named, _, number = rule.rpartition("=")
         whose, _, kind = named.rpartition(":")
-        whose = unquote(whose)
         if kind not in KINDS or not is_whole(number):
             raise TapestryError(
-                f"TAPESTRY_BUDGETS holds “{rule[:100]}”, which is no budget.",
+                f"{BUDGETS} holds “{rule[:100]}”, which is no budget.",
                 hint="Write filters=100 user:terry:seconds=60; the kinds of budgets are "
                 f"{', '.join(KINDS)}.",
             )
-        if whose:
-            try:
-                check_audience(whose)
-            except TapestryError as error:
-                raise TapestryError(
-                    f"TAPESTRY_BUDGETS: {error.message}", hint=error.hint
-                ) from error
-        budgets.setdefault(whose, {})[kind] = int(number)
+        audience = read_audience(BUDGETS, whose) if whose else EVERYBODY
+        budgets.setdefault(audience, {})[kind] = int(number)
     return budgets

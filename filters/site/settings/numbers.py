@@ -76,10 +76,15 @@ def read_retention(text: str) -> dict[str, int]:
                 f"{RETENTION} holds “{rule[:100]}”, which says no number of days.",
                 hint="Write user:terry=365 public=3650; %20 for a blank in a name.",
             )
-        audience = unquote(name)
-        try:
-            check_audience(audience)
-        except TapestryError as error:
-            raise TapestryError(f"{RETENTION}: {error.message}", hint=error.hint) from error
-        kept[audience] = int(days)
+        kept[read_audience(RETENTION, name)] = int(days)
     return kept
+
+
+def read_audience(setting: str, text: str) -> str:
+    """Return the audience that a rule of a setting names; TapestryError if it is none."""
+    audience = unquote(text)
+    try:
+        check_audience(audience)
+    except TapestryError as error:
+        raise TapestryError(f"{setting}: {error.message}", hint=error.hint) from error
+    return audience

@@ -161,7 +161,7 @@ def test_what_was_due_since_a_backup_is_not_sent_again_unasked(
 
 
 @pytest.mark.parametrize("done", ["sent_at", "posted_at"])
-def test_those_who_had_a_letter_since_a_backup_are_not_sent_it_again_unasked(
+def test_a_letter_partly_sent_before_a_backup_is_not_sent_on_after_its_restore(
     done: str, browser: Client, clock: SetClock, smtp: SmtpServer
 ) -> None:
     row = later(browser, "2026-03-28T08:00")

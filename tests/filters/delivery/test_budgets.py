@@ -47,9 +47,9 @@ def test_what_is_over_the_budget_comes_hourly_and_together(
         store(jones, f"m{number}", **dict.fromkeys(("shown_at", "stored_at"), wall.now))
         turn()
     assert [len(batch.matches) for batch in way.batches] == [1, 1]
-    said = status_of(fresh(hook)).sentence
-    assert said.startswith("2 matches wait until ")
-    assert said.endswith(": it comes hourly, for the deliveries of a day are used up.")
+    sentence = status_of(fresh(hook)).sentence
+    assert sentence.startswith("2 matches wait until ")
+    assert sentence.endswith(": it comes hourly, for the deliveries of a day are used up.")
     wall.now += HOUR
     turn()
     assert [len(batch.matches) for batch in way.batches] == [1, 1, 2]

@@ -160,16 +160,16 @@ def test_a_subscription_that_is_changed_meanwhile_is_told_nothing_twice(
     find(tables, plans, "a@x")
     as_read.meanwhile = turn
     assert call("PushSubscription/set", update={key: {"types": ["Email"]}})["updated"]
-    told = len(server.requests)
+    requests = len(server.requests)
     Destination.objects.update(due_at=wall_clock())
     turn()
-    assert len(server.requests) == told == 2, "its code, and what was found"
+    assert len(server.requests) == requests == 2, "its code, and what was found"
     as_read.meanwhile = lambda: Destination.objects.update(active=False)
     call("PushSubscription/set", update={key: {"types": ["Thread"]}})
     assert not Destination.objects.get().active, "its owner has turned it off"
 
 
-def test_what_is_found_is_pushed_after_a_restore_too(
+def test_subscriptions_are_pushed_what_filters_find_after_a_restore(
     program: Sign, tables: Tables, alice: User, plans: Filter, server: Recorder
 ) -> None:
     call = program(alice)

@@ -53,14 +53,14 @@ def test_what_a_filter_is_to_take_and_what_is_left_is_one_sentence(
         "Expected: about 70 a week. What is more than 5 deliveries a day to a place comes hourly."
     )
     spend(carol, 12.5)
-    said = cost_words(carol, Filter.Mode.LIVE, (), 0.42)
-    assert said == (
+    alone = cost_words(carol, Filter.Mode.LIVE, (), 0.42)
+    assert alone == (
         "It runs by itself, about 0.4 seconds each time: "
         "48 of your 60 seconds of this hour are left."
     )
     spend(carol, 61)
-    said = cost_words(carol, Filter.Mode.WAIT)
-    assert said.endswith("seconds of this hour are used, so until the next it runs hourly.")
+    over = cost_words(carol, Filter.Mode.WAIT)
+    assert over.endswith("seconds of this hour are used, so until the next it runs hourly.")
 
 
 def test_who_saves_a_filter_is_told_what_it_takes(
