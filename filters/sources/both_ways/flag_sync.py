@@ -6,15 +6,19 @@ r"""Read, starred and tags, the same here and in a mailbox: flags and keywords t
 
 The base is what was last the same on both sides.  Whoever differs from it has changed something,
 and that is taken over (a three-way merge); of a yes and a no, both cannot change to different
-values.  That a filter finds what was read there changes nothing there.  The base is stored last,
-so a try that was killed is made again, and changes nothing twice.
+values.  It goes with a message to another folder, or another UID.  That a filter finds what was
+read there changes nothing there.  The base is stored last, so a try that was killed is made again,
+and changes nothing twice.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
 
 from filters.inbox.models import Card, FormerMatch, Match, MessageState
 from filters.inbox.triage.actions import ACTIONS
@@ -36,45 +40,68 @@ _ACTIONS = {
     ("flagged", False): "unstar",
 }
 
+_BASE = ("is_seen", "is_flagged", "keywords")
+
+_NEVER = (0, 0, 0)
+"""The state of a folder that was never looked at."""
+
 
 def synchronise(source: Source, folders: MailFolders) -> None:
     """Take over what has changed, of the newest messages of each folder, on either side."""
     state: dict[str, list[int]] = dict(source.flags_state)
-    for folder in source.folder_patterns:
-        uidvalidity, modseq, looked_at = state.get(folder, (0, 0, 0))
-        now = wall_clock()
-        rows = SyncedFlags.objects.filter(source=source, folder=folder)
-        known = set(rows.values_list("uid", flat=True)) if uidvalidity else set()
-        found = read_flags(folders, folder, known, uidvalidity, modseq)
-        if found is None:
-            continue
-        if found.uidvalidity != uidvalidity:
-            rows.delete()
-        rows.exclude(uid__in=found.uids).delete()
-        _learn(source, folder, found)
-        _merge(source, folders, folder, found, list(rows.all()))
-        merge_tags(source, folders, folder, found, list(rows.all()), looked_at)
-        state[folder] = [found.uidvalidity, found.modseq, now]
+    now, found = wall_clock(), dict(_read(source, folders, state))
+    _learn(source, found, state)
+    since = min((state.get(folder, _NEVER)[2] for folder in found), default=now)
+    for folder, flags in found.items():
+        rows = list(SyncedFlags.objects.filter(source=source, folder=folder))
+        _merge(source, folders, folder, flags, rows)
+        merge_tags(source, folders, folder, flags, rows, since)
+        state[folder] = [flags.uidvalidity, flags.modseq, now]
         Source.objects.filter(pk=source.pk).update(flags_state=state)
 
 
-def _learn(source: Source, folder: str, found: FolderFlags) -> None:
-    """Store which of the new messages of a folder are here, by their Message-IDs."""
-    names = {name for name in found.names.values() if name}
+def _read(
+    source: Source, folders: MailFolders, state: Mapping[str, list[int]]
+) -> Iterator[tuple[str, FolderFlags]]:
+    for folder in source.folder_patterns:
+        uidvalidity, modseq, _ = state.get(folder, _NEVER)
+        rows = SyncedFlags.objects.filter(source=source, folder=folder)
+        known = set(rows.values_list("uid", flat=True))
+        flags = read_flags(folders, folder, known, uidvalidity, modseq)
+        if flags is not None:
+            yield folder, flags
+
+
+def _learn(source: Source, found: Mapping[str, FolderFlags], state: dict[str, list[int]]) -> None:
+    """Store which of the new messages of folders are here, by their Message-IDs.
+
+    One that has left another folder, or has another UID now, keeps its base.
+    """
+    names = {name for flags in found.values() for name in flags.names.values() if name}
     columns = ("msgid", "source")
     stored = lookup(services.tables(), MESSAGES, "msgid", names, [source.audience], columns)
     address = f"{source.address}/"
     here = {row["msgid"] for row in stored if (row["source"] or "").startswith(address)}
-    SyncedFlags.objects.bulk_create(
-        [
-            SyncedFlags(source=source, folder=folder, uid=uid, msgid=name)
-            for uid, name in sorted(found.names.items())
+    bases: dict[str, Mapping[str, Any]] = {}
+    with transaction.atomic():
+        for folder, flags in found.items():
+            uidvalidity, _, looked_at = state.get(folder, _NEVER)
+            gone = SyncedFlags.objects.filter(source=source, folder=folder)
+            if flags.uidvalidity == uidvalidity:
+                gone = gone.exclude(uid__in=flags.uids)
+            else:
+                state[folder] = [flags.uidvalidity, 0, looked_at]
+            bases |= {row.pop("msgid"): row for row in gone.values("msgid", *_BASE)}
+            gone.delete()
+        new = [
+            SyncedFlags(source=source, folder=folder, uid=uid, msgid=name, **bases.get(name, {}))
+            for folder, flags in found.items()
+            for uid, name in sorted(flags.names.items())
             # What is not here yet is asked for again: it may be on its way.
             if name in here
-        ],
-        ignore_conflicts=True,
-        batch_size=100,
-    )
+        ]
+        SyncedFlags.objects.bulk_create(new, ignore_conflicts=True, batch_size=100)
+        Source.objects.filter(pk=source.pk).update(flags_state=state)
 
 
 @dataclass(slots=True)

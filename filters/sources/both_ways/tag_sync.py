@@ -10,12 +10,13 @@ As flags do (``flag_sync``).  A tag that comes from a mailbox is its owner's alo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 
 from filters.reading.annotations.keywords import Named, keywords, tell
+from filters.reading.annotations.outbox import KEPT
 from filters.reading.models import OutboxAnnotation
 from filters.sources.models import Source, SyncedFlags
-from tapestry.core.clock import MINUTE
+from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.deliver.imap.flag_changes import FolderFlags, merged, store_keyword
 from tapestry.deliver.imap.folders import MailFolders
 from tapestry.servers.imap_flags import permitted
@@ -29,12 +30,14 @@ def merge_tags(
     folders: MailFolders,
     folder: str,
     found: FolderFlags,
-    rows: Iterable[SyncedFlags],
+    rows: Collection[SyncedFlags],
     since: int,
 ) -> None:
     """Take over which tags have changed on either side: here since an instant, or there."""
     annotated = OutboxAnnotation.objects.filter(owner=source.owner_id, created__gte=since - MARGIN)
     recent = set(annotated.values_list("msgid", flat=True))
+    if since - MARGIN < wall_clock() - KEPT:  # what was said then is in no outbox any more
+        recent.update(row.msgid for row in rows)
     looked_at = [row for row in rows if _may_differ(row, found, recent)]
     tags = keywords(source.owner, {row.msgid for row in looked_at})
     there_to: dict[tuple[str, bool], list[SyncedFlags]] = defaultdict(list)

@@ -16,11 +16,12 @@ from filters.inbox.triage.actions import ACTIONS
 from filters.people.models import User
 from filters.reading.annotations import opinions
 from filters.reading.annotations.changes import said_by
-from filters.reading.annotations.outbox import append_outbox
+from filters.reading.annotations.outbox import KEPT, append_outbox, prune
+from filters.reading.models import OutboxAnnotation
 from filters.sources.both_ways import acting, flag_sync, tag_sync
 from filters.sources.models import Source
 from tapestry.core.annotations import standing
-from tapestry.core.clock import wall_clock
+from tapestry.core.clock import MINUTE, wall_clock
 from tapestry.deliver.imap.flag_changes import Flags, merged
 from tapestry.tables.delta.log import Tables
 from tests.support.own_mailbox import Killer, come, content, mailbox_of
@@ -76,11 +77,31 @@ def change_here(owner: User, name: str, to: Flags) -> None:
 
 def change_there(dovecot: Dovecot, name: str, to: Flags) -> None:
     with dovecot.session() as client:
-        client.select_folder("INBOX")
+        client.select_folder(content(dovecot)[name][0])
         uids = client.search(["SUBJECT", name])
         tags = [(tag, tag in to.keywords) for tag in TAGS]
         for flag, is_set in (("\\Seen", to.seen), ("\\Flagged", to.flagged), *tags):
             (client.add_flags if is_set else client.remove_flags)(uids, [flag])
+
+
+def move_there(dovecot: Dovecot, name: str) -> None:
+    """Move a message to the other folder of its mailbox."""
+    folder = content(dovecot)[name][0]
+    with dovecot.session() as client:
+        client.select_folder(folder)
+        client.move(client.search(["SUBJECT", name]), "Done" if folder == "INBOX" else "INBOX")
+
+
+def renumber_there(dovecot: Dovecot) -> None:
+    """Give another UIDVALIDITY to a folder, and with it another UID to each of its messages."""
+    with dovecot.session() as client:
+        client.create_folder("New")
+        client.select_folder("Done")
+        if uids := client.search():
+            client.move(uids, "New")
+        client.unselect_folder()
+        client.delete_folder("Done")
+        client.rename_folder("New", "Done")
 
 
 def synchronise() -> None:
@@ -116,6 +137,10 @@ def test_both_sides_become_what_either_changed(
     has_condstore: bool,
 ) -> None:
     source, lots = mailbox_of(alice, dovecot, syncs_flags=True), Random(int(has_condstore))
+    with dovecot.session() as client:
+        if not client.folder_exists("Done"):
+            client.create_folder("Done")
+    Source.objects.update(folder_patterns=["Done", "INBOX"])
     names = [f"{name}-{has_condstore}" for name in NAMES]
     come(dovecot, source, *names)
     find(alice, tables, *names)
@@ -137,6 +162,8 @@ def test_both_sides_become_what_either_changed(
         for name in names:
             change_here(alice, name, draw(here(alice, name)))
             change_there(dovecot, name, draw(there(dovecot, name)))
+            if lots.random() < 0.3:
+                move_there(dovecot, name)
             mine, other = here(alice, name), there(dovecot, name)
             for flag in ("seen", "flagged"):
                 sides = getattr(mine, flag), getattr(other, flag)
@@ -144,6 +171,8 @@ def test_both_sides_become_what_either_changed(
             for tag in TAGS:
                 sides = tag in mine.keywords, tag in other.keywords
                 base[name, tag] = merged(bool(base[name, tag]), *sides)
+        if turn % 3 == 2:
+            renumber_there(dovecot)
         killer.killed_once(turn % 4, synchronise)
         for name in names:
             tags = frozenset(tag for tag in TAGS if base[name, tag])
@@ -155,6 +184,24 @@ def test_both_sides_become_what_either_changed(
         assert not killer.steps and TriageStep.objects.count() == made, (
             "nothing goes back and forth"
         )
+
+
+def test_a_tag_given_while_a_mailbox_was_paused_for_long_becomes_a_keyword(
+    alice: User, dovecot: Dovecot, tables: Tables
+) -> None:
+    source = mailbox_of(alice, dovecot, syncs_flags=True)
+    come(dovecot, source, "paused")
+    find(alice, tables, "paused")
+    synchronise()
+    change_here(alice, "paused", Flags(keywords=frozenset({"todo"})))
+    append_outbox(tables)
+    OutboxAnnotation.objects.update(appended_at=wall_clock() - KEPT - MINUTE)
+    assert prune() and not OutboxAnnotation.objects.exists()
+    (state,) = Source.objects.get().flags_state.values()
+    long_ago = {"INBOX": [*state[:2], state[2] - KEPT - MINUTE]}
+    Source.objects.update(flags_state=long_ago)
+    synchronise()
+    assert there(dovecot, "paused").keywords == {"todo"}
 
 
 def test_keywords_of_programs_and_tags_that_are_none_do_not_travel(
