@@ -58,7 +58,13 @@ function draw(event) {
   if (!drawn.act) drawn.row.setPointerCapture(drawn.id);
   if (!drawn.act || by > 0 !== drawn.by > 0) drawn.act = actOf(by > 0);
   drawn.by = by;
-  const { line, act } = drawn;
+  show();
+}
+
+// Also when the list was drawn again, which puts its rows back.
+function show() {
+  if (!drawn?.act || !isThere()) return;
+  const { line, act, by } = drawn;
   line.dataset.swipe = act.words;
   line.classList.toggle("left", by < 0);
   line.classList.toggle("enough", isEnough());
@@ -99,4 +105,5 @@ listen([
   ["pointerup", "", end],
   ["pointercancel", "", (event) => event.pointerId === drawn?.id && leave()],
   ["htmx:afterRequest", "", settle],
+  ["htmx:afterSettle", "", show],
 ]);
