@@ -9,19 +9,31 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from limits import parse
-from ninja.errors import AuthorizationError
+from ninja.errors import AuthenticationError, AuthorizationError
 from ninja.security import HttpBearer
 
 from filters.api.models import SCOPES, AccessToken
 from filters.people.budgets import require_room
 from filters.people.models import User
+from filters.people.requests import PersonRequest
 from filters.site.work.rate_limits import Count, digest, reserve
 from tapestry.core.clock import DAY, MINUTE, wall_clock
 from tapestry.core.errors import TapestryError
+
+if TYPE_CHECKING:
+
+    class TokenRequest(PersonRequest):
+        """A request of a program, as PersonalToken lets it in."""
+
+        auth: AccessToken
+
+else:
+    TokenRequest = PersonRequest
 
 PREFIX = "tapestry_"
 """With which a token begins, so that those who look for secrets in code find it."""
@@ -93,6 +105,12 @@ def token_with(key: int, scope: str) -> AccessToken | None:
     """Return the token of a primary key; None if it has ended, or has not a scope."""
     token = _standing().filter(pk=key).first()
     return token if token is not None and scope in token.scopes.split() else None
+
+
+def require_standing(token: AccessToken) -> None:
+    """Raise AuthenticationError where a token has ended by now."""
+    if not _standing().filter(pk=token.pk).exists():
+        raise AuthenticationError
 
 
 def note_use(token: AccessToken) -> None:

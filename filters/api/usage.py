@@ -60,6 +60,8 @@ def record(token: AccessToken, request: HttpRequest, named: Mapping[str, Any]) -
 
 
 def _add(token: AccessToken, call: str, about: str, now: int) -> None:
+    if not AccessToken.objects.filter(pk=token.pk).exists():
+        return  # deleted while the call waited
     use, _ = TokenUse.objects.get_or_create(
         token=token, call=call, about=about, defaults={"first_at": now, "last_at": now}
     )

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from threading import BoundedSemaphore
 from time import monotonic, sleep
 
+from filters.api.authentication import require_standing
+from filters.api.models import AccessToken
+
 LOOK = 0.25
 """Seconds between two looks."""
 
@@ -15,14 +18,18 @@ MOST = 4
 _places = BoundedSemaphore(MOST)
 
 
-def wait_until(is_there: Callable[[], bool], seconds: float) -> bool:
-    """Wait until something is there, for so long at most; False at once if MOST calls wait."""
+def wait_until(token: AccessToken, is_there: Callable[[], bool], seconds: float) -> bool:
+    """Wait until something is there, for so long at most; False at once if MOST calls wait.
+
+    Raise AuthenticationError once the token of the call has ended.
+    """
     if not _places.acquire(blocking=False):
         return False
     try:
         until = monotonic() + seconds
         while not is_there() and monotonic() < until:
             sleep(LOOK)
+            require_standing(token)
     finally:
         _places.release()
     return True

@@ -15,7 +15,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
-from ninja.errors import AuthorizationError
+from ninja.errors import AuthenticationError, AuthorizationError
 
 from filters.api import usage
 from filters.api.authentication import PersonalToken
@@ -81,7 +81,10 @@ def _by_token(page: Page) -> Page:
         if token is None:
             return unauthorized()
         request.META[TOKEN] = token
-        response = page(request, **named)
+        try:
+            response = page(request, **named)
+        except AuthenticationError:  # the token has ended meanwhile
+            return unauthorized()
         usage.record(token, request, {"name": request.META.get(METHODS, "")})
         return response
 
@@ -207,7 +210,8 @@ def event_source(request: PersonRequest) -> HttpResponse:
     types = request.GET.get("types", "*").split(",")
     kinds = [kind for kind in TYPES if types == ["*"] or kind in types]
     known = request.headers.get("Last-Event-ID", "")
-    waited = wait_until(lambda: _event_id(_states(request, kinds)) != known, LONGEST_WAIT)
+    token = request.META[TOKEN]
+    waited = wait_until(token, lambda: _event_id(_states(request, kinds)) != known, LONGEST_WAIT)
     states = _states(request, kinds)
     lines = [f"retry: {SOON if waited else LATER}"]
     if _event_id(states) != known:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 from urllib.parse import unquote
@@ -27,10 +27,15 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated, ServerEvent
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, SubscriptionsListenRequestParams, ToolAnnotations
+from mcp_types import (
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    SubscriptionsListenRequestParams,
+    ToolAnnotations,
+)
 
 from tapestry import VERSION
-from tapestry.client.site import CallError, Site, path_of
+from tapestry.client.site import NOT_OPENED, CallError, Site, path_of
 
 INSTRUCTIONS = """\
 Tapestry filters a person's mail and news. A filter is a standing question in words, such as \
@@ -57,6 +62,8 @@ LISTS = "tapestry://filters/"
 LOOK, WAIT = 2.0, 10
 """Seconds between two looks at a list to which an assistant has subscribed, of a site that is away
 or busy; for which another one waits with its answer."""
+
+ENDED = "The token of this subscription has ended."
 
 _site: ContextVar[Site] = ContextVar("site")
 _bus: ContextVar[InMemorySubscriptionBus] = ContextVar("bus")
@@ -120,29 +127,43 @@ def server_of(site_of: Callable[[Any], Site]) -> MCPServer[Any]:
 
 
 async def _watching(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-    """Answer a subscription: look at its lists while it lasts, and tell it of each that changes."""
+    """Answer a subscription: look at its lists while it lasts, and tell it of each that changes.
+
+    It ends with the token of its person.
+    """
     params = SubscriptionsListenRequestParams.model_validate(ctx.params)
     uris = params.notifications.resource_subscriptions or ()
     lists = [uri for uri in uris if uri.startswith(LISTS)][:MOST]
-    ends = {uri: await run_sync(_end_of, uri) for uri in lists}
+    with refusing(lambda sentence: MCPError(INVALID_PARAMS, sentence)):
+        ends = {uri: await run_sync(_end_of, uri) for uri in lists}
     _bus.set(InMemorySubscriptionBus())
     waits = anyio.CapacityLimiter(MOST)
     async with anyio.create_task_group() as looks:
+        listening = anyio.CancelScope()
         for uri, end in ends.items():
-            looks.start_soon(_look, uri, end, waits)
+            looks.start_soon(_look, uri, end, waits, listening)
         try:
-            answer = await call_next(ctx)
+            with listening:
+                return await call_next(ctx)
         finally:
             looks.cancel_scope.cancel()
-    return answer
+    raise MCPError(INVALID_REQUEST, ENDED)
 
 
-async def _look(uri: str, end: str, waits: anyio.CapacityLimiter) -> None:
-    """Wait for the steps of a list, and tell of each change; a site that is away comes back."""
+async def _look(
+    uri: str, end: str, waits: anyio.CapacityLimiter, listening: anyio.CancelScope
+) -> None:
+    """Wait for the steps of a list, and tell of each change; a site that is away comes back.
+
+    One that opens nothing to its token ends the subscription.
+    """
     while True:
         begun, now = anyio.current_time(), end
-        with suppress(MCPError):
+        try:
             now = await run_sync(_end_after, uri, end, abandon_on_cancel=True, limiter=waits)
+        except CallError as error:
+            if error.code == NOT_OPENED:
+                listening.cancel()
         if now != end:
             end = now
             await _bus.get().publish(ResourceUpdated(uri=uri))
@@ -153,17 +174,14 @@ async def _look(uri: str, end: str, waits: anyio.CapacityLimiter) -> None:
 def _end_after(uri: str, end: str) -> str:
     """Return the cursor after the last step of a list once it is not this one, or after WAIT."""
     path = path_of("filters", unquote(uri.removeprefix(LISTS)), "matches")
-    with refusing(lambda sentence: MCPError(INVALID_PARAMS, sentence)):
-        page = _site.get().get(path, after=end, limit=1, wait=WAIT)
+    page = _site.get().get(path, after=end, limit=1, wait=WAIT)
     return end if page["is_end"] else _end_of(uri)
 
 
 def _end_of(uri: str) -> str:
     """Return the cursor after the last step of the list of a filter."""
     path = path_of("filters", unquote(uri.removeprefix(LISTS)))
-    with refusing(lambda sentence: MCPError(INVALID_PARAMS, sentence)):
-        shown = _site.get().get(path)
-    return str(shown["next"])
+    return str(_site.get().get(path)["next"])
 
 
 def filter_list(name: str) -> str:

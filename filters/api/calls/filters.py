@@ -10,7 +10,7 @@ from django.http import QueryDict
 from django.shortcuts import get_object_or_404
 from ninja import Field, Router, Status
 
-from filters.api.authentication import PersonalToken
+from filters.api.authentication import PersonalToken, TokenRequest
 from filters.api.given import checked, decrypted, form_data
 from filters.api.problems import RefusedError
 from filters.api.schemas import (
@@ -111,17 +111,18 @@ def delete_filter(request: PersonRequest, name: str, *, undo: bool = False) -> S
 
 @router.get("/filters/{name}/matches", auth=READ, response=MatchesOut)
 def matches(
-    request: PersonRequest, name: str, after: str = "", limit: Limit = 100, wait: Wait = 0
+    request: TokenRequest, name: str, after: str = "", limit: Limit = 100, wait: Wait = 0
 ) -> MatchesOut:
     """Return what came into a filter's list, and left it, after a cursor: each step once.
 
     Steps are in the order in which they were released, at the timeliness of the filter.  Of a
     message that came and left between two calls, only that it left is among them.  Where there is
-    none, ``wait`` waits for one, for so many seconds at most; a busy site answers at once.
+    none, ``wait`` waits for one, for so many seconds at most, and no longer than the token lasts; a
+    busy site answers at once.
     """
     filter_, position = _named(request.user, name), _position(after)
     if wait:
-        wait_until(lambda: (sequence.last(filter_) or 0) > position, wait)
+        wait_until(request.auth, lambda: (sequence.last(filter_) or 0) > position, wait)
     steps, last = sequence.after(filter_, position, limit)
     return MatchesOut(
         matches=[_step(step) for step in steps],

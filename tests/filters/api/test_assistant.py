@@ -19,6 +19,7 @@ import uvicorn
 from anyio.from_thread import start_blocking_portal
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from pytest_django.live_server_helper import LiveServer
 
@@ -294,6 +295,22 @@ def test_a_subscription_tells_when_a_list_of_its_person_changes(
         assert portal.call(next_event, nothing, 2.5) is None
         lines = portal.call(hers.read_resource, uri)
     assert {line["sender"] for line in read(lines.contents[0].text)} == {"mary@example.org"}
+
+
+def test_a_subscription_ends_with_its_token(mail: Tables, alice: User, address: str) -> None:
+    lifecycle.install(alice, "from mary", name="mary")
+    with start_blocking_portal() as portal, ExitStack() as stack:
+        client = stack.enter_context(
+            portal.wrap_async_context_manager(client_of(address, secret_of(alice, "read")))
+        )
+        lists = client.listen(resource_subscriptions=["tapestry://filters/mary"])
+        news = stack.enter_context(portal.wrap_async_context_manager(lists))
+        User.objects.update(is_active=False)
+        run("mary")
+        release()
+        with pytest.raises(SubscriptionLost) as lost:
+            portal.call(next_event, news, 30)
+    assert "token of this subscription has ended" in str(lost.value.__cause__)
 
 
 def test_a_subscription_to_no_list_is_refused(mail: Tables, alice: User, address: str) -> None:

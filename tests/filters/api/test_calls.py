@@ -6,6 +6,7 @@ from collections.abc import Callable
 from threading import BoundedSemaphore
 
 import pytest
+from django.db.models import Model
 
 from filters.api import waits
 from filters.people.models import User
@@ -14,6 +15,7 @@ from filters.site.work.crypto import arrival_tokens
 from tapestry.tables.delta.log import Tables, newest_instant
 from tests.filters.api.conftest import Caller
 from tests.support.live_filters import arrive, run
+from tests.support.tokens import ENDINGS, end_all
 
 Programs = Callable[..., Caller]
 
@@ -86,6 +88,28 @@ def test_a_call_waits_until_a_step_is_released(
         pauses.clear()
         assert call("GET", f"{end}&wait=20")["is_end"] and not pauses, "no thread is left for it"
     call("GET", f"{end}&wait=21", status=422)
+
+
+@pytest.mark.parametrize(("of", "changed"), ENDINGS)
+def test_a_call_that_waits_ends_with_its_token(
+    mail: Tables,
+    engine: None,
+    alice: User,
+    program: Programs,
+    monkeypatch: pytest.MonkeyPatch,
+    of: type[Model],
+    changed: dict[str, int],
+) -> None:
+    call = program(alice)
+    call("POST", "filters", status=201, text="from mary", name="f", existing=True)
+    run("f")
+
+    def pause(seconds: float) -> None:
+        end_all(of, changed)
+        release()
+
+    monkeypatch.setattr(waits, "sleep", pause)
+    call("GET", "filters/f/matches?wait=20", status=401)
 
 
 @pytest.mark.usefixtures("worker")

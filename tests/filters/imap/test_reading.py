@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
+from django.db.models import Model
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientError
 
-from filters.api.models import AccessToken
 from filters.imap import folders
 from filters.imap.folders import forget_uids
 from filters.imap.models import ImapFolder
@@ -29,6 +29,7 @@ from tapestry.tables.read.originals import Original
 from tapestry.tables.write.append import append_messages
 from tests.filters.imap.conftest import Program
 from tests.support.listed_mail import find, installed, letters
+from tests.support.tokens import ENDINGS, end_all
 
 pytestmark = pytest.mark.live
 
@@ -344,11 +345,18 @@ def test_a_message_that_is_no_longer_ones_own_to_see_is_gone(
     assert client.search() == []
 
 
-def test_a_token_that_is_deleted_ends_what_it_opened(program: Program, alice: User) -> None:
+@pytest.mark.parametrize(("of", "changed"), ENDINGS)
+def test_a_token_that_ends_ends_what_it_opened(
+    program: Program, alice: User, tables: Tables, of: type[Model], changed: dict[str, int]
+) -> None:
+    filter_ = installed(alice, "plans")
+    letters(tables, "a@x")
     waiting, reading = program(alice), program(alice)
     waiting.select_folder("INBOX")
     waiting.idle()
-    AccessToken.objects.all().delete()
-    assert any(b"BYE" in line for line in waiting.idle_check(timeout=60))
+    end_all(of, changed)
+    find(tables, filter_, "a@x")
+    (told,) = waiting.idle_check(timeout=60)
+    assert told[0] == b"BYE"
     with pytest.raises(IMAPClientError):
         reading.select_folder("INBOX")

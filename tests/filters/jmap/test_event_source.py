@@ -6,6 +6,7 @@ from collections.abc import Callable
 from threading import BoundedSemaphore
 
 import pytest
+from django.db.models import Model
 from django.http import HttpResponse
 
 from filters.api import waits
@@ -16,6 +17,7 @@ from filters.people.models import User
 from tapestry.tables.delta.log import Tables
 from tests.filters.jmap.conftest import Program
 from tests.support.listed_mail import find, installed, letters
+from tests.support.tokens import ENDINGS, end_all
 
 
 @pytest.fixture
@@ -46,6 +48,27 @@ def test_a_program_that_waits_is_told_of_what_is_new(
     last = _fields(call.get(address, **{"Last-Event-ID": known["id"]}))
     assert "StateChange" in last["data"] and last["id"] != known["id"] and len(pauses) == 1
     assert int(last["retry"]) < 1000
+
+
+@pytest.mark.parametrize(("of", "changed"), ENDINGS)
+def test_a_program_that_waits_is_told_nothing_once_its_token_has_ended(
+    program: Callable[..., Program],
+    alice: User,
+    listed: None,
+    monkeypatch: pytest.MonkeyPatch,
+    of: type[Model],
+    changed: dict[str, int],
+) -> None:
+    call, address = program(alice), "/jmap/eventsource/?types=Email&closeafter=no&ping=30"
+    known = _fields(call.get(address))
+
+    def pause(seconds: float) -> None:
+        act(alice, ACTIONS["read"], [Target("a@x", "public", "")])
+        end_all(of, changed)
+
+    monkeypatch.setattr(waits, "sleep", pause)
+    refused = call.get(address, **{"Last-Event-ID": known["id"]})
+    assert refused.status_code == 401 and "data" not in refused.content.decode()
 
 
 def test_a_program_for_which_no_thread_is_left_is_answered_at_once(
