@@ -206,6 +206,11 @@ class FilterForm(forms.Form):
         self.fields["timeliness"].widget.offer_usual(owner.timeliness)
 
     @property
+    def has_acts(self) -> bool:
+        """Whether acts are chosen, or something is wrong with them: they are in sight then."""
+        return bool(self["acts"].value()) or any(name.startswith("acts") for name in self.errors)
+
+    @property
     def own_acts(self) -> list[BoundWidget]:
         """Return the boxes of what it may do here, for its owner alone."""
         return [box for box in self["acts"] if box.data["value"] not in MAILBOX_ACTS]

@@ -128,7 +128,9 @@ def test_a_button_replaces_what_is_misread_and_the_cursor_stands_after_it(page):
 def test_a_refused_filter_says_why_without_a_pause(page):
     field = field_of(page)
     field.fill("replies bye jones")
-    page.get_by_role("button", name="Create filter").click()
+    create = page.get_by_role("button", name="Create filter")
+    expect(create, "it is in sight, however long the page is").to_be_in_viewport()
+    create.click()
     expect(field).to_have_attribute("aria-invalid", "true")
     expect(page.locator(".misread")).to_contain_text("is not understood here")
 

@@ -84,6 +84,8 @@ class TestForm:
     ) -> None:
         answer = client.post("/filters/new/", {**SENT, **sent})
         assert answer.status_code == 400 and words in text_of(answer)
+        assert answer.context["form"].has_acts, "they are folded while nothing is chosen or wrong"
+        assert not client.get("/filters/new/").context["form"].has_acts
 
 
 class TestDryRun:
