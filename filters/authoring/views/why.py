@@ -15,7 +15,7 @@ from filters.authoring.models import Filter
 from filters.authoring.tasks import start_why
 from filters.authoring.views.waiting import wait_for
 from filters.authoring.why.asking import WHYS, choices, named, question
-from filters.authoring.why.listed import stored_words
+from filters.authoring.why.listed import first_unlisted, stored_words
 from filters.authoring.why.words import line_of, outlook
 from filters.people.requests import PersonRequest
 from filters.reading.reading import Reading
@@ -36,7 +36,7 @@ def why(request: PersonRequest) -> HttpResponse:
     context: dict[str, Any] = {
         "reading": reading,
         "groups": choices(request.user),
-        "chosen": name,
+        "chosen": name or first_unlisted(request.user, reading.message.msgid),
     }
     if not name:
         return render(request, PAGE, context)

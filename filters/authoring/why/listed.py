@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.db.models.functions import Lower
+
 from filters.authoring.models import Filter
 from filters.authoring.why.words import bare, when
 from filters.inbox.models import Match
@@ -12,6 +14,15 @@ from filters.people.models import User
 from filters.reading.state import ReadingState
 from tapestry.core.clock import BEGINNING, wall_clock
 from tapestry.deliver.timing.schedule import HELD
+
+
+def first_unlisted(reader: User, msgid: str) -> str:
+    """Return the name of the first filter of a reader that does not list a message, or ""."""
+    listed = Match.objects.filter(
+        filter__owner=reader, msgid=msgid, audience__in=people.audiences(reader), retracted_at=None
+    )
+    others = Filter.objects.filter(owner=reader).exclude(pk__in=listed.values("filter"))
+    return others.order_by(Lower("title"), "name").values_list("name", flat=True).first() or ""
 
 
 def stored_words(reader: User, filter_: Filter, msgid: str, state: ReadingState) -> list[str]:

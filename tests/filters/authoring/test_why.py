@@ -48,7 +48,7 @@ def test_a_filter_says_which_part_is_false_and_what_is_missing(
     link = 'href="/filters/why/?id=plan%40example.org&in=public"'
     assert link in unescape(client.get("/message/?id=plan@example.org").content.decode())
     form = page_of(client, "")
-    assert '<option value="liked">' in form and "One of these" not in form
+    assert '<option value="liked" selected>' in form and "One of these" not in form
     page = page_of(client, "liked")
     assert "the message does not match “liked”" in page
     assert "voted for by more than three people" in page
@@ -90,7 +90,9 @@ def test_what_is_listed_and_what_was_let_go_say_so(
     append_annotations(mail, DjangoClock(), [vote])
     rounds.run_round()
     client = as_user(alice)
-    assert "It is in this filter: it matched at " in page_of(client, "kept")
+    assert '<option value="live" selected>' in page_of(client, ""), "it is in the other one"
+    page = page_of(client, "kept")
+    assert "Why is it in kept?" in page and "It is in this filter: it matched at " in page
     page = page_of(client, live.name)
     assert "was let go at " in page and "not true since" in page and "; it was from " in page
 
