@@ -124,12 +124,19 @@ def _nulls(term: n.Term) -> Iterator[n.Condition]:
 
 
 def _rows(aggregate: n.Aggregate, names: FreshNames) -> n.Condition:
-    """Return that there is a row to aggregate, with variables of its own."""
-    assert aggregate.term is not None
-    nulls = [n.Not(null) for null in _nulls(aggregate.term)]
+    """Return that an aggregate has a value, with variables of its own.
+
+    Of a share it has one if there is a row at all; of a tile, if some does not pass.
+    """
+    nulls = [n.Not(null) for null in _nulls(aggregate.term)] if aggregate.term else []
     condition = n.And.of([*conjuncts(aggregate.condition), *nulls])
     rows: n.Condition = n.Exists(aggregate.bindings, condition)
-    if aggregate.among:
+    if aggregate.function == "NTILE":
+        assert aggregate.among
+        among = replace(aggregate.among, tiles=None)
+        share = replace(aggregate, function="SHARE", type=Type.NUMBER, among=among)
+        rows = n.And((rows, n.Threshold(share, "<", n.Literal(1, Type.INTEGER))))
+    elif aggregate.among and aggregate.function != "SHARE":
         count = replace(aggregate, function="COUNT", distinct=False, type=Type.INTEGER)
         rows = n.Threshold(count, ">", n.Literal(0, Type.INTEGER))
     fresh = {node.var: names.take(node.var) for node in walk(rows) if isinstance(node, n.Binding)}

@@ -201,6 +201,8 @@ SPARSE = {
         ("not in filter undated", "full other empty bare scored"),
         ("not in filter unlike", "full scored"),
         ("not in filter unanswered", ""),
+        ("not in filter disliked", "other empty bare scored"),
+        ("not in filter early", "other empty bare scored"),
     ],
 )
 def test_not_in_a_phrase_means_everything_else(phrase, found):
@@ -209,6 +211,8 @@ def test_not_in_a_phrase_means_everything_else(phrase, found):
         "dated": "m.date > m.ts",
         "undated": "NOT m.date > m.ts AND m.date IN (m.ts, NULL)",
         "unlike": "m.subject NOT HAS 'spark' OR m.subject IS NULL OR m.subject = NULL",
+        "disliked": "SHARE(a IN annotations AMONG a.msgid = m.msgid: a.number > 0) < 0.5",
+        "early": "NTILE(2, a IN annotations AMONG a.msgid = m.msgid: a.number > 0) = 1",
         "unanswered": "m.msgid NOT IN (SELECT r.inreplyto FROM messages r WHERE r.size > 0)",
     }
     context = replace(TERRY, resolve=lambda owner, name: filters[name])
