@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from tapestry.core.schema import Type
 from tapestry.plan.compile import Compiled, compile_filter
 from tapestry.plan.cost import cost, triggers
+from tapestry.plan.lowering.top_k import counts_all_rows
 from tapestry.plan.signature import Constant, constants
 from tapestry.query.context import Context
 from tapestry.query.phrases.recognize import canonical_phrase
@@ -115,6 +116,12 @@ def warnings(compiled: Compiled, *, live: bool = False) -> tuple[str, ...]:
             "This matches a message the moment it arrives, before anything could answer it. "
             "“Two weeks old with no reply” waits for two weeks first; a live filter lets go of "
             "the message once it is answered.",
+        )
+    tops = (top for part in disjuncts for top in part.monotone.conjunction.top_k_tests)
+    if any(map(counts_all_rows, tops)):
+        return (
+            "This is a top of all time: whenever something of what it counts is new, all of it is "
+            "counted again. “Among the top ten by votes this week” reads that week alone.",
         )
     return ()
 

@@ -58,6 +58,9 @@ def test_statements_are_printed_in_the_sql_of_spark(datadriven):
         ("m.subject = NULL", "can never match"),
         ("with no reply", "the moment it arrives"),
         ("from joe or unanswered", "the moment it arrives"),
+        ("among the top ten by votes", "of all time"),
+        ("not among the top ten by replies or from joe", "of all time"),
+        ("m IN TOP 3 BY MAX(a.number IN annotations: a.msgid = m.msgid)", "of all time"),
     ],
 )
 def test_a_filter_that_says_what_nobody_means_is_warned_of(text, words):
@@ -70,6 +73,9 @@ def test_a_filter_that_says_what_nobody_means_is_warned_of(text, words):
     [
         "from joe",
         "two weeks old with no reply",
+        "among the top ten by votes this week",
+        "among the latest ten from joe",
+        "m IN TOP 3 BY COUNT(r: r.inreplyto = m.msgid) AMONG m.received > now() - 3 days",
         "with no reply for two weeks",
         "m.ts > now() OR m.size > 1",
         "EXISTS (p: p.msgid = m.inreplyto) AND NOT EXISTS (r: r.inreplyto = m.msgid AND r.size < 0)"

@@ -222,6 +222,17 @@ def only_retracted(aggregate: NormalAggregate) -> bool:
     return all(isinstance(end, n.Column) and end.name == RETRACTED for end in ends)
 
 
+def counts_all_rows(top: TopKTest) -> bool:
+    """Tell whether what a top ranks by is read anew in each window, however old it is."""
+    parts = [conjoined(among, row) for among, row in product(top.among, top.aggregate.rows)]
+    bindings = (top.binding, *top.aggregate.bindings)
+    aggregates = [replace(top.aggregate, bindings=bindings, rows=(part,)) for part in parts]
+    return any(
+        only_retracted(aggregate) and running_aggregates.latest_of(aggregate) is None
+        for aggregate in aggregates
+    )
+
+
 def _with_messages(top: TopKTest) -> NormalAggregate:
     """Return the aggregate of a top-k that can be swept, over the messages ranked besides."""
     (among,), (row,) = top.among, top.aggregate.rows
