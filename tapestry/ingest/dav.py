@@ -20,6 +20,7 @@ from tapestry.core.ports import SyncStates
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream
 from tapestry.servers.account import TIMEOUT, Account, RefusedError
 from tapestry.servers.dav import DAV, Answer, DavServer, Found, NothingThereError
+from tapestry.servers.digest import Digest
 
 ALL = "*"
 """What stands for all collections that there are."""
@@ -158,7 +159,8 @@ def open_dav(
 
     Raise RefusedError if there are none, ConnectionLostError if the server is out of reach.
     """
-    server = DavServer(account, timeout, monotonic() + (LIMIT if seconds is None else seconds))
+    deadline = monotonic() + (LIMIT if seconds is None else seconds)
+    server = DavServer(account, timeout, deadline, Digest(account.user, account.secret))
     words = _WORDS[account.kind]
     found = {it.url.removeprefix(server.root): it for it in _discovered(server, words, account)}
     if not found:

@@ -29,6 +29,7 @@ from tapestry.servers.account import (
     protocol_explained,
     reading_reply,
 )
+from tapestry.servers.digest import Digest
 from tapestry.servers.opening import opened
 from tapestry.servers.private_hosts import Target, read_target
 from tapestry.servers.quoted_reply import quoted_reply
@@ -39,6 +40,7 @@ DAV = "{DAV:}"
 LARGEST = 1 << 25
 """Bytes of an answer."""
 
+_ASKED = "WWW-Authenticate"
 _UNCHANGED = "@:~!$&'()*+,;="
 
 
@@ -85,6 +87,7 @@ class DavServer:
     account: Account
     timeout: float
     deadline: float
+    digest: Digest
 
     @property
     def root(self) -> str:
@@ -108,16 +111,21 @@ class DavServer:
         Raise NothingThereError, another RefusedError or ConnectionLostError, in words.
         """
         headers = {"Content-Type": "application/xml; charset=utf-8", "Depth": str(depth)}
-        for _ in range(1 + MOST_REDIRECTS):
+        digest = self.digest
+        for _ in range(2 + MOST_REDIRECTS):
             target = self._target(url)
             account = replace(self.account, host=target.host, port=target.port)
             seconds = max(0.0, self.deadline - monotonic())
             explained = _explained(account)
             with opened(_Client, _explained, account, self.timeout, seconds) as client, explained:
                 always = {"Host": target.authority, "Connection": "close", **client.login}
-                client.request(method, target.path, body.encode(), headers | always)
+                signed = headers | always | digest.headers(method, url)
+                client.request(method, target.path, body.encode(), signed)
                 reply = client.getresponse()
                 content = reply.read(LARGEST + 1)
+            asked = reply.headers.get_all(_ASKED, []) if reply.status == 401 else []
+            if account.method == "password" and digest.is_asked_for(asked):
+                continue
             if reply.status not in REDIRECTS:
                 return _answer(account, url, reply.status, content)
             url = urljoin(url, reply.getheader("Location") or "")

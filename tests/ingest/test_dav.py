@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import md5
+from urllib.request import parse_http_list, parse_keqv_list
 
 import pytest
 
@@ -13,7 +15,13 @@ from tapestry.ingest.dav import DavSession, open_dav
 from tapestry.ingest.session import read_url
 from tapestry.servers import dav
 from tapestry.servers.account import Account, ConnectionLostError, RefusedError
-from tests.support.servers.http_recorder import LOOPBACK, Recorder, Reply, recording_server
+from tests.support.servers.http_recorder import (
+    LOOPBACK,
+    Recorder,
+    Reply,
+    Request,
+    recording_server,
+)
 
 SPACE = 'xmlns:C="urn:ietf:params:xml:ns:carddav"'
 BOOK = f"<resourcetype><collection/><C:addressbook {SPACE}/></resourcetype>"
@@ -150,3 +158,40 @@ def test_an_address_book_is_no_mail() -> None:
     with pytest.raises(TapestryError) as caught:
         read_url("carddavs://al@x.org/")
     assert caught.value.message == "There is no mail in an address book."
+
+
+def digest_asked(nonce: str, more: str = "opaque=o") -> Reply:
+    asked = f'Basic realm="b", Digest realm="book", nonce="{nonce}", qop="auth", {more}'
+    return Reply(401, headers={"WWW-Authenticate": asked})
+
+
+def signed_in(request: Request) -> tuple[str, bool]:
+    """Return the nonce of a digest, and whether it is that of the password (RFC 7616)."""
+    scheme, _, values = request.headers["Authorization"].partition(" ")
+    said = parse_keqv_list(parse_http_list(values))
+    asked, method = said["nonce"], "REPORT" if b"multiget" in request.body else "PROPFIND"
+    both = [
+        md5(text.encode()).hexdigest() for text in ("al:book:s3cret", f"{method}:{said['uri']}")
+    ]
+    parts = [both[0], asked, said["nc"], said["cnonce"], "auth", both[1]]
+    right = md5(":".join(parts).encode()).hexdigest() == said["response"]
+    return asked, scheme == "Digest" and said["uri"] == request.path and right
+
+
+def test_a_server_that_asks_for_a_digest_gets_one_for_each_question() -> None:
+    stale = digest_asked("n2", "stale=true")
+    with book(digest_asked("n1"), the_book(), stale, the_book()) as (session, server):
+        list(session.contents("/b/", ["/b/a.vcf"]))
+    first, *others = server.requests
+    assert first.headers["Authorization"].startswith("Basic ")
+    assert [signed_in(request) for request in others] == [
+        *[("n1", True)] * 2,
+        *[("n2", True)] * 2,
+    ]
+
+
+@pytest.mark.parametrize("more", ["opaque=o", "algorithm=unheard-of", "stale="])
+def test_a_digest_that_is_refused_or_unknown_ends(more: str) -> None:
+    with pytest.raises(RefusedError) as caught, book(digest_asked("n", more)):
+        pass
+    assert caught.value.message == "127.0.0.1 refused the user name or password of al."
