@@ -28,7 +28,7 @@ from tapestry.query.phrases.joining import (
     negated,
     with_verb,
 )
-from tapestry.query.phrases.spellings import HOST_NAME, no_span
+from tapestry.query.phrases.spellings import FRACTIONS, HOST_NAME, no_span
 
 PREFIX, OPPOSITE, SHORTHAND = "phrase_", "opposite_", "shorthand_"
 """A rule ``phrase_x`` is the phrase of kind ``x``, ``opposite_x`` what that does not find,
@@ -84,6 +84,15 @@ def amount_of(number: lark.Token | None, unit: lark.Token | None = None) -> node
     if unit is None:
         return nodes.Amount(value, span_of(first, first))
     return nodes.Amount(value, span_of(first, unit), str(unit).casefold().removesuffix("s"))
+
+
+def share_of(token: lark.Token) -> nodes.Amount:
+    """Return a share as a number from 0 to 1."""
+    text = " ".join(str(token).casefold().split())
+    digits = re.match(r"[0-9.]+", text)
+    named = text.replace("one ", "a ")
+    value = Decimal(digits[0]) / 100 if digits else Decimal(FRACTIONS[named])
+    return nodes.Amount(value, span_of(token, token), "%")
 
 
 def person_of(text: str, span: Span) -> nodes.Person:
@@ -312,6 +321,9 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
 
     def number(self, children: list[lark.Token]) -> nodes.Amount:
         return amount_of(children[0])
+
+    def share(self, children: list[lark.Token]) -> nodes.Amount:
+        return share_of(children[0])
 
     def age(self, children: list[lark.Token]) -> nodes.Amount:
         return amount_of(children[0], children[1])

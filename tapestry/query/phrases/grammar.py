@@ -43,6 +43,7 @@ one_type: FILE_TYPE
 type_of_files: BARE_FILE_TYPE
 owner: OWNER
 number: NUMBER
+share: SHARE
 age: NUMBER UNIT
 recent: LAST NUMBER UNIT | LAST UNIT
 """
@@ -72,7 +73,9 @@ STRING.1: /"[^"]*(""[^"]*)*"|“[^”]*”|'[^']*'(?![^\s,()"“”])/
 """
 _PRIORITIES = {
     "THEN": 6,
-    **dict.fromkeys(("LISTED", "LISTED_TYPE", "OR_MORE", "IN_SUBJECT", "BARE_FILE_TYPE"), 5),
+    **dict.fromkeys(
+        ("LISTED", "LISTED_TYPE", "OR_MORE", "IN_SUBJECT", "BARE_FILE_TYPE", "SHARE"), 5
+    ),
     **dict.fromkeys(("DAY", "PERIOD", "LAST_DAY", "ANYONE", "THE_LIST"), 4),
     **dict.fromkeys(("LINK", "DIGITS", "NOUN"), 3),
     **dict.fromkeys(("NUMBER", "UNIT"), 2),

@@ -41,6 +41,7 @@ _SHOWN = {
     "STRING": "a text in double quotes",
     "NUMBER": "a number",
     "FILE_TYPE": "a kind of files such as “pictures”",
+    "SHARE": "a share such as “half of” or “40% of”",
     "UNIT": "“weeks”, “days”, “hours”, “minutes”, “seconds”",
     "DAY": "a day such as 3 March 2025",
     "PERIOD": "a month or a year",

@@ -67,6 +67,7 @@ _SAMPLES: dict[str, tuple[str, tuple[Person | Words | Amount, ...]]] = {
         tuple([Words(name, NOWHERE) for name in (*FILE_TYPES, f"{_WORDS} files")]),
     ),
     "number": ("amount", (replace(_AGE, unit=""), _ONE)),
+    "share": ("amount", (replace(_AGE, unit="%"),)),
     "unit": ("amount", (Amount(_AGE.value / BYTES["KB"], NOWHERE, "KB"),)),
     "age": ("amount", (_AGE,)),
     "low": ("amount", (_AGE,)),
@@ -229,6 +230,8 @@ def _amount(value: Decimal, unit: str) -> Amount:
     if unit in BYTES:
         unit = "MB" if value >= BYTES["MB"] and value * 100 % BYTES["MB"] == 0 else "KB"
         return Amount(value / BYTES[unit], NOWHERE, unit)
+    if unit == "%":
+        return Amount(value, NOWHERE, unit)
     if unit:
         number, unit = print_duration(int(value))
         return Amount(Decimal(number), NOWHERE, unit.removesuffix("s"))

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from tapestry.query.phrases import nodes
 from tapestry.query.phrases.catalogue import KINDS
 from tapestry.query.phrases.catalogue.kind import NOUNS
 from tapestry.query.phrases.dates import NUMBERS, print_date
 from tapestry.query.phrases.grammar import is_taken
-from tapestry.query.phrases.spellings import HOST_NAME, NEVER_NAMES, NOBODY, SIGN_AT_END
+from tapestry.query.phrases.spellings import (
+    FRACTIONS,
+    HOST_NAME,
+    NEVER_NAMES,
+    NOBODY,
+    SIGN_AT_END,
+)
 
 _PLAIN = re.compile(r"[\w@.+*$&=/#!?:;~^|<>{}\[\]-]+")
 _OPERATOR = re.compile(r"[-!~]|\w+:")
 """How a word begins that would be read as an operator of another program."""
 
+_FRACTIONS = {Decimal(number): name for name, number in FRACTIONS.items()}
 _ABSENT = (nodes.NO_PERSON, nodes.NO_WORDS, nodes.NO_DATE)
 
 
@@ -47,6 +55,7 @@ def _phrase(phrase: nodes.Phrase) -> str:
         owner=phrase.owner.text,
         number=_number(amount),
         unit=amount.unit,
+        share=_share(amount),
         age=_age(amount),
         date=date,
         day=date,
@@ -89,6 +98,17 @@ def _number(amount: nodes.Amount) -> str:
         return NUMBERS[int(value)]
     text = f"{value:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text.lstrip("0") or "0"
+
+
+def _share(amount: nodes.Amount) -> str:
+    """Return a share by its name, or in percent.
+
+    >>> from decimal import Decimal
+    >>> [_share(nodes.Amount(Decimal(text), nodes.NOWHERE)) for text in ("0.50", "0.025")]
+    ['half', '2.5%']
+    """
+    percent = (amount.value * 100).normalize()
+    return _FRACTIONS.get(amount.value, f"{percent:f}%")
 
 
 def _age(amount: nodes.Amount) -> str:

@@ -35,6 +35,18 @@ UNIT = f"{UNITS}{END}"
 _NUMBER_WORDS = rf"(?:{'|'.join(NUMBERS)}){END}|an?(?=\s+{UNIT})"
 NUMBER = rf"(?:-?[0-9]+(?:\.[0-9]+)?(?:(?=[km]b{END})|{END})|{_NUMBER_WORDS})"
 
+FRACTIONS = {
+    "half": "0.5",
+    "a third": "0.3333333333333333",
+    "two thirds": "0.6666666666666666",
+    "a quarter": "0.25",
+    "three quarters": "0.75",
+}
+"""Shares that have names; a third is the number that a quotient of counts is."""
+
+_PERCENT = r"(?:100|[0-9]{1,2}(?:\.[0-9]+)?)\s*(?:%|per\s?cent)"
+SHARE = rf"(?:{'|'.join(FRACTIONS)}|one third|one quarter|{_PERCENT})".replace(" ", r"\s+")
+
 FORMS = {
     "ABOUT": "about|regarding|concerning",
     "BARE_AT": rf"at(?=\s+(?:least|most){END})",
@@ -223,6 +235,7 @@ FIXED_TERMINALS = {
     "OR_MORE": rf"or\s+more{END}",
     "NUMBER": NUMBER,
     "UNIT": UNIT,
+    "SHARE": rf"{SHARE}(?=\s*\Z|\s+of{END})",
 }
 
 

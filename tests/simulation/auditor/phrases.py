@@ -16,6 +16,9 @@ LAW = "phrases"
 PARTS = (
     (r"voted for by", r"\ba\d*\.number > 0"),
     (r"voted against by", r"\ba\d*\.number < 0"),
+    (r"voted for by more than (?:half|a third|\d+%) of", r"number > 0\) > [01]"),
+    (r"by (?:at least|fewer than) (?:half|a third|\d+%) of", r"number > 0\) (?:>=|<) [01]"),
+    (r"with more than (?:half|a third|\d+%) of", r"\) > [01]"),
     (r"with a score above", r"\) > "),
     (r"with a score below", r"\) < "),
     (r"replies numbered two", r"\) = 1\b"),

@@ -159,6 +159,7 @@ def _fill(
         "day": lambda: _day(lots, now),
         "date": lambda: _day(lots, now),
         "period": lambda: lots.choice(("2026", "March 2026", "February")),
+        "share": lambda: lots.choice(("half", "a third", "25%", "100%")),
         "unit": lambda: "KB",
         "replies": lambda: "replies",
         "people": lambda: "people",

@@ -353,8 +353,8 @@ PLANTS = (
         "a vote against is a vote for",
         "tapestry.query.phrases.catalogue.votes",
         "_voted",
-        "_sign(op)",
-        '_sign(">")',
+        "sign(op)",
+        'sign(">")',
         "none",
     ),
     Plant(

@@ -17,19 +17,22 @@ from tapestry.query.tree.parsed import MESSAGE
 _IS_VOTE = c.equal(c.column("kind", "a"), c.text("vote"))
 _ON_MESSAGE = c.equal(c.column("msgid", "a"), c.column("msgid"))
 
+VOTES = n.And((_ON_MESSAGE, _IS_VOTE))
+"""That ``a`` is a vote on the message."""
+
 _MONTH = 30 * DAY
 
 
-def _sign(op: str) -> n.Condition:
+def sign(op: str) -> n.Condition:
     return n.Compare(op, c.column("number", "a"), n.Literal(0, Type.INTEGER))
 
 
 def _voted(person: Person, op: str, context: Context) -> n.Condition:
-    return c.annotated(_IS_VOTE, _sign(op), c.annotator_is(person, context))
+    return c.annotated(_IS_VOTE, sign(op), c.annotator_is(person, context))
 
 
 def _voters(phrase: Phrase, op: str) -> n.Condition:
-    votes = n.And((_ON_MESSAGE, _IS_VOTE, _sign(op)))
+    votes = n.And((*VOTES.args, sign(op)))
     voters = c.count_distinct("a", "owner", ANNOTATIONS, votes)
     return n.Threshold(voters, ">", c.whole_number(phrase.amount))
 
@@ -37,7 +40,7 @@ def _voters(phrase: Phrase, op: str) -> n.Condition:
 def _score(*tests: n.Condition) -> n.Aggregate:
     """Return the sum of the votes on a message."""
     rows = (n.Binding("a", ANNOTATIONS),)
-    votes = n.And((_ON_MESSAGE, _IS_VOTE, *tests))
+    votes = n.And((*VOTES.args, *tests))
     return n.Aggregate("SUM", False, c.column("number", "a"), rows, votes)
 
 

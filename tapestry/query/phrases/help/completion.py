@@ -14,6 +14,7 @@ from tapestry.query.phrases.dates import NUMBERS
 from tapestry.query.phrases.filetypes import FILE_TYPES
 from tapestry.query.phrases.help.suggestions import Continuation, Place, continuations, place_after
 from tapestry.query.phrases.help.vocabulary import Named, Vocabulary, names_at
+from tapestry.query.phrases.spellings import FRACTIONS
 from tapestry.query.tree.parsed import MESSAGE
 
 MOST = 8
@@ -50,11 +51,12 @@ _SAMPLE = {
     "low": "two",
     "upper": "two weeks",
     "age": "two weeks",
+    "share": "half",
     "unit": "KB",
     "filetype": "pictures",
     **{many: many for many in NOUNS},
 }
-_SPELLED = {"NUMBER": "two", "UNIT": "weeks", "FILE_TYPE": "pictures", "I": "I"}
+_SPELLED = {"NUMBER": "two", "SHARE": "half", "UNIT": "weeks", "FILE_TYPE": "pictures", "I": "I"}
 _CANONICAL = {
     name: " ".join(re.sub(r"{(\w+)}", lambda slot: _SAMPLE.get(slot[1], ""), kind.template).split())
     for name, kind in KINDS.items()
@@ -176,21 +178,26 @@ def _spellings(way: Continuation, place: Place, typed: str) -> Iterator[str]:
         numbers = ["100" if "KB" in way.terminals else _SPELLED["NUMBER"]]
     chosen = first == "UNIT" or ("UNIT" in way.terminals and typed in numbers)
     units = _UNITS if chosen else _UNITS[:1]
+    shares = (
+        [*FRACTIONS, *([f"{typed}%"] if _DIGITS.fullmatch(typed) else [])]
+        if first == "SHARE" and typed
+        else [_SPELLED["SHARE"]]
+    )
     files = tuple(FILE_TYPES) if first == "FILE_TYPE" and typed else (_SPELLED["FILE_TYPE"],)
-    for number, unit, file_type in product(numbers, units, files):
-        words = _words(way, number, unit, file_type)
+    for number, unit, share, file_type in product(numbers, units, shares, files):
+        words = _words(way, number, unit, {"SHARE": share, "FILE_TYPE": file_type})
         if words and words.lower().startswith(typed):
             yield words + " " * way.more
 
 
-def _words(way: Continuation, number: str, unit: str, file_type: str) -> str:
+def _words(way: Continuation, number: str, unit: str, others: dict[str, str]) -> str:
     """Return a continuation's words, none if its noun is not in the grammatical number."""
     single = _SINGULAR_NUMBER.fullmatch(number)
     wrong = _SINGULAR.values() if single else _SINGULAR
     if number and any(terminal in wrong for terminal in way.terminals[:2]):
         return ""
     unit = unit.removesuffix("s") if single else unit
-    spelled = {"NUMBER": number, "UNIT": unit, "FILE_TYPE": file_type}
+    spelled = {"NUMBER": number, "UNIT": unit, **others}
     spelled |= {name: name for name in ("I", "KB", "MB")}
     return " ".join(spelled.get(terminal, terminal.lower()) for terminal in way.terminals)
 

@@ -17,7 +17,7 @@ from tapestry.query.phrases.grammar import PLAIN, grammar
 from tapestry.query.phrases.joining import BY
 from tapestry.query.phrases.nodes import kind_of
 
-_VALUES = {"WORD": "x", "NUMBER": "two", "DAY": "3 March 2025"}
+_VALUES = {"WORD": "x", "NUMBER": "two", "SHARE": "half", "DAY": "3 March 2025"}
 """Terminals before which a walk halts: what stands there is for the writer to say."""
 
 _SAMPLES = _VALUES | {"UNIT": "weeks", "FILE_TYPE": "pictures"}
@@ -126,7 +126,7 @@ def _walk(
         if kind:
             yield Continuation(terminals, kind, halts, within)
     if len(terminals) < _LONGEST:
-        for terminal in (*_fixed(accepts), *(() if terminals else ("NUMBER",))):
+        for terminal in (*_fixed(accepts), *(() if terminals else ("NUMBER", "SHARE"))):
             if terminal in accepts:
                 fed = _fed(phrase, _sample(terminal))
                 yield from _walk(fed, within=within, terminals=(*terminals, terminal))

@@ -16,7 +16,7 @@ from tapestry.query.phrases.dates import (
     WEEKDAYS,
     WORDS,
 )
-from tapestry.query.phrases.spellings import HOST
+from tapestry.query.phrases.spellings import HOST, SHARE
 
 _MONTHS = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in MONTHS)
 QUOTE = "\ue000"
@@ -117,6 +117,7 @@ LEXICON = {
     "THREAD": "thread | threads | conversation | conversations | topic | topics | discussion "
     "| discussions",
     "UNANSWERED": "with no reply by me | with no reply",
+    "VOTERS": "voters | votes",
     "UNVOTED": "(not voted for by more than 0 people and not voted against by more than 0 people) "
     "| not voted for by more than 0 people",
     "UPON": "in | on | to | of",
@@ -166,6 +167,7 @@ _PATTERNS = {
     "EVERYTHING": "(?:everything|anything|all)",
     "DAYPART": "(?:afternoon|morning|evening|night)",
     "PART": "(?:quarter|week|half)",
+    "SHARE": SHARE,
     "SEASON": "(?:spring|summer|autumn|fall)",
     "NTH": "(?:second|fourth|first|third|last|1st|2nd|3rd|4th)",
     "PERIOD": "(?:early|late|mid|q1|q2|q3|q4)",

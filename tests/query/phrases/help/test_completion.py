@@ -121,12 +121,12 @@ def accepted(text, completion):
         ("with d", ["documents", "documents attached"]),
         ("with pi", ["pictures", "pictures attached"]),
         ("with attachments of ", ["type "]),
-        ("with at least ", ["two replies", "two attachments"]),
+        ("with at least ", ["two replies", "two attachments", "half of the replies by "]),
         ("with more than one ", ["reply", "attachment"]),
         ("with a score ", ["above ", "below "]),
         ("among the top 10 by v", ["votes", "votes this week", "votes today", "votes this month"]),
         ("among the top 10 by replies thi", ["this week", "this month", "thirteen weeks old"]),
-        ("voted for by m", ["more than ", "me", "mary"]),
+        ("voted for by m", ["more than ", "me", "mary", "most voters"]),
         ("from m", ["me", '"Mary Jones"', '"me"']),
         ("from jo", ['"Mary Jones"']),
         ('from "Mary J', ['"Mary Jones"']),
@@ -196,9 +196,10 @@ def test_no_space_is_doubled():
 def test_votes_and_tags_name_users_and_not_senders():
     for text in ("annotated by ", "tagged urgent by "):
         assert offered(text) == ["me", "terry", "mary"]
-    assert offered("voted against by ") == ["more than ", "me", "terry", "mary"]
-    more = ["more than ", "people who agree with me", "me", "terry", "mary"]
-    assert offered("voted for by ") == more
+    names = ["me", "terry", "mary"]
+    assert offered("voted against by ")[:4] == ["more than ", *names]
+    ways = ["more than ", "people who agree with me", "at least ", "fewer than "]
+    assert offered("voted for by ")[:7] == [*ways, *names]
 
 
 def beginnings(example: str) -> Iterator[str]:

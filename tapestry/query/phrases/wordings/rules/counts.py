@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tapestry.query.phrases.wordings.rules.clauses import number_of
+from tapestry.query.phrases.wordings.rules.clauses import Rule, number_of
 
 
 def _between(found: re.Match[str]) -> str:
@@ -27,7 +27,26 @@ def _in_thread(found: re.Match[str]) -> str:
     return f"{longer.replace(str(number), str(number - 1))} not {longer} "
 
 
-RULES = (
+_SHARES = (
+    ("(more than | over) {share:SHARE} of", "more than {share}"),
+    ("at least {share:SHARE} of", "at least {share}"),
+    ("(fewer | less) than {share:SHARE} of", "fewer than {share}"),
+    ("most (of)?", "more than half"),
+)
+_WAYS = {"for": "(for (it | them) | in favour | in favor)", "against": "against (it | them)?"}
+
+RULES: tuple[Rule, ...] = (
+    *(
+        (f"(with)? {share} A? REPLY (BE | came) BY", f"with {compared} of the replies by ")
+        for share, compared in _SHARES
+    ),
+    ("with most (of)? A? REPLY BY", "with more than half of the replies by "),
+    *(
+        (f"(with)? {share} A? VOTERS BE? {said}", f"voted {way} by {compared} of the voters ")
+        for share, compared in _SHARES
+        for way, said in _WAYS.items()
+        if way == "for" or compared.startswith("more")
+    ),
     (
         "A? THREAD WHICH? (CONTAIN | of) (exactly | precisely | just | only)? {number:NUMBER} "
         "(MAIL | {replies:REPLY})",
