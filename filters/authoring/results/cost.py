@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from statistics import fmean
+
 from filters.authoring.models import Filter
 from filters.authoring.results.weeks import Weeks, rate_of, rate_words
+from filters.people import people
 from filters.people.budgets import budget, used
 from filters.people.models import User
+from tapestry.core.errors import TapestryError
+
+LOOKED_AT = 20
+"""Filters, the newest that were measured, with which a new one is compared."""
 
 
 def cost_words(user: User, mode: str, weeks: Weeks = (), seconds: float = 0.0) -> str:
     """Say what a filter takes, and what is left: ``weeks`` as a preview counts them.
 
-    ``seconds`` are what it took when it was last run by itself, 0 if it never was.
+    ``seconds`` are what it takes when it is run by itself, 0 if that is not known.
     """
     words = f"Expected: {rate_words(weeks)}. " if any(count for _, count in weeks) else ""
     most = budget(user, "deliveries")
@@ -26,3 +33,24 @@ def cost_words(user: User, mode: str, weeks: Weeks = (), seconds: float = 0.0) -
     if not left:
         state = f"your {most:,} seconds of this hour are used, so until the next it runs hourly"
     return f"{words}It runs by itself{took}: {state}."
+
+
+def expected_seconds(user: User, mode: str, text: str) -> float:
+    """Return what a filter is to take by itself: what those took that share its plan.
+
+    Without such a one, those of its mode; only what is its owner's is looked at, and 0 if none of
+    that was measured.
+    """
+    from tapestry.plan.compile import compile_filter, compile_stored
+
+    measured = user.filters.filter(mode=mode, seconds__gt=0, error="").order_by("-pk")
+    took = list(measured.values_list("tql", "seconds")[:LOOKED_AT])
+    if mode == Filter.Mode.KEEP or not took:
+        return 0.0
+    mine = (user.username, people.addresses(user), False)
+    try:
+        key = compile_filter(text, people.context(user)).key
+    except TapestryError:  # what it refers to is there no more
+        return 0.0
+    same = [seconds for tql, seconds in took if compile_stored(tql, *mine).key == key]
+    return fmean(same or [seconds for _, seconds in took])

@@ -13,7 +13,7 @@ from typing import Any
 
 import redis
 
-from filters.authoring.results.cost import cost_words
+from filters.authoring.results.cost import cost_words, expected_seconds
 from filters.authoring.results.overlap import overlap_of
 from filters.authoring.results.weeks import chart_of
 from filters.people import people
@@ -87,6 +87,7 @@ def visible_rows(rows: Sequence[tuple[str, int]], user: User) -> list[Row]:
 def _visible(answer: Answer, user: User) -> dict[str, Any]:
     if sentence := refusal(answer, user):
         return {"error": sentence}
+    seconds = expected_seconds(user, answer["mode"], answer["text"])
     return {
         "count": answer["count"],
         "rows": visible_rows(answer["rows"][:FIRST], user),
@@ -94,6 +95,6 @@ def _visible(answer: Answer, user: User) -> dict[str, Any]:
         "live": answer["live"],
         "text": answer["text"],
         "chart": chart_of(answer["weeks"]),
-        "cost": cost_words(user, answer["mode"], answer["weeks"]),
+        "cost": cost_words(user, answer["mode"], answer["weeks"], seconds),
         "overlap": overlap_of(user, answer["overlap"], answer["text"], answer["count"]),
     }

@@ -17,7 +17,7 @@ from filters.authoring.compilation.understanding import understand as understand
 from filters.authoring.forms import ACTS_DETAILS, MODES, FilterForm
 from filters.authoring.models import Filter
 from filters.authoring.results import previews
-from filters.authoring.results.cost import cost_words
+from filters.authoring.results.cost import cost_words, expected_seconds
 from filters.authoring.results.previews import PREVIEWS
 from filters.authoring.tasks import start_preview
 from filters.authoring.usage import usage_of
@@ -83,7 +83,8 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
     run_soon(UNPROVEN_WINDOWS)
     done = "is changed." if changed else "is created; what it finds appears here."
     found = previews.preview_of_text(stored.text, request.user, stored.mode)
-    cost = found["cost"] if found else cost_words(request.user, stored.mode, (), stored.seconds)
+    seconds = stored.seconds or expected_seconds(request.user, stored.mode, stored.text)
+    cost = found["cost"] if found else cost_words(request.user, stored.mode, (), seconds)
     messages.success(request, f"{stored.display_name} {done} {cost}")
     return redirect(stored)
 

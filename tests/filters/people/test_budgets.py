@@ -10,7 +10,7 @@ from django.test import Client
 from filters.api.authentication import make_token
 from filters.authoring import lifecycle
 from filters.authoring.models import Filter
-from filters.authoring.results.cost import cost_words
+from filters.authoring.results.cost import cost_words, expected_seconds
 from filters.people.budgets import uses
 from filters.people.models import User
 from filters.site.settings.budgets import KINDS, read_budgets
@@ -61,6 +61,20 @@ def test_what_a_filter_is_to_take_and_what_is_left_is_one_sentence(
     spend(carol, 61)
     over = cost_words(carol, Filter.Mode.WAIT)
     assert over.endswith("seconds of this hour are used, so until the next it runs hourly.")
+
+
+def test_a_new_filter_is_expected_to_take_what_those_took_that_share_its_plan(
+    mail: Tables, carol: User, alice: User
+) -> None:
+    live = {"mode": Filter.Mode.LIVE}
+    took = {"about lunch": 0.25, "about dinner": 0.75, "unanswered": 5.0}
+    for text, seconds in took.items():
+        made = lifecycle.install(carol, text, **live)
+        Filter.objects.filter(pk=made.pk).update(seconds=seconds)
+    assert expected_seconds(carol, Filter.Mode.LIVE, "about supper") == 0.5
+    assert expected_seconds(carol, Filter.Mode.LIVE, "from jones") == 2.0
+    assert expected_seconds(carol, Filter.Mode.WAIT, "about supper") == 0.0
+    assert expected_seconds(alice, Filter.Mode.LIVE, "about supper") == 0.0
 
 
 def test_who_saves_a_filter_is_told_what_it_takes(
