@@ -10,6 +10,7 @@ import atexit
 import logging
 import os
 import socket
+import ssl
 import threading
 import time
 import warnings
@@ -117,6 +118,8 @@ def _opened(remote: str, user: int | None) -> Any:
     from pyspark.sql.connect.session import SparkSession
 
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # of pyspark: no session of another kind
+    if authorities := ssl.get_default_verify_paths().cafile:  # gRPC would ask its own alone
+        os.environ.setdefault("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", authorities)
     if user is None:
         session = SparkSession(connection=remote)
     else:
