@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from django.utils.text import get_text_list
+
 from filters.authoring.compilation.misreading import Misreading, misreading
 from filters.authoring.compilation.understanding import Understood, understand
 from filters.authoring.models import Filter
@@ -17,7 +19,12 @@ from filters.people.models import User
 from tapestry.core.errors import TapestryError
 from tapestry.query.corrections import corrections
 from tapestry.query.operators.reading import are_named_in
-from tapestry.query.phrases.help.bare_words import in_subject, other_phrases, says_words_alone
+from tapestry.query.phrases.help.bare_words import (
+    in_subject,
+    mentioned_words,
+    other_phrases,
+    says_words_alone,
+)
 from tapestry.query.phrases.help.names import other_names
 from tapestry.query.phrases.states import State, alternatives
 from tapestry.query.readings import other_readings
@@ -81,6 +88,8 @@ class SearchReading:
         if self.alternatives:
             return ", or ".join([side.shown for side in self.alternatives])
         phrase = (self.understood and self.understood.phrase) or self.text
+        if self.understood and self.understood.phrase and (words := mentioned_words(phrase)):
+            phrase = f"mentioning {get_text_list(words, 'and')}"
         terms = list(map(str, self.states))
         return ", and ".join(terms if terms and self.text == EVERYTHING else [*terms, phrase])
 

@@ -161,6 +161,20 @@ def says_words_alone(phrases: str) -> bool:
     return all(isinstance(part, Phrase) and part.kind == "mentioning" for part in parts)
 
 
+def mentioned_words(phrases: str) -> list[str]:
+    """Return the words of a filter that only mentions several, each as phrases write it; else none.
+
+    >>> mentioned_words('mentioning lunch and mentioning "reply"')
+    ['lunch', '"reply"']
+    >>> mentioned_words("mentioning lunch or mentioning tea"), mentioned_words("from joe")
+    ([], [])
+    """
+    node = parse_phrase(phrases)
+    if not (isinstance(node, Joined) and node.word == "and" and says_words_alone(phrases)):
+        return []
+    return [print_phrase(part).removeprefix("mentioning ") for part in node.parts]
+
+
 def words_with_phrases(text: str, most: int = MOST_BEFORE) -> str | None:
     """Return a few words and a phrase after them, such as “lunch from mary”, as a filter.
 
