@@ -9,14 +9,18 @@ import pytest
 from django.test import Client
 
 from filters.authoring import lifecycle
+from filters.inbox.models import Match
 from filters.people.models import User
 from filters.reading import address_book, calendar
 from filters.runs import rounds
+from filters.runs.store.filter_store import DjangoClock
 from filters.sources import changes, tasks
 from filters.sources.models import Folder, Pull, Source, SyncedResource
 from filters.sources.pull import pulling, resources
 from tapestry.core.clock import DAY, to_datetime, wall_clock
+from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
+from tapestry.tables.write.append import append_messages
 from tests.filters.reading.test_calendar import meeting
 from tests.filters.reading.test_contacts import arrive, seen
 from tests.ingest.test_dav import etag, found, multistatus, the_book
@@ -115,18 +119,26 @@ def test_a_calendar_is_what_filters_mean_by_it_as_it_changes(
 ) -> None:
     soon = "from people I meet this week"
     lifecycle.install(alice, soon, name="live", existing=True, mode="live")
+    lifecycle.install(alice, "about an event that has been cancelled", name="off", existing=True)
     arrive(tables, "ann@x.org", "bill@x.org")
+    invitations = [
+        Message(f"{event}-1", sender="boss@x.org", event=event, method="request")
+        for event in ("u-ann@x.org", "u-bill@x.org")
+    ]
+    append_messages(tables, DjangoClock(), invitations)
     server.put("diary/a.ics", event("ann@x.org"))
     server.put("diary/b.ics", event("bill@x.org", 20 * DAY))
     source = added(as_user(alice), server, "caldav")
     pull(source)
     rounds.run_round()
-    assert seen(alice, "live") == {"ann@x.org"}
+    assert seen(alice, "live") == {"ann@x.org"} and seen(alice, "off") == set()
     server.put("diary/b.ics", event("bill@x.org", 2 * DAY))
     server.put("diary/a.ics", event("ann@x.org", DAY, "STATUS:CANCELLED"))
     pull(source)
     rounds.run_round()
     assert seen(alice, "live") == {"bill@x.org"}
+    cancelled = Match.objects.filter(filter__name="off").values_list("msgid", flat=True)
+    assert list(cancelled) == ["u-ann@x.org-1"]
     assert [row.value for row in calendar.meetings_of(alice)] == ["bill@x.org"]
 
 
