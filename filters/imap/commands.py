@@ -5,19 +5,39 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from pymap.frozen import frozenlist
+from pymap.imap.state import ConnectionState
 from pymap.parsing import Params
 from pymap.parsing.command import Command
-from pymap.parsing.command.select import FetchCommand
+from pymap.parsing.command.select import FetchCommand, SearchCommand, UidSearchCommand
 from pymap.parsing.commands import Commands as PymapCommands
 from pymap.parsing.commands import InvalidCommand
-from pymap.parsing.specials import FetchAttribute, SearchKey, Tag
+from pymap.parsing.exceptions import NotParseable
+from pymap.parsing.primitives import List
+from pymap.parsing.response import CommandResponse, ResponseOk, UntaggedResponse
+from pymap.parsing.specials import (
+    ExtensionOption,
+    ExtensionOptions,
+    FetchAttribute,
+    SearchKey,
+    SequenceSet,
+    Tag,
+)
+from pymap.selected import SelectedMailbox
 
 EVERY_HEADER = ""
 """The name by which a search asks for all headers."""
 
+RETURN, RETURNED = b"RETURN", {b"MIN", b"MAX", b"COUNT", b"ALL"}
+"""Before what a search is to return, and what it may."""
+
 
 class Commands(PymapCommands):
     """A text that cannot be decoded is refused, and BINARY.PEEK is answered as BINARY."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register(Search)
+        self.register(UidSearch)
 
     def parse(self, buf: memoryview, params: Params) -> tuple[Command, memoryview]:
         try:
@@ -29,6 +49,51 @@ class Commands(PymapCommands):
         if isinstance(command, FetchCommand):
             command.attributes = [*map(_answered_as_binary, command.attributes)]
         return command, rest
+
+
+class Search(SearchCommand):
+    """A search that may ask for the first, the last, the number or all in one (RFC 4731)."""
+
+    @classmethod
+    def _parse_options(cls, buf: memoryview, params: Params) -> tuple[ExtensionOptions, memoryview]:
+        start = cls._whitespace_length(buf)
+        if bytes(buf[start : start + len(RETURN)]).upper() != RETURN:
+            return ExtensionOptions.empty(), buf
+        given = buf[start + len(RETURN) :]
+        options, rest = ExtensionOptions.parse(given, params)
+        if len(rest) == len(given) or not RETURNED.issuperset(options.value):
+            raise NotParseable(given)
+        return options or ExtensionOptions([ExtensionOption(b"ALL", List([]))]), rest
+
+
+class UidSearch(Search, UidSearchCommand):
+    """The same, of UIDs."""
+
+
+class State(ConnectionState):
+    """What a connection is at; it answers a search in the form that is asked for."""
+
+    async def do_search(self, cmd: SearchCommand) -> tuple[CommandResponse, SelectedMailbox | None]:
+        if not cmd.options:
+            return await super().do_search(cmd)
+        if not cmd.uid:
+            self.selected.hide_expunged = True
+        found, selected = await self.session.search_mailbox(self.selected, cmd.keys)
+        numbers = [message.uid if cmd.uid else number for number, message in found]
+        response = ResponseOk(cmd.tag, cmd.command + b" completed.")
+        told = [b'ESEARCH (TAG "%b")' % cmd.tag, *[b"UID"] * cmd.uid]
+        told += [b"%b %b" % pair for pair in _returned(numbers, cmd.options).items()]
+        response.add_untagged(UntaggedResponse(b" ".join(told)))
+        return response, selected
+
+
+def _returned(found: list[int], options: ExtensionOptions) -> dict[bytes, bytes]:
+    """Return what a search tells; where nothing is found, that has no first, last or all."""
+    told = {b"COUNT": b"%d" % len(found)}
+    if found:
+        told |= {b"MIN": b"%d" % min(found), b"MAX": b"%d" % max(found)}
+        told[b"ALL"] = bytes(SequenceSet.build(found))
+    return {name: value for name, value in told.items() if options.has(name)}
 
 
 class _Peeked(FetchAttribute):

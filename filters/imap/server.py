@@ -24,7 +24,7 @@ from pymap.parsing.command.select import IdleCommand
 from pymap.parsing.response import Response, ResponseBye
 from pysasl.hashing import BuiltinHash
 
-from filters.imap.commands import Commands
+from filters.imap.commands import Commands, State
 from filters.imap.contents import draining
 from filters.imap.login import Login
 from filters.site.settings.imap import PLACE, ImapPlace
@@ -48,6 +48,10 @@ PACKET = 16 * 1024
 
 RELOAD = 3600.0
 """Seconds between two readings of the certificate: it is renewed while the server runs."""
+
+
+OFFERED = (b"BINARY", b"UIDPLUS", b"CHILDREN", b"ESEARCH", b"APPENDLIMIT=0")
+"""Capabilities beside those of IMAP4rev1."""
 
 
 class Config(IMAPConfig):
@@ -75,7 +79,7 @@ class Config(IMAPConfig):
 
     @property
     def login_capability(self) -> Sequence[bytes]:
-        return [b"BINARY", b"UIDPLUS", b"CHILDREN", b"APPENDLIMIT=0", *self.backend_capability]
+        return [*OFFERED, *self.backend_capability]
 
 
 class TooLongError(Exception):
@@ -209,7 +213,7 @@ class Server:
         async with AsyncExitStack() as stack:
             connection_exit.set(stack)
             stack.enter_context(closing(connection))
-            await connection.run(ConnectionState(self._login, self._config))
+            await connection.run(State(self._login, self._config))
 
 
 async def listen(place: ImapPlace, context: ssl.SSLContext | None) -> asyncio.Server:
