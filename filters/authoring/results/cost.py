@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 
 from filters.authoring.models import Filter
-from filters.authoring.results.weeks import Weeks, rate_of, rate_words
+from filters.authoring.results.weeks import Weeks, rate_of
 from filters.people import people
 from filters.people.budgets import budget, used
 from filters.people.models import User
@@ -16,17 +16,17 @@ LOOKED_AT = 20
 
 
 def cost_words(user: User, mode: str, weeks: Weeks = (), seconds: float = 0.0) -> str:
-    """Say what a filter takes, and what is left: ``weeks`` as a preview counts them.
+    """Say what a filter takes, and what is left, "" if that is nothing worth a word.
 
+    ``weeks`` are as a preview counts them.
     ``seconds`` are what it takes when it is run by itself, 0 if that is not known.
     """
-    words = f"Expected: {rate_words(weeks)}. " if any(count for _, count in weeks) else ""
-    most = budget(user, "deliveries")
+    most, words = budget(user, "deliveries"), ""
     if weeks and rate_of(weeks) > 7 * most:
-        words += f"What is more than {most:,} deliveries a day to a place comes hourly. "
+        words = f"What is more than {most:,} deliveries a day to a place comes hourly. "
+    if mode == Filter.Mode.KEEP:  # it runs together with others, which takes nobody's seconds
+        return words.rstrip()
     most = budget(user, "seconds")
-    if mode == Filter.Mode.KEEP:
-        return f"{words}It will run together with others, which takes none of your budget."
     took = f", about {seconds:.1f} seconds each time" if seconds else ""
     left = max(0, most - used(user, "seconds"))
     state = f"{left:,} of your {most:,} seconds of this hour are left"

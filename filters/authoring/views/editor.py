@@ -85,7 +85,7 @@ def write(request: PersonRequest, name: str | None = None) -> HttpResponse:
     found = previews.preview_of_text(stored.text, request.user, stored.mode)
     seconds = stored.seconds or expected_seconds(request.user, stored.mode, stored.text)
     cost = found["cost"] if found else cost_words(request.user, stored.mode, (), seconds)
-    messages.success(request, f"{stored.display_name} {done} {cost}")
+    messages.success(request, f"{stored.display_name} {done} {cost}".rstrip())
     return redirect(stored)
 
 
