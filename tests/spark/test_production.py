@@ -21,7 +21,8 @@ from tapestry.tables.delta.log import Snapshot, Tables, snapshot
 from tapestry.tables.write.append import append_messages
 from tests.spark.test_session import MANY, SLOW, asked, running_tasks
 from tests.support.clocks import MemoryClock
-from tests.support.servers.cutting_proxy import CuttingProxy, cutting_proxy
+from tests.support.servers.cutting_proxy import CuttingProxy
+from tests.support.servers.tls_proxy import tls_proxy
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -35,14 +36,15 @@ def mail(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 
 @pytest.fixture
 def balancer(spark_server: str) -> Iterator[CuttingProxy]:
-    with cutting_proxy(urlsplit(spark_server).port or 0) as proxy:
-        yield proxy
-        sessions.pop(behind(proxy, spark_server)).stop()
+    proxy = CuttingProxy(urlsplit(spark_server).port or 0)
+    yield proxy
+    sessions.pop(behind(proxy.port, spark_server)).stop()
+    proxy.close()
 
 
-def behind(balancer: CuttingProxy, spark_server: str, more: str = "") -> str:
-    """Return the address of the Spark behind a balancer, with its token."""
-    return f"sc://localhost:{balancer.port}/;{more}token={spark_server.partition('token=')[2]}"
+def behind(port: int, spark_server: str, more: str = "") -> str:
+    """Return the address of the Spark behind a port, with its token."""
+    return f"sc://localhost:{port}/;{more}token={spark_server.partition('token=')[2]}"
 
 
 def test_a_spark_behind_tls_is_asked_with_its_token(
@@ -54,8 +56,8 @@ def test_a_spark_behind_tls_is_asked_with_its_token(
     authority.cert_pem.write_to_path(str(tmp_path / "authority.pem"))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
     monkeypatch.delenv("GRPC_DEFAULT_SSL_ROOTS_FILE_PATH", raising=False)
-    with cutting_proxy(urlsplit(spark_server).port or 0, tls) as proxy:
-        remote = behind(proxy, spark_server, "use_ssl=true;")
+    with tls_proxy(urlsplit(spark_server).port or 0, tls) as port:
+        remote = behind(port, spark_server, "use_ssl=true;")
         assert connect(remote).version
         sessions.pop(remote).stop()
 
@@ -72,7 +74,7 @@ def of_server_that_was_restarted(session: Any) -> None:
 def test_a_session_that_the_server_has_lost_is_opened_anew_with_its_settings(
     lose: Any, balancer: CuttingProxy, spark_server: str, mail: Snapshot
 ) -> None:
-    remote = behind(balancer, spark_server)
+    remote = behind(balancer.port, spark_server)
     before = connect(remote)
     before.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
     lose(before)
@@ -85,10 +87,10 @@ def test_a_session_that_the_server_has_lost_is_opened_anew_with_its_settings(
 def test_a_session_whose_idle_connection_was_cut_goes_on(
     balancer: CuttingProxy, spark_server: str, mail: Snapshot
 ) -> None:
-    remote = behind(balancer, spark_server)
+    remote = behind(balancer.port, spark_server)
     session = connect(remote)
-    balancer.cut()
-    assert balancer.cuts and connect(remote) is session
+    balancer.hang_up()
+    assert connect(remote) is session
     assert asked(SparkEngine(session, mail)) == ["0@x", "1@x", "2@x"]
 
 
@@ -100,15 +102,16 @@ def test_a_statement_whose_stream_is_cut_goes_on_and_is_not_asked_again(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO", logger="tapestry.spark")
-    session = connect(behind(balancer, spark_server))
+    session = connect(behind(balancer.port, spark_server))
     working = running_tasks(session)
     answers = list[list[str]]()
     engine = SparkEngine(session, mail)
     asking = threading.Thread(target=lambda: answers.append(asked(engine, SLOW)))
     asking.start()
     assert working.wait(300)
-    balancer.cut()
+    passed = balancer.passed
+    balancer.hang_up()
     asking.join()
-    assert balancer.cuts and answers == [["1@x"]]
+    assert balancer.passed > passed and answers == [["1@x"]]
     assert not [line for line in caplog.messages if line.startswith("spark_session_lost")]
-    assert connect(behind(balancer, spark_server)) is session
+    assert connect(behind(balancer.port, spark_server)) is session

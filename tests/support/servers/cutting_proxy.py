@@ -1,71 +1,81 @@
-"""A proxy of TCP, with TLS if it has a certificate, that cuts what goes through it."""
+"""A line that can be cut: a proxy that hangs up after so many bytes of an answer."""
 
 from __future__ import annotations
 
-import asyncio
-import ssl
+import socket
 import threading
-from asyncio import StreamReader, StreamWriter
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
 
 class CuttingProxy:
-    """Passes bytes on between its port and another of this machine, until they are cut."""
+    """Passes everything on to a port, until what it is told to cut has come.
 
-    def __init__(self, to: int) -> None:
-        self.to, self.port, self.cuts = to, 0, 0
-        self.loop = asyncio.new_event_loop()
-        self._open: set[StreamWriter] = set()
+    ``cuts`` are counts of bytes: each ends one connection, after as many from the server.
+    ``cut_at`` ends one connection before the answer with these bytes is passed on.
+    ``passed`` counts the bytes from the server since it was last set to 0.
+    """
 
-    def cut(self) -> None:
-        """End all connections, in the midst of what they say."""
-        asyncio.run_coroutine_threadsafe(self._cut(), self.loop).result(60)
+    def __init__(self, port: int) -> None:
+        self.target = port
+        self.cuts: list[int] = []
+        self.cut_at: bytes | None = None
+        self.passed = 0
+        self._open: list[socket.socket] = []
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listener.getsockname()[1]
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
 
-    async def _cut(self) -> None:
-        self.cuts += len(self._open)
-        for writer in self._open:
-            writer.transport.abort()
+    def hang_up(self) -> None:
+        """Cut all lines there are."""
+        while self._open:
+            with suppress(OSError):
+                self._open.pop().shutdown(socket.SHUT_RDWR)
 
-    async def end(self) -> None:
-        self._server.close()
-        while tasks := asyncio.all_tasks() - {asyncio.current_task()}:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def listen(self, tls: ssl.SSLContext | None) -> None:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=tls)
-        self.port = self._server.sockets[0].getsockname()[1]
-
-    async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+    def close(self) -> None:
+        # Closing alone would not wake the one that waits there.
         with suppress(OSError):
-            back, to = await asyncio.open_connection("127.0.0.1", self.to)
-            self._open |= {writer, to}
-            await asyncio.gather(_pass_on(reader, to), _pass_on(back, writer))
-            self._open -= {writer, to}
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._thread.join(5)
 
+    def _serve(self) -> None:
+        while True:
+            try:
+                client, _address = self._listener.accept()
+            except OSError:
+                return
+            try:
+                server = socket.create_connection(("127.0.0.1", self.target), 60)
+            except OSError:
+                client.close()
+                continue
+            server.settimeout(None)  # who has nothing to say for a while is not cut off
+            for line in (client, server):
+                line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._open += [client, server]
+            left = self.cuts.pop(0) if self.cuts else None
+            for source, sink, limit in ((client, server, None), (server, client, left)):
+                threading.Thread(
+                    target=self._pass, args=(source, sink, limit, source is server), daemon=True
+                ).start()
 
-async def _pass_on(reader: StreamReader, writer: StreamWriter) -> None:
-    with suppress(OSError):
-        while block := await reader.read(65536):
-            writer.write(block)
-            await writer.drain()
-    writer.close()
-
-
-@contextmanager
-def cutting_proxy(to: int, tls: ssl.SSLContext | None = None) -> Iterator[CuttingProxy]:
-    """Run a proxy to a port of this machine."""
-    proxy = CuttingProxy(to)
-    proxy.loop.run_until_complete(proxy.listen(tls))
-    serving = threading.Thread(target=proxy.loop.run_forever)
-    serving.start()
-    try:
-        yield proxy
-    finally:
-        proxy.cut()
-        proxy.loop.call_soon_threadsafe(proxy.loop.stop)
-        serving.join()
-        proxy.loop.run_until_complete(proxy.end())
-        proxy.loop.close()
+    def _pass(
+        self, source: socket.socket, sink: socket.socket, left: int | None, count: bool
+    ) -> None:
+        with suppress(OSError):
+            while data := source.recv(4096):
+                if count:
+                    self.passed += len(data)
+                if count and self.cut_at is not None and self.cut_at in data:
+                    self.cut_at = None
+                    break
+                if left is not None and len(data) >= left:
+                    sink.sendall(data[:left])
+                    break
+                left = None if left is None else left - len(data)
+                sink.sendall(data)
+        for end in (source, sink):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
