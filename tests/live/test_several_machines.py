@@ -13,6 +13,7 @@ import signal
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,12 +21,13 @@ import pytest
 
 from tapestry.client.site import Site as Api
 from tapestry.core.clock import MINUTE
+from tapestry.deliver.timing.flood import ALWAYS_ALLOWED
 from tests.support.servers.dovecot import running_dovecot
 from tests.support.servers.network import Host, Network, running_network
 from tests.support.servers.postgres import running_postgres
 from tests.support.servers.redis_process import Redis
 from tests.support.servers.site import Site, end, manage, start, wait_ready
-from tests.support.servers.smtp import running_smtp
+from tests.support.servers.smtp import SmtpServer, running_smtp
 from tests.support.site_killed import World
 from tests.support.site_parts import WORKER, eventually, processes_of, wait_for_nobody
 from tests.support.stepped_clock import SteppedClock
@@ -37,6 +39,12 @@ KILLS = int(os.environ.get("TEST_KILLS") or 12)
 
 CUTS = int(os.environ.get("TEST_CUTS") or 6)
 """How often one of the machines is cut off from the network."""
+
+ROUNDS = int(os.environ.get("TEST_ROUNDS") or 1)
+"""How often both machines are restarted."""
+
+LATE = 60.0
+"""Seconds after which a letter is late that came while a machine was restarted."""
 
 PARTS = "web,worker,listener,beat"
 
@@ -271,3 +279,76 @@ def test_what_a_machine_that_is_cut_off_leaves_another_goes_on_with(data_dir, tm
         finally:
             machines.end()
             redis.kill()
+
+
+@dataclass
+class Letters:
+    """Letters that come one after the other, and when each came and was sent on, by its number."""
+
+    machines: CutOff
+    smtp: SmtpServer
+    came: dict[int, float] = field(default_factory=dict)
+    sent: dict[int, float] = field(default_factory=dict)
+    is_over: bool = False
+
+    def bring(self) -> None:
+        while not self.is_over and self.machines.count < ALWAYS_ALLOWED:  # more are a digest
+            self.machines.send(1)
+            self.came[self.machines.count - 1] = time.monotonic()
+            time.sleep(2.0)
+
+    def look(self) -> None:
+        while not self.is_over or self.sent.keys() != self.came.keys():
+            for message in self.smtp.messages:
+                number = int(message["Message-ID"].strip("<>").partition("@")[0])
+                self.sent.setdefault(number, time.monotonic())
+            time.sleep(0.2)
+
+
+def restart_in_turn(sites: list[Site], environment: dict[str, str]) -> None:
+    """Stop each machine in order, and start it again, while the other serves."""
+    for number, name in enumerate("ab"):
+        assert end(sites[number], signal.SIGTERM) == 0
+        assert "Traceback" not in sites[number].log.read_text()
+        assert parts_of_health(sites[1 - number])
+        data, named = sites[number].data, environment | {"TAPESTRY_MACHINE": name}
+        sites[number] = start(data, "--parts", PARTS, **named)
+        wait_ready(sites[number])
+
+
+@pytest.mark.long
+@pytest.mark.timeout(0)
+def test_machines_that_are_restarted_in_turn_send_each_letter_once_and_none_late(
+    data_dir, environment, capsys
+):
+    with running_smtp() as smtp:
+        named = {**environment, "EMAIL_URL": smtp.url}
+        machines = CutOff(data_dir, None, named, {})
+        machines.manage("migrate", "--verbosity", "0")
+        machines.manage("shell", "-v", "0", "-c", SETTLE + FORWARD)
+        letters = Letters(machines, smtp)
+        try:
+            machines.sites += [
+                start(data_dir, "--parts", PARTS, **named | {"TAPESTRY_MACHINE": name})
+                for name in "ab"
+            ]
+            for site in machines.sites:
+                wait_ready(site)
+            with ThreadPoolExecutor(2) as beside:
+                doing = [beside.submit(letters.bring), beside.submit(letters.look)]
+                try:
+                    for _ in range(ROUNDS):
+                        restart_in_turn(machines.sites, named)
+                finally:
+                    letters.is_over = True
+                for done in doing:
+                    done.result(300)
+            eventually(machines.is_settled, 300)
+            late = max(letters.sent[number] - came for number, came in letters.came.items())
+            with capsys.disabled():
+                print(f"{machines.count} letters, the latest {late:.1f} s after it came")
+            assert late < LATE
+            sent = sorted(message["Message-ID"] for message in smtp.messages)
+            assert sent == sorted(f"<{n}@x>" for n in range(machines.count) for _ in "ja")
+        finally:
+            machines.end()
