@@ -143,6 +143,8 @@ class Scene:
                 yield entry["kind"], self.of(entry["person"])
             case "remind" | "unfold" | "acts_undone" | "shown_now" | "imap" | "jmap":
                 yield _ASKED[entry["what"]], self.of(entry["person"])
+            case "slow":
+                yield "hourly run", {row["key"] for row in entry["rows"]} & self.filters.keys()
             case "steps":
                 yield "cursor", {entry["filter"]} & self.filters.keys()
             case "destination":

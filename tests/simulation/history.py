@@ -7,6 +7,8 @@ they do not know.
 person: name, groups, time_zone, email, aliases, timeliness, quiet_from, quiet_to, holiday_until,
     workdays (digits, 0 is Monday), holidays (a day on each line), conversations;
     the whole of it again when it changed, with ``removed: true`` when it is gone
+budgets: rules: what people may use, as TAPESTRY_BUDGETS has it; without, as much as they like
+slow: rows: key, owner, since of filters that wait for another hour, while all else is done
 submitted: table, rows (the columns of LANGUAGE.md without ts), origin (append, page, archive,
     keyword, mailbox, letter); ``receipt: null`` if nobody can say whether it comes in; of a
     mailbox: source, name; ``copy: true`` in a row of a forged copy.  What was answered by an end of

@@ -51,6 +51,7 @@ def play_one(
     is one.  With ``kills`` the site ends at one of its writes in most steps.  The shared window has
     so many ``parts``, by lot if 0.
     """
+    from tests.simulation.budgets import budgets_of
     from tests.simulation.coverage import met
     from tests.simulation.generator.schedule import play
     from tests.simulation.history import line
@@ -59,7 +60,8 @@ def play_one(
 
     started = time.perf_counter()
     engine = spark if seed % SPARK_EVERY == 0 else ""
-    world = World(seed, directory / f"world-{seed}-{id(plant):x}", template, plant, engine, parts)
+    place = directory / f"world-{seed}-{id(plant):x}"
+    world = World(seed, place, template, plant, engine, parts, budgets_of(seed))
     judge = Judge(world.history)
     result = Result(seed, steps)
     if plant is not None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.simulation import sources
+from tests.simulation import sources, tables_reader
 from tests.simulation.tasks import BEATS, SECOND, Task
-from tests.simulation.world import CrashedError, OrderFailedError, World
+from tests.simulation.world import HOUR, CrashedError, OrderFailedError, World
 
 MOST = 100
 """Rounds after which a world does not settle, which is a fault of it.
@@ -64,7 +64,9 @@ def settle(cast: Any) -> None:
         after = _standing(world)
         waits = world.queue.tasks or _is_waiting(world)
         quiet = quiet + 1 if after == before and not waits else 0
-        if quiet:
+        if quiet and _runs_hourly(world):
+            world.pass_time(HOUR - world.now % HOUR)
+        elif quiet:
             world.history.add("settled", rounds=round_number + 1)
             return
         before = after
@@ -87,6 +89,26 @@ UNION ALL SELECT acts_due_at FROM sources_source s JOIN people_user u ON u.id = 
 UNION ALL SELECT try_again_at FROM runs_setaside WHERE kind <> 'index' AND try_again_at >= ?
 """
 """When something is sent, or tried again."""
+
+
+_BEHIND = """
+SELECT f.id AS key, u.username AS owner, since
+FROM authoring_filter f JOIN people_user u ON u.id = f.owner_id
+WHERE active AND NOT enrolled AND error = '' AND since < ? ORDER BY f.id
+"""
+"""Filters that were not run over all that is there."""
+
+
+def _runs_hourly(world: World) -> bool:
+    """Tell whether a filter waits for the next hour, and write down which do."""
+    if "seconds" not in world.budgets:
+        return False
+    tables = (world.data / "tables" / name for name in ("messages", "annotations"))
+    stamps = (row["ts"] for table in tables for row in tables_reader.rows_of(table))
+    behind = world.select(_BEHIND, max(stamps, default=0))
+    if behind:
+        world.history.add("slow", rows=behind)
+    return bool(behind)
 
 
 def _is_waiting(world: World) -> bool:

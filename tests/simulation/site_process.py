@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.simulation import engine, site_imap, site_locks, site_mail, site_orders, site_senses
+from tests.simulation.budgets import STATEMENT
 from tests.simulation.site_writes import end, watch_writes, writes
 
 MOST_SECONDS = 150.0
@@ -33,10 +34,12 @@ def _take_too_long(*_: object) -> None:
 
 
 class Site:
-    """The pipe to the coordinator, seen from the site."""
+    """The pipe to the coordinator, seen from the site; a statement takes some seconds, or none."""
 
-    def __init__(self, pipe: Connection, clock: site_senses.SiteClock) -> None:
-        self.pipe, self.clock = pipe, clock
+    def __init__(
+        self, pipe: Connection, clock: site_senses.SiteClock, statement: float = 0.0
+    ) -> None:
+        self.pipe, self.clock, self.statement = pipe, clock, statement
         self.pauses = False
 
     def tell(self, what: str, content: Any) -> None:
@@ -72,6 +75,7 @@ class Site:
         """Let others do something while a statement runs, if they want to; it may fail."""
         if fault := writes.statement():
             raise engine.failure(fault, self.clock.now)
+        self.clock.sleep(self.statement)
         if self.pauses:
             self.ask("statement", None)
 
@@ -102,13 +106,16 @@ def run(
     spark: str = "",
     *,
     parts: int = 1,
+    budgets: str = "",
 ) -> None:
     """Serve until the pipe is closed; then end this process.  ``spark`` is the engine, if any."""
     from django.conf import settings
 
-    settings.WINDOW_PARTS = parts
+    from filters.site.settings.budgets import read_budgets
+
+    settings.WINDOW_PARTS, settings.BUDGETS = parts, read_budgets(budgets)
     try:
-        _serve(pipe, data, seed, now, steady, plant, spark)
+        _serve(pipe, data, seed, now, steady, plant, spark, budgets)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         os._exit(0)
     except BaseException:
@@ -117,7 +124,14 @@ def run(
 
 
 def _serve(
-    pipe: Connection, data: Path, seed: str, now: int, steady: int, plant: Any, spark: str
+    pipe: Connection,
+    data: Path,
+    seed: str,
+    now: int,
+    steady: int,
+    plant: Any,
+    spark: str,
+    budgets: str,
 ) -> None:
     from django.conf import settings
     from django.db import connections
@@ -131,7 +145,7 @@ def _serve(
     connections["default"].settings_dict["OPTIONS"]["timeout"] = 0  # nobody else ever writes
     product = [m for name, m in sys.modules.items() if name.startswith(("filters.", "tapestry."))]
     clock = site_senses.give_time(product)
-    site = Site(pipe, clock)
+    site = Site(pipe, clock, STATEMENT if "seconds" in budgets else 0.0)
     clock.set(now, steady)
     site_mail.ask = site.ask
     site_senses.give_chance(seed)

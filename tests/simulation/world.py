@@ -44,6 +44,7 @@ class World:
 
     ``spark`` is the address of the engine; without one it is SQLite.  ``parts`` is how many parts
     the shared window has, by lot if it is 0; where that changes, it does as a process starts.
+    ``budgets`` are what people may use, as TAPESTRY_BUDGETS has it.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class World:
         plant: Callable[[], None] | None = None,
         spark: str = "",
         parts: int = 0,
+        budgets: str = "",
     ) -> None:
         self.seed, self.data, self.plant, self.spark = seed, directory, plant, spark
         directory.mkdir(parents=True, mode=0o700)
@@ -76,6 +78,9 @@ class World:
         self._sites: dict[int, tuple[Connection, int]] = {}
         self._at = 0
         self.history.now = self.now
+        self.budgets = budgets
+        if budgets:
+            self.history.add("budgets", rules=budgets)
 
     # Time.
 
@@ -181,7 +186,9 @@ class World:
                 seed = f"{self.seed} site {self.started}"
                 started = (self.now, self.steady, self.plant, self.spark)
                 parts = self.parts[self.started % len(self.parts)]
-                site_process.run(theirs, self.data, seed, *started, parts=parts)
+                site_process.run(
+                    theirs, self.data, seed, *started, parts=parts, budgets=self.budgets
+                )
                 os._exit(0)
             theirs.close()
             self._sites[self._at] = (ours, process)

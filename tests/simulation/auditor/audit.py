@@ -9,6 +9,7 @@ from tests.simulation.auditor.acts import Acts
 from tests.simulation.auditor.asides import Asides
 from tests.simulation.auditor.borrowing import judge_borrowing
 from tests.simulation.auditor.boxes import Boxes
+from tests.simulation.auditor.budgets import Budgets
 from tests.simulation.auditor.came_in import Arrivals
 from tests.simulation.auditor.cursors import Readers
 from tests.simulation.auditor.deliveries import Deliveries
@@ -49,6 +50,7 @@ class Auditor:
         self.acts = Acts(self.desks)
         self.reminders = Reminders(self.desks)
         self.deliveries = Deliveries(self.known, self.desks)
+        self.budgets = Budgets(self.known)
         self.letters = Letters()
         self.acted = Acted()
         self.boxes = Boxes(self.known, self.desks)
@@ -96,6 +98,7 @@ class Auditor:
         yield from judge_views(point, self.lives.lives, self.known, self.desks, self.timelines)
         yield from self.past.judge(point)
         yield from self.deliveries.judge(point, self.lives.lives, could_see)
+        yield from self.budgets.judge(point, self.deliveries)
         yield from self.acted.judge(point)
         yield from self.boxes.judge(point, self.lives.lives, could_see)
         yield from self.letters.judge(point)
@@ -104,7 +107,8 @@ class Auditor:
             *(route.entry for route in self.deliveries.routes.values()),
             *(place.entry for place in self.boxes.places.values()),
         ]
-        yield from judge_put_off(point, self.known, sent_to, self.releases.latest)
+        latest = self.releases.latest
+        yield from judge_put_off(point, self.known, sent_to, latest, self.budgets)
         yield from self.opinions.judge(point, self.known)
         yield from self.importance.judge(point, self.lives.lives, self.desks)
         yield from self.asides.judge(point)

@@ -1,4 +1,4 @@
-"""Deliveries that are put off: for their owner's rest, for failures, for an hour of many; no more.
+"""Deliveries that are put off: for a rest, for failures, for an hour or a day of many; no more.
 
 What waits for another instant waits for ever, should nothing make it due again.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from tests.simulation.auditor.budgets import Budgets
 from tests.simulation.auditor.findings import Finding, when
 from tests.simulation.auditor.story import Entry, Known, Point
 from tests.simulation.auditor.timing import MINUTE, is_resting, shown_at
@@ -25,7 +26,7 @@ LIMITED = ("digest", "push")
 
 
 def judge_put_off(
-    point: Point, known: Known, destinations: Iterable[Entry], latest: int
+    point: Point, known: Known, destinations: Iterable[Entry], latest: int, budgets: Budgets
 ) -> Iterator[Finding]:
     """Judge until when deliveries wait, unless the clock was set back from ``latest``."""
     if point.now < latest:
@@ -43,6 +44,8 @@ def judge_put_off(
             end += LONGEST if entry["kind"] in MAIL else min(LONGEST, tried)
         elif failures or state["error"]:
             continue
+        if budgets.may_be_over(entry["person"], entry, point.now):
+            end = max(end, point.now + 60 * MINUTE)
         if is_resting(person, end):
             end = shown_at("at once", person, end)
         if entry["kind"] in LIMITED:

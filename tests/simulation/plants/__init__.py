@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.simulation.plants import (
     acting,
+    limiting,
     listing,
     mailing,
     programs,
@@ -25,5 +26,6 @@ PLANTS: dict[str, Plant] = {
         *running.PLANTS,
         *acting.PLANTS,
         *programs.PLANTS,
+        *limiting.PLANTS,
     )
 }
