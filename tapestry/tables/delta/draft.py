@@ -142,7 +142,8 @@ def _revocable(root: Path) -> Path:
 
 def _is_linked(unnamed: Path, path: Path, content: bytes) -> bool:
     try:
-        return unnamed.stat().st_nlink > 1
+        with unnamed.open("rb") as file:  # NFS asks its server as one opens a file, not before
+            return os.fstat(file.fileno()).st_nlink > 1
     except FileNotFoundError:  # revoked, after the link or before
         return path.exists() and path.read_bytes() == content
 

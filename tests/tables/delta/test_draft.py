@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
-from types import FrameType
+from types import FrameType, SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -189,14 +189,18 @@ def a_draft(root: Path, name: str) -> Draft:
 
 @pytest.mark.parametrize("error", [OSError(errno.EIO, "?"), FileExistsError(errno.EEXIST, "?")])
 def test_a_link_whose_answer_was_lost_is_a_commit(tmp_path, monkeypatch, error):
-    link = os.link
+    link, stat = os.link, Path.stat
 
     def linked(*paths: Path) -> None:
         link(*paths)
         raise error
 
-    monkeypatch.setattr(os, "link", linked)
-    with a_draft(tmp_path, "rows") as draft:
+    def remembered(path: Path, **_: Any) -> Any:  # as NFS does: from before the link
+        return SimpleNamespace(st_nlink=1, st_mode=stat(path).st_mode)
+
+    with a_draft(tmp_path, "rows") as draft, monkeypatch.context() as patch:
+        patch.setattr(os, "link", linked)
+        patch.setattr(Path, "stat", remembered)
         assert draft.commit(0, {})
     assert (tmp_path / "rows").exists() and read_entry(tmp_path, 0)
 
