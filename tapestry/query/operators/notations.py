@@ -13,6 +13,7 @@ from tapestry.query.operators.sieve import of_sieve
 from tapestry.query.operators.syntax import before_colon
 from tapestry.query.operators.translation import DIRECTLY, NAMES, THREAD_WITH
 from tapestry.query.phrases.grammar import FIRST_WORDS
+from tapestry.query.phrases.slips import is_slip
 
 _NAME = rf"(?:{before_colon(NAMES)})"
 _VALUE = r"[^\s=&()'\"<>]+"
@@ -253,12 +254,34 @@ def _joined(word: str, parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"({f' {word.upper()} '.join(parts)})"
 
 
+# form:bob
+
+_SLIP = re.compile(r"(?<![^\s({])([-!]?)([a-z_]{3,11})(?=:[^\s/:])", re.IGNORECASE)
+_MISSPELT = (
+    *("from", "subject", "attachment", "filename", "before", "after", "label", "larger"),
+    *("smaller", "older_than", "newer_than"),
+)
+"""Operators that are known with a slip in their name, also where no other says it is a search."""
+
+
+def _slips(text: str) -> str | None:
+    respelt = _SLIP.sub(lambda found: found[1] + _meant(found[2].lower()), text)
+    return respelt if respelt.lower() != text.lower() else None
+
+
+def _meant(name: str) -> str:
+    if name in NAMES:
+        return name
+    return next((known for known in _MISSPELT if is_slip(name, known)), name)
+
+
 _NOTATIONS: tuple[Callable[[str], str | None], ...] = (
     _pairs,
     _options,
     _rules,
     _pattern,
     of_sieve,
+    _slips,
     _conditions,
     _threads,
     _day_by_parts,

@@ -77,7 +77,9 @@ _SIGNS = re.compile(
     re.IGNORECASE,
 )
 _NAMES = re.compile(rf"{_BEGIN}[-!]?(?:{_NAMED})", re.IGNORECASE)
-_WEAK = re.compile(rf"[\"“]|(?:\A|\s)NOT{_END}|\s(?:AND|OR|AROUND|(?:NEAR|ADJ)(?:/[0-9]+)?){_END}")
+_WEAK = re.compile(
+    rf"\s(?:and|not)\s+\([^()]*\sor\s[^()]*\)|[\"“]|(?:\A|\s)NOT{_END}|\s(?:AND|OR|AROUND|(?:NEAR|ADJ)(?:/[0-9]+)?){_END}"
+)
 _QUOTE_OPEN = re.compile(r'\A(?:[^"]*"[^"]*")*[^"]*(?<!\S)"\w[^"]*\Z')
 _LONGEST_WORDS = 500
 """Characters of words that are looked for, at most."""

@@ -117,6 +117,9 @@ _PATTERN = re.compile(r"/(?:[^/\\]|\\.)+/")
 _MAILBOX = re.compile(
     r"(?:\"[^\"]*+\"|[^\s(){}|<>\"“”-][^\s(){}|<>\"“”]*+|\s++)*+<([^\s<>@]++@[^\s<>]++)>"
 )
+_LISTED = re.compile(r"\s*[\w@.+'’-]+(?:,|\s*[)}]|\s*\Z|\s+[-!]?\w+:)")
+"""A name after a comma, if it stands alone there."""
+
 _CAPITALS = re.compile(r"(?:\A|\s)(?:AND|OR|NOT|AROUND)\s")
 _CLOSING = {"(": ")", "{": "}"}
 
@@ -136,11 +139,16 @@ def _left_out(parts: list[Search]) -> list[Search]:
 def _are_of_one_field(sums: list[list[Search]]) -> bool:
     """Tell whether each OR stands between terms of one field, and something beside them.
 
-    ``from:mary OR from:joe AND subject:lunch`` is of either of them, about lunch.
+    ``from:mary OR from:joe AND subject:lunch`` is of either of them, about lunch, and
+    ``lunch OR dinner from:mary`` from her.
     """
+    has_operators = any(isinstance(part, Term) and part.operator for sum_ in sums for part in sum_)
     around = [(one[-1], other[0]) for one, other in pairwise(sums)]
     return any(len(sum_) > 1 for sum_ in sums) and all(
-        isinstance(one, Term) and isinstance(other, Term) and one.operator == other.operator != ""
+        isinstance(one, Term)
+        and isinstance(other, Term)
+        and one.operator == other.operator
+        and (one.operator or has_operators)
         for one, other in around
     )
 
@@ -279,10 +287,19 @@ class _Parser:
         if self.at == len(self.text) or self.text[self.at] in ")}|":
             return Unknown(*self._source(begin))
         value = self._unit(name)
+        while isinstance(value, Term) and self._goes_on(value):
+            more = self._unit(name)
+            if isinstance(more, Term):
+                value = replace(value, value=f"{value.value}{more.value}")
         source, span = self._source(begin)
         if operator not in ("", name):
             return Unknown(source, span)
         return replace(value, source=source, span=span)
+
+    def _goes_on(self, term: Term) -> bool:
+        """Return whether a list of people goes on, ``from: bob, alice``."""
+        is_listed = term.operator in self.dialect.people and term.value.endswith(",")
+        return is_listed and _LISTED.match(self.text, self.at) is not None
 
     def _term(self, operator: str, begin: int) -> Search:
         mailbox = _MAILBOX.match(self.text, self.at) if operator in self.dialect.people else None

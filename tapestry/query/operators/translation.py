@@ -60,7 +60,7 @@ _TEXTS = {
 }
 _SINCE = ("after", "since", "newer")
 _BEFORE = ("before", "older")
-_RANGES = ("d", "dt", "rt", "date", "dates", "received", "sent", "~d", "~r")
+_RANGES = ("d", "dt", "rt", "on", "date", "dates", "received", "sent", "~d", "~r")
 _SIZES = ("larger", "smaller", "minsize", "maxsize", "size", "messagesize", "~z")
 _FILES = ("has", "attachment", "attachments", "hasattachment", "hasattachments", "~X")
 _STATES = ("is", "flag")
@@ -120,7 +120,7 @@ def translate(name: str, value: str, span: Span, *, is_quoted: bool = False) -> 
         return _state("flag", value, span)
     if name in _TEXTS:
         return _text(_TEXTS[name], value, span, is_quoted=is_quoted)
-    if name == "in" and value.lower() in _NOTHING:
+    if name in ("in", *_PLACES) and value.lower().strip("/") in _NOTHING:
         return None
     return _READERS[name](name, value, span) or _unknown(name, span)
 
