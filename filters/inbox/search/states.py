@@ -18,7 +18,8 @@ from tapestry.query.phrases.states import STATES, State, without_words_of_state
 
 _VALUES = "|".join(STATES)
 _OPERATOR = re.compile(
-    rf"(?<![^\s(])(?P<no>-|!|not\s+)?(?:(?:is|in|flag|label|tag):(?P<name>{_VALUES})"
+    rf"(?<![^\s(])(?P<no>-|!|not\s+)?(?:(?:is|in|flag|(?:label|tag)(?!:(?:done|new))):(?P<name>{_VALUES})"
+    r"|(?:maildir|folder|path):/?(?P<place>inbox)"
     rf"|(?:is)?(?P<flag>{'|'.join(FLAGS)}):(?:true|yes|1|(?P<off>false|no|0))|(?P<mutt>(?-i:~[NUFR])))(?![^\s)])",
     re.IGNORECASE,
 )
@@ -88,8 +89,8 @@ def _of_operator(match: re.Match[str]) -> State:
     is_wanted = match["no"] is None
     if match["flag"]:
         return _of_flag(STATES[match["flag"].lower()], is_wanted == (match["off"] is None))
-    name = _MUTT[match["mutt"]] if match["mutt"] else STATES[match["name"].lower()]
-    return State(name, is_wanted)
+    name = match["name"] or match["place"]
+    return State(STATES[name.lower()] if name else _MUTT[match["mutt"]], is_wanted)
 
 
 def _of_flag(name: str, is_set: bool) -> State:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tapestry.core.errors import Span, TapestryError
 from tapestry.query.phrases.help.bare_words import words_with_phrases
 from tapestry.query.phrases.parser import parse_phrase
+from tapestry.query.phrases.slips import lacks_letter
 from tapestry.query.phrases.wordings.rewording import is_meant
 
 STATES = {
@@ -86,6 +87,8 @@ _ITEMS = _compiled(
     rf"(?P<kept>\s\S+:\S+\s+|\A\S+:\S+\s+){_STATE.format('a')}(?=\s|\Z)",
     rf"\A(?P<a>read|seen)(?=\s+{_MAIL}\s+(?:from|to|about|with|since|before|in)\b)",
     r"\A(?P<a>read|done|seen|archived)(?=(?:\s*,|\s+(?:and|but))\s)",
+    rf"\A{_STATE.format('a')}(?:\s+and)?(?=\s+(?:\(|[-!]?\w+:\S))",
+    rf"(?<=\))(?:\s+and)?\s+{_STATE.format('a')}\s*\Z",
     rf"(?<=\S)(?<!\btagged)\s+{_STATE.format('a')}\s*\Z",
     r"(?<=\S)\s+in\s+(?P<inbox>inbox)\s*\Z",
 )
@@ -97,7 +100,7 @@ _SENTENCES = _compiled(
     r"(?P<a>starred|flagged|archived|snoozed|muted)\b",
     r"(?:\s+(?:that|which))?\s+i(?:['’]ve)?\s+(?:have\s+|already\s+)*(?P<read>read|seen|opened)\b(?:\s+already)?",
     r"\s+(?:did|have)\s+i\s+(?P<starred>star|flag)(?:red|ged)?\b",
-    rf"(?:\s+(?:that|which|is|are))*\s+neither\s+(?P<neither>{_ONE}\s+nor\s+{_ONE})",
+    rf"(?:(?:\s+(?:that|which|is|are))*\s+|\A)neither\s+(?P<neither>{_ONE}\s+nor\s+{_ONE})",
     rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unread>read|opened|seen)(?:\s+yet)?\b",
     rf"(?:\s+(?:that|which))?\s+{_NOT_YET}(?P<unstarred>starred|star|flagged|flag)\b",
     r"\s+in\s+(?:my|the)\s+(?P<inbox>inbox)\b",
@@ -105,7 +108,7 @@ _SENTENCES = _compiled(
     r"\A(?P<snoozed>snoozed)\s+(?:until|till)\s+(?:\S+\s+)?\S+\s*\Z",
     r"\Ain\s+(?:(?:my|the)\s+)?(?P<inbox>inbox)\s*\Z",
 )
-_VERBS = _compiled(rf"{_JOINT}(?P<a>read|done)\s*\Z")
+_VERBS = _compiled(rf"{_JOINT}(?P<a>read|done)(?:\s+yet)?\s*\Z")
 """States that are verbs as well: after a phrase alone."""
 
 _IN_LIST = re.compile(rf"({_NO})?({_ONE})\b", re.IGNORECASE)
@@ -232,7 +235,11 @@ def _check_not_one_of_several(match: re.Match[str], text: str) -> None:
 
 def _spelt(word: re.Match[str]) -> str:
     """Return a word for a state spelt right."""
-    return next((state for state in _OFTEN if is_meant(state, word[0].lower())), word[0])
+    return next((state for state in _OFTEN if _is_nearly(word[0].lower(), state)), word[0])
+
+
+def _is_nearly(word: str, state: str) -> bool:
+    return lacks_letter(word, state) or is_meant(state, word)
 
 
 def check_no_states(text: str) -> None:
@@ -281,7 +288,8 @@ def _without(match: re.Match[str], text: str) -> str:
 def _leaves_phrase(match: re.Match[str], text: str) -> bool:
     rest = _unjoined(_without(match, text))
     is_operator = ":" in (match.groupdict().get("kept") or "") or match[0].endswith(")")
-    if is_operator or _NOTHING.fullmatch(rest) is not None or _is_phrase(rest):
+    is_group = rest.startswith("(") and _OPERATOR.search(rest.lstrip("(")) is not None
+    if is_operator or is_group or _NOTHING.fullmatch(rest) is not None or _is_phrase(rest):
         return True
     return match.start() == 0 and words_with_phrases(rest) is not None
 
