@@ -15,10 +15,11 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import COLUMNS
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
-from tapestry.query.operators.reading import are_in
+from tapestry.query.operators.reading import are_in, are_named_in
 from tapestry.query.phrases.dates import NUMBERS
 from tapestry.query.phrases.grammar import PLAIN
 from tapestry.query.phrases.help.bare_words import has_clause
+from tapestry.query.phrases.help.calendar import dated
 from tapestry.query.phrases.help.completion import candidates_at
 from tapestry.query.phrases.help.sentences import phrases_in, words_in
 from tapestry.query.phrases.help.suggestions import Place, place_after
@@ -87,6 +88,8 @@ def corrections(
         candidates = (Correction(0, len(text), other) for other in error.others)
     else:
         candidates = chain(lasting_at(text, error.span), candidates)
+    if are_named_in(text) and (days := dated(text, context, has_operators=True)):
+        candidates = chain([Correction(0, len(text), days)], candidates)
     if isinstance(error, MisreadError):
         misread = _candidates(text, error.span, vocabulary or Vocabulary())
         candidates = chain(misread, candidates)
@@ -204,6 +207,8 @@ def _candidates(text: str, span: Span, vocabulary: Vocabulary) -> Iterator[Corre
         texts = _texts_at(place, vocabulary)
         yield from _two_words(text, start, texts)
         near = _nearest(word, texts) if word.count(" ") < _PHRASE else []
+        if "NUMBER" in place.accepts and "FROM" not in place.accepts:
+            near = [*_nearest(word, list(NUMBERS), SURE), *near]
         if near and place.before is None and near[0] not in _nearest(word, near, SURE):
             yield from _as_value(place, text, span)
         for choice in (*SYNONYMS.get(word.lower(), ()), *near):
@@ -248,8 +253,7 @@ def _without(text: str, span: Span) -> Correction:
 
 def _texts_at(place: Place, vocabulary: Vocabulary) -> list[str]:
     """Return what can stand at a place, and the beginnings of that, whole words each."""
-    counts = "NUMBER" in place.accepts and "FROM" not in place.accepts
-    texts = dict.fromkeys(NUMBERS if counts else ())
+    texts: dict[str, None] = {}
     for candidate, _ in candidates_at(place, "", vocabulary):
         words = candidate.split()
         texts |= dict.fromkeys(" ".join(words[:count]) for count in range(1, len(words) + 1))

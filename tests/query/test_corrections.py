@@ -11,6 +11,7 @@ from tapestry.query.frontend import read
 from tapestry.query.phrases.help.phrasebook import phrasebook
 from tapestry.query.phrases.help.vocabulary import Vocabulary
 from tapestry.query.remedies import MOST
+from tests.query.phrases.test_requests import TERRY as ASKER
 from tests.support.work import SECOND, counted
 
 KNOWN = Vocabulary(
@@ -61,6 +62,7 @@ MISSPELT = {
     "invoices last month": "mentioning invoices between 30 and 60 days old",
     "from mary this month and about x": "from mary newer than 30 days and about x",
     "project +meeting": "project meeting",
+    "has anyone seen alice": "mentioning anyone and mentioning seen and mentioning alice",
     "SELECT m.msgid FRM messages m": "SELECT m.msgid FROM messages m",
 }
 
@@ -131,6 +133,12 @@ SENTENCES = {
 def test_of_a_sentence_its_phrases_and_what_it_is_about_are_offered(text, offered):
     found = corrections(text, error_of(text), TERRY)
     assert [correction.applied_to(text) for correction in found] == offered
+
+
+def test_a_span_beside_operators_is_mended_to_the_days_that_it_is():
+    text = "received:last week from:joe"
+    (first, *_) = corrections(text, error_of(text), ASKER)
+    assert first.applied_to(text) == "received:2026-03-09..2026-03-15 from:joe"
 
 
 def test_only_what_is_misread_is_replaced():

@@ -15,6 +15,7 @@ from tapestry.query.context import Context
 from tapestry.query.phrases.dates import MONTHS
 from tapestry.query.phrases.help.bare_words import MOST_WORDS, words_with_phrases
 from tapestry.query.phrases.spellings import EARLIER, EARLIER_PATTERN, END, no_span
+from tapestry.query.phrases.wordings.rewording import reworded
 
 _COUNTED = "".join(rf"(?<!\b{word}\s)" for word in ("votes", "score", "replies", "answers"))
 _SPANS = EARLIER_PATTERN.replace("this\\s+month", f"{_COUNTED}this\\s+month")
@@ -113,12 +114,16 @@ def check_no_span(text: str) -> None:
     text = text.rstrip(" ?!.")
     for found in _SPAN.finditer(text):
         before = text[: found.start()]
-        is_mixed = _AFTER_WORDS.fullmatch(before) or words_with_phrases(before)
+        is_mixed = (
+            _AFTER_WORDS.fullmatch(before)
+            or words_with_phrases(before)
+            or reworded(before) is not None
+        )
         if found.end() == len(text) and is_mixed:
-            message, _ = no_span(found[1])
+            message, hint = no_span(found[1])
             place = Span(0, found.end())
             instead = words_with_phrases(lasting(text, place)[0], MOST_WORDS)
-            raise TapestryError(message, place, instead and f"Write “{instead}”.")
+            raise TapestryError(message, place, f"Write “{instead}”." if instead else hint)
 
 
 def lasting(text: str, span: Span) -> list[str]:
