@@ -171,6 +171,14 @@ def _written(values: list[Any]) -> Any:
     return Listed(tuple(values[::2]), spelled, _span_of_all(values))
 
 
+def _beside(by: nodes.Phrase, before: nodes.PhraseNode) -> nodes.PhraseNode:
+    """Return what “by joe” says beside a phrase: who sent it, unless it may be who replied."""
+    if nodes.kind_of(before) != "replied_to_within":
+        return replace(by, kind="from")
+    hint = f"Write “from {by.person.text}” for the sender, or “and replied to by {by.person.text}”."
+    return nodes.Refused("No phrase says who replied within a time.", by.span, hint)
+
+
 class Build(lark.Transformer[Any, nodes.PhraseNode]):
     """Make nodes of what the grammar finds."""
 
@@ -214,7 +222,7 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
 
     def conjunction(self, children: list[Any]) -> nodes.PhraseNode | Divided:
         apart = [
-            replace(child, kind="from")
+            _beside(child, before)
             if nodes.kind_of(child) == BY and isinstance(before, nodes.PhraseNode)
             else child
             for before, child in zip([None, *children], children, strict=False)

@@ -63,6 +63,11 @@ _REFUSED: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
         _by_people,
     ),
     (
+        "(more than | over | at least) {number:NUMBER} (people | persons) (have)? ANSWERED",
+        "Without a time one can ask how many replies there are, and not how many people replied.",
+        lambda found: f"with {found[0].split(found['number'])[0]}{found['number']} replies",
+    ),
+    (
         f"{_OF_MAIL} DONE? (with | to) {{part:MANY}}",
         "No phrase counts recipients.",
         lambda found: re.sub(r"\b(?:with|to) (?=only )", "not ", _instead("only to me")(found)),
@@ -73,6 +78,11 @@ _REFUSED: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
         _instead("since Saturday"),
     ),
     (
+        f"{_OF_MAIL} DONE? (WHEN CLOCK)? {{part:REPEATED}} $",
+        "A phrase asks for days, and for none that come again.",
+        lambda found: _instead(f"on {found['weekday'].capitalize()}")(found),
+    ),
+    (
         f"{_OF_MAIL} DONE? {{part:NIGHTS}} $",
         "A phrase asks for hours of a day, and for none that come again.",
         _instead("since yesterday at 18:00"),
@@ -81,6 +91,11 @@ _REFUSED: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
         f"{_OF_MAIL} {{part:VISIT}}",
         "A filter does not know when you were here.",
         _instead("newer than one day"),
+    ),
+    (
+        f"{_OF_MAIL} from outside {{part:OURS}}",
+        "No phrase knows which domain is yours.",
+        lambda found: f"not {_instead('@example.org')(found).replace('outside ', '')}",
     ),
     (
         f"{_OF_MAIL} not? PREP {{part:OURS}}",

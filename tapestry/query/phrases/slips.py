@@ -36,7 +36,25 @@ _NEVER_FIRST = {"about": ("to",), "tagged": ("by", "but"), "in_filter": ("filter
 _NO_NAMES = (
     *("last", "next", "this", "that", "list", "newsgroup", "group", "filter"),
     *("a", "an", "certain", "find", "contains", "equals", "is", "like", "matches", "by"),
-    *("or", "reply", "you", "his", "her", "their", "my", "your", "our", "the", "specific"),
+    *(
+        "to",
+        "from",
+        "with",
+        "without",
+        "about",
+        "at",
+        "or",
+        "reply",
+        "you",
+        "his",
+        "her",
+        "their",
+        "my",
+        "your",
+        "our",
+        "the",
+        "specific",
+    ),
     *(
         "any",
         "all",
@@ -68,7 +86,8 @@ _CLOSED = """
     can could should must not a an this these those my your his her our their me us them him it
     for with without from to by about in on at since until before after during within outside inside
     into over under between last next ago yet also only still sent wrote got received replied
-    answered please
+    answered please sometime sometimes somewhere recently lately maybe perhaps again earlier later
+    once already anymore
 """
 _NOT_IN_NAMES = frozenset((*_EXCEPT, *_CLAUSES.split(), *_CLOSED.split()))
 """Words that are in no name of more than one word: a sentence goes on there."""
@@ -85,7 +104,7 @@ _PARTICIPLE = re.compile(
 _COUNTS = ("more", "fewer", "less")
 _VERBS = (
     *("says", "say", "includes", "include", "is", "line", "mentions", "either", "contains"),
-    *("does", "doesn't", "isn't", "has", "have", "of", "as", "longer", "shorter"),
+    *("does", "doesn't", "isn't", "doesnt", "isnt", "has", "have", "of", "as", "longer", "shorter"),
 )
 """Words that other programs want before a text."""
 

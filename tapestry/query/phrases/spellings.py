@@ -157,6 +157,7 @@ _LINK = rf"(?:(?:that|which|who)(?:\s+{_BEING})?(?:\s+{_DONE})?|{_BEING}(?:\s+{_
 
 _NEVER_NAMES = """
     doesn't isn't does or reply the something anything everything it them
+    doesnt isnt arent wasnt dont didnt hasnt havent
     message messages mails emails posts lists strangers against
 """
 NEVER_NAMES = frozenset(_NEVER_NAMES.split())
@@ -170,7 +171,7 @@ DAYS = re.compile(_DAYS, re.IGNORECASE)
 """Words that are in nobody's name: “to be answered by friday”."""
 
 NOBODY = re.compile(
-    rf"(?:{'|'.join(NEVER_NAMES)}|(?:any|every|some)(?:one|body)|people|questions?|not|nor|neither"
+    rf"(?:{'|'.join(NEVER_NAMES)}|(?:any|every|some)(?:one|body)|people|list|questions?|not|nor|neither"
     rf"|and|this|outside|be|been|being|is|are|was|were|do|did|have|has|had|here|there|now|then|what|{_DAYS})",
     re.IGNORECASE,
 )

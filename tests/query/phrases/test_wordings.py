@@ -137,6 +137,51 @@ REQUESTS = {
     "from noreply addresses": ("(from addresses like no-reply@* or from addresses like noreply@*)"),
     "mail with an empty body": "without a body",
     "mails I should answer by friday": None,
+    "subject contains urgent but body doesnt mention server": "about urgent and not saying server",
+    "from somebody I dont know": "from unknown senders",
+    "first time senders": "from new senders",
+    "cc me but not to me": "cc me and not directly to me",
+    "cc me but not to joe": "cc me and not to joe",
+    "from alice unless cc to bob": "from alice and not cc bob",
+    "anything new from bob?": "newer than one week and from bob",
+    "all except those from bob or with attachments": "not (from bob or with attachments)",
+    "find every message in which nobody but me has replied": "unanswered by others",
+    "nobody replied except bob": None,
+    "answered within 2 hours by support": None,
+    "has anyone answered alice": "replies to alice",
+    "have I replied to carol?": "replies to carol and from me",
+    "what have I sent to dan since january": "from me and to dan and since January 2026",
+    "bob has not replied within 3 days": "three days old and with no reply by bob",
+    "mails of mine without answer after 5 days": "from me and five days old and with no reply",
+    "not voted for by anyone": "not voted for by more than 0 people",
+    "mail sent on monday between 9 and 5": (
+        "since 16 March 2026 at 9:00 and until 16 March 2026 at 17:00"
+    ),
+    "between the 1st and 15th of march": "since 1 March 2026 and until 15 March 2026",
+    "mail from 12.03.2024": "on 12 March 2024",
+    "mail from 2024-03-12": "on 12 March 2024",
+    "sometime in March 2024 from joe": "in March 2024 and from joe",
+    "this morning's mail": "since today and until today at 12:00",
+    "in comp.lang.* but not comp.lang.c": "in comp.lang.* and not in comp.lang.c",
+    ">5mb": "larger than 5 MB",
+    "*.pdf": 'with an attachment named like "*.pdf"',
+    "5+ replies": "with at least 5 replies",
+    ">= 5 replies": "with at least 5 replies",
+    "mail with < 3 replies": "with fewer than 3 replies",
+    "at least two people replied": None,
+    "empty mails from bob": "without a body and from bob",
+    "from lists": "on any list",
+    "long threads I am not part of": (
+        "starting a thread of more than ten and not in a thread with me"
+    ),
+    "joe or bob, both with attachments": (
+        "(mentioning joe or mentioning bob) and with attachments"
+    ),
+    "mails sent by joe on fridays": None,
+    "from outside my company": None,
+    "pictures sent by dad at easter": None,
+    "patches that nobody is happy with": None,
+    "between me and carol last year": None,
 }
 """Requests, and the phrase that each means; None if it is refused."""
 

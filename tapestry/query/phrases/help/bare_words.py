@@ -86,7 +86,10 @@ _GOVERNING = frozenset(("for", "of", "at", "on", "in", "with", "to", "by", "as",
 _DONE = ("received", "sent", "posted", "written")
 
 _RANKING = frozenset(
-    ["last", "latest", "newest", "oldest", "old", "first", "recent", "top", "most", "best", "next"]
+    [
+        *("last", "latest", "newest", "oldest", "old", "first", "recent", "new"),
+        *("top", "most", "best", "next"),
+    ]
 )
 """Words that say which of the messages."""
 

@@ -19,6 +19,7 @@ from tapestry.query.phrases.dates import (
 from tapestry.query.phrases.spellings import HOST, SHARE
 
 _MONTHS = "|".join(f"{month[:3]}(?:{month[3:]})?" for month in MONTHS)
+_WEEKDAYS = f"(?:{'|'.join(WEEKDAYS)})"
 QUOTE = "\ue000"
 """The sign of a quoted text in a request, which no rule looks into."""
 
@@ -221,6 +222,15 @@ _PATTERNS = {
     "OURS": "(?:within )?(?:my|our) (?:own )?(?:domain|company|organi[sz]ation|employer)",
     "VISIT": "since (?:i was (?:last )?here|my last (?:visit|login)|i last (?:looked|logged in))",
     "WEEKENDS": "(?:on|at|over|during) (?:the )?weekends?",
+    "REPEATED": rf"(?:on (?:an?|every|each) |every |each |on (?={_WEEKDAYS}s ))"
+    rf"(?P<weekday>{_WEEKDAYS})s?",
+    "ANGLED": "[<>]=?[0-9.]+[km]b?",
+    "STARRED": r"\*\.[a-z][a-z0-9]{1,4}",
+    "WAYS": "(?:for|against)",
+    "PLUSSED": r"[0-9]+\+",
+    "COMPARISON": "[<>]=?|[≤≥]",
+    "NTHDAY": "[0-9]{1,2}(?:st|nd|rd|th)?",
+    "NUMERIC": r"(?:[0-9]{1,2}\.[0-9]{1,2}\.[12][0-9]{3}|[12][0-9]{3}-[0-9]{2}(?:-[0-9]{2})?)",
     "SLASHED": r"[0-9]{1,2}/[0-9]{1,2}/[12][0-9]{3}",
     "MONTH": r"(?:january|february|march|july|september|october|november|december)",
     "TEXTUAL": "(?:about|mentioning|saying)",

@@ -52,6 +52,10 @@ _SIGNS = (
     "^ (popular | hot | busy) THREAD",
     "(mailing list | mailing lists | newsgroups | senders) $",
     "WORD sent (me | us)",
+    "^ PICTURES DONE PREP",
+    "(that | which) NOBODY",
+    "^ NOBODY (has | have)? ANSWERED (except | but | other)",
+    "^ I looking for",
     "WAIT for",
     "(that | which | who | where | if | when | and | but | only) (i | i'm | i've | my | you | "
     "you're | we | me)",

@@ -28,6 +28,12 @@ _LONG = 5
 """Letters of a longer one, which may lack one or have one too many."""
 
 _VOWELS = frozenset("aeiou")
+_UNMARKED = {
+    f"{verb}nt": f"{verb}n't"
+    for verb in ("do", "does", "did", "is", "are", "was", "were", "has", "have", "had")
+}
+"""Negations in haste: “dont”."""
+
 _DONE = (
     "^ NAME (sent | posted | mailed | forwarded | written | reviewed | noted | tagged | labelled "
     "| labeled | annotated | liked) $"
@@ -114,6 +120,8 @@ def _nearest(word: str) -> str:
     lower = word.lower()
     if len(word) < _SHORTEST or lower in VOCABULARY:
         return word
+    if lower in _UNMARKED:
+        return _UNMARKED[lower]
     return next((other for other in sorted(VOCABULARY) if is_meant(other, lower)), word)
 
 

@@ -56,7 +56,19 @@ def _paused(found: re.Match[str]) -> str:
     return f"replies following a pause of {counted(found['age'])} "
 
 
+def _one_alone(found: re.Match[str]) -> str:
+    """Return what nobody else replied to: of another person no phrase says it."""
+    who = found["who"] or found["whom"]
+    return "unanswered by others " if who == "me" else f"replied to by {who} only "
+
+
 RULES = (
+    (
+        "WHICH? (NOBODY (but | except | other than) {who:SOMEBODY} (has)? ANSWERED | "
+        "NOBODY (has)? ANSWERED (but | except | other than) (by)? {whom:SOMEBODY})",
+        _one_alone,
+    ),
+    ("^ (did | have) i ALSO? ANSWER (to)? {whom:NAME} $", "replies to {whom} from me"),
     ("NEVER ANSWERED by (anyone | anybody)", _UNANSWERED),
     ("REPLY BY {who:NAME} to A? LETTER BY", "from {who} and replies to "),
     ("REPLY to A? LETTER BY {who:NAME} about", "replies to {who} and replies to a message about "),
@@ -104,6 +116,7 @@ RULES = (
         "replies to me from {who}",
     ),
     ("^ (did | has) {who:NAME} ALSO? ANSWER {whom:NAME} $", "replies to {whom} from {who}"),
+    ("^ (did | has) OTHERS ALSO? ANSWER {whom:NAME} $", "replies to {whom}"),
     ("^ REPLY to my (MAIL | QUESTION)", "replies to me "),
     ("to {who:NAME} WHICH? (she | he | they) NOT ANSWER", "to {who} with no reply by {who}"),
     (
@@ -159,6 +172,7 @@ RULES = (
     ),
     ("in (reply | answer) to {who:NAME} ($ | ,)", "replies to {who} "),
     ("{age:AGE} (with | and | of | ,)? (no | without) A? REPLY BY {who:NAME}", _aged_by),
+    ("(with no | without) A? REPLY (after | in) {age:AGE} ($ | and | ,)", _aged_by),
     ("(no | without) A? REPLY BY {who:NAME} WITHIN {age:AGE}", _aged_by),
     ("^ {age:AGE} (with | and | of | ,)? (no | without) A? REPLY $", _aged_by),
     ("^ no REPLY yet BY {who:NAME} $", "from me to {who} with no reply by {who}"),
@@ -193,6 +207,7 @@ RULES = (
     ("BUT? WHICH? PEOPLE? NOT ALSO? GET A? REPLY", _UNANSWERED),
     ("WHICH? HAS? NOBODY (has | ever)? (ANSWER | answers)", _UNANSWERED),
     ("WHICH? A? PEOPLE NOT ANSWER", _UNANSWERED),
+    ("WHICH? {who:NAME} NOT ANSWER WITHIN {age:AGE}", _aged_by),
     ("WHICH? {who:NAME} NOT ANSWERED", "with no reply by {who}"),
     ("WHICH? {who:NAME} DIDNT ANSWER", "with no reply by {who}"),
     ("WHICH? GET no REPLY", _UNANSWERED),

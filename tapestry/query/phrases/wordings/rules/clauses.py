@@ -80,6 +80,10 @@ def number_of(word: str) -> int:
 
 
 RULES: tuple[Rule, ...] = (
+    (
+        "voted {way:WAYS} by (anyone | anybody | someone | somebody)",
+        "voted {way} by more than 0 people",
+    ),
     ("(ISNT | NOT BE) (a | an)? (REPLY | follow-up)", "not replies "),
     ("(that | which) BE (a | an)? REPLY to", "replies to "),
     ("(that | which) BE (a | an)? REPLY $", "replies "),

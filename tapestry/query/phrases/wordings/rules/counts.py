@@ -35,6 +35,14 @@ _SHARES = (
 )
 _WAYS = {"for": "(for (it | them) | in favour | in favor)", "against": "against (it | them)?"}
 
+_SIGNS = {"≥": "at least", ">=": "at least", "≤": "at most", "<=": "at most", "<": "fewer than"}
+
+
+def _compared(found: re.Match[str]) -> str:
+    way = _SIGNS.get(found["sign"], "more than")
+    return f"with {way} {found['number']} {found['what']} "
+
+
 RULES: tuple[Rule, ...] = (
     *(
         (f"(with)? {share} A? REPLY (BE | came) BY", f"with {compared} of the replies by ")
@@ -47,6 +55,11 @@ RULES: tuple[Rule, ...] = (
         for way, said in _WAYS.items()
         if way == "for" or compared.startswith("more")
     ),
+    (
+        "HAVE? {number:PLUSSED} {what:COUNTED}",
+        lambda found: f"with at least {found['number'][:-1]} {found['what']} ",
+    ),
+    ("^ MAIL? HAVE? {sign:COMPARISON} {number:NUMBER} {what:COUNTED}", _compared),
     (
         "A? THREAD WHICH? (CONTAIN | of) (exactly | precisely | just | only)? {number:NUMBER} "
         "(MAIL | {replies:REPLY})",

@@ -34,6 +34,13 @@ def _sized(found: re.Match[str]) -> str:
     return f"larger than {number} {size[len(number)].upper()}B "
 
 
+def _compared_size(found: re.Match[str]) -> str:
+    """Return a size behind its sign, ``>25mb``."""
+    size = found["size"]
+    way = "larger" if size[0] == ">" else "smaller"
+    return f"{way} than {size.lower().strip('<>=kmb')} {'M' if 'm' in size.lower() else 'K'}B "
+
+
 def _without_word(found: re.Match[str]) -> str:
     """Return that a word is left out, unless it is a phrase by itself."""
     word = found["word"]
@@ -216,6 +223,7 @@ RULES = (
     ("size (is)? (greater | larger | bigger | more) than", "larger than "),
     ("(size (is)?)? at least {size:SIZE} {unit:BYTES}", "larger than {size} {unit}"),
     ("(under | smaller than | less than) {size:SIZED}", lambda found: f"not {_sized(found)}"),
+    ("(^ | ^ MAIL) {size:ANGLED}", _compared_size),
     ("over {size:SIZE} (kilobytes | kilobyte | kb)", "larger than {size} KB"),
     ("over {size:SIZE} (megabytes | megabyte | mb)", "larger than {size} MB"),
     ("^ (large | big | huge) attachments", "with attachments larger than 1 MB "),
@@ -263,6 +271,7 @@ RULES = (
         "(with | in | on) {ending:WORD}",
         lambda found: f'with an attachment named like "*.{found["ending"].strip(".*")}" ',
     ),
+    ("^ MAIL? {name:STARRED} FILES? $", 'with an attachment named like "{name}"'),
     ("(on | from | to | via | through) A? LIST {next:AFTERLIST}", "on any list {next}"),
     ("COMMA? not A? LIST $", "and not on any list "),
     (
@@ -310,6 +319,7 @@ RULES = (
         "{how:RECEIVED} {who:SOMEBODY} (except | excluding | but not | and not) {word:SOMEBODY} $",
         "{how} {who} and not {how} {word}",
     ),
+    ("in {one:GROUP} (, | but | and)? not in? {other:GROUP} $", "in {one} and not in {other}"),
     ("(except | excluding | but not | and not) {word:PLAIN} $", _without_word),
     ("{before:NAME} (not | , no | minus) {word:NAME} $", _not_word),
     ("(except | excluding | but not)", "and not "),

@@ -27,6 +27,12 @@ def _mine(found: re.Match[str]) -> str:
     return f"from me {rest} " if is_sent or goes_out else found[0]
 
 
+def _left_out(found: re.Match[str]) -> str:
+    """Return “all except A or B” as what is neither."""
+    rest = f"{found['how']} {found['rest']}"
+    return f"not ({rest}) " if re.search(r"\bor\b", rest) else found[0]
+
+
 def _neither(found: re.Match[str]) -> str:
     """Return a list that is left out, of senders, recipients or words."""
     how = found["how"].lower()
@@ -35,6 +41,11 @@ def _neither(found: re.Match[str]) -> str:
 
 
 RULES = (
+    (
+        "^ EVERYTHING MAIL? (except | but | excluding) (for | not)? (the)? (ones | those | MAIL)? "
+        "{how:PHRASE} {rest:ALL}",
+        _left_out,
+    ),
     ("(but | except) (for)? (the)? (ones | those)", "and not "),
     ("except (if | when | where)", "unless "),
     ("^ EVERYTHING MAIL? (except | but | excluding) (for)? MAIL? {how:PHRASE}", "not {how}"),
@@ -52,6 +63,8 @@ RULES = (
     ("^ (hide | remove | drop | filter out) {what:WORDS} and only (leave | keep | show)", ""),
     ("^ (ignore | hide | skip | exclude | leave out | filter out)", "not "),
     ("^ (check | read | open) (my | the) (MAIL | inbox | mailbox) $", "newer than one day "),
+    ("^ (anything | something | everything | what's) new {how:PREP}", "newer than one week {how}"),
+    ("^ MAIL of mine", "from me "),
     ("^ (stuff | things | anything | whatever) (that | which)?", ""),
     ("BAR", "or "),
     ("AMP", "and "),
@@ -71,6 +84,11 @@ RULES = (
     ("^ i'd like to?", ""),
     ("^ list {words:DASHED} $", "on list {words}"),
     (
+        "^ (long | lengthy | big) THREAD WHICH? I (am | was)? NOT "
+        "(part of | in | involved in | on) $",
+        "starting a thread of more than ten not in a thread with me ",
+    ),
+    (
         "{threads:THREAD} WHICH? I (am | was)? NOT (part of | in | involved in | on) $",
         "not in a thread with me ",
     ),
@@ -78,7 +96,10 @@ RULES = (
     ("^ (do i have | have i got | are there | is there) (any | some)?", ""),
     ("^ (which | what) of? (all | my | the)? MAIL did i send", "from me "),
     ("^ (which | what) of? my? SENT MAIL", "from me "),
-    ("^ (what | which) did i (send | write)", "from me "),
+    ("^ (what | which) (did | have) i ALSO? WRITE", "from me "),
+    (", both {how:OPENED}", ", {how}"),
+    ("sometime (in | during | around)", "in "),
+    ("cc to {who:SOMEBODY}", "cc {who}"),
     ("^ (which | what) of? my MAIL", "my messages "),
     ("^ (which | what) of? the? MAIL", "messages "),
     ("my (last | latest | newest | most recent | recent) {what:MAIL}", "my {what}"),
@@ -116,7 +137,6 @@ RULES = (
         "about ",
     ),
     ("^ list (mail | traffic | posts)", "on any list "),
-    ("^ (anything | something | everything | what's) new", ""),
     ("WHICH? (came | come | comes | arrived | originated) from", "from "),
     ("the (beginning | start) of", ""),
     ("^ my REPLY", "replies by me "),

@@ -67,7 +67,10 @@ RULES = (
         "contributor | contributors | poster | posters | members | subscribers))",
         "from new senders ",
     ),
-    ("^ (new | first-time) (contributors | posters | senders | people)", "from new senders "),
+    (
+        "^ (new | first-time | first time) (contributors | posters | senders | people)",
+        "from new senders ",
+    ),
     (
         "BY (programs | robots | bots | machines | scripts | computers | a robot | a bot "
         "| a machine)",
@@ -121,7 +124,10 @@ RULES = (
         "($ | about | since | with | before | after | to)",
         _from,
     ),
-    ("BY (strangers | unknown senders | people I (don't | do not) know)", "from unknown senders "),
+    (
+        "BY (strangers | unknown senders | (OTHERS | senders) WHICH? I (don't | do not) know)",
+        "from unknown senders ",
+    ),
     ("^ (has | did) OTHERS (written | write | said | say | asked | ask) about", "about "),
     ("^ (has | did) OTHERS (mention | mentioned)", "mentioning "),
     ("MENTION my name", "mentioning me "),

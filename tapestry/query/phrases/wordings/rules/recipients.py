@@ -20,7 +20,17 @@ def _both_ways(found: re.Match[str]) -> str:
     return f"(from {one} to {other} or from {other} to {one}) {rest} "
 
 
+def _copied_alone(found: re.Match[str]) -> str:
+    """Return “cc me but not to me” as what it means: to be in Cc is to receive a message, too."""
+    one, other = found["one"].casefold(), found["other"].casefold()
+    return f"cc {found['one']} and not {'directly to' if one == other else 'to'} {found['other']} "
+
+
 RULES = (
+    (
+        "cc {one:SOMEBODY} (, | but | and)? (but | and)? not to {other:SOMEBODY} $",
+        _copied_alone,
+    ),
     (
         "to ME BUT (nobody | no one | noone | not to? (anyone | anybody | others)) (else)?",
         "only to me ",
@@ -75,7 +85,8 @@ RULES = (
     ),
     ("to or cc", "to "),
     (
-        "(MAIL | THREAD)? (exchanged)? between {one:WORD} and {other:WORD} ($ | PHRASE | with)",
+        "(MAIL | THREAD)? (exchanged)? between {one:WORD} and {other:WORD} "
+        "($ | PHRASE | with | newer)",
         _both_ways,
     ),
     ("^ MAIL WHICH? I (am | was)? NOT (part of | in | on) $", "not from me and not to me "),

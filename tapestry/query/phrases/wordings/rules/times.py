@@ -28,6 +28,7 @@ def _compact(found: re.Match[str]) -> str:
     return f"{found['compared']} than {found['age'][:-1]} {unit} "
 
 
+_NOON = 12
 _HOURS = {"morning": (0, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 24)}
 
 
@@ -85,7 +86,14 @@ def _between_hours(found: re.Match[str]) -> str:
     day, low, high = found["day"], found["low"], found["high"]
     half = high.lstrip("0123456789: ")
     low += half if low.isdigit() and half and int(low) < int(re.split("[^0-9]", high)[0]) else ""
+    if low.isdigit() and high.isdigit() and int(high) < int(low) <= _NOON:
+        high = f"{int(high) + _NOON}"  # “between 9 and 5”
     return f"since {day} at {low} and until {day} at {high} "
+
+
+def _between_days(found: re.Match[str]) -> str:
+    low, high = (found[name].rstrip("sthndr") for name in ("low", "high"))
+    return f"between {low} {found['month']} and {high} {found['month']} "
 
 
 RULES = (
@@ -101,6 +109,7 @@ RULES = (
         "{when:WHEN} (new year | new year's day | new years) {year:YEAR}?",
         lambda found: f"{found['when']} 1 January {found['year'] or ''} ",
     ),
+    ("this (morning's | afternoon's) MAIL", lambda found: found[0].partition("'")[0] + " "),
     ("since (this)? morning", "since today "),
     ("(in | from)? this morning", "since today until today at 12:00 "),
     ("(since (this)? | from this | in this | this) afternoon", "since today at 12:00 "),
@@ -133,6 +142,8 @@ RULES = (
     ("younger than", "newer than "),
     ("from {day:DATE} (and | or) (earlier | older | before)", "until {day}"),
     ("from {day:DATE} (and | or) (later | newer | after)", "since {day}"),
+    ("(from | of) {day:NUMERIC}", "on {day}"),
+    ("between the? {low:NTHDAY} (and | to) the? {high:NTHDAY} of? {month:CALENDAR}", _between_days),
     ("from {day:DATED}", _dated),
     ("^ what (came | arrived | has come) in?", ""),
     ("WHICH (came | arrived | got) in?", ""),

@@ -30,6 +30,10 @@ def _with_text(found: re.Match[str]) -> str:
     return _mentioning(found) if is_of_mail else found[0]
 
 
+def _empty(found: re.Match[str]) -> str:
+    return f"without a body {found['how'] or ''} "
+
+
 def _and_about(found: re.Match[str]) -> str:
     return f"{found[0].split()[0]} about {found['words']} "
 
@@ -62,6 +66,7 @@ RULES = (
     ("WITHOUT (body | text | content)", "without a body "),
     ("WHICH? (the)? body is (empty | blank | missing)", "without a body "),
     ("^ (no | empty) body $", "without a body "),
+    ("^ (empty | blank) MAIL ($ | {how:PREP})", _empty),
     ("{how:PREP} SIGN {words:VALUE}", "{how} {words}"),
     ("SENDER SIGN {words:VALUE}", "from {words}"),
     ("SUBJECT SIGN {words:VALUE}", "about {words}"),
