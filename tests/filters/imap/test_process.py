@@ -126,12 +126,11 @@ def test_the_process_serves_a_list(process: Place, alice: User, tables: Tables) 
 
 
 @pytest.mark.live
-@pytest.mark.long
 def test_mbsync_keeps_a_copy_and_brings_flags_back(
     process: Place, alice: User, tables: Tables, tmp_path: Path
 ) -> None:
     mbsync = shutil.which("mbsync")
-    assert mbsync is not None, "`make test-long` installs it on Debian: isync."
+    assert mbsync is not None, "`make test` installs it on Debian: isync."
     put(tables, "plan@x", RAW)
     find(tables, installed(alice, "plans"), "plan@x")
     mail = tmp_path / "copy"
