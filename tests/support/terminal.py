@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import termios
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ class Terminal:
         self._shown = b""
         self._child, self._file = pty.fork()
         if self._child == 0:
+            termios.tcsetwinsize(0, (24, 80))  # a program that finds no size may draw nothing
             place = {"HOME": str(home), "TERM": "vt100", "LC_ALL": "C.UTF-8"}
             os.execvpe(command[0], list(command), {"PATH": os.environ["PATH"], **place})
 

@@ -7,7 +7,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -157,31 +157,46 @@ def test_mbsync_keeps_a_copy_and_brings_flags_back(
     assert copy.name.endswith(":2,F")
 
 
-@pytest.mark.live
-@pytest.mark.long
-def test_neomutt_reads_flags_and_sees_what_is_new(
-    process: Place, alice: User, tables: Tables, tmp_path: Path
-) -> None:
-    assert shutil.which("neomutt") is not None, "`make test-long` installs it on Debian."
-    filter_ = installed(alice, "plans")
-    put(tables, "plan@x", RAW)
-    find(tables, filter_, "plan@x")
+@pytest.fixture
+def neomutt(process: Place, alice: User, tmp_path: Path) -> Callable[[], Terminal]:
+    """Return a function that starts NeoMutt, which opens the list of a filter."""
+    assert shutil.which("neomutt") is not None, "`make test` installs it on Debian."
     secret = make_token(alice, "laptop", ["imap"], 7)[1]
     port, authority = process
     config = tmp_path / "neomuttrc"
     config.write_text(NEOMUTT.format(port=port, secret=secret, authority=authority))
-    command = ["neomutt", "-n", "-F", str(config)]
-    with Terminal(command, tmp_path) as screen:
+    return lambda: Terminal(["neomutt", "-n", "-F", str(config)], tmp_path)
+
+
+@pytest.mark.live
+def test_neomutt_reads_and_flags(
+    alice: User, tables: Tables, neomutt: Callable[[], Terminal]
+) -> None:
+    put(tables, "plan@x", RAW)
+    find(tables, installed(alice, "plans"), "plan@x")
+    with neomutt() as screen:
         screen.wait_for(b"The plan")
         screen.press(b"\r")
         screen.wait_for(b"Shall we meet on Tuesday?")
         screen.press(b"iF$")
         eventually(lambda: Match.objects.get().read_at is not None)
         eventually(lambda: alice.message_states.filter(starred_at__isnull=False).exists())
+
+
+@pytest.mark.live
+@pytest.mark.long
+def test_neomutt_sees_what_is_new(
+    alice: User, tables: Tables, neomutt: Callable[[], Terminal]
+) -> None:
+    filter_ = installed(alice, "plans")
+    put(tables, "plan@x", RAW)
+    find(tables, filter_, "plan@x")
+    with neomutt() as screen:
+        screen.wait_for(b"The plan")
         put(tables, "later@x", RAW.replace(b"The plan", b"A later one"))
         find(tables, filter_, "later@x")
         screen.wait_for(b"New mail in this mailbox")
-    with Terminal(command, tmp_path) as screen:
+    with neomutt() as screen:
         screen.wait_for(b"A later one")
 
 
