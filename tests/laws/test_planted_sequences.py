@@ -178,6 +178,17 @@ def the_first_tiles_are_no_longer_than_the_last(patch):
     patch.setattr(exp, "Mod", lambda **_: sql.literal(0))
 
 
+@FUNCTIONS.caught_by(SCHEDULES, seed=2)
+def a_share_is_of_the_rows_that_pass(patch):
+    real = running_aggregates.share_value
+
+    def wrong(among, passing, number, scope):
+        return real(among, passing, number if among.tiles else passing.copy(), scope)
+
+    for module in (aggregates, running_aggregates):
+        patch.setattr(module, "share_value", wrong)
+
+
 @FUNCTIONS.caught_by(SCHEDULES)
 def equal_values_count_apart_in_a_running_share(patch):
     real = running_aggregates.RunningAggregates._passing
