@@ -120,7 +120,7 @@ def translate(name: str, value: str, span: Span, *, is_quoted: bool = False) -> 
         return _state("flag", value, span)
     if name in _TEXTS:
         return _text(_TEXTS[name], value, span, is_quoted=is_quoted)
-    if name in ("in", *_PLACES) and value.lower().strip("/") in _NOTHING:
+    if name == "in" and value.lower() in _NOTHING:
         return None
     return _READERS[name](name, value, span) or _unknown(name, span)
 

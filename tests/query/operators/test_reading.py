@@ -63,7 +63,6 @@ def phrase(text):
         ("form:bob", "from bob"),
         ("frm:ann subjct:budget", "from ann and about budget"),
         ("on:2024-05-05", "on 5 May 2024"),
-        ("maildir:/inbox from:mary", "from mary"),
         (
             "tea and (milk or sugar) not lemon",
             "mentioning tea and (mentioning milk or mentioning sugar) and not mentioning lemon",

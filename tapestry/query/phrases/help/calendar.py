@@ -6,6 +6,7 @@ A filter that is kept would mean another time whenever it is asked; a search is 
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import date, timedelta
 from difflib import get_close_matches
 
@@ -14,8 +15,10 @@ from tapestry.core.errors import Span, TapestryError
 from tapestry.query.context import Context
 from tapestry.query.phrases.dates import MONTHS
 from tapestry.query.phrases.help.bare_words import MOST_WORDS, words_with_phrases
+from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.spellings import EARLIER, EARLIER_PATTERN, END, no_span
 from tapestry.query.phrases.wordings.rewording import reworded
+from tapestry.query.tree.parsed import MisreadError
 
 _COUNTED = "".join(rf"(?<!\b{word}\s)" for word in ("votes", "score", "replies", "answers"))
 _SPANS = EARLIER_PATTERN.replace("this\\s+month", f"{_COUNTED}this\\s+month")
@@ -115,15 +118,21 @@ def check_no_span(text: str) -> None:
     for found in _SPAN.finditer(text):
         before = text[: found.start()]
         is_mixed = (
-            _AFTER_WORDS.fullmatch(before)
-            or words_with_phrases(before)
-            or reworded(before) is not None
+            _AFTER_WORDS.fullmatch(before) or words_with_phrases(before) or _is_request(before)
         )
         if found.end() == len(text) and is_mixed:
             message, hint = no_span(found[1])
             place = Span(0, found.end())
             instead = words_with_phrases(lasting(text, place)[0], MOST_WORDS)
             raise TapestryError(message, place, f"Write “{instead}”." if instead else hint)
+
+
+def _is_request(text: str) -> bool:
+    """Tell whether a text is a phrase in other words, “between me and joe”."""
+    request = reworded(text)
+    with suppress(MisreadError):
+        return request is not None and parse_phrase(request) is not None
+    return False
 
 
 def lasting(text: str, span: Span) -> list[str]:
