@@ -171,7 +171,7 @@ DAYS = re.compile(_DAYS, re.IGNORECASE)
 """Words that are in nobody's name: “to be answered by friday”."""
 
 NOBODY = re.compile(
-    rf"(?:{'|'.join(NEVER_NAMES)}|(?:any|every|some)(?:one|body)|people|list|questions?|not|nor|neither"
+    rf"(?:{'|'.join(NEVER_NAMES)}|(?:any|every|some)(?:one|body)|people|list|attachments?|questions?|not|nor|neither"
     rf"|and|this|outside|be|been|being|is|are|was|were|do|did|have|has|had|here|there|now|then|what|{_DAYS})",
     re.IGNORECASE,
 )

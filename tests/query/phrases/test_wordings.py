@@ -179,6 +179,10 @@ REQUESTS = {
     ),
     "mails sent by joe on fridays": None,
     "from outside my company": None,
+    "started by joe, no reply by anna": "starting a thread and from joe and with no reply by anna",
+    'subject has no "lunch"': "not about lunch",
+    "filename contains report": "attachment named report",
+    "from joe, attachments": None,
     "pictures sent by dad at easter": None,
     "patches that nobody is happy with": None,
     "between me and carol last year": None,
@@ -199,6 +203,9 @@ WORDS = (
     "registration form",
     "names returned by apply",
     "save the date",
+    "notes on fortran from C++",
+    "question about trailing arguments",
+    "cobol is not obsolete",
 )
 NOUNS = ("list comprehension", "filter coffee", "today show", "Search engine fails entirely")
 CODE = ("m.size", "a = 1", "COUNT(r: TRUE)", "envelope :over 1M", "wildc~")

@@ -103,6 +103,9 @@ _LEFT_OUT = re.compile(r'(?:leaving out|not mentioning) "')
 """What a rule says of a word that is left out."""
 
 _OF_ME = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our)\b", re.IGNORECASE)
+_NO_PERSON = re.compile(r"[^\W\d_]\.?|[^\s@]*[+_/][^\s@]*")
+"""A name of one letter, or with a sign that no name has."""
+
 _SAID = re.compile(r"\b(?:without|with\s+no)\b", re.IGNORECASE)
 _NOUN = re.compile(
     r"(?:list|filter|get|give|query|select|display|match|include|view|check|see|show|search)"
@@ -263,6 +266,8 @@ def _follows_words(phrase: PhraseNode) -> bool:
         return False  # “lunch on tuesday” is what it is about
     if not isinstance(phrase, Phrase):
         return False
+    if phrase.kind == "from" and _NO_PERSON.fullmatch(phrase.person.text):
+        return False  # “calling Fortran from C++”
     if phrase.kind in ("to", "cc"):
         return phrase.person.kind != "name"
     if phrase.kind in _AFTER_WORDS or _GROUP.match(phrase.words.text):

@@ -57,6 +57,8 @@ FIRST = (
     "^ (first | opening) MAIL",
     "^ MAIL? STARRED FILES? $",
     "to HIERARCHY",
+    "^ MAIL? (started | begun) by SOMEBODY",
+    "^ SUBJECT (has | contains) no VALUE $",
     "from PERIOD CALENDAR",
     "REPLY COMMA? COMMA? none BY",
 )

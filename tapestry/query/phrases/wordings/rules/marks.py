@@ -48,7 +48,8 @@ def _without_word(found: re.Match[str]) -> str:
 
 
 _SAID_OF_IT = re.compile(
-    r".*(?:ing|ed|able|ible|ly|n[dt]|wn|id|one)|works?|set|read|true|correct|safe", re.IGNORECASE
+    r".*(?:ing|ed|able|ible|ly|n[dt]|wn|id|one|ical|ete|ous|ful)|works?|set|read|true|correct|safe",
+    re.IGNORECASE,
 )
 """Words that say of a thing how it is not: “script not working”."""
 

@@ -88,7 +88,7 @@ RULES = (
         "from {one} to {other} or from {third} to {fourth}",
     ),
     ("^ my (questions | question)", "from me asking a question "),
-    ("^ (open)? (questions | question)", "asking a question "),
+    ("^ (open)? questions", "asking a question "),
     ("unanswered (questions | question)", "unanswered asking a question "),
     ("(myself) $", ""),
     ("WHICH? I (was | am)? mentioned (in)? $", "mentioning me "),

@@ -177,6 +177,7 @@ RULES: tuple[Rule, ...] = (
         "WHICH? {who:PARTY} (have | has)? ALSO? (took part | taken part | participated) UPON?",
         lambda found: f"in a thread with {_party(found['who'])} ",
     ),
+    ("^ MAIL? (started | begun) by {who:SOMEBODY}", "starting a thread and from {who}"),
     ("top-level (submissions | MAIL | THREAD)", "starting a thread "),
     (
         "^ (hot | lively | busy) (THREAD | MAIL) {span:SPAN} $",

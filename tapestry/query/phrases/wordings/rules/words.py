@@ -63,6 +63,8 @@ RULES = (
         "about {words}",
     ),
     ("^ no subject", "without a subject "),
+    ("^ SUBJECT (has | contains) no {words:VALUE} $", "not about {words}"),
+    ("^ (filename | file name) (contains | has | is) {words:VALUE}", "attachment named {words}"),
     ("WITHOUT (body | text | content)", "without a body "),
     ("WHICH? (the)? body is (empty | blank | missing)", "without a body "),
     ("^ (no | empty) body $", "without a body "),
