@@ -55,6 +55,19 @@ def test_what_is_over_the_deliveries_of_a_day_is_sent_at_full_hours(
     assert bool(findings(hooked(rules, *instants, groups=("x",)))) is is_wrong
 
 
+@pytest.mark.parametrize(("shown", "is_wrong"), [(2 * MINUTE, True), (5 * HOUR, False)])
+def test_what_was_shown_before_the_clock_was_set_back_waits_for_no_full_hour(
+    shown: int, is_wrong: bool
+) -> None:
+    story = hooked("deliveries=1", MINUTE)
+    story.mail(2 * MINUTE, {"msgid": "m1"})
+    row = story.match(1, "m1", shown, told=when(shown))
+    story.now = 3 * MINUTE
+    story.hooked(5, 1, 2, row)
+    story.settle(4 * MINUTE)
+    assert bool(findings(story)) is is_wrong
+
+
 @pytest.mark.parametrize(
     ("rules", "is_wrong"), [("deliveries=1", False), ("user:bob:deliveries=0", True)]
 )

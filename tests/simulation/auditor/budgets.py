@@ -124,7 +124,10 @@ class Budgets:
     def _is_early(
         self, route: Route, sent: Transmission, rows: dict[int | None, Row], last: int
     ) -> bool:
-        """Return whether all that was sent was shown after the full hour, as was the last time."""
+        """Return whether all that was sent was shown after the full hour, as was the last time.
+
+        What was shown at an instant to come waits for no hour: the clock was set back since.
+        """
         person, now = self.known.people.get(route.entry["person"], {}), sent.entry["now"]
         hour = {"time_zone": person.get("time_zone")}
         shown = [
@@ -132,7 +135,9 @@ class Budgets:
             for position, row in rows.items()
             if position is not None and sent.after < position <= sent.until
         ]
-        return all(shown_at("hourly", hour, at) > now for at in (*shown, last)) and bool(shown)
+        if not shown or max(shown) > now:
+            return False
+        return all(shown_at("hourly", hour, at) > now for at in (*shown, last))
 
     def _made(self, point: Point) -> Iterator[Finding]:
         """Nobody who has made a filter has more of them than they may."""
