@@ -32,6 +32,10 @@ SELECT (SELECT count(*) FROM inbox_match) AS matches,
 """
 
 
+_BEATING = """
+SELECT DISTINCT owner_id AS owner FROM delivery_destination WHERE kind = 'webhook' ORDER BY 1"""
+
+
 def run_task(world: World, task: Task) -> None:
     """Have a worker run a task; one that ended with its worker is lost."""
     try:
@@ -51,9 +55,10 @@ def run_task(world: World, task: Task) -> None:
 def settle(cast: Any) -> None:
     """Run what is due, and what the clock asks for, until nothing changes any more.
 
-    Time passes as it would: what is to be tried again is waited for.
+    Time passes as it would: what is to be tried again is waited for.  Webhooks get beats meanwhile.
     """
     world: World = cast.world
+    world.history.add("settling")
     before: Any = None
     quiet = 0
     for round_number in range(MOST):
@@ -61,6 +66,8 @@ def settle(cast: Any) -> None:
             run_task(world, task)
         for name in BEATS:
             run_task(world, Task(name))
+        for row in world.select(_BEATING):
+            run_task(world, Task("filters.beat_webhooks_of", (row["owner"],)))
         after = _standing(world)
         waits = world.queue.tasks or _is_waiting(world)
         quiet = quiet + 1 if after == before and not waits else 0

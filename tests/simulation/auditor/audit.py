@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from tests.simulation.auditor.acted import Acted
 from tests.simulation.auditor.acts import Acts
 from tests.simulation.auditor.asides import Asides
+from tests.simulation.auditor.beats import judge_beats
 from tests.simulation.auditor.borrowing import judge_borrowing
 from tests.simulation.auditor.boxes import Boxes
 from tests.simulation.auditor.budgets import Budgets
@@ -115,6 +116,7 @@ class Auditor:
         yield from self.readers.judge(point, self.lives.lives)
         yield from judge_phrases(point)
         yield from judge_wishes(point)
+        yield from judge_beats(point)
         yield from judge_ending(point)
         owners = {key: life.entry["owner"] for key, life in self.lives.lives.items()}
         self.desks.look(point, owners)

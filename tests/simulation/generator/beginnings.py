@@ -95,7 +95,7 @@ def send_to(cast: Cast, person: str, kind: str, filters: list[int] | None) -> No
         return
     cast.made += 1
     address = f"{kind}.{cast.made}@out.example" if kind in MAIL else ""
-    settings = {} if address else {"url": f"http://127.0.0.1:80/hook/{cast.made}"}
+    settings = {} if address else {"url": f"http://127.0.0.1:80/hook/{cast.made}", "beat": True}
     told: dict[str, Any] = {"person": person, "kind": kind, "filters": filters}
     told["name"] = f"d{cast.made}"
     key = cast.order("destination", address=address, settings=settings, **told)

@@ -246,6 +246,14 @@ PLANTS = (
         "deliveries",
     ),
     Plant(
+        "a beat promises what is still under way",
+        "filters.delivery.beats",
+        "_beat_of",
+        "None if rest.now else until, rest.now",
+        "until, ()",
+        "beats",
+    ),
+    Plant(
         "an error of the webhook's server is a delivery",
         "tapestry.deliver.http.post",
         "outcome_of",
