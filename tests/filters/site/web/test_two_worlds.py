@@ -25,6 +25,7 @@ from filters.delivery.dispatch import claims
 from filters.delivery.models import KeptMail
 from filters.people import known_names
 from filters.reading import reading
+from filters.reading.annotations import outbox
 from filters.reading.models import OutboxAnnotation
 from filters.runs.models import Heartbeat
 from filters.site.work.parts import services
@@ -206,7 +207,7 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
         with_all_audiences(thread.thread),
     ),
     "votes of all people are counted": (
-        reading,
+        outbox,
         "annotations_on",
         with_all_audiences(read.annotations_on),
     ),
