@@ -12,7 +12,12 @@ from typing import Generic, TypeVar
 from tapestry.core.errors import TapestryError
 from tapestry.query.context import Context
 from tapestry.query.operators import reading as operators
-from tapestry.query.phrases.help.bare_words import MOST_BEFORE, in_subject, words_with_phrases
+from tapestry.query.phrases.help.bare_words import (
+    MOST_BEFORE,
+    after_noun,
+    in_subject,
+    words_with_phrases,
+)
 from tapestry.query.phrases.help.calendar import dated
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase
@@ -72,10 +77,16 @@ def _readings(text: str, spans: str | None) -> Iterator[str]:
         mixed = words_with_phrases(asked, MOST_BEFORE + longer) if may_be_mixed else None
         if mixed is not None:
             yield mixed
-        if asked == spans and (is_request(spans) or not _is_of_words(spans)):
+        if asked == spans and (_asks(spans) or not _is_of_words(spans)):
             yield spans
     yield text
     yield from filter(None, (as_words(text), in_subject(text)))
+
+
+def _asks(text: str) -> bool:
+    """Tell whether a text asks for mail; “filter coffee” does not."""
+    rest = after_noun(text)
+    return is_request(text if rest is None else rest)
 
 
 def _is_of_words(text: str) -> bool:

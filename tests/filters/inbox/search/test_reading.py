@@ -29,6 +29,7 @@ subjects = st.lists(st.sampled_from((*WORDS, *KEYWORDS)), min_size=1, max_size=7
 @example("heat in the machine room")
 @example("Replies by Mary before March")
 @example("everything")
+@example("filter heat yesterday heat")
 @example("Problem with “index”, not yet mended")
 def test_a_subject_finds_its_message(alice: User, subject: str) -> None:
     found = read_search(subject, alice)
