@@ -265,6 +265,8 @@ def test_what_a_stranger_sees_of_the_demo(
     expect(page.locator("#list a.row[aria-current]")).not_to_have_class(re.compile("unread"))
     for letter in page.locator("#before details[open]").all():
         expect(letter.locator(".letter-text")).to_be_attached()
+    fits = page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+    assert fits, "the panes scroll, and not the page"
     is_drawn = request.config.getoption("--rewrite")
     if is_drawn:
         page.screenshot(path=STATIC / "screenshot.png")
