@@ -13,6 +13,7 @@ from itertools import chain, islice
 
 from tapestry.core.errors import Span, TapestryError
 from tapestry.core.schema import COLUMNS
+from tapestry.query.clauses import lost_words, says_less
 from tapestry.query.context import Context
 from tapestry.query.frontend import read
 from tapestry.query.operators.reading import are_in, are_named_in
@@ -85,7 +86,7 @@ def corrections(
     tried = {_letters(text)}
     candidates = _identifiers(text, error.span, vocabulary or Vocabulary())
     if isinstance(error, StateError):
-        candidates = (Correction(0, len(text), other) for other in error.others)
+        candidates = _others(text, error)
     else:
         candidates = chain(lasting_at(text, error.span), candidates)
     if are_named_in(text) and (days := dated(text, context, has_operators=True)):
@@ -95,6 +96,7 @@ def corrections(
         candidates = chain(misread, candidates)
         if has_clause(text) and not is_misspelt(text):
             candidates = chain(_of_sentence(text, context), candidates)
+        candidates = (found for found in candidates if not _says_less(found, text))
     for correction in islice(dict.fromkeys(candidates), _TRIED):
         result = correction.applied_to(text)
         if _letters(result) in tried or _joins_words(correction, text):
@@ -108,7 +110,8 @@ def corrections(
         if len(found) == MOST:
             break
     if not found and len(text.split()) >= _SENTENCE and not is_misspelt(text):
-        found = list(_of_sentence(text, context))
+        sentence = [*_of_sentence(text, context), Correction(0, len(text), as_words(text) or "")]
+        found = [other for other in sentence if not _says_less(other, text)][:MOST]
     if not found and not later:
         mended = (
             slip
@@ -117,9 +120,29 @@ def corrections(
         )
         found = list(islice(mended, MOST))
     if not found and not later:
-        without = _without(text, error.span)
-        found = [without] if _offset_of_error(without.applied_to(text), context) is None else []
+        rest = [_without(text, error.span), Correction(0, len(text), as_words(text) or "")]
+        may_be_less = not isinstance(error, MisreadError)
+        found = [
+            other
+            for other in rest
+            if (may_be_less or not _says_less(other, text))
+            and _offset_of_error(other.applied_to(text), context) is None
+        ][:1]
     return tuple((found or later)[:MOST])
+
+
+def _others(text: str, error: StateError) -> Iterator[Correction]:
+    """Yield what a refusal offers, if it leaves out nothing but what is refused."""
+    span = error.span or Span(0, len(text))
+    kept = f"{text[: span.start]} {text[span.end :]}"
+    for other in error.others:
+        if not lost_words(other, kept):
+            yield Correction(0, len(text), other)
+
+
+def _says_less(correction: Correction, text: str) -> bool:
+    part = text[correction.start : correction.end]
+    return says_less(correction.text, part, is_part=part != text)
 
 
 def _of_sentence(text: str, context: Context) -> Iterator[Correction]:

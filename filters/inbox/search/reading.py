@@ -34,7 +34,9 @@ from tapestry.query.search import read_search as of_text
 EVERYTHING = "TRUE"
 """The filter of all mail: what is left of a search that says nothing but a state."""
 
-_STATE = re.compile(r"\A(?:unread|starred|flagged)\s|\s(?:unread|starred|flagged)\Z", re.IGNORECASE)
+_STATE = re.compile(
+    r"\A(?:unread|starred|flagged)\s|(?<!\bnot)\s(?:unread|starred|flagged)\Z", re.IGNORECASE
+)
 """A word for a state, before words or after them, of which it may be meant."""
 
 _SEPARATOR, _OR = "\x1e", "\x1f"

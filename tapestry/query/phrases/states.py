@@ -371,7 +371,7 @@ def _error(text: str, match: re.Match[str], rest: str) -> StateError:
     error = StateError(message, Span(*match.span(group)), hint)
     others = [rest] if rest else []
     instead = _INSTEAD[name]
-    if state.is_wanted and instead and not ("newer" in instead and _AGED.search(rest)):
+    if state.is_wanted and instead and not more and not ("newer" in instead and _AGED.search(rest)):
         others.append(f"{rest} and {instead}" if rest else instead)
     if group == "a" and not more and state.is_wanted:  # the word itself
         others.append(f"{text[: match.start('a')]}mentioning {match['a']}{text[match.end() :]}")

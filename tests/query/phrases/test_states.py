@@ -41,7 +41,14 @@ READ, STARS = "has been read is no part of a filter", "Stars are each reader’s
         ("from mary and not read", READ, ["from mary"]),
         ("from mary, not read yet", READ, ["from mary"]),
         ("unred messages", READ, ["newer than one week", "mentioning unread messages"]),
-        ("neither read nor starred", READ, ["newer than one week"]),
+        (
+            "neither read nor starred",
+            READ,
+            [
+                'mentioning "neither" and mentioning read and mentioning "nor" '
+                "and mentioning starred"
+            ],
+        ),
         ("messages I have not read", READ, ["newer than one week"]),
         ("messages in the inbox", "is in the inbox", ["newer than one week"]),
         ("from mary and snoozed", "is snoozed", ["from mary", "from mary and mentioning snoozed"]),

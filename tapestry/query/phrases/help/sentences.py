@@ -68,7 +68,7 @@ _SAYING_NOTHING = """
     any some of my please show find list get give see have has do does did me you it them those
     these and so just want need looking look like search mail mails email emails message messages
 """
-_FILLERS = frozenset(_SAYING_NOTHING.split())
+FILLERS = frozenset(_SAYING_NOTHING.split())
 """Words that say nothing beside phrases."""
 
 
@@ -87,7 +87,7 @@ def phrases_of_all(text: str) -> str | None:
     for at, node, _ in _scanned(words):
         if node is not None:
             phrases[print_phrase(node)] = None
-        elif words[at].lower() not in _FILLERS:
+        elif words[at].lower() not in FILLERS:
             return None
     return " and ".join(phrases) or None
 
