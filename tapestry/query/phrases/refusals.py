@@ -48,6 +48,12 @@ def _instead(phrase: str) -> Callable[[re.Match[str]], str]:
     return written
 
 
+def _of_any_age(found: re.Match[str]) -> str:
+    mine = "from me" if (found["whose"] or "").lower() == "my" and not found["who"] else ""
+    parts = (mine, found["who"], found["how"], found["rest"])
+    return " ".join(part.strip() for part in parts if part)
+
+
 _OF_MAIL = "(^ | MAIL | MAIL PREP NAME | ^ PREP NAME)"
 """What stands before words that are of mail, and in no subject."""
 
@@ -120,6 +126,11 @@ _REFUSED: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
             f"{found.string[: found.start()]}{found[0].split()[-1]} "
             f"{found.string[found.end() :]}".removeprefix("the ").strip()
         ),
+    ),
+    (
+        "^ (show)? {whose:WHOSE}? LATEST SINGULAR {who:BYONE}? {how:FURTHER} {rest:ALL}?",
+        "A filter finds all messages, and not the last one: a search shows the newest first.",
+        _of_any_age,
     ),
     (
         "{day:SLASHED}",

@@ -10,6 +10,14 @@ from tapestry.query.phrases.wordings.rules import RULES
 from tests.query.phrases.test_requests import TERRY
 
 REQUESTS = {
+    "last mail from joe": "among the latest one from joe",
+    "my latest message": "among the latest one from me",
+    "my last mail to joe": None,
+    "latest message from mary about router": None,
+    "newest mail with attachments from bob": None,
+    "last post from joe today": None,
+    "automatic replies": "from programs and replies",
+    "from joe but not automatic replies": "from joe and not (from programs and replies)",
     "Emails I never answered": "with no reply by me",
     "mail that nobody has answered yet": "with no reply",
     "messages mary hasn't replied to": "with no reply by mary",

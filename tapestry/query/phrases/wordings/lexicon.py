@@ -64,6 +64,8 @@ LEXICON = {
     "ISNT": "isn't | aren't | wasn't | weren't | is not | are not | was not | were not",
     "JOIN": "and | or | but",
     "LETTER": "MAIL | anything | something | everything",
+    "PLURAL": "mails | emails | e-mails | messages | letters | posts | items | articles",
+    "SINGULAR": "mail | email | e-mail | message | letter | post | item | article",
     "MAIL": "mail | mails | email | emails | e-mail | e-mails | message | messages | letter | "
     "letters "
     "| post | posts | item | items | article | articles | email messages | mail messages | ones",
@@ -235,6 +237,9 @@ _PATTERNS = {
     "MONTH": r"(?:january|february|march|july|september|october|november|december)",
     "TEXTUAL": "(?:about|mentioning|saying)",
     "SIGN": r"(?:==?|~|equals|equal to|is equal to)",
+    "BYONE": rf"(?:from|by) {_SURE_NAME}",
+    "FURTHER": "(?:to|cc|about|mentioning|with|without|since|before|today|yesterday|this|that)",
+    "WHOSE": "(?:my|the)",
     "FOLLOW": "(?:and|but|or|,|from|to|cc|in|on|about|since|before)",
     "HOLD": "(?:with|without)",
     "FIELD": "(?:from|to|cc|sender|subject|body)",

@@ -186,12 +186,21 @@ RULES = (
     ("^ MAIL? (WHICH? (BE | have))? (tagged | labelled | labeled) $", "not without a tag "),
     (
         "(no | not | without | except | but not) (any)? (automatic | automated | "
-        "machine-generated) (MAIL | REPLY | notifications)",
+        "machine-generated) (MAIL | notifications)",
         "and not from programs ",
     ),
     (
-        "(automatic | automated | auto | auto-generated | machine-generated) (MAIL | REPLY | "
-        "notifications)",
+        "(no | not | without | except | but not) (any)? (automatic | automated | "
+        "machine-generated) REPLY",
+        "and not (from programs and replies) ",
+    ),
+    (
+        "(automatic | automated | auto | auto-generated | machine-generated) REPLY",
+        "from programs replies ",
+    ),
+    (
+        "(automatic | automated | auto | auto-generated | machine-generated) "
+        "(MAIL | notifications)",
         "from programs ",
     ),
     ("(written | sent)? by (humans | a human | real people | a real person)", "not from programs "),

@@ -147,12 +147,11 @@ RULES = (
         "{how} @{one} or @{other}",
     ),
     (
-        "^ (show)? the? LATEST (email | e-mail | message | post | letter) BY {who:SOMEBODY} $",
+        "^ (show)? (the | my)? LATEST SINGULAR BY {who:SOMEBODY} $",
         "among the latest one from {who}",
     ),
     (
-        "^ (show)? the? (newest | latest | most recent | last | recent) (MAIL | THREAD) "
-        "{how:PHRASE}",
+        "^ (show)? the? (LATEST | recent) (PLURAL | THREAD) {how:PHRASE}",
         "{how}",
     ),
     (
