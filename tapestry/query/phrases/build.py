@@ -21,6 +21,7 @@ from tapestry.query.phrases.joining import (
     SideBySide,
     alternatives,
     are_alike,
+    are_days,
     gapped,
     joined,
     listed,
@@ -210,6 +211,10 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
             is_parallel |= divided is not None and not is_of_all
             part = (divided.before if is_of_all else divided.node) if divided else child
             before = parts[-1] if parts else None
+            if divided is None and parts and isinstance(part, SideBySide) and are_days(parts, part):
+                first, *rest = part.parts
+                parts = [joined("and", [joined("or", [*parts, first]), *rest])]
+                continue
             if isinstance(before, SideBySide) and are_alike(before.parts[-1], part):
                 *others, last = before.parts
                 parts[-1] = SideBySide("and", (*others, joined("or", [last, part])), 2)

@@ -149,10 +149,23 @@ class SideBySide(nodes.Joined):
     """Parts of which no word joins the last: “from mary today or yesterday” is of her alone."""
 
 
+_DAYS = {"on", "newer_than"}
+
+
 def are_alike(last: nodes.PhraseNode, other: nodes.PhraseNode) -> bool:
     """Tell whether the second of two phrases is an alternative to the first, or both are days."""
     kinds = {nodes.kind_of(alternatives(last)[-1]), nodes.kind_of(other)}
-    return None not in kinds and (len(kinds) == 1 or kinds <= {"on", "newer_than"})
+    return None not in kinds and (len(kinds) == 1 or kinds <= _DAYS)
+
+
+def are_days(before: list[nodes.PhraseNode], after: SideBySide) -> bool:
+    """Tell whether alternatives are days, so that what stands beside the last is said of all.
+
+    “Yesterday or today from joe” asks for his mail of two days.
+    """
+    first, *rest = after.parts
+    days = {nodes.kind_of(part) for part in (*before, first)}
+    return days <= _DAYS and _DAYS.isdisjoint(map(nodes.kind_of, rest))
 
 
 def with_verb(

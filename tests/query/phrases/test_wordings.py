@@ -10,6 +10,11 @@ from tapestry.query.phrases.wordings.rules import RULES
 from tests.query.phrases.test_requests import TERRY
 
 REQUESTS = {
+    "today or on 17 March 2026 from joe": ("(newer than one day or on 17 March 2026) and from joe"),
+    "today or from joe about lunch": "newer than one day or from joe and about lunch",
+    "only cc'd to me": "cc me and not directly to me",
+    "only cc me this week": "cc me and not directly to me and newer than one week",
+    "voted up but not by me": "with a score above 0 and not voted for by me",
     "last mail from joe": "among the latest one from joe",
     "my latest message": "among the latest one from me",
     "my last mail to joe": None,

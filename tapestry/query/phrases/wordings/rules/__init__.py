@@ -32,6 +32,7 @@ FIRST = (
     "SUBJECT (contains | has | with) a question mark",
     "BY (people | persons | anyone | anybody | everyone | senders)? outside",
     "from (no-reply | noreply | do-not-reply | donotreply) (senders | addresses | MAIL)? $",
+    "^ MAIL? (only | just) cc ME",
     "^ my (questions | posts | unanswered | REPLY | THREAD | MAIL | patches)",
     "from MONTH",
     "(about | mentioning) VALUE (, not | except | excluding | other than)",

@@ -261,6 +261,10 @@ RULES = (
     ),
     ("BUT against by", "and voted against by "),
     ("WHICH? (got | BE)? (voted down | downvoted | down-voted)", "with a score below 0 "),
+    (
+        "WHICH? (got | BE)? (voted up | upvoted | up-voted) (, | but | and) not by {who:SOMEBODY}",
+        "with a score above 0 and not voted for by {who}",
+    ),
     ("WHICH? (got | BE)? (voted up | upvoted | up-voted)", "with a score above 0 "),
     ("WHICH? CONTAIN (an | a | any | some)? FILES", "with attachments "),
     ("(HAVE A? | ,) {type:PLAIN} attached", _attached),

@@ -92,6 +92,7 @@ RULES = (
         "{threads:THREAD} WHICH? I (am | was)? NOT (part of | in | involved in | on) $",
         "not in a thread with me ",
     ),
+    ("^ MAIL? (only | just) (cc'd | cc'ed | cc) to? ME", "cc me not directly to me "),
     (f"^ (I | only | just)? {_LOOK} me? (only | just)?", ""),
     ("^ (do i have | have i got | are there | is there) (any | some)?", ""),
     ("^ (which | what) of? (all | my | the)? MAIL did i send", "from me "),
