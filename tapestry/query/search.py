@@ -21,6 +21,7 @@ from tapestry.query.phrases.help.bare_words import (
 from tapestry.query.phrases.help.calendar import dated
 from tapestry.query.phrases.parser import parse_phrase
 from tapestry.query.phrases.printer import print_phrase
+from tapestry.query.phrases.refusals import can_be_said
 from tapestry.query.phrases.wordings.requests import is_request
 from tapestry.query.phrases.wordings.rewording import goes_first
 from tapestry.query.phrases.words import parse_words
@@ -71,7 +72,7 @@ def _readings(text: str, spans: str | None) -> Iterator[str]:
     """Yield what a text may be read as, the likeliest first; ``spans`` has its spans as days."""
     if spans is not None and goes_first(text):
         yield text
-    may_be_mixed = not operators.are_named_in(text)
+    may_be_mixed = not operators.are_named_in(text) and can_be_said(text)
     for asked in filter(None, (spans, text)):
         longer = len(asked.split()) - len(text.split())
         mixed = words_with_phrases(asked, MOST_BEFORE + longer) if may_be_mixed else None

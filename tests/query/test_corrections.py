@@ -142,6 +142,12 @@ SHORTENED = {
 }
 
 
+def test_mail_with_one_recipient_is_not_mail_to_several():
+    text = "mail with one recipient"
+    (found,) = corrections(text, error_of(text), TERRY)
+    assert found.applied_to(text) == "mail only to me"
+
+
 @pytest.mark.parametrize(("text", "shorter"), SHORTENED.items())
 def test_no_correction_leaves_out_a_clause(text, shorter):
     found = [correction.applied_to(text) for correction in corrections(text, error_of(text), TERRY)]

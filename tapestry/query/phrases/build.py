@@ -22,6 +22,7 @@ from tapestry.query.phrases.joining import (
     alternatives,
     are_alike,
     are_days,
+    are_days_between,
     gapped,
     joined,
     listed,
@@ -215,7 +216,11 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
                 first, *rest = part.parts
                 parts = [joined("and", [joined("or", [*parts, first]), *rest])]
                 continue
-            if isinstance(before, SideBySide) and are_alike(before.parts[-1], part):
+            if isinstance(before, SideBySide) and are_days_between(before, part):
+                *others, last = before.parts
+                first, *rest = alternatives(part)
+                parts[-1] = SideBySide("and", (*others, joined("or", [last, first]), *rest), 2)
+            elif isinstance(before, SideBySide) and are_alike(before.parts[-1], part):
                 *others, last = before.parts
                 parts[-1] = SideBySide("and", (*others, joined("or", [last, part])), 2)
             else:

@@ -168,6 +168,18 @@ def are_days(before: list[nodes.PhraseNode], after: SideBySide) -> bool:
     return days <= _DAYS and _DAYS.isdisjoint(map(nodes.kind_of, rest))
 
 
+def are_days_between(before: SideBySide, after: nodes.PhraseNode) -> bool:
+    """Tell whether days end one alternative and begin the next: “today or on Monday about y”.
+
+    It is not so if both say who sent them, or the like.
+    """
+    *others, last = before.parts
+    if not isinstance(after, SideBySide) or not are_days([last], after):
+        return False
+    kinds = set(map(nodes.kind_of, others))
+    return None not in kinds and kinds.isdisjoint(map(nodes.kind_of, after.parts))
+
+
 def with_verb(
     node: nodes.PhraseNode, last: nodes.Phrase | None
 ) -> tuple[nodes.PhraseNode, nodes.Phrase | None]:

@@ -48,6 +48,12 @@ def _instead(phrase: str) -> Callable[[re.Match[str]], str]:
     return written
 
 
+def _to_how_many(found: re.Match[str]) -> str:
+    alone = found["part"].split()[0].lower() in ("one", "1", "a", "single")
+    instead = _instead("only to me")(found)
+    return re.sub(r"\b(?:with|to) (?=only )", "" if alone else "not ", instead)
+
+
 def _of_any_age(found: re.Match[str]) -> str:
     mine = "from me" if (found["whose"] or "").lower() == "my" and not found["who"] else ""
     parts = (mine, found["who"], found["how"], found["rest"])
@@ -76,7 +82,7 @@ _REFUSED: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
     (
         f"{_OF_MAIL} DONE? (with | to) {{part:MANY}}",
         "No phrase counts recipients.",
-        lambda found: re.sub(r"\b(?:with|to) (?=only )", "not ", _instead("only to me")(found)),
+        _to_how_many,
     ),
     (
         f"{_OF_MAIL} DONE? {{part:WEEKENDS}} $",
@@ -84,7 +90,7 @@ _REFUSED: tuple[tuple[str, str, Callable[[re.Match[str]], str]], ...] = (
         _instead("since Saturday"),
     ),
     (
-        f"{_OF_MAIL} DONE? (WHEN CLOCK)? {{part:REPEATED}} $",
+        f"{_OF_MAIL} DONE? (WHEN CLOCK)? {{part:REPEATED}} ($ | PHRASE)",
         "A phrase asks for days, and for none that come again.",
         lambda found: _instead(f"on {found['weekday'].capitalize()}")(found),
     ),
@@ -153,3 +159,16 @@ def check_can_be_said(text: str) -> None:
             error = StateError(message, Span(0, len(text)), f"Write “{other}”.")
             error.others = (other,)
             raise error
+
+
+def can_be_said(text: str) -> bool:
+    """Tell whether a filter may be able to say what is asked.
+
+    >>> can_be_said("mail every monday from dave"), can_be_said("lunch from dave")
+    (False, True)
+    """
+    try:
+        check_can_be_said(text)
+    except StateError:
+        return False
+    return True

@@ -10,6 +10,14 @@ from tapestry.query.phrases.wordings.rules import RULES
 from tests.query.phrases.test_requests import TERRY
 
 REQUESTS = {
+    "from carol today or on 17 March 2026 about skiing": (
+        "from carol and (newer than one day or on 17 March 2026) and about skiing"
+    ),
+    "from carol today or on 17 March 2026 from joe": (
+        "from carol and newer than one day or on 17 March 2026 and from joe"
+    ),
+    "mail every monday from dave": None,
+    "conversations with kenji not finished": None,
     "today or on 17 March 2026 from joe": ("(newer than one day or on 17 March 2026) and from joe"),
     "today or from joe about lunch": "newer than one day or from joe and about lunch",
     "only cc'd to me": "cc me and not directly to me",

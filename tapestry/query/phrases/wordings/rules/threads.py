@@ -113,8 +113,8 @@ RULES: tuple[Rule, ...] = (
         "in a thread with {who} in a thread with {other}",
     ),
     (
-        "(in | of)? A? THREAD with {who:PARTY} (, | but | and)? BUT? (not | without) with? "
-        "{other:PARTY} $",
+        "(in | of)? A? THREAD with {who:PARTY} "
+        "((, | but | and) BUT? (not | without) with? | without with? | not with) {other:PARTY} $",
         lambda found: " not ".join([f"in a thread with {_party(who)} " for who in found.groups()]),
     ),
     (
