@@ -25,18 +25,21 @@ def judged(
     answered: int = 0,
     until: str = "chosen",
     snoozed: int = 0,
+    early: str = "",
 ) -> str:
     """Return what is found where these are in the inbox then; ``answered`` is when that was.
 
     ``snoozed`` is until when its owner snoozed it by hand, after they asked for the reminder.
+    ``early``: it is answered before, so never found by the filter of reminders, which says so.
     """
     story = Story()
     story.person("alice")
     story.filter(1, "alice", "m.subject = 'b'")
-    story.filter(2, "alice", f"NOT {ANSWERED}", live=True, name="reminders")
+    story.filter(2, "alice", f"NOT {ANSWERED}", live=True, name="reminders", text=early)
     story.mail(BEGIN, {"msgid": "m", "subject": "b"})
     story.match(1, "m", BEGIN)
-    waits = story.match(2, "m", BEGIN)
+    if not early:
+        waits = story.match(2, "m", BEGIN)
     story.settle(BEGIN + 1)
     story.now = BEGIN + 2
     asked = {"msgids": ["m"], "zone": "UTC", "chosen": NINE, "every": every, "until": "chosen"}
@@ -70,6 +73,10 @@ def judged(
         (BEGIN + HOUR, (), {"until": "never"}, "lacks m"),
         (BEGIN + HOUR, ("m",), {"until": "never", "snoozed": BEGIN + DAY}, "shows m"),
         (BEGIN + HOUR, (), {"until": "never", "snoozed": BEGIN + DAY}, ""),
+        (BEGIN + HOUR, ("m",), {"early": "tagged remind by me"}, ""),
+        (BEGIN + HOUR, (), {"early": "tagged remind by me"}, "lacks m"),
+        (BEGIN + HOUR, ("m",), {"early": "from nobody"}, "shows m"),
+        (BEGIN + HOUR, (), {"early": "tagged remind by me", "snoozed": BEGIN + DAY}, ""),
         (BEGIN + 34 * HOUR, ("m",), {"every": "1"}, ""),
         (BEGIN + 34 * HOUR, (), {"every": "1"}, "lacks m"),
     ],

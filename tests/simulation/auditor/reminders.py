@@ -2,6 +2,7 @@
 
 asked for ─> snoozed until then; taken back ─> not snoozed
 answered, so out of the live filter of reminders ─> what is snoozed for it alone waits no more
+answered before that filter has looked, so never in it ─> the same
 due, repeated and not answered ─> back as of then, and nothing it was filed as
 
 Where it was due more than once since the last point, or its owner dealt with the message meanwhile,
@@ -20,8 +21,8 @@ from tests.simulation.auditor.lives import Life
 from tests.simulation.auditor.shelves import ACTS, ENDS, UNSURE, Desks, until_of
 from tests.simulation.auditor.story import Entry, Point, Row
 
-FILTER = "reminders"
-"""The name of the live filter whose messages are waited for."""
+FILTER, SAID = "reminders", "tagged remind by me"
+"""The name of the live filter whose messages are waited for, and what it says unless changed."""
 
 
 @dataclass(slots=True)
@@ -57,12 +58,20 @@ class Reminders:
 
     def follow(self, point: Point, lives: dict[int, Life]) -> None:
         """Follow what became of reminders up to a point; desks have followed it."""
-        touched = {about for entry in point.entries for about in self._take(entry)}
+        taken = [(entry["what"], self._take(entry)) for entry in point.entries]
+        touched = {about for _, several in taken for about in several}
+        acted = {about for what, several in taken for about in several if what != "remind"}
         mine = {life.entry["owner"]: key for key, life in lives.items() if _is_theirs(life)}
-        rows = {(row["filter"], row["msgid"]): row for row in point.rows("matches") or []}
+        seen = point.rows("matches")
+        rows = {(row["filter"], row["msgid"]): row for row in seen or []}
         for person, msgid in list(self.waiting):
-            row = rows.get((mine.get(person, 0), msgid))
-            self._come(point, (person, msgid), row, is_touched=(person, msgid) in touched)
+            about, key = (person, msgid), mine.get(person, 0)
+            row, those = rows.get((key, msgid)), touched
+            left = None if row is None else row["retracted_at"]
+            was_found = row is not None and (left is None or left > self.waiting[about].made)
+            if seen is not None and not was_found and key and _is_looked_for(lives[key]):
+                row, those = {"retracted_at": point.now}, acted
+            self._come(point, about, row, is_touched=about in those)
 
     def _take(self, entry: Entry) -> list[tuple[str, str]]:
         """Take in an entry; return the messages with which it says that somebody dealt."""
@@ -127,6 +136,13 @@ class Reminders:
             reminder.until = passed[0]
             desk.states[about[1]] = replace(state, snoozed=passed[0], done=None, skipped=None)
             desk.changed_by[about[1]] = ("reminder", passed[0])
+
+
+def _is_looked_for(life: Life) -> bool:
+    """Tell whether what a filter of reminders has not found by a settled point is answered."""
+    entry = life.entry
+    is_run = entry.get("active", True) and not entry.get("error")
+    return bool(is_run and entry["live"] and SAID in entry["text"])
 
 
 def _is_theirs(life: Life) -> bool:
