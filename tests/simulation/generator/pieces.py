@@ -36,13 +36,18 @@ AGED = (
     "newer than one day and replied to",
     f"EXISTS (r: r.inreplyto = m.msgid) AND NOT EXISTS (r: {_RECENT})",
 )
+SHARES = (
+    "voted for by more than half of the voters",
+    f"NTILE(2, a IN annotations AMONG {_VOTE}: a.number > 0) = 1",
+)
+"""Filters of a share of votes, and of the part of them in which the next would be."""
+
 SAID = (
     "replied to or tagged later",
     "voted for by Jones but not tagged later",
     "with a score above 2 or voted for by more than 1 people",
     "with a score below 0 or voted for by more than 1 people",
-    "voted for by more than half of the voters",
-    f"NTILE(2, a IN annotations AMONG {_VOTE}: a.number > 0) = 1",
+    *SHARES,
     f"EXISTS (a IN annotations: {_VOTE}) AND NOT EXISTS (a IN annotations: {_LATER})",
     f"COUNT(a IN annotations: {_LATER}) < 1 AND EXISTS (a IN annotations: {_VOTE})",
 )

@@ -24,6 +24,7 @@ from tests.simulation.generator import (
     questions,
     reminders,
     scenes,
+    scripts,
     trouble,
     upkeep,
 )
@@ -288,7 +289,12 @@ def play(world: World, steps: int, judge: Callable[[], None], *, kills: bool = F
     beginnings.begin(cast)
     importance.begin(cast)
     mailboxes.begin(cast)
-    done = Counter[str]()
+    done, staged = Counter[str](), SETTLED * scripts.point_of(world.seed)
+
+    def rest(*, at_end: bool = False) -> None:
+        _settle(cast, at_end=at_end)
+        judge()
+
     for step in range(1, steps + 1):
         world.history.step = step
         ((_, what),) = cast.lots.choices(STEPS, shares(done))
@@ -298,8 +304,9 @@ def play(world: World, steps: int, judge: Callable[[], None], *, kills: bool = F
             trouble.crash(cast)
         what(cast)
         if step % SETTLED == 0 or step == steps:
-            _settle(cast, at_end=step == steps)
-            judge()
+            if step == staged:
+                scripts.play(cast, rest)
+            rest(at_end=step == steps)
 
 
 def _settle(cast: Cast, *, at_end: bool) -> None:

@@ -1,0 +1,93 @@
+"""Scripts: set pieces in parts, after each of which a world comes to rest, in every other world.
+
+    all first parts ─> a settled point ─> all second parts ─> a settled point ─> all third parts
+
+They have lots of their own: a world without them, and one before them, is as it was.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.simulation.generator.arrivals import submit
+from tests.simulation.generator.cast import Cast
+from tests.simulation.generator.pieces import (
+    SHARES,
+    VOTE,
+    enroll,
+    run,
+    say,
+    write,
+)
+from tests.simulation.world import NO_FAULT
+
+PARTS = 3
+"""Parts of the longest script."""
+
+POINTS = (0, 0, 1, 2)
+"""At which settled point of a world its scripts are played; 0 is at none."""
+
+Script = Callable[[Cast], Iterator[None]]
+
+
+def point_of(seed: int) -> int:
+    """Return at which settled point of a world its scripts are played.
+
+    >>> [point_of(seed) for seed in range(1, 9)]
+    [2, 2, 1, 2, 2, 2, 0, 2]
+    """
+    return _lots(seed).choice(POINTS)
+
+
+def play(cast: Cast, rest: Callable[[], None]) -> None:
+    """Play all scripts at once; ``rest`` has the world come to rest, and judges it."""
+    cast.world.fault = NO_FAULT
+    with _lots_of_their_own(cast):
+        playing = [script(cast) for script in cast.lots.sample(SCRIPTS, len(SCRIPTS))]
+        for _ in range(PARTS - 1):
+            for script in playing:
+                next(script, None)
+            rest()
+        for script in playing:
+            next(script, None)
+
+
+def _lots(seed: int) -> random.Random:
+    return random.Random(f"{seed} scripts")
+
+
+@contextmanager
+def _lots_of_their_own(cast: Cast) -> Iterator[None]:
+    kept = cast.lots, cast.programs, cast.mail.lots
+    cast.lots = cast.programs = cast.mail.lots = _lots(cast.world.seed)
+    try:
+        yield
+    finally:
+        cast.lots, cast.programs, cast.mail.lots = kept
+
+
+def split_votes(cast: Cast) -> Iterator[None]:
+    """Have one of three people vote for a message: no half of them, in the first of two parts."""
+    person = cast.lots.choice(cast.names)
+    for text in SHARES:
+        write(cast, (text,), person, mail="new", timeliness="at once")
+    enroll(cast)
+    yield
+    row = _bring(cast)
+    numbers = (-1.0, *cast.lots.sample((-1.0, 1.0), 2))
+    for owner, number in zip(("Jones", "terry", "bill"), numbers, strict=True):
+        say(cast, row, VOTE | {"number": number}, owner)
+        run(cast, "filters.tick")
+
+
+SCRIPTS: tuple[Script, ...] = (split_votes,)
+
+
+def _bring(cast: Cast) -> dict[str, Any]:
+    """Have a message come that everybody may see, and return it."""
+    submit(cast, cast.mail.batch(cast.world.now, ["public"], 1, 0.0))
+    run(cast, "filters.tick")
+    return cast.mail.rows[-1]
