@@ -29,14 +29,7 @@ def write_letter(cast: Cast) -> None:
     """Have somebody write a letter that is sent later, or send one by JMAP."""
     lots = cast.lots
     person, uid = lots.choice(cast.names), str(UUID(int=lots.getrandbits(128)))
-    cast.order("may_write", name=person, email=PEOPLE[person])
-    cast.made += 1
-    letter = {
-        "sender": PEOPLE[person],
-        "subject": f"Letter {cast.made}",
-        "body": lots.choice(BODIES),
-        **({"formatted": "on"} if lots.random() < 0.5 else {}),
-    }
+    letter = _draft(cast, person)
     chosen = _chosen(cast, person)
     if UUID(uid).int % 3 == 0:
         _send_by_program(cast, person, letter)
@@ -44,6 +37,27 @@ def write_letter(cast: Cast) -> None:
     form = {"uid": uid, "editor": uid, "version": 0, "to": "away@z.org", **letter, **chosen}
     answer = cast.request(person, "post", "/compose/", form)
     _tell(cast, person, uid, "write", answer, chosen, letter)
+
+
+def send_and_take_back(cast: Cast, person: str) -> None:
+    """Have a program send a letter, and take it back before it goes."""
+    letter = _draft(cast, person)
+    _send_by_program(cast, person, letter)
+    for row in _letters(cast):
+        if row["subject"] == letter["subject"] and row["state"] == "queued":
+            _take_back_by_program(cast, row)
+
+
+def _draft(cast: Cast, person: str) -> dict[str, str]:
+    """Draw what a letter of a person says."""
+    cast.order("may_write", name=person, email=PEOPLE[person])
+    cast.made += 1
+    return {
+        "sender": PEOPLE[person],
+        "subject": f"Letter {cast.made}",
+        "body": cast.lots.choice(BODIES),
+        **({"formatted": "on"} if cast.lots.random() < 0.5 else {}),
+    }
 
 
 def _send_by_program(cast: Cast, person: str, letter: dict[str, str]) -> None:
@@ -66,13 +80,18 @@ def change_letter(cast: Cast) -> None:
     kind = cast.lots.choice(("put off", "put off", "send now", "take back"))
     chosen = _chosen(cast, row["person"]) if kind == "put off" else {"do": "send"}
     path = f"/compose/{row['uid']}/{'undo' if kind == 'take back' else 'later'}/"
-    by = "jmap" if kind == "take back" and UUID(row["uid"]).int % 2 else "page"
-    if by == "jmap":
-        asked = {"name": row["person"], "uid": row["uid"]}
-        answer = cast.ask(path, "take_back_by_jmap", **asked) and {"status": 200}
-    else:
-        answer = cast.request(row["person"], "post", path, chosen)
-    _tell(cast, row["person"], row["uid"], kind, answer, chosen, {}, by=by)
+    if kind == "take back" and UUID(row["uid"]).int % 2:
+        _take_back_by_program(cast, row)
+        return
+    answer = cast.request(row["person"], "post", path, chosen)
+    _tell(cast, row["person"], row["uid"], kind, answer, chosen, {})
+
+
+def _take_back_by_program(cast: Cast, row: dict[str, Any]) -> None:
+    asked = {"name": row["person"], "uid": row["uid"]}
+    done = cast.ask("take_back_by_jmap", "take_back_by_jmap", **asked)
+    answer = {"status": 200} if done else None
+    _tell(cast, row["person"], row["uid"], "take back", answer, {}, {}, by="jmap")
 
 
 def note_letters(cast: Cast) -> None:

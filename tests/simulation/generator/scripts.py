@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from tests.simulation.generator import letters
 from tests.simulation.generator.arrivals import submit
 from tests.simulation.generator.cast import Cast
 from tests.simulation.generator.pieces import (
@@ -83,7 +84,16 @@ def split_votes(cast: Cast) -> Iterator[None]:
         run(cast, "filters.tick")
 
 
-SCRIPTS: tuple[Script, ...] = (split_votes,)
+def take_letter_back(cast: Cast) -> Iterator[None]:
+    """Have a program take a letter back that it has just sent."""
+    yield
+    letters.send_and_take_back(cast, cast.lots.choice(cast.names))
+
+
+SCRIPTS: tuple[Script, ...] = (
+    split_votes,
+    take_letter_back,
+)
 
 
 def _bring(cast: Cast) -> dict[str, Any]:
