@@ -196,10 +196,14 @@ def send_to_mailbox(cast: Cast) -> None:
     lots = cast.lots
     if len(cast.world.select(_PLACES)) >= MOST:
         return
-    person = lots.choice(cast.names)
-    box = _box(cast, person)
+    put_into_mailbox(cast, lots.choice(cast.names))
+
+
+def put_into_mailbox(cast: Cast, person: str, often: float = 0.5) -> None:
+    """Have somebody want the matches of one filter in their own mailbox, or ``often`` of all."""
+    lots, box = cast.lots, _box(cast, person)
     mine = [key for key, row in cast.filters.items() if row["owner"] == person]
-    filters = None if lots.random() < 0.5 or not mine else sorted(lots.sample(mine, 1))
+    filters = None if lots.random() < often or not mine else sorted(lots.sample(mine, 1))
     cast.made += 1
     parent = lots.choice(("Tapestry", "Mail/Tapestry"))
     server = {"host": "mail.example", "port": 993, "security": "tls", "user": box.user}

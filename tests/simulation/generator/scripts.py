@@ -12,10 +12,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.simulation.generator import letters
+from tests.simulation.generator import desk, letters, mailboxes, people
 from tests.simulation.generator.arrivals import submit
 from tests.simulation.generator.cast import Cast
 from tests.simulation.generator.pieces import (
+    FLICKERING,
+    LANES,
+    LATER,
     SHARES,
     VOTE,
     enroll,
@@ -90,9 +93,24 @@ def take_letter_back(cast: Cast) -> Iterator[None]:
     letters.send_and_take_back(cast, cast.lots.choice(cast.names))
 
 
+def mute_before_it_leaves(cast: Cast) -> Iterator[None]:
+    """Have somebody mute a thread that lies in their mailbox, and it leave the live list after."""
+    rested = [name for name in cast.names if not any(map(cast.people[name].get, people.AWAKE))]
+    person = cast.lots.choice(rested or cast.names)
+    write(cast, (FLICKERING,), person, mode="live", mail="new", timeliness="at once")
+    mailboxes.put_into_mailbox(cast, person, often=1)
+    enroll(cast)
+    row = _bring(cast)
+    yield
+    desk.act(cast, person, "mute", [row["msgid"]])
+    say(cast, row, LATER)
+    run(cast, *LANES, "filters.tick")
+
+
 SCRIPTS: tuple[Script, ...] = (
     split_votes,
     take_letter_back,
+    mute_before_it_leaves,
 )
 
 
