@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -111,11 +112,11 @@ def _chosen(cast: Cast, person: str) -> dict[str, str]:
     return {"do": "later:chosen", "chosen": minute_of(cast, person)}
 
 
-def minute_of(cast: Cast, person: str) -> str:
-    """Draw a minute to come of a person's clock."""
+def minute_of(cast: Cast, person: str, waits: Sequence[int] = WAITS) -> str:
+    """Draw a minute to come of a person's clock, after so many minutes."""
     zone = ZoneInfo(str(cast.people[person].get("time_zone") or "UTC"))
     now = datetime.fromtimestamp(cast.world.now // 1_000_000, UTC)
-    then = (now + timedelta(minutes=cast.lots.choice(WAITS))).astimezone(zone)
+    then = (now + timedelta(minutes=cast.lots.choice(waits))).astimezone(zone)
     return f"{then:%Y-%m-%dT%H:%M}"
 
 

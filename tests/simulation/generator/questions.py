@@ -19,18 +19,18 @@ def ask(cast: Cast) -> None:
         cast.request(person, "post", "/filters/ready-made/")
     cast.note_filters("recompiled", set())
     audiences = lots.choice((["public"], [f"user:{one}", f"user:{other}"]))
-    question = _bring(cast, one, other, audiences, body=ASKS)
+    question = bring(cast, one, other, audiences, body=ASKS)
     if lots.random() < 0.5:
-        _bring(cast, other, one, audiences, inreplyto=question, automatic="reply")
+        bring(cast, other, one, audiences, inreplyto=question, automatic="reply")
     if lots.random() < 0.3:
-        _bring(cast, one, other, audiences, inreplyto=question)
+        bring(cast, one, other, audiences, inreplyto=question)
     cast.world.pass_time(lots.choice((MINUTE, HOUR, 2 * DAY, 4 * DAY)))
     run_task(cast.world, Task("filters.tick"))
     if lots.random() < 0.5:
-        _bring(cast, other, one, audiences, inreplyto=question)
+        bring(cast, other, one, audiences, inreplyto=question)
 
 
-def _bring(cast: Cast, sender: str, to: str, audiences: list[str], **said: str) -> str:
+def bring(cast: Cast, sender: str, to: str, audiences: list[str], **said: str) -> str:
     """Have a letter come to the audiences, with no copies and of no list; return its Message-ID."""
     said = {"body": SAYS, **said, "sender": PEOPLE[sender]}
     rows = cast.mail.letter(cast.world.now, audiences, to=[PEOPLE[to]], **said)

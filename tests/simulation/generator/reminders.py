@@ -30,6 +30,11 @@ def remind(cast: Cast) -> None:
             sent |= {"until": "chosen", "chosen": letters.minute_of(cast, person)}
         sent["every"] = lots.choice(EVERY)
         cast.reminded.setdefault(person, []).append(sent["id"])
+    ask_for(cast, person, sent)
+
+
+def ask_for(cast: Cast, person: str, sent: dict[str, Any]) -> None:
+    """Have somebody send the form of a reminder."""
     before = triage_steps(cast.world, person)
     answer = cast.request(person, "post", "/filters/remind/", sent)
     made = [step for step in triage_steps(cast.world, person) if step not in before]

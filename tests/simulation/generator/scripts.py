@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.simulation.generator import desk, letters, mailboxes, people
+from tests.simulation.generator import desk, letters, mailboxes, people, questions, reminders
 from tests.simulation.generator.arrivals import submit
 from tests.simulation.generator.cast import Cast
 from tests.simulation.generator.pieces import (
@@ -33,6 +33,9 @@ PARTS = 3
 
 POINTS = (0, 0, 1, 2)
 """At which settled point of a world its scripts are played; 0 is at none."""
+
+DAYS = (4 * 24 * 60,)
+"""Minutes until a reminder that is answered before."""
 
 Script = Callable[[Cast], Iterator[None]]
 
@@ -107,10 +110,34 @@ def mute_before_it_leaves(cast: Cast) -> Iterator[None]:
     run(cast, *LANES, "filters.tick")
 
 
+def answer_before_reminder(cast: Cast) -> Iterator[None]:
+    """Have somebody be reminded of three messages, snooze one by hand, and others answer them.
+
+    One is answered before anybody has looked whether it is, the others before they are due.
+    """
+    person, other = cast.lots.sample(cast.names, 2)
+    write(cast, ("m.size > 0",), person, mail="new", timeliness="at once")
+    enroll(cast)
+    rows = [_bring(cast) for _ in range(3)]
+    soon, by_hand, early = (row["msgid"] for row in rows)
+    yield
+    for msgid in (soon, by_hand, early):
+        until = letters.minute_of(cast, person, DAYS)
+        sent: dict[str, Any] = {"id": msgid, "until": "chosen", "chosen": until, "every": ""}
+        reminders.ask_for(cast, person, sent)
+    desk.act(cast, person, "snooze", [by_hand])
+    questions.bring(cast, other, person, ["public"], inreplyto=early)
+    yield
+    for msgid in (soon, by_hand):
+        questions.bring(cast, other, person, ["public"], inreplyto=msgid)
+    run(cast, *LANES, "filters.tick", "filters.bring_back")
+
+
 SCRIPTS: tuple[Script, ...] = (
     split_votes,
     take_letter_back,
     mute_before_it_leaves,
+    answer_before_reminder,
 )
 
 
