@@ -68,12 +68,14 @@ def _lots(seed: int) -> random.Random:
 
 @contextmanager
 def _lots_of_their_own(cast: Cast) -> Iterator[None]:
-    kept = cast.lots, cast.programs, cast.mail.lots
+    kept, promised = (cast.lots, cast.programs, cast.mail.lots), cast.mail.promised
     cast.lots = cast.programs = cast.mail.lots = _lots(cast.world.seed)
+    cast.mail.promised = []
     try:
         yield
     finally:
         cast.lots, cast.programs, cast.mail.lots = kept
+        cast.mail.promised = promised
 
 
 def split_votes(cast: Cast) -> Iterator[None]:
@@ -142,7 +144,8 @@ SCRIPTS: tuple[Script, ...] = (
 
 
 def _bring(cast: Cast) -> dict[str, Any]:
-    """Have a message come that everybody may see, and return it."""
-    submit(cast, cast.mail.batch(cast.world.now, ["public"], 1, 0.0))
+    """Have the first message of a thread come that everybody may see, and return it."""
+    (row,) = cast.mail.letter(cast.world.now, ["public"], body=questions.SAYS)
+    submit(cast, [row])
     run(cast, "filters.tick")
-    return cast.mail.rows[-1]
+    return row
