@@ -86,3 +86,7 @@ def test_any_text_is_for_minutes():
 def test_letters_that_equal_others_in_capitals_are_read_or_refused(text):
     """The long s and the sign of kelvin match s and k where capitals do not count."""
     check_filter(text)
+
+
+def test_an_operator_with_a_slip_is_refused_at_a_place_of_what_was_written():
+    check_filter("sbject:) OR (from:x")

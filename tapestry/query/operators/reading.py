@@ -154,7 +154,12 @@ def parse_operators(text: str) -> PhraseNode:
     """Return the phrases that a text with operators means; raises MisreadError if it is none."""
     check_length_of_words(text)
     common = in_common(text)
-    return _parsed(text) if common is None else placed_in(_parsed(common), text)
+    if common is None:
+        return _parsed(text)
+    try:
+        return placed_in(_parsed(common), text)
+    except MisreadError as error:  # its place is one of what it was written as
+        raise MisreadError(error.message, Span(0, len(text)), error.hint) from None
 
 
 def _parsed(text: str) -> PhraseNode:

@@ -64,6 +64,9 @@ _CANONICAL = {
 ALONE = "everything"
 """The phrase behind which no other stands."""
 
+_ONLY = "only"
+"""A word that is part of what follows, “only to joe”, though it may end a name."""
+
 _UNITS = ("weeks", "days", "hours")
 _SINGULAR = {one.upper(): many.upper() for many, one in NOUNS.items()}
 _WORD = re.compile(r"[^\s(),\"“”]*")
@@ -140,7 +143,12 @@ def candidates_at(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
 
     Another spelling of a phrase comes last, and only where its canonical one does not come.
     """
+    before = place.before.lower() if place.before else ""
     ways = [way for way in continuations(place) if way.kind in DESCRIPTIONS]
+    if before:
+        ways = [way for way in ways if way.kind != ALONE]
+    if before == _ONLY:
+        ways = [way for way in ways if way.within]
     usual: Named = []
     unusual: Named = []
     for way in sorted(ways, key=_rank):
