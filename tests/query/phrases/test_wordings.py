@@ -10,6 +10,14 @@ from tapestry.query.phrases.wordings.rules import RULES
 from tests.query.phrases.test_requests import TERRY
 
 REQUESTS = {
+    "mail dave forwarded to me": (
+        'from dave to me (with a subject starting with "fwd:" or with a subject starting with '
+        '"fw:")'
+    ),
+    "mail i forwarded to alice about lunch": (
+        'from me to alice (with a subject starting with "fwd:" or with a subject starting with '
+        '"fw:") about lunch'
+    ),
     "from carol today or on 17 March 2026 about skiing": (
         "from carol and (newer than one day or on 17 March 2026) and about skiing"
     ),

@@ -18,6 +18,13 @@ _EACH = (
 )
 
 
+def _forwarded(found: re.Match[str]) -> str:
+    parties = {name: "me" if who.lower() == "i" else who for name, who in found.groupdict().items()}
+    whom = f"to {parties['whom']} " if "whom" in parties else ""
+    forwards = (f'with a subject starting with "{sign}:"' for sign in ("fwd", "fw"))
+    return f"from {parties['who']} {whom}({' or '.join(forwards)}) "
+
+
 def _mine(found: re.Match[str]) -> str:
     """Return “my mails” as those that one sent where their answers are asked for."""
     rest = found["rest"]
@@ -91,6 +98,14 @@ RULES = (
     (
         "{threads:THREAD} WHICH? I (am | was)? NOT (part of | in | involved in | on) $",
         "not in a thread with me ",
+    ),
+    (
+        "MAIL WHICH? {who:PARTY} HAS? forwarded to {whom:SOMEBODY}",
+        _forwarded,
+    ),
+    (
+        "MAIL WHICH? BE? forwarded BY {who:SOMEBODY}",
+        _forwarded,
     ),
     ("^ MAIL? (only | just) (cc'd | cc'ed | cc) to? ME", "cc me not directly to me "),
     (f"^ (I | only | just)? {_LOOK} me? (only | just)?", ""),
