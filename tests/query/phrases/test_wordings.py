@@ -10,6 +10,7 @@ from tapestry.query.phrases.wordings.rules import RULES
 from tests.query.phrases.test_requests import TERRY
 
 REQUESTS = {
+    "mails without attachments or links": "not with attachments and not with links",
     "mail dave forwarded to me": (
         'from dave to me (with a subject starting with "fwd:" or with a subject starting with '
         '"fw:")'

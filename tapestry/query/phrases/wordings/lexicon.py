@@ -241,6 +241,7 @@ _PATTERNS = {
     "FURTHER": "(?:to|cc|about|mentioning|with|without|since|before|today|yesterday|this|that)",
     "WHOSE": "(?:my|the)",
     "FOLLOW": "(?:and|but|or|,|from|to|cc|in|on|about|since|before)",
+    "HELD": "(?:attachments|links|pictures|photos|videos)",
     "HOLD": "(?:with|without)",
     "FIELD": "(?:from|to|cc|sender|subject|body)",
     "FEW": rf"{_SURE_NAME}(?: {_SURE_NAME}){{0,2}}",

@@ -165,6 +165,7 @@ RULES = (
     ("tagged by {who:SOMEBODY}", "not without a tag by {who}"),
     ("with (a | the)? TAG {words:VALUE}", "tagged {words}"),
     ("WITHOUT TAG", "without a tag "),
+    ("without any? {one:HELD} (or | nor) {other:HELD}", "not with {one} and not with {other}"),
     ("with A? negative (score | votes)", "with a score below 0 "),
     ("with A? positive (score | votes)", "with a score above 0 "),
     ("(to | on | from) (the)? LIST {words:NAME}", "on list {words}"),
