@@ -126,6 +126,14 @@ PLANTS = (
         "lists",
     ),
     Plant(
+        "what is answered before the first look waits for its reminder",
+        "filters.authoring.reminders",
+        "bring_back",
+        "Q(Exists(matches)) | _was_answered()",
+        "Q(Exists(matches))",
+        "lists",
+    ),
+    Plant(
         "a reminder comes but once",
         "filters.authoring.reminders",
         "_bring_back",
