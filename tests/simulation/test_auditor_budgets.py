@@ -120,3 +120,23 @@ def test_a_forward_is_a_digest_for_the_budget_only_where_that_is_used(
     story.received(5, name, {"headers": {"Message-ID": name}, "text": text})
     story.settle(HOUR)
     assert bool(findings(story)) is is_wrong
+
+
+def test_a_digest_for_the_budget_that_is_tried_again_later_keeps_its_words() -> None:
+    story = story_of("deliveries=1")
+    story.filter(1, "alice", "m.size > 0")
+    story.destination(5, "alice", "forward")
+    for number, at in ((1, MINUTE), (2, 2 * MINUTE)):
+        story.mail(at, {"msgid": f"m{number}"})
+        story.match(1, f"m{number}", at)
+    text = "f1 found 1 messages, after the deliveries of a day, so they come as one digest."
+    flood = f"<{5:032x}-1-2-flood.{7:032x}@127.0.0.1>"
+    for name, at in (
+        (f"<{5:032x}-0-1.{6:032x}@127.0.0.1>", 3 * MINUTE),
+        (flood, 4 * MINUTE),
+        (flood, 300 * HOUR),
+    ):
+        story.now = at
+        story.received(5, name, {"headers": {"Message-ID": name}, "text": text})
+    story.settle(301 * HOUR)
+    assert not findings(story)

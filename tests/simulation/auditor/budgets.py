@@ -34,7 +34,8 @@ Row = dict[str, Any]
 class Budgets:
     """What people may use, and how often each destination was sent something.
 
-    ``sent`` are the first instants of what was sent, by its key; ``tried`` those of every try.
+    ``sent`` are the first instants of what was sent, by its key; ``tried`` those of every try;
+    ``floods`` are what was tried as one digest for a budget.
     """
 
     def __init__(self, known: Known) -> None:
@@ -43,6 +44,7 @@ class Budgets:
         self.groups: dict[str, set[frozenset[str]]] = {}
         self.sent: dict[int, dict[str, int]] = defaultdict(dict)
         self.tried: dict[int, list[int]] = defaultdict(list)
+        self.floods: set[tuple[int, str]] = set()
 
     def of(self, person: str, kind: str) -> list[int]:
         """Return what a person may use of a kind, in each of the groups that they were in."""
@@ -105,9 +107,12 @@ class Budgets:
         """Judge one delivery, by what was sent there before: it is confirmed by then."""
         key, person, now = route.entry["key"], route.entry["person"], sent.entry["now"]
         for_budget = sent.kind == "flood" and OVER in sent.entry["payload"]["text"]
-        if for_budget and not self.may_be_over(person, route.entry, now):
+        is_again = (key, sent.key) in self.floods  # it keeps the words of its first try
+        if for_budget and not is_again and not self.may_be_over(person, route.entry, now):
             said = f"{sent.key} comes as one digest {OVER}, and {person} had not so many"
             yield Finding(LAW, said, point.step)
+        if for_budget:
+            self.floods.add((key, sent.key))
         self.tried[key].append(now)
         if not sent.entry.get("accepted", True) or sent.kind not in RANGES:
             return
