@@ -59,10 +59,10 @@ class Search(SearchCommand):
         start = cls._whitespace_length(buf)
         if bytes(buf[start : start + len(RETURN)]).upper() != RETURN:
             return ExtensionOptions.empty(), buf
-        given = buf[start + len(RETURN) :]
-        options, rest = ExtensionOptions.parse(given, params)
-        if len(rest) == len(given) or not RETURNED.issuperset(options.value):
-            raise NotParseable(given)
+        after = buf[start + len(RETURN) :]
+        options, rest = ExtensionOptions.parse(after, params)
+        if len(rest) == len(after) or not RETURNED.issuperset(options.value):
+            raise NotParseable(after)
         return options or ExtensionOptions([ExtensionOption(b"ALL", List([]))]), rest
 
 
@@ -78,22 +78,22 @@ class State(ConnectionState):
             return await super().do_search(cmd)
         if not cmd.uid:
             self.selected.hide_expunged = True
-        found, selected = await self.session.search_mailbox(self.selected, cmd.keys)
-        numbers = [message.uid if cmd.uid else number for number, message in found]
+        matches, selected = await self.session.search_mailbox(self.selected, cmd.keys)
+        numbers = [message.uid if cmd.uid else number for number, message in matches]
         response = ResponseOk(cmd.tag, cmd.command + b" completed.")
-        told = [b'ESEARCH (TAG "%b")' % cmd.tag, *[b"UID"] * cmd.uid]
-        told += [b"%b %b" % pair for pair in _returned(numbers, cmd.options).items()]
-        response.add_untagged(UntaggedResponse(b" ".join(told)))
+        line = [b'ESEARCH (TAG "%b")' % cmd.tag, *[b"UID"] * cmd.uid]
+        line += [b"%b %b" % pair for pair in _returned(numbers, cmd.options).items()]
+        response.add_untagged(UntaggedResponse(b" ".join(line)))
         return response, selected
 
 
-def _returned(found: list[int], options: ExtensionOptions) -> dict[bytes, bytes]:
+def _returned(numbers: list[int], options: ExtensionOptions) -> dict[bytes, bytes]:
     """Return what a search tells; where nothing is found, that has no first, last or all."""
-    told = {b"COUNT": b"%d" % len(found)}
-    if found:
-        told |= {b"MIN": b"%d" % min(found), b"MAX": b"%d" % max(found)}
-        told[b"ALL"] = bytes(SequenceSet.build(found))
-    return {name: value for name, value in told.items() if options.has(name)}
+    values = {b"COUNT": b"%d" % len(numbers)}
+    if numbers:
+        values |= {b"MIN": b"%d" % min(numbers), b"MAX": b"%d" % max(numbers)}
+        values[b"ALL"] = bytes(SequenceSet.build(numbers))
+    return {name: value for name, value in values.items() if options.has(name)}
 
 
 class _Peeked(FetchAttribute):

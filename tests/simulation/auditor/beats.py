@@ -46,5 +46,5 @@ def _late(point: Point, beat: Entry, told: Entry, shown: dict[int, int]) -> Iter
         at = instant_told(match["matched_at"]) or 0
         was_due = shown.get(match["sequence"], beat["now"] + 1) <= beat["now"]
         if match["op"] == "insert" and at <= until and was_due:
-            said = f"{beat['path']} was told to have all until {when(until)}, and then sent"
-            yield Finding(LAW, f"{said} {match['msgid']}, of {when(at)}", point.step)
+            words = f"{beat['path']} was told to have all until {when(until)}, and then sent"
+            yield Finding(LAW, f"{words} {match['msgid']}, of {when(at)}", point.step)

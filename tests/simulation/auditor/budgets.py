@@ -94,8 +94,8 @@ class Budgets:
         """Only filters of those wait for another hour who may use so many seconds, and no more."""
         for row in entry["rows"]:
             if min(self.of(row["owner"], "seconds")) == NO_LIMIT:
-                said = f"filter {row['key']} of {row['owner']} was run up to {when(row['since'])}"
-                yield Finding(LAW, f"{said}, and waits, though they are over nothing", point.step)
+                words = f"filter {row['key']} of {row['owner']} was run up to {when(row['since'])}"
+                yield Finding(LAW, f"{words}, and waits, though they are over nothing", point.step)
 
     def _sent(
         self,
@@ -109,8 +109,8 @@ class Budgets:
         for_budget = sent.kind == "flood" and OVER in sent.entry["payload"]["text"]
         is_again = (key, sent.key) in self.floods  # it keeps the words of its first try
         if for_budget and not is_again and not self.may_be_over(person, route.entry, now):
-            said = f"{sent.key} comes as one digest {OVER}, and {person} had not so many"
-            yield Finding(LAW, said, point.step)
+            words = f"{sent.key} comes as one digest {OVER}, and {person} had not so many"
+            yield Finding(LAW, words, point.step)
         if for_budget:
             self.floods.add((key, sent.key))
         self.tried[key].append(now)
@@ -121,8 +121,8 @@ class Budgets:
             often = len([at for at in before.values() if now - DAY < at <= now])
             most = max(self.of(person, "deliveries"))
             if often >= most and self._is_early(route, sent, rows, max(before.values(), default=0)):
-                said = f"{sent.key} came at {when(now)}, and not at the full hour: there were"
-                yield Finding(LAW, f"{said} {often} in 24 hours, of {most}", point.step)
+                words = f"{sent.key} came at {when(now)}, and not at the full hour: there were"
+                yield Finding(LAW, f"{words} {often} in 24 hours, of {most}", point.step)
         if sent.number or any(item.op == "insert" for item in sent.items):
             before.setdefault(sent.key, now)
 
@@ -153,5 +153,5 @@ class Budgets:
         for person in sorted(made):
             most = max(self.of(person, "filters"))
             if have[person] > most:
-                said = f"{person} has {have[person]} filters, and may have {most}"
-                yield Finding(LAW, said, point.step)
+                words = f"{person} has {have[person]} filters, and may have {most}"
+                yield Finding(LAW, words, point.step)

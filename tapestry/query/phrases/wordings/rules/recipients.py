@@ -22,13 +22,14 @@ def _both_ways(found: re.Match[str]) -> str:
 
 def _copied_alone(found: re.Match[str]) -> str:
     """Return “cc me but not to me” as what it means: to be in Cc is to receive a message, too."""
-    one, other = found["one"].casefold(), found["other"].casefold()
-    return f"cc {found['one']} and not {'directly to' if one == other else 'to'} {found['other']} "
+    copied, left_out = found["copied"], found["left_out"]
+    is_same = copied.casefold() == left_out.casefold()
+    return f"cc {copied} and not {'directly to' if is_same else 'to'} {left_out} "
 
 
 RULES = (
     (
-        "cc {one:SOMEBODY} (, | but | and)? (but | and)? not to {other:SOMEBODY} $",
+        "cc {copied:SOMEBODY} (, | but | and)? (but | and)? not to {left_out:SOMEBODY} $",
         _copied_alone,
     ),
     (
