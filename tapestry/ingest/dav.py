@@ -20,7 +20,7 @@ from tapestry.core.ports import SyncStates
 from tapestry.ingest.stream import CursorOf, ListedFolder, MessageStream
 from tapestry.servers.account import TIMEOUT, Account, RefusedError
 from tapestry.servers.dav import DAV, Answer, DavServer, Found, NothingThereError
-from tapestry.servers.digest import Digest
+from tapestry.servers.http_digest import HttpDigest
 
 ALL = "*"
 """What stands for all collections that there are."""
@@ -160,7 +160,7 @@ def open_dav(
     Raise RefusedError if there are none, ConnectionLostError if the server is out of reach.
     """
     deadline = monotonic() + (LIMIT if seconds is None else seconds)
-    server = DavServer(account, timeout, deadline, Digest(account.user, account.secret))
+    server = DavServer(account, timeout, deadline, HttpDigest(account.user, account.secret))
     words = _WORDS[account.kind]
     found = {it.url.removeprefix(server.root): it for it in _discovered(server, words, account)}
     if not found:

@@ -29,7 +29,7 @@ from tapestry.servers.account import (
     protocol_explained,
     reading_reply,
 )
-from tapestry.servers.digest import Digest
+from tapestry.servers.http_digest import HttpDigest
 from tapestry.servers.opening import opened
 from tapestry.servers.private_hosts import Target, read_target
 from tapestry.servers.quoted_reply import quoted_reply
@@ -87,7 +87,7 @@ class DavServer:
     account: Account
     timeout: float
     deadline: float
-    digest: Digest
+    digest: HttpDigest
 
     @property
     def root(self) -> str:

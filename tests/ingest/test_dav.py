@@ -168,14 +168,14 @@ def digest_asked(nonce: str, more: str = "opaque=o") -> Reply:
 def signed_in(request: Request) -> tuple[str, bool]:
     """Return the nonce of a digest, and whether it is that of the password (RFC 7616)."""
     scheme, _, values = request.headers["Authorization"].partition(" ")
-    said = parse_keqv_list(parse_http_list(values))
-    asked, method = said["nonce"], "REPORT" if b"multiget" in request.body else "PROPFIND"
+    fields = parse_keqv_list(parse_http_list(values))
+    nonce, method = fields["nonce"], "REPORT" if b"multiget" in request.body else "PROPFIND"
     both = [
-        md5(text.encode()).hexdigest() for text in ("al:book:s3cret", f"{method}:{said['uri']}")
+        md5(text.encode()).hexdigest() for text in ("al:book:s3cret", f"{method}:{fields['uri']}")
     ]
-    parts = [both[0], asked, said["nc"], said["cnonce"], "auth", both[1]]
-    right = md5(":".join(parts).encode()).hexdigest() == said["response"]
-    return asked, scheme == "Digest" and said["uri"] == request.path and right
+    parts = [both[0], nonce, fields["nc"], fields["cnonce"], "auth", both[1]]
+    right = md5(":".join(parts).encode()).hexdigest() == fields["response"]
+    return nonce, scheme == "Digest" and fields["uri"] == request.path and right
 
 
 def test_a_server_that_asks_for_a_digest_gets_one_for_each_question() -> None:

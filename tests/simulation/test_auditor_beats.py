@@ -17,8 +17,8 @@ SETTLING = {"what": "settling"}
 
 
 def beat(until: str | None, *waits_for: str, later: tuple[str, ...] = ()) -> dict[str, Any]:
-    told = {"matches": [], "complete_until": until}
-    return _received(told | {"waits_for": list(waits_for), "later": list(later)})
+    payload = {"matches": [], "complete_until": until}
+    return _received(payload | {"waits_for": list(waits_for), "later": list(later)})
 
 
 def sent(
@@ -66,5 +66,5 @@ def test_what_a_beat_promises_was_sent(entries: list[dict[str, Any]], words: str
         story.tell(**entry)
     story.settle(9)
     (point,) = points(story.entries)
-    found = [str(one) for one in judge_beats(point)]
-    assert len(found) == bool(words) and all(words in text for text in found)
+    findings = [str(finding) for finding in judge_beats(point)]
+    assert len(findings) == bool(words) and all(words in text for text in findings)

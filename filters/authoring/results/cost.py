@@ -43,9 +43,11 @@ def expected_seconds(user: User, mode: str, text: str) -> float:
     """
     from tapestry.plan.compile import compile_filter, compile_stored
 
+    if mode == Filter.Mode.KEEP:
+        return 0.0
     measured = user.filters.filter(mode=mode, seconds__gt=0, error="").order_by("-pk")
     took = list(measured.values_list("tql", "seconds")[:LOOKED_AT])
-    if mode == Filter.Mode.KEEP or not took:
+    if not took:
         return 0.0
     mine = (user.username, people.addresses(user), False)
     try:

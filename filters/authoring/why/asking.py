@@ -36,9 +36,14 @@ MOST = 200
 """Filters of others among which one may choose."""
 
 
+def own_filters(user: User) -> QuerySet[Filter]:
+    """Return the filters of a user in the order of a list."""
+    return Filter.objects.filter(owner=user).order_by(Lower("title"), "name")
+
+
 def choices(user: User) -> list[tuple[str, list[tuple[str, str]]]]:
     """Return the filters that a user may ask about, as a form names them, in groups of a list."""
-    own = Filter.objects.filter(owner=user).order_by(Lower("title"), "name")
+    own = own_filters(user)
     shared = shared_with(user)[:MOST]
     names = [
         (f"{filter_.owner.get_username()}/{filter_.name}",

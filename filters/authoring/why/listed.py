@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from django.db.models.functions import Lower
-
 from filters.authoring.models import Filter
+from filters.authoring.why.asking import own_filters
 from filters.authoring.why.words import bare, when
 from filters.inbox.models import Match
 from filters.people import people
@@ -21,8 +20,8 @@ def first_unlisted(reader: User, msgid: str) -> str:
     listed = Match.objects.filter(
         filter__owner=reader, msgid=msgid, audience__in=people.audiences(reader), retracted_at=None
     )
-    others = Filter.objects.filter(owner=reader).exclude(pk__in=listed.values("filter"))
-    return others.order_by(Lower("title"), "name").values_list("name", flat=True).first() or ""
+    others = own_filters(reader).exclude(pk__in=listed.values("filter"))
+    return others.values_list("name", flat=True).first() or ""
 
 
 def stored_words(reader: User, filter_: Filter, msgid: str, state: ReadingState) -> list[str]:

@@ -27,22 +27,26 @@ def judge_beats(point: Point) -> Iterator[Finding]:
         if entry["what"] == "settling":
             promises.clear()
         elif entry["what"] == "received" and entry["endpoint"] == "http":
-            path, told = entry["path"], entry["payload"]
-            if "complete_until" in told:
-                last[path] = told
-                later = " ".join(told["later"])
-                if told["complete_until"] and not any(word in later for word in OTHER_DELIVERIES):
+            path, payload = entry["path"], entry["payload"]
+            if "complete_until" in payload:
+                last[path] = payload
+                later = " ".join(payload["later"])
+                if payload["complete_until"] and not any(
+                    word in later for word in OTHER_DELIVERIES
+                ):
                     promises[path] = entry
             elif entry["accepted"] and path in promises:
-                yield from _late(point, promises[path], told, shown)
-    for path, told in last.items():
-        if told["waits_for"]:
-            yield Finding(LAW, f"{path} is told at rest: {' '.join(told['waits_for'])}", point.step)
+                yield from _late(point, promises[path], payload, shown)
+    for path, payload in last.items():
+        if payload["waits_for"]:
+            yield Finding(
+                LAW, f"{path} is told at rest: {' '.join(payload['waits_for'])}", point.step
+            )
 
 
-def _late(point: Point, beat: Entry, told: Entry, shown: dict[int, int]) -> Iterator[Finding]:
+def _late(point: Point, beat: Entry, payload: Entry, shown: dict[int, int]) -> Iterator[Finding]:
     until = instant_told(beat["payload"]["complete_until"]) or 0
-    for match in told["matches"]:
+    for match in payload["matches"]:
         at = instant_told(match["matched_at"]) or 0
         was_due = shown.get(match["sequence"], beat["now"] + 1) <= beat["now"]
         if match["op"] == "insert" and at <= until and was_due:

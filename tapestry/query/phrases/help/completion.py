@@ -144,11 +144,13 @@ def candidates_at(place: Place, typed: str, vocabulary: Vocabulary) -> Named:
     Another spelling of a phrase comes last, and only where its canonical one does not come.
     """
     before = place.before.lower() if place.before else ""
-    ways = [way for way in continuations(place) if way.kind in DESCRIPTIONS]
-    if before:
-        ways = [way for way in ways if way.kind != ALONE]
-    if before == _ONLY:
-        ways = [way for way in ways if way.within]
+    ways = [
+        way
+        for way in continuations(place)
+        if way.kind in DESCRIPTIONS
+        and not (before and way.kind == ALONE)
+        and (before != _ONLY or way.within)
+    ]
     usual: Named = []
     unusual: Named = []
     for way in sorted(ways, key=_rank):

@@ -65,8 +65,10 @@ def later_migrations() -> Iterator[tuple[str, Operation]]:
 
 
 def test_each_migration_after_the_first_leaves_what_the_release_before_uses() -> None:
-    said = [(module, why) for module, operation in later_migrations() if (why := breaks(operation))]
-    assert said == []
+    breaking = [
+        (module, why) for module, operation in later_migrations() if (why := breaks(operation))
+    ]
+    assert breaking == []
 
 
 NUMBER = models.IntegerField()

@@ -50,9 +50,9 @@ RULES: tuple[Rule, ...] = (
     ),
     ("with most (of)? A? REPLY BY", "with more than half of the replies by "),
     *(
-        (f"(with)? {share} A? VOTERS BE? {said}", f"voted {way} by {compared} of the voters ")
+        (f"(with)? {share} A? VOTERS BE? {voted}", f"voted {way} by {compared} of the voters ")
         for share, compared in _SHARES
-        for way, said in _WAYS.items()
+        for way, voted in _WAYS.items()
         if way == "for" or compared.startswith("more")
     ),
     (
