@@ -29,6 +29,7 @@ from tapestry.tables.read.find import (
     unindexed,
     within,
 )
+from tapestry.tables.read.one_before import one_before
 from tapestry.tables.read.retractions import (
     add_retracted,
     has_retractions,
@@ -120,8 +121,12 @@ class LocalRows:
         column, root = view.key_lookup.column, self.snapshot.root
         if unindexed(data_files, root, view.table, column) > self.limits.looked_up:
             return None
-        spans = self._spans(view.key_lookup, statement, columns)
-        rows = by_key(data_files, root, view.table, column, keys, names, spans=spans)
+        if view.key_lookup.before and root is not None:
+            asking = self._all_asking(view.key_lookup, statement, columns)
+            rows = one_before(data_files, root, view.table, column, asking, names)
+        else:
+            spans = self._spans(view.key_lookup, statement, columns)
+            rows = by_key(data_files, root, view.table, column, keys, names, spans=spans)
         many = rows.num_rows > self.limits.looked_up or rows.nbytes > self.limits.bytes
         return None if many else rows
 
@@ -154,13 +159,23 @@ class LocalRows:
             instants.append(rows[other].to_numpy())
         return Spans.around(lookup.near.by, np.concatenate(instants), low, high)
 
+    def _all_asking(
+        self, lookup: KeyLookup, statement: Statement, columns: Collection[str]
+    ) -> pa.Table:
+        """Return what a lookup of one row before is asked by, of which keys are known."""
+        views = [view for view in _sources(lookup, statement) if isinstance(view, View)]
+        rows = [self._asking(view, lookup, statement, columns) for view in views]
+        names = [lookup.other, "audience", *lookup.before]
+        return pa.concat_tables(some.select(names) for some in rows if some is not None)
+
     def _asking(
         self, source: View, lookup: KeyLookup, statement: Statement, columns: Collection[str]
     ) -> pa.Table | None:
         """Return the rows of a view that ask for those of a lookup; None if they are many."""
         selecting = source.by if source.key_lookup is None else source.key_lookup.column
-        instants = {lookup.near.other} if lookup.near else set()
-        rows = self.rows(source, statement, {*columns, lookup.other, selecting, *instants})
+        compared = {"audience", *lookup.before} if lookup.before else set()
+        compared |= {lookup.near.other} if lookup.near else set()
+        rows = self.rows(source, statement, {*columns, lookup.other, selecting, *compared})
         if rows is not None and self.is_small(source.table):
             return self._selected(source, rows, statement, columns)
         return rows

@@ -34,13 +34,15 @@ class KeyLookup:
     """A semi-join: only rows matter whose ``column`` equals ``other`` in some row of the sources.
 
     They are views or a relation of the same statement, by name; ``other`` may be a set.  With
-    ``near``, only those matter that are near that row.
+    ``near``, only those matter that are near that row.  With ``before``, one row is enough that is
+    earlier in these columns than that row, and that whoever sees that row sees.
     """
 
     column: str
     sources: tuple[str, ...]
     other: str
     near: Near | None = None
+    before: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

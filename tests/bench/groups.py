@@ -26,10 +26,11 @@ from tests.bench.support.population import LEAST, Workload
 SUMMARY = "a round over up to a million filters of nine signatures, against one by one"
 
 FIGURES = {
-    "a round: {filters:,} filters, {messages:,} new messages, {archive:,} in the archive": (
-        "{tick_seconds:.1f} s, the first {first_tick_seconds:.1f} s; {peak_rss_mb:,} MB of memory"
+    "a round: {filters:,} filters, {fired:,} find something, {messages:,} new, of {archive:,}": (
+        "{tick_seconds:.1f} s, the first {first_tick_seconds:.1f} s; {matches:,} matches; "
+        "{peak_rss_mb:,} MB of memory"
     ),
-    "the same {filters:,} filters, one by one": "{one_by_one_seconds_per_filter:.2f} s each",
+    "the same {filters:,} filters, one by one": "{one_by_one_seconds_per_filter:.4f} s each",
     "install a filter, of {filters:,}": "{installs_per_minute:,} a minute",
 }
 

@@ -227,8 +227,8 @@ def what_pushes_a_message_off_the_top_is_no_event(patch):
 def rows_are_reached_by_the_wrong_column(patch):
     real = key_lookup.BoundViews._key_lookups
 
-    def wrong(self, binding, plain):
-        for tied, lookup in real(self, binding, plain):
+    def wrong(self, *args):
+        for tied, lookup in real(self, *args):
             yield tied, replace(lookup, column="msgid")
 
     patch.setattr(key_lookup.BoundViews, "_key_lookups", wrong)

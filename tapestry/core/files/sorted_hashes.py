@@ -110,15 +110,19 @@ class MappedHashes:
 
     def find(self, wanted: Hashes) -> Integers:
         """Return the values of all entries that have one of the hashes, which are distinct."""
+        return self.entries(wanted)[1]
+
+    def entries(self, wanted: Hashes) -> tuple[Integers, Integers]:
+        """Return of each entry with one of the hashes the number of this hash, and the values."""
         if not len(self._run.hashes):
-            return self._run.values
+            return np.empty(0, dtype=np.int64), self._run.values
         low = self._position(wanted, "left")
         count = self._position(wanted, "right") - low
         positions = _ranges(low, count)
         first = 8 * (self._values_begin + positions * self._width)
         last = first + 8 * self._width - 1
         self._file.verify_blocks(np.unique(np.concatenate((first, last)) // BLOCK).tolist())
-        return self._run.values[positions]
+        return np.repeat(np.arange(len(wanted)), count), self._run.values[positions]
 
     def contains(self, wanted: Hashes) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Return a mask of the hashes that an entry has."""

@@ -16,7 +16,7 @@ from tapestry.core.schema import INDEXED, Type
 from tapestry.plan import sql
 from tapestry.plan.group import ConstantRow
 from tapestry.plan.lowering.assembly import Assembly
-from tapestry.plan.lowering.nearness import near
+from tapestry.plan.lowering.nearness import before, near
 from tapestry.plan.lowering.scope import Scope, table_alias, table_column
 from tapestry.plan.lowering.set_join import SetTie, element, set_ties, unnested
 from tapestry.plan.relation import KeyLookup, Range, View
@@ -90,10 +90,12 @@ class BoundViews:
         ranges: tuple[Range, ...] | None = None,
         lookup: KeyLookup | None = None,
         by: str = "ts",
+        deciding: Sequence[n.Condition] = (),
     ) -> list[exp.Expr]:
         """Return the tables of variables that are bound together.
 
-        Of the driver it is its slice ``by`` a column, or what a key lookup finds.
+        Of the driver it is its slice ``by`` a column, or what a key lookup finds.  ``deciding`` is
+        all that is asked of the variables where one row that meets it is enough.
 
         Their SELECT must have the ``set_joins`` of the variables among its conditions.
         """
@@ -108,7 +110,9 @@ class BoundViews:
             tables[driver.var] = self.bind(driver, ranges, lookup, by)
             waiting.remove(driver)
         while waiting:
-            tied = [pair for binding in waiting for pair in self._key_lookups(binding, plain)]
+            tied = [
+                pair for binding in waiting for pair in self._key_lookups(binding, plain, deciding)
+            ]
             if not tied:
                 tied = [pair for by in waiting for pair in self._constant_lookups(by, plain)]
             binding, lookup = min(tied, key=_rows_of_a_key, default=(waiting[0], None))
@@ -117,7 +121,10 @@ class BoundViews:
         return [tables[binding.var] for binding in bindings]
 
     def _key_lookups(
-        self, binding: n.Binding, plain: Sequence[n.Condition]
+        self,
+        binding: n.Binding,
+        plain: Sequence[n.Condition],
+        deciding: Sequence[n.Condition],
     ) -> Iterator[tuple[n.Binding, KeyLookup]]:
         """Yield the lookups that can find the rows of a variable."""
         pairs = list(equalities(plain))
@@ -130,7 +137,8 @@ class BoundViews:
                 names = tuple(view.name for view in sources)
                 source = n.Binding(there.var, sources[0].table)
                 close = near(plain, binding, source, self.constant_rows)
-                yield binding, KeyLookup(here.name, names, there.name, close)
+                early = before(deciding, binding, source, here)
+                yield binding, KeyLookup(here.name, names, there.name, close, early)
 
     def _constant_lookups(
         self, binding: n.Binding, plain: Sequence[n.Condition]

@@ -17,7 +17,7 @@ from tapestry.plan.group import ConstantRow
 from tapestry.plan.relation import Near
 from tapestry.plan.signature import integer_value, values_by_slot
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.walk import FLIPPED
+from tapestry.query.tree.walk import FLIPPED, conjuncts, variables
 from tapestry.rewrite.stages import EventPoint
 
 Distance = tuple[int, int]
@@ -40,6 +40,42 @@ def near(
         if low != -NEVER:
             found.append(Near(by, other, low, high))
     return min(found, key=lambda bound: bound.high - bound.low, default=None)
+
+
+def before(
+    tests: Sequence[n.Condition], here: n.Binding, there: n.Binding, tie: n.Column
+) -> tuple[str, ...]:
+    """Return the columns in which rows of ``here`` are earlier than a row of ``there``.
+
+    Empty if anything else is asked of them, beside that the column ``tie`` equals one of ``there``.
+    """
+    columns: list[str] = []
+    ties = 0
+    for test in (test for condition in tests for test in conjuncts(condition)):
+        if here.var not in variables(test):
+            continue
+        match test:
+            case n.Compare("=", n.Column() as left, n.Column() as right) if tie in (
+                left,
+                right,
+            ) and {left.var, right.var} == {here.var, there.var}:
+                ties += 1
+            case n.Compare("<" | "<=", n.Column(one, name), n.Column(other, same)) if (
+                one,
+                other,
+                name,
+            ) == (here.var, there.var, same):
+                columns.append(name)
+            case n.Compare(">" | ">=", n.Column(other, same), n.Column(one, name)) if (
+                one,
+                other,
+                name,
+            ) == (here.var, there.var, same):
+                columns.append(name)
+            case _:
+                return ()
+    of_both = {*BOUNDED[here.table]} & {*BOUNDED[there.table]}
+    return tuple(columns) if ties == 1 and of_both.issuperset(columns) else ()
 
 
 class _Distances:

@@ -57,10 +57,17 @@ class NestedLowering:
             if not _joined(top, part.bindings)
         ]
 
-    def join(self, select: exp.Select, part: Conjunction, outer: Scope) -> exp.Select:
-        """Add a conjunction's tables and its own conditions, at the outer relation's c."""
+    def join(
+        self, select: exp.Select, part: Conjunction, outer: Scope, *, one_decides: bool = False
+    ) -> exp.Select:
+        """Add a conjunction's tables and its own conditions, at the outer relation's c.
+
+        ``one_decides``: any one row is enough, and has no other test to meet.
+        """
         scope = outer.binding(*(binding.var for binding in part.bindings))
-        tables = self.bound_views.tables(part.bindings, part.plain)
+        own = (*part.plain, *part.temporal_predicates)
+        deciding = own if one_decides and len(part.bindings) == 1 else ()
+        tables = self.bound_views.tables(part.bindings, part.plain, deciding=deciding)
         for binding, table in zip(part.bindings, tables, strict=True):
             arrived = sql.le(table_column(binding.var, "ts"), scope.term(n.Now()))
             sql.cross_join(select, table)
@@ -71,7 +78,6 @@ class NestedLowering:
                 name, same = self.top_k.on_top(top, outer, scope)
                 sql.cross_join(select, sql.table(name))
                 sql.where(select, *same)
-        own = (*part.plain, *part.temporal_predicates)
         return sql.where(select, *map(scope.condition, own))
 
     def joined(self, part: Conjunction, outer: Scope) -> tuple[exp.Select, Scope]:
@@ -89,7 +95,8 @@ class NestedLowering:
     def _not_exists(self, part: Conjunction, outer: Scope) -> exp.Expr:
         bound = {binding.var for binding in part.bindings}
         if not part.nested and outer_tie(part.plain, bound) is None:
-            return sql.negate(sql.exists(self.join(sql.select(sql.literal(1)), part, outer)))
+            rows = self.join(sql.select(sql.literal(1)), part, outer, one_decides=True)
+            return sql.negate(sql.exists(rows))
         free = free_columns((part,))
         rows, inner = self.joined(part, outer)
         wanted = free | free_columns(part.nested)

@@ -71,6 +71,26 @@ def indexed_places(
     return places[np.argsort(places[:, 0], kind="stable")], newest
 
 
+def latest_places(
+    root: Path, table: str, column: str, values: Sequence[str], before: Places
+) -> Places:
+    """Return of each value the latest place of its rows that is before these instants, if any.
+
+    ``before`` has a row for each value.  A place may be that of a row with another value.
+    """
+    wanted = hash_texts(map(message_id_of, values))
+    found = index_runs(root, table, column).read(lambda run: run.entries(wanted))
+    per_run = found[0] if found else []
+    numbers = np.concatenate([np.empty(0, dtype=np.int64), *(run[0] for run in per_run)])
+    places = np.concatenate([before[:0], *(run[1] for run in per_run)])
+    early = (places < before[numbers]).all(axis=1)
+    order = np.lexsort((*places[early].T[::-1], numbers[early]))
+    numbers, places = numbers[early][order], places[early][order]
+    is_last = np.append(numbers[1:] != numbers[:-1], np.ones(min(1, len(numbers)), dtype=bool))
+    latest: Places = places[is_last]
+    return latest
+
+
 def newest_indexed(root: Path, table: str, column: str) -> int:
     """Return the newest ``ts`` that an index covers, BEGINNING if there is none."""
     return end_of(index_runs(root, table, column).listed())

@@ -193,6 +193,32 @@ def test_rows_are_looked_up_near_those_that_ask(text, near):
     assert View("messages_1", "messages", None, lookup) in statement.views
 
 
+@pytest.mark.parametrize(
+    ("inside", "before"),
+    [
+        ("r.sender = m.sender AND r.ts < m.ts", ("ts",)),
+        ("m.ts >= r.ts AND m.sender = r.sender", ("ts",)),
+        ("r.sender = m.sender AND r.received < m.received AND r.ts < m.ts", ("received", "ts")),
+        ("r.sender = m.sender AND m.size > 5 AND r.ts < m.ts", ("ts",)),
+        ("r.sender = m.sender", ()),
+        ("r.sender = m.sender AND r.ts > m.ts", ()),
+        ("r.sender = m.sender AND r.size < m.size", ()),
+        ("r.sender = m.sender AND r.received < m.ts", ()),
+        ("r.sender = m.sender AND r.ts < m.ts - 1 day", ()),
+        ("r.sender = m.sender AND r.ts < m.ts AND r.size > 5", ()),
+        ("r.sender = m.sender AND r.ts < m.ts AND r.list = m.list", ()),
+        ("r.sender = m.sender AND r.ts < m.ts AND r.received < now() - 1 day", ()),
+        ("r.sender = m.sender AND r.ts < m.ts AND NOT EXISTS (q: q.inreplyto = r.msgid)", ()),
+    ],
+)
+def test_one_row_before_is_looked_up_if_that_is_all_that_is_asked_of_it(inside, before):
+    for text in (f"NOT EXISTS (r: {inside})", f"EXISTS (r: {inside})"):
+        views = lowered(text).views
+        found = {view.key_lookup.before for view in views if view.key_lookup is not None}
+        assert (before in found) == (before == () or "NOT" in text.split("(")[0]), text
+        assert found <= {before, ()}
+
+
 def test_rows_that_only_a_constant_ties_are_looked_up_by_it():
     statement = lowered("EXISTS (r: r.sender = 'joe@x.org' AND r.size > m.size)")
     lookup = KeyLookup("sender", ("constants_0",), "p0")
