@@ -56,6 +56,7 @@ COUNTED = {
     "SEQ(q THEN r THEN m: r.inreplyto = q.msgid AND m.inreplyto = r.msgid"
     " AND m.sender = q.sender AND r.sender <> m.sender)": "19 25 34 39 43 64",
     f"with more than half of the replies by {KURT}": "0 10 15 27 50 53 57 59 62 70",
+    "from new senders": "0 1 4 8 10 46 53 68 70 71",
 }
 """Filters, and the places in the archive of what they find."""
 

@@ -175,6 +175,21 @@ def test_a_phrase_finds_what_it_says(phrase, found):
     assert Oracle(query, DATA, ("public", "user:terry")).answer(NOW) == set(found.split())
 
 
+def test_of_an_archive_that_came_at_once_only_the_first_mail_of_a_sender_is_of_a_new_one():
+    def archived(msgid, number, sender, ts=DAY):
+        return message(msgid, ts, sender=sender, received=NOW - 9 * DAY + number)
+
+    mail = [
+        *(archived("a2", 2, "ann"), archived("a1", 1, "ann"), archived("b1", 3, "bob")),
+        archived("late", 0, "ann", HOUR),  # sent before all of these, and not here before them
+        archived("next", 9, "ann", HOUR),
+        archived("joe", 9, "joe", HOUR),
+    ]
+    query = read("from new senders", TERRY)
+    found = Oracle(query, {"messages": mail, "annotations": []}, ("public",)).answer(NOW)
+    assert found == {"a1", "b1", "joe"}
+
+
 SPARSE = {
     "messages": [
         message("full", DAY, subject="spark", sender="joe@x.org", sender_name="Joe", list="r"),

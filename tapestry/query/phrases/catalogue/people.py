@@ -38,9 +38,13 @@ def _only_to(person: Person, context: Context) -> n.Condition:
 
 
 def _earlier_from_sender() -> n.Condition:
+    """Return that other mail of the sender came before: of an archive, which comes at once, too."""
     of_sender = equal(column("sender", "p"), column("sender"))
-    earlier = n.Compare("<", column("ts", "p"), column("ts"))
-    return n.Exists((n.Binding("p", MESSAGES),), n.And((of_sender, earlier)))
+    before = n.Compare("<", column("ts", "p"), column("ts"))
+    at_once = equal(column("ts", "p"), column("ts"))
+    earlier = n.Compare("<", column("received", "p"), column("received"))
+    came_before = n.Or((before, n.And((at_once, earlier))))
+    return n.Exists((n.Binding("p", MESSAGES),), n.And((of_sender, came_before)))
 
 
 def _written_to_sender(context: Context) -> n.Condition:
