@@ -128,8 +128,8 @@ is a key.
 """
 
 INDEXED_BY_AUDIENCE: dict[str, tuple[str, ...]] = {
-    MESSAGES: ("msgid", "inreplyto"),
+    MESSAGES: ("msgid", "inreplyto", "sender"),
     ANNOTATIONS: ("msgid",),
     THREADS: (),
 }
-"""Columns by which pages look rows up for a reader: other people's rows cost them no time."""
+"""Columns by which rows are looked up for a reader: other people's rows cost them no time."""

@@ -7,14 +7,17 @@ in milliseconds, whatever the size of the table.  Where they are many, Spark sca
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tapestry.core.schema import ANNOTATIONS, COLUMNS, RETRACTED, Type
+from tapestry.core.message import PUBLIC
+from tapestry.core.schema import ANNOTATIONS, COLUMNS, INDEXED_BY_AUDIENCE, RETRACTED, Type
 from tapestry.plan.relation import KeyLookup, Range, Statement, View
 from tapestry.tables.delta.data_files import DataFile, DataFiles
 from tapestry.tables.delta.log import Snapshot
@@ -121,9 +124,10 @@ class LocalRows:
         column, root = view.key_lookup.column, self.snapshot.root
         if unindexed(data_files, root, view.table, column) > self.limits.looked_up:
             return None
-        if view.key_lookup.before and root is not None:
+        if view.key_lookup.before and root and column in INDEXED_BY_AUDIENCE[view.table]:
             asking = self._all_asking(view.key_lookup, statement, columns)
-            rows = one_before(data_files, root, view.table, column, asking, names)
+            seen = _seen_with(statement)
+            rows = one_before(data_files, root, view.table, column, asking, names, seen)
         else:
             spans = self._spans(view.key_lookup, statement, columns)
             rows = by_key(data_files, root, view.table, column, keys, names, spans=spans)
@@ -250,6 +254,19 @@ def _sources(lookup: KeyLookup, statement: Statement) -> list[View | tuple[objec
         position = [field.name for field in relations[name].fields].index(lookup.other)
         sources.append(tuple(row[position] for row in relations[name].rows))
     return sources
+
+
+def _seen_with(statement: Statement) -> dict[str, set[str]]:
+    """Return what owners of filters see who see an audience, by private audiences."""
+    found = defaultdict[str, set[str]](set)
+    for relation in statement.relations:
+        names = [field.name for field in relation.fields]
+        if "audiences" in names:
+            rows: Any = relation.rows
+            for audiences in {tuple(row[names.index("audiences")]) for row in rows}:
+                for audience in {*audiences} - {PUBLIC}:
+                    found[audience].update(audiences)
+    return found
 
 
 def selected_columns(table: str, columns: Collection[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,8 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tapestry.core.clock import BEGINNING
 from tapestry.core.errors import TapestryError
-from tapestry.core.schema import ANNOTATIONS, MESSAGES
+from tapestry.core.message import PUBLIC, audiences_of
+from tapestry.core.schema import ANNOTATIONS, COLUMNS, MESSAGES
 from tapestry.embedded import engine as embedded
 from tapestry.embedded.engine import EmbeddedEngine
 from tapestry.embedded.functions import FUNCTIONS, UnsureError
@@ -21,10 +24,13 @@ from tapestry.plan.compile import compile_filter, compile_query
 from tapestry.plan.engine import require_running
 from tapestry.query.context import Context
 from tapestry.run.changes import change_windows
-from tapestry.run.execute import execute, execute_windows
+from tapestry.run.execute import Subscription, execute, execute_windows
+from tapestry.tables.delta.log import Tables, snapshot
+from tapestry.tables.keys.hash_runs import extend_index
 from tests.spark.test_engine import FILTERS, OF_VOTES, ROWS, snapshot_of, subscriptions
 from tests.suites.test_sqllogictest import DATA, check
 from tests.support.engines.sqlite_engine import SqliteEngine
+from tests.support.engines.stored_rows import StoredRows
 from tests.support.generators import random_filters, random_worlds, thread_filters
 
 RETRACTION = {"annid": "r0", "msgid": "m0", "owner": "bob", "kind": "retraction", "value": "a0"}
@@ -61,8 +67,19 @@ def nobody():
     raise AssertionError("The statement was left to the other engine.")
 
 
-def engine_of(data, directory, limits=None, open_other=nobody):
-    return EmbeddedEngine(LocalRows(snapshot_of(data, directory), limits), open_other)
+def engine_of(data, directory, limits=None, open_other=nobody, made=snapshot_of):
+    return EmbeddedEngine(LocalRows(made(data, directory), limits), open_other)
+
+
+def indexed(data, root):
+    """Return a snapshot of rows, of which the first half is in the index."""
+    stored, tables = StoredRows(data, root), Tables(root)
+    instants = sorted(row["ts"] for rows in data.values() for row in rows)
+    stored.up_to(instants[len(instants) // 2])
+    for table in COLUMNS:
+        extend_index(tables, table)
+    stored.up_to(instants[-1])
+    return snapshot(tables)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +125,9 @@ def test_random_filters_deliver_what_the_plans_do(tmp_path_factory, examples):
         ran += len(plans)
         asked = subscriptions(plans)
         limits, other = draw.draw(st.sampled_from([None, Limits(sent=0)])), Other(world.data)
-        engine = engine_of(world.data, tmp_path_factory.mktemp("some"), limits, lambda: other)
+        made = draw.draw(st.sampled_from([indexed, snapshot_of]))
+        directory = tmp_path_factory.mktemp("some")
+        engine = engine_of(world.data, directory, limits, lambda: other, made)
         judge = SqliteEngine(world.data)
         instants = sorted({row["ts"] for rows in world.data.values() for row in rows})[::3]
         instants.append(10**12)
@@ -244,3 +263,25 @@ def test_what_time_is_left_is_the_other_engines(tmp_path, monkeypatch):
     with engine.limit(10.0):
         execute(engine, asked, 10**12, lambda _: set())
     assert other.allowed == [6.0]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_new_senders_are_new_to_each_who_may_see_their_mail(tmp_path, seed):
+    chance = random.Random(seed)
+    mail = [
+        {
+            "msgid": f"m{n}",
+            "sender": f"s{chance.randrange(30)}",
+            "audience": chance.choice([PUBLIC, "user:ann", "user:bob", "group:parc"]),
+            "ts": 10 * (n // 4) + 10,
+            "received": chance.randrange(n + 1),
+        }
+        for n in range(120)
+    ]
+    readers = [audiences_of("ann"), audiences_of("bob", ["parc"]), (PUBLIC,)]
+    plan, data = compile_filter("from new senders", Context()), {MESSAGES: mail}
+    asked = [Subscription(n, plan, seen, BEGINNING) for n, seen in enumerate(readers)]
+    engine = engine_of(data, tmp_path, Limits(sent=0), made=indexed)
+    found = execute_windows(engine, asked, [50, 180, 200, 1000])
+    assert found == execute_windows(SqliteEngine(data), asked, [50, 180, 200, 1000])
+    assert {match.filter_id for run in found[1:] for match in run} == {0, 1, 2}

@@ -72,14 +72,15 @@ def indexed_places(
 
 
 def latest_places(
-    root: Path, table: str, column: str, values: Sequence[str], before: Places
+    root: Path, table: str, column: str, keys: Sequence[tuple[str, str]], before: Places
 ) -> Places:
-    """Return of each value the latest place of its rows that is before these instants, if any.
+    """Return of each audience and value the latest place that is before these instants, if any.
 
-    ``before`` has a row for each value.  A place may be that of a row with another value.
+    ``before`` has a row for each of the keys.  A place may be that of a row with another key.
     """
-    wanted = hash_texts(map(message_id_of, values))
-    found = index_runs(root, table, column).read(lambda run: run.entries(wanted))
+    wanted = hash_texts(audience_key(audience, message_id_of(value)) for audience, value in keys)
+    runs = index_runs(root, table, f"{column}{BY_AUDIENCE}")
+    found = runs.read(lambda run: run.entries(wanted))
     per_run = found[0] if found else []
     numbers = np.concatenate([np.empty(0, dtype=np.int64), *(run[0] for run in per_run)])
     places = np.concatenate([before[:0], *(run[1] for run in per_run)])

@@ -2,15 +2,17 @@
 
     NOT EXISTS (p: p.sender = m.sender AND p.ts < m.ts)
 
-Of one sender there is ever more mail, and any message before is enough.  So one place a key is
-read, that which the index has last before all rows that ask.  Whoever sees a row sees its audience,
-and what is public.  The keys that this leaves undecided are looked up in full.
+Of one sender there is ever more mail, and any message before is enough.  So two places a key are
+read, those which the index by audience has last before all rows that ask: of their own audience and
+of what is public, for whoever sees such a row sees both.  The keys that this leaves undecided are
+looked up in full, in the audiences of whoever may ask.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +34,13 @@ def one_before(
     column: str,
     asking: pa.Table,
     columns: Sequence[str],
+    seen_with: Mapping[str, Collection[str]],
 ) -> pa.Table:
-    """Return rows whose ``column`` is a key of those asking: one that decides it, or else all.
+    """Return rows whose ``column`` is a key of those asking: some that decide it, or else all.
 
     ``asking`` has a key, an audience and one instant or more in each row.  A row decides a key if
     it is before all that ask for it, in these instants, and seen by whoever sees one of them.
+    ``seen_with`` has what else they see, by audience; all, where it has nothing.
     """
     before, instants = asking.column_names[2:], bounded(table)
     bounds: dict[str, list[int]] = {}
@@ -45,22 +49,29 @@ def one_before(
         if value is not None:
             bounds[value] = list(map(min, bounds.get(value, row), row))
             audiences[value].add(audience)
-    keys = sorted(bounds)
+    keys = [(seen, value) for value in sorted(bounds) for seen in {*audiences[value], PUBLIC}]
     ends = np.full((len(keys), len(instants)), NEVER, dtype=np.int64)
     for position, name in enumerate(before):
-        ends[:, instants.index(name)] = [bounds[value][position] for value in keys]
+        ends[:, instants.index(name)] = [bounds[value][position] for _, value in keys]
     places = latest_places(root, table, column, keys, ends)
     spans = Spans.around(instants[-1], places[:, -1], 0, 0)
     names = list(dict.fromkeys([*columns, column, "audience", *before]))
-    rows = by_key(data_files, root, table, column, keys, names, spans=spans)
+    found = partial(by_key, data_files, root, table, column)
+    rows = found(bounds, names, {seen for seen, _ in keys}, spans=spans)
     seen = defaultdict[str, set[str]](set)
     for value, audience, *row in _rows(rows, (column, "audience", *before)):
         if all(map(int.__lt__, row, bounds[value])):
             seen[value].add(audience)
-    decided = {value for value in keys if PUBLIC in seen[value] or audiences[value] <= seen[value]}
-    rest = by_key(data_files, root, table, column, bounds.keys() - decided, columns)
-    deciding = among(rows, column, text_array(decided)).select(rest.column_names)
-    return pa.concat_tables([deciding, rest])
+    decided = {
+        value for value in bounds if PUBLIC in seen[value] or audiences[value] <= seen[value]
+    }
+    parts = [among(rows, column, text_array(decided)).select(columns)]
+    rest = defaultdict[frozenset[str], set[str]](set)
+    for value in bounds.keys() - decided:
+        with_these = [seen_with.get(audience, ()) for audience in audiences[value]]
+        rest[frozenset().union(*with_these) if all(with_these) else frozenset()].add(value)
+    parts += [found(values, columns, reach or None) for reach, values in rest.items()]
+    return pa.concat_tables(parts)
 
 
 def _rows(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from itertools import combinations
 
 import pyarrow.compute as pc
@@ -19,6 +20,7 @@ from tests.support.clocks import MemoryClock
 AUDIENCES = (PUBLIC, "user:ann", "group:staff")
 NAMES = ("msgid", "sender", "audience", "ts", "received")
 READERS = [(PUBLIC, *more) for size in (0, 1, 2) for more in combinations(AUDIENCES[1:], size)]
+SEEN_WITH = {name: {*AUDIENCES} for name in AUDIENCES[1:]}
 
 
 def mail(root, audiences, indexed):
@@ -44,10 +46,10 @@ def rows_of(made, slices):
     return by_time(made.data_files("messages"), "messages", slices, NAMES)
 
 
-def found(made, asking, before):
+def found(made, asking, before, seen_with=SEEN_WITH):
     files = made.data_files("messages")
     asked = asking.select(["sender", "audience", *before])
-    return one_before(files, made.root, "messages", "sender", asked, NAMES)
+    return one_before(files, made.root, "messages", "sender", asked, NAMES, seen_with)
 
 
 def is_any_before(row, rows, before, readers):
@@ -65,13 +67,14 @@ def of_many(request, tmp_path_factory):
 
 
 @pytest.mark.parametrize("before", [("ts",), ("received",), ("received", "ts")])
-def test_one_row_before_decides_what_all_do(of_many, before):
+@pytest.mark.parametrize("seen_with", [SEEN_WITH, {}], ids=["seen with", "not known"])
+def test_one_row_before_decides_what_all_do(of_many, before, seen_with):
     made = of_many
     everything = rows_of(made, [(-1, 10**9)]).to_pylist()
     truths = set()
     for low, high in [(392, 500), (192, 216), (40, 400), (0, 16)]:
         asking = rows_of(made, [(low, high)])
-        few = found(made, asking, before).to_pylist()
+        few = found(made, asking, before, seen_with).to_pylist()
         for row in asking.to_pylist():
             for readers in READERS:
                 if row["audience"] in readers and row["sender"] is not None:
@@ -89,6 +92,19 @@ def test_of_a_sender_of_whom_much_came_little_is_read(tmp_path, audiences):
     everything = rows_of(made, [(-1, 10**9)])
     theirs = sum(sender in senders for sender in everything["sender"].to_pylist())
     assert len(senders) <= found(made, asking, ("ts",)).num_rows < theirs / 4
+
+
+def test_of_a_sender_who_is_new_to_whom_a_row_is_for_nothing_of_others_is_read(tmp_path):
+    tables, clock = Tables(tmp_path), MemoryClock()
+    news = [Message(f"n{n}", sender="news", audience="user:bob") for n in range(50)]
+    append_messages(tables, clock, news, now=lambda: 5)
+    append_messages(
+        tables, clock, [replace(news[0], msgid="a", audience="user:ann")], now=lambda: 9
+    )
+    extend_index(tables, "messages")
+    made = snapshot(tables)
+    rows = found(made, rows_of(made, [(8, 20)]), ("ts",), {"user:ann": {PUBLIC, "user:ann"}})
+    assert rows["msgid"].to_pylist() == ["a"]
 
 
 def test_who_asks_for_no_key_finds_nothing(of_many):
