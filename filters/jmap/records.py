@@ -80,7 +80,8 @@ def mark(account: JmapAccount, changes: Mapping[int, Mapping[str, bool]]) -> Non
     rows = []
     for record in account.records.filter(pk__in=changes, gone=False):
         words = {**dict.fromkeys(record.value.split(), True), **changes[record.pk]}
-        value = " ".join(word for word, to in words.items() if to)
+        kept = [word for word, to in words.items() if to]
+        value = " ".join(sorted(kept, key=lambda word: word[0] == TAG))  # tags last, as in _Lists
         account.state += 1
         rows.append((f" {value} ", account.state, record.pk))
     update_rows(JmapRecord, ("value", "changed"), rows)

@@ -273,6 +273,18 @@ def test_programs_tell_each_other_what_was_answered(
     assert keywords(call, key) == {}
 
 
+def test_a_keyword_of_programs_beside_a_tag_is_told_once(
+    program: Sign, alice: User, three: list[str]
+) -> None:
+    call = program(alice)
+    key = call("Email/query")["ids"][0]
+    answer = call("Email/set", update={key: {"keywords/boat": True}})
+    answer = call("Email/set", update={key: {"keywords/$forwarded": True}})
+    assert told(call, "Email", answer["oldState"]) == ([], [key], [])
+    call("Email/set", update={call("Email/query")["ids"][1]: {"keywords/$seen": True}})
+    assert key not in told(call, "Email", answer["newState"])[1]
+
+
 def keywords(call: Program, key: str) -> dict[str, bool]:
     return call("Email/get", ids=[key], properties=["keywords"])["list"][0]["keywords"]
 
