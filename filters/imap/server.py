@@ -50,7 +50,7 @@ RELOAD = 3600.0
 """Seconds between two readings of the certificate: it is renewed while the server runs."""
 
 
-OFFERED = (b"BINARY", b"UIDPLUS", b"CHILDREN", b"ESEARCH", b"APPENDLIMIT=0")
+OFFERED = (b"BINARY", b"UIDPLUS", b"CHILDREN", b"ESEARCH", b"PARTIAL", b"APPENDLIMIT=0")
 """Capabilities beside those of IMAP4rev1."""
 
 
