@@ -140,7 +140,9 @@ def _mark_read(match: Match) -> None:
 def _mute(match: Match) -> None:
     root = match.card.root if match.card else ""
     owner, thread = match.filter.owner, root or match.msgid
-    Mute.objects.get_or_create(owner=owner, root=thread, defaults={"at": wall_clock()})
+    if not Mute.objects.filter(owner=owner, root=thread).exists():
+        mute = Mute(owner=owner, root=thread, at=wall_clock())
+        Mute.objects.bulk_create([mute], ignore_conflicts=True)
 
 
 _ACT: dict[str, Callable[[Match], None]] = {"vote": _vote, "read": _mark_read, "mute": _mute}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.contrib import messages
 from django.db import transaction
+from django.db.models import Max
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.views.decorators.http import require_POST
@@ -20,20 +21,21 @@ SHOWN = 50
 
 @dataclass(frozen=True, slots=True)
 class MutedThread:
-    """A muted thread, with the subject of a message of it that its owner may see."""
+    """A muted thread: the key of its newest mute, and the subject of a message that is seen."""
 
-    mute: Mute
+    key: int
     subject: str
 
 
 def muted_threads(owner: User) -> list[MutedThread]:
     """Return the threads that a person has muted, the newest first."""
-    mutes = list(Mute.objects.filter(owner=owner).order_by("-pk")[:SHOWN])
-    cards = Card.objects.visible_to(owner).filter(root__in=[mute.root for mute in mutes])
+    by_root = Mute.objects.filter(owner=owner).values_list("root").annotate(newest=Max("pk"))
+    threads = dict(by_root.order_by("-newest")[:SHOWN])
+    cards = Card.objects.visible_to(owner).filter(root__in=threads)
     subjects: dict[str, str] = {}
     for root, subject in cards.order_by("ts").values_list("root", "subject"):
         subjects[root] = subjects.get(root) or subject
-    return [MutedThread(mute, subjects.get(mute.root, "")) for mute in mutes]
+    return [MutedThread(key, subjects.get(root, "")) for root, key in threads.items()]
 
 
 @require_POST
@@ -41,6 +43,6 @@ def unmute(request: PersonRequest, pk: int) -> HttpResponse:
     """Send what comes of a muted thread again."""
     mute = get_object_or_404(Mute, owner=request.user, pk=pk)
     with transaction.atomic():
-        lift_mutes(Mute.objects.filter(pk=mute.pk))
+        lift_mutes(Mute.objects.filter(owner=request.user, root=mute.root))
     messages.success(request, "The thread is no longer muted.")
     return redirect("destinations")

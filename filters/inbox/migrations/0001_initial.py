@@ -198,11 +198,11 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('root', models.TextField()),
                 ('at', models.BigIntegerField(default=0, editable=False)),
-                ('step', models.BigIntegerField(blank=True, editable=False, null=True)),
+                ('step', models.BigIntegerField(default=0, editable=False)),
                 ('owner', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='mutes', to=settings.AUTH_USER_MODEL)),
             ],
             options={
-                'constraints': [models.UniqueConstraint(fields=('owner', 'root'), name='mute_once')],
+                'constraints': [models.UniqueConstraint(fields=('owner', 'root', 'step'), name='mute_once')],
             },
         ),
         migrations.CreateModel(

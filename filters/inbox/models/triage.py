@@ -19,16 +19,18 @@ class Mute(models.Model):
     """A thread that a person muted: it is not sent, nor in their inbox.
 
     ``root`` is its first msgid, as cards name it, and ``at`` when it was muted.  ``step`` is the
-    instant of the step on the site's pages that muted it (filters.inbox.models.triage).
+    instant of the step on the site's pages that muted it (filters.inbox.triage.steps), or 0.  A
+    thread has several if it was joined of threads that were muted apart: one of them undone
+    leaves the others.
     """
 
     owner = models.ForeignKey(User, models.CASCADE, related_name="mutes")
     root = models.TextField()
     at = models.BigIntegerField(default=0, editable=False)
-    step = models.BigIntegerField(null=True, blank=True, editable=False)
+    step = models.BigIntegerField(default=0, editable=False)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["owner", "root"], name="mute_once")]
+        constraints = [models.UniqueConstraint(fields=["owner", "root", "step"], name="mute_once")]
 
     def __str__(self) -> str:
         return self.root

@@ -55,5 +55,6 @@ def triage_lines(user: User) -> Iterator[str]:
             "every_days": reminder.every,
         }
         yield json.dumps(waited_for, ensure_ascii=False) + "\n"
-    for root in Mute.objects.filter(owner=user).order_by("pk").values_list("root", flat=True):
+    muted = Mute.objects.filter(owner=user).order_by("root").values_list("root", flat=True)
+    for root in muted.distinct():
         yield json.dumps({"muted_thread": root}, ensure_ascii=False) + "\n"

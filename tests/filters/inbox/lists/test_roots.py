@@ -256,3 +256,22 @@ def test_lists_are_refreshed_though_an_error_keeps_conversations_from_being_join
     refresh_cards(tables)
     assert set(Card.objects.values_list("msgid", "root")) == {("c", "a"), ("d", "d")}
     assert not SetAside.objects.exists()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_threads_that_were_muted_apart_and_joined_stay_muted_until_both_are_undone(
+    tables: Tables, alice: User, as_user: Callable[[User], Client], first: int
+) -> None:
+    jones = installed(alice, "jones")
+    append(tables, Message("c", inreplyto="b"), Message("e", inreplyto="d"), Message("other"))
+    find(tables, jones, "c", "e", "other")
+    client = as_user(alice)
+    for msgid in ("c", "e"):
+        client.post("/triage/do/mute/", {"id": msgid})
+    append(tables, Message("b", inreplyto="top"), Message("d", inreplyto="top"))
+    refresh_cards(tables)
+    steps = list(TriageStep.objects.order_by("at"))
+    client.post(f"/triage/undo/{steps.pop(first).pk}/")
+    assert [row.card.msgid for row in client.get("/").context["rows"]] == ["other"]
+    client.post(f"/triage/undo/{steps.pop().pk}/")
+    assert {row.card.msgid for row in client.get("/").context["rows"]} == {"c", "e", "other"}
