@@ -155,7 +155,7 @@ def _refresh(tables: Tables, rows: Sequence[_Row]) -> int:
             cards,
             update_conflicts=True,
             unique_fields=["msgid", "audience"],
-            update_fields=["received", "imported", "root"],
+            update_fields=["received", "imported"],  # names are changed where mutes are
             batch_size=BATCH_SIZE // 12,
         )
         keys = _card_keys({match.msgid for match in matches})

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from filters.authoring import lifecycle
-from filters.inbox.lists import joining
+from filters.inbox.lists import cards, joining
 from filters.inbox.lists.cards import refresh_cards
 from filters.inbox.lists.roots import facts_in, named_after, roots_of
 from filters.inbox.models import Card, Mute, ThreadPosition, TriageStep
@@ -275,3 +275,20 @@ def test_threads_that_were_muted_apart_and_joined_stay_muted_until_both_are_undo
     assert [row.card.msgid for row in client.get("/").context["rows"]] == ["other"]
     client.post(f"/triage/undo/{steps.pop().pk}/")
     assert {row.card.msgid for row in client.get("/").context["rows"]} == {"c", "e", "other"}
+
+
+def test_a_muted_thread_that_another_filter_finds_before_it_is_joined_stays_muted(
+    tables: Tables, alice: User, as_user: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jones, smith = installed(alice, "jones"), installed(alice, "smith")
+    append(tables, Message("c", inreplyto="b"), Message("other"))
+    find(tables, jones, "c", "other")
+    client = as_user(alice)
+    client.post("/triage/do/mute/", {"id": "c"})
+    append(tables, Message("b", inreplyto="a"))
+    with monkeypatch.context() as patched:
+        patched.setattr(cards, "join_conversations", lambda _: None)  # mail came just after it
+        find(tables, smith, "c")
+    refresh_cards(tables)
+    assert Card.objects.get(msgid="c").root == "a"
+    assert [row.card.msgid for row in client.get("/").context["rows"]] == ["other"]
