@@ -283,12 +283,16 @@ def _store(matches: Sequence[Match], stored_at: int, shown: Mapping[int, int]) -
 def _mark_existing_read(filters: Sequence[DueFilter], stored_at: int) -> None:
     """Mark as read what is stored since an instant and matched before its filter was written.
 
-    It is found by first windows over existing mail; a window that an older text left to run has
-    new mail.
+    It is found by windows over existing mail, of which a long one is run in parts; a window that an
+    older text left to run has new mail.
     """
-    first = [
-        due.filter_id for due in filters if due.since == BEGINNING and due.pending_window is None
-    ]
+    windows = {
+        due.filter_id: due.since
+        for due in filters
+        if due.start is None and due.pending_window is None
+    }
+    begun = by_key(Filter.objects.order_by(), windows, "begun_at")
+    first = [key for key, begun_at in begun.items() if windows[key] < begun_at]
     # Not by a join: PostgreSQL would look through what was just stored for each row of it.
     begun_at = Filter.objects.order_by().filter(pk=OuterRef("filter")).values("begun_at")
     for batch in batched(sorted(first)):

@@ -122,6 +122,15 @@ class TestCommit:
         read = StoredMatch.objects.exclude(read_at=None).values_list("msgid", flat=True)
         assert list(read) == ([] if is_pending else ["a@x"])
 
+    def test_existing_mail_that_is_found_in_parts_arrives_read(self, alice: User) -> None:
+        """As that of a filter which is slow, or finds more than can be had at once."""
+        jones, store = install(alice, begun_at=7), DjangoFilterStore()
+        for until, matched_at in (6, 5), (9, 7), (12, 7):
+            found = Match(jones.pk, f"{until}@x", "public", matched_at, 0, (f"{until}@x",))
+            assert store.commit(store.due(until), until, [found])
+        read = StoredMatch.objects.exclude(read_at=None).values_list("msgid", flat=True)
+        assert set(read) == {"6@x", "9@x"}
+
     def test_a_window_is_stored_once(self, alice: User) -> None:
         jones = install(alice)
         store = DjangoFilterStore()
