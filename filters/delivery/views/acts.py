@@ -15,13 +15,14 @@ from filters.delivery.contents import links
 from filters.delivery.mail import addresses
 from filters.delivery.models import Address, Destination
 from filters.inbox.lists.listing import mark_read
-from filters.inbox.models import Match, Mute
+from filters.inbox.models import Match
+from filters.inbox.triage import steps
+from filters.inbox.triage.actions import ACTIONS
 from filters.people import people
 from filters.people.requests import public_form
 from filters.reading.annotations import opinions
 from filters.reading.tasks import append_soon
 from filters.site.settings.email_url import is_kept_only
-from tapestry.core.clock import wall_clock
 
 ASKED = {
     "vote": "Vote for this message?",
@@ -139,10 +140,8 @@ def _mark_read(match: Match) -> None:
 
 def _mute(match: Match) -> None:
     root = match.card.root if match.card else ""
-    owner, thread = match.filter.owner, root or match.msgid
-    if not Mute.objects.filter(owner=owner, root=thread).exists():
-        mute = Mute(owner=owner, root=thread, at=wall_clock())
-        Mute.objects.bulk_create([mute], ignore_conflicts=True)
+    target = steps.Target(match.msgid, match.audience, root)
+    steps.act(match.filter.owner, ACTIONS["mute"], [target])
 
 
 _ACT: dict[str, Callable[[Match], None]] = {"vote": _vote, "read": _mark_read, "mute": _mute}

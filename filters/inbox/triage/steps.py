@@ -22,13 +22,14 @@ from filters.inbox.models import (
     Match,
     MessageState,
     Mute,
+    ThreadPosition,
     TriageStep,
     TriageStepPart,
     keep_former_matches,
     keep_former_states,
     lift_mutes,
 )
-from filters.inbox.triage.actions import Action
+from filters.inbox.triage.actions import ACTIONS, Action
 from filters.people.models import User
 from filters.runs.store.schedule import plan_held, replan
 from filters.site.work.db.batching import BATCH_SIZE, batched, in_batches
@@ -88,6 +89,8 @@ def undo(user: User, step_id: UUID) -> TriageStep | None:
     holding: set[int] = set()
     while True:
         with transaction.atomic():
+            if ACTIONS[step.action].mutes is not None:
+                ThreadPosition.lock()  # no thread is joined meanwhile
             _lock(user)
             part = step.parts.select_for_update().order_by("-pk").first()
             if part is None:
@@ -200,7 +203,7 @@ def _set_read(step: TriageStep, msgids: Sequence[str], *, read: bool) -> list[li
 
 def _mute(step: TriageStep, batch: Sequence[Target]) -> list[str]:
     """Mute the threads of messages; return the roots of those that were not muted."""
-    roots = {target.root or target.msgid for target in batch}
+    roots = _roots(batch)
     stored = Mute.objects.filter(owner=step.owner, root__in=roots)
     new = sorted(roots.difference(stored.values_list("root", flat=True)))
     _make_mutes(step.owner, [(root, step.at) for root in new])
@@ -209,11 +212,22 @@ def _mute(step: TriageStep, batch: Sequence[Target]) -> list[str]:
 
 def _unmute(step: TriageStep, batch: Sequence[Target]) -> list[list[Any]]:
     """Unmute the threads of messages; return the rows of those that were muted."""
-    roots = {target.root or target.msgid for target in batch}
+    roots = _roots(batch)
     stored = Mute.objects.filter(owner=step.owner, root__in=roots)
     muted = [list(row) for row in stored.values_list("root", "step")]
     lift_mutes(stored)
     return muted
+
+
+def _roots(batch: Sequence[Target]) -> set[str]:
+    """Return the names of threads: mail may have joined them since the messages were looked up.
+
+    What joins them now waits, and finds them muted.
+    """
+    cards = Card.objects.filter(msgid__in=[target.msgid for target in batch]).order_by("pk")
+    rows = cards.select_for_update(no_key=True).values_list("msgid", "audience", "root")
+    now = {(msgid, audience): root for msgid, audience, root in rows}
+    return {now.get(target[:2], target.root) or target.msgid for target in batch}
 
 
 def _make_mutes(owner: User, rows: Iterable[Sequence[Any]]) -> None:

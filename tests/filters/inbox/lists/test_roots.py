@@ -15,6 +15,8 @@ from filters.inbox.lists import cards, joining
 from filters.inbox.lists.cards import refresh_cards
 from filters.inbox.lists.roots import facts_in, named_after, roots_of
 from filters.inbox.models import Card, Mute, ThreadPosition, TriageStep
+from filters.inbox.triage.actions import ACTIONS
+from filters.inbox.triage.steps import Target, act
 from filters.people.models import User
 from filters.runs.models import SetAside
 from filters.runs.store.filter_store import DjangoClock
@@ -292,3 +294,18 @@ def test_a_muted_thread_that_another_filter_finds_before_it_is_joined_stays_mute
     refresh_cards(tables)
     assert Card.objects.get(msgid="c").root == "a"
     assert [row.card.msgid for row in client.get("/").context["rows"]] == ["other"]
+
+
+def test_a_thread_that_mail_joins_as_it_is_muted_is_muted_by_its_new_name(
+    tables: Tables, alice: User
+) -> None:
+    jones = installed(alice, "jones")
+    append(tables, Message("c", inreplyto="b"))
+    find(tables, jones, "c")
+    asked = [Target("c", "public", "b")]
+    append(tables, Message("b", inreplyto="a"))
+    refresh_cards(tables)
+    act(alice, ACTIONS["mute"], asked)
+    assert Mute.objects.get().root == "a"
+    act(alice, ACTIONS["unmute"], asked)
+    assert not Mute.objects.exists()
