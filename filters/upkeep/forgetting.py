@@ -39,7 +39,7 @@ from filters.runs.store.shared_window import begin_again
 from filters.runs.store.visibility_loss import drop_invisible, move_states
 from filters.site.work.parts import services
 from filters.sources.models import MailboxAct, Source, SyncedFlags
-from filters.sources.pull import sync_state
+from filters.sources.pull import resources, sync_state
 from tapestry.core.clock import BEGINNING, DAY, wall_clock
 from tapestry.core.files.file_lock import FOREVER
 from tapestry.core.message import check_audience
@@ -61,7 +61,8 @@ class Report:
 def forget(audience: str, before: int | None = None) -> Report:
     """Remove an audience's mail for good: all of it, or that of before an instant.
 
-    If all goes, the sources that bring such mail are paused.  A match stays if its owner sees
+    If all goes, the sources that bring such mail are paused, and what they have read of address
+    books and calendars goes too: who resumes one has it read anew.  A match stays if its owner sees
     another copy of the message; it stays, without that evidence, if evidence is removed.  Filters
     begin again; if only old mail goes, the live ones do.  Kept mail of those who see the audience
     goes, or that of before the instant; so do drafts and sent messages that may quote it.
@@ -120,6 +121,7 @@ def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> i
         CompleteUpTo.objects.filter(audience=audience).delete()
         RetiredName.objects.filter(name=audience, is_kept=False).delete()
         sync_state.forget(audience)
+        resources.forget(audience)
         _forget_quotations(audience)
     return matches
 

@@ -17,6 +17,7 @@ from filters.runs.store.filter_store import DjangoClock
 from filters.sources import changes, tasks
 from filters.sources.models import Folder, Pull, Source, SyncedResource
 from filters.sources.pull import pulling, resources
+from filters.upkeep.forgetting import forget
 from tapestry.core.clock import DAY, to_datetime, wall_clock
 from tapestry.core.message import Message
 from tapestry.tables.delta.log import Tables
@@ -140,6 +141,20 @@ def test_a_calendar_is_what_filters_mean_by_it_as_it_changes(
     cancelled = Match.objects.filter(filter__name="off").values_list("msgid", flat=True)
     assert list(cancelled) == ["u-ann@x.org-1"]
     assert [row.value for row in calendar.meetings_of(alice)] == ["bill@x.org"]
+
+
+def test_contacts_that_were_forgotten_leave_no_trace_and_are_read_anew_if_their_owner_wants(
+    server: Radicale, alice: User, as_user: SignIn
+) -> None:
+    server.put("friends/a.vcf", card("ann@x.org"))
+    source = added(as_user(alice), server)
+    pull(source)
+    assert book(alice) == ["ann@x.org"]
+    forget("user:alice")
+    assert book(alice) == [] and not SyncedResource.objects.exists()
+    changes.resume(source)
+    pull(source)
+    assert book(alice) == ["ann@x.org"]
 
 
 def test_only_what_has_changed_is_read_and_what_others_say_stays(
