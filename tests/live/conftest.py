@@ -1,8 +1,9 @@
 """A browser in front of the product."""
 
+import asyncio
 import os
 import shutil
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import pytest
 from playwright.sync_api import expect, sync_playwright
@@ -65,15 +66,53 @@ def pictures(tmp_path):
     return made
 
 
+class Browsers:
+    """Headless browsers, one of each program, that run as long as the tests do."""
+
+    def __init__(self, driver):
+        self._driver, self._loop, self._opened = driver, asyncio.get_running_loop(), {}
+        self.leave()
+
+    def enter(self):
+        """Have this thread run in the loop of the driver, so that it can be asked."""
+        asyncio._set_running_loop(self._loop)
+
+    def leave(self):
+        """Have this thread run in no loop, so that tests without a browser can run theirs."""
+        asyncio._set_running_loop(None)
+
+    @contextmanager
+    def at_hand(self, path):
+        """Yield the browser of a program, started where it does not run yet."""
+        self.enter()
+        try:
+            browser = self._opened.get(path)
+            if browser is None or not browser.is_connected():
+                launch = self._driver.chromium.launch
+                browser = self._opened[path] = launch(executable_path=path, args=["--no-sandbox"])
+            yield browser
+        finally:
+            self.leave()
+
+
+@pytest.fixture(scope="session")
+def browsers():
+    """The browsers of all files of tests: to start one takes a second."""
+    with sync_playwright() as driver:
+        opened = Browsers(driver)
+        yield opened
+        opened.enter()
+
+
 @pytest.fixture(scope="module")
-def running_browser(request):
-    """A headless browser that runs as long as the tests of one file do.
+def running_browser(request, browsers):
+    """A browser that has no page but those of a test, which are closed with it.
 
     It is the shell, but where a file needs the whole browser: ``PROGRAM = "chromium"``.
     """
     path = request.getfixturevalue(getattr(request.module, "PROGRAM", "headless_shell"))
-    with sync_playwright() as driver:
-        yield driver.chromium.launch(executable_path=path, args=["--no-sandbox"])
+    with browsers.at_hand(path) as browser:
+        yield browser
 
 
 @pytest.fixture
