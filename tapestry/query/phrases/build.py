@@ -18,16 +18,20 @@ from tapestry.query.phrases.dates import NUMBERS, read_date
 from tapestry.query.phrases.filetypes import file_type
 from tapestry.query.phrases.joining import (
     BY,
+    LeftOut,
     SideBySide,
     alternatives,
     are_alike,
     are_days,
     are_days_between,
     gapped,
+    in_context,
+    is_of_times,
     joined,
     listed,
     mentioned_or_from,
     negated,
+    with_times,
     with_verb,
 )
 from tapestry.query.phrases.spellings import FRACTIONS, HOST_NAME, no_span
@@ -173,14 +177,6 @@ def _written(values: list[Any]) -> Any:
     return Listed(tuple(values[::2]), spelled, _span_of_all(values))
 
 
-def _beside(by: nodes.Phrase, before: nodes.PhraseNode) -> nodes.PhraseNode:
-    """Return what “by joe” says beside a phrase: who sent it, unless it may be who replied."""
-    if nodes.kind_of(before) != "replied_to_within":
-        return replace(by, kind="from")
-    hint = f"Write “from {by.person.text}” for the sender, or “and replied to by {by.person.text}”."
-    return nodes.Refused("No phrase says who replied within a time.", by.span, hint)
-
-
 class Build(lark.Transformer[Any, nodes.PhraseNode]):
     """Make nodes of what the grammar finds."""
 
@@ -223,6 +219,8 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
             elif isinstance(before, SideBySide) and are_alike(before.parts[-1], part):
                 *others, last = before.parts
                 parts[-1] = SideBySide("and", (*others, joined("or", [last, part])), 2)
+            elif isinstance(before, SideBySide) and (of_times := with_times(before, part)):
+                parts[-1] = of_times
             else:
                 parts.append(part)
             if divided and is_of_all:
@@ -231,12 +229,7 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
         return joined("or", parts)
 
     def conjunction(self, children: list[Any]) -> nodes.PhraseNode | Divided:
-        apart = [
-            _beside(child, before)
-            if nodes.kind_of(child) == BY and isinstance(before, nodes.PhraseNode)
-            else child
-            for before, child in zip([None, *children], children, strict=False)
-        ]
+        apart = in_context(children)
         filled = gapped(apart)
         node = _conjunction(filled)
         at = next((place for place, child in enumerate(apart) if _divides(child)), 0)
@@ -261,7 +254,8 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
     def left_out(self, children: list[Any]) -> nodes.PhraseNode:
         """Return that neither a word nor a sender is this."""
         node = phrase_of("from", children[1:])
-        return negated(joined("or", [mentioned_or_from(part) for part in alternatives(node)]))
+        either = joined("or", [mentioned_or_from(part) for part in alternatives(node)])
+        return LeftOut(either, 1 + nodes.depth_of(either))
 
     def earlier(self, children: list[lark.Token]) -> nodes.PhraseNode:
         """Refuse what moves with the calendar."""
@@ -354,7 +348,8 @@ class Build(lark.Transformer[Any, nodes.PhraseNode]):
 def _conjunction(children: list[Any]) -> nodes.PhraseNode:
     node = joined("and", _parts(children))
     is_beside = all(isinstance(child, nodes.PhraseNode) or child == "," for child in children[-2:])
-    if is_beside and isinstance(node, nodes.Joined) and isinstance(children[-1], nodes.Phrase):
+    ends_alone = isinstance(children[-1], nodes.Phrase) or is_of_times(children[-1])
+    if is_beside and isinstance(node, nodes.Joined) and ends_alone:
         return SideBySide("and", node.parts, node.depth)
     return node
 

@@ -180,6 +180,69 @@ def are_days_between(before: SideBySide, after: nodes.PhraseNode) -> bool:
     return None not in kinds and kinds.isdisjoint(map(nodes.kind_of, after.parts))
 
 
+_TIMES = _DAYS | {"old", "between_and_old", "since", "after", "before", "until"}
+
+
+def with_times(before: SideBySide, after: nodes.PhraseNode) -> SideBySide | None:
+    """Return alternatives of which the second is times, and the first has times beside others.
+
+    “Today from joe or yesterday” asks for his mail of two days, as no day by itself is asked for.
+    """
+    times = [part for part in before.parts if is_of_times(part)]
+    others = [part for part in before.parts if not is_of_times(part)]
+    if not times or not others or not is_of_times(after):
+        return None
+    either = joined("or", [joined("and", times), after])
+    return SideBySide("and", (*others, either), 1 + max(map(nodes.depth_of, (*others, either))))
+
+
+def is_of_times(node: nodes.PhraseNode) -> bool:
+    """Tell whether a phrase, or each of those that are joined, is about when a message came."""
+    return {nodes.kind_of(leaf) for leaf in alternatives(node)} <= _TIMES
+
+
+class LeftOut(nodes.Negated):
+    """“Leaving out dave”: of a sender or of words, unless what stands before it is of others."""
+
+
+def in_context(children: list[Any]) -> list[Any]:
+    """Return phrases, “by joe” and what is left out as what they say after the phrase before.
+
+    >>> from tapestry.query.phrases.parser import parse_phrase
+    >>> from tapestry.query.phrases.printer import print_phrase
+    >>> print_phrase(parse_phrase("cc bob or carol and leaving out dave"))
+    '(cc bob or cc carol) and not cc dave'
+    """
+    found: list[Any] = []
+    before: nodes.PhraseNode | None = None
+    for child in children:
+        is_beside = bool(found) and found[-1] is before
+        if is_beside and before and isinstance(child, nodes.Phrase) and child.kind == BY:
+            child = _beside(child, before)
+        elif before and isinstance(child, LeftOut):
+            child = _left_out_of(before, child)
+        found.append(child)
+        before = before if isinstance(child, lark.Token) else child
+    return found
+
+
+def _beside(by: nodes.Phrase, before: nodes.PhraseNode) -> nodes.PhraseNode:
+    """Return what “by joe” says beside a phrase: who sent it, unless it may be who replied."""
+    if nodes.kind_of(before) != "replied_to_within":
+        return replace(by, kind="from")
+    hint = f"Write “from {by.person.text}” for the sender, or “and replied to by {by.person.text}”."
+    return nodes.Refused("No phrase says who replied within a time.", by.span, hint)
+
+
+def _left_out_of(before: nodes.PhraseNode, node: LeftOut) -> nodes.PhraseNode:
+    """Return what is left out as what the names before it are: “cc bob but not dave”."""
+    last = alternatives(before)[-1]
+    if not isinstance(last, nodes.Phrase) or not last.person.text or last.kind == "from":
+        return node
+    names = [part for part in alternatives(node.part) if isinstance(part, nodes.Phrase)]
+    return negated(joined("or", [replace(last, person=part.person) for part in names]))
+
+
 def with_verb(
     node: nodes.PhraseNode, last: nodes.Phrase | None
 ) -> tuple[nodes.PhraseNode, nodes.Phrase | None]:

@@ -25,6 +25,21 @@ REQUESTS = {
     "from carol today or on 17 March 2026 from joe": (
         "from carol and newer than one day or on 17 March 2026 and from joe"
     ),
+    "from joe today or on 17 March 2026": ("from joe and (newer than one day or on 17 March 2026)"),
+    "today from joe or since monday": "from joe and (newer than one day or since 16 March 2026)",
+    "from bob between 1 and 15 february or in january": (
+        "from bob and (since 1 February 2026 and until 15 February 2026 or in January 2026)"
+    ),
+    "today from joe or since monday from mary": (
+        "newer than one day and from joe or since 16 March 2026 and from mary"
+    ),
+    "cc bob or carol but not dave": "(cc bob or cc carol) and not cc dave",
+    "to bob but not me": "to bob and not to me",
+    "voted for by bob or mary but not me": (
+        "(voted for by bob or voted for by mary) and not voted for by me"
+    ),
+    "from bob but not me": "from bob and not from me",
+    "mail that mentions me but isn't addressed to me": "mentioning me and not to me",
     "mail every monday from dave": None,
     "conversations with kenji not finished": None,
     "today or on 17 March 2026 from joe": ("(newer than one day or on 17 March 2026) and from joe"),

@@ -44,7 +44,9 @@ def _compared_size(found: re.Match[str]) -> str:
 def _without_word(found: re.Match[str]) -> str:
     """Return that a word is left out, unless it is a phrase by itself."""
     word = found["word"]
-    return f"and not {word} " if is_phrase_word(word) else f'and leaving out "{word}" '
+    if is_phrase_word(word):
+        return f"and not {word} "
+    return "and leaving out me " if word.lower() == "me" else f'and leaving out "{word}" '
 
 
 _SAID_OF_IT = re.compile(
@@ -329,10 +331,6 @@ RULES = (
         lambda found: (
             f"{found['how']} @{found['domain'].lstrip('@')} and not {found['how']} {found['word']} "
         ),
-    ),
-    (
-        "{how:RECEIVED} {who:SOMEBODY} (except | excluding | but not | and not) {word:SOMEBODY} $",
-        "{how} {who} and not {how} {word}",
     ),
     ("in {one:GROUP} (, | but | and)? not in? {other:GROUP} $", "in {one} and not in {other}"),
     ("(except | excluding | but not | and not) {word:PLAIN} $", _without_word),

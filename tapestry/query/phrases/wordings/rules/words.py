@@ -184,6 +184,7 @@ RULES = (
         "with links and mentioning {words}",
     ),
     ("WHICH? CONTAIN A? (link | links | url | urls | hyperlink | hyperlinks)", "with links "),
+    ("WHICH (mention | mentions) me", "mentioning me "),
     (
         "WHICH (say | says | mention | mentions | contain | contains) the? {words:VALUE}",
         _mentioning,
