@@ -44,7 +44,7 @@ from tapestry.query.remedies import (
 from tapestry.query.search import as_words
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree.identifiers import RESERVED
-from tapestry.query.tree.parsed import MisreadError
+from tapestry.query.tree.parsed import MisreadError, UnsaidError
 
 LONGEST = 1500
 """A longer text is not corrected: each candidate costs a reading of all of it."""
@@ -81,6 +81,8 @@ def corrections(
     """
     if error.span is None or len(text) > LONGEST:
         return ()
+    if isinstance(error, UnsaidError):
+        return (Correction(0, len(text), error.reading),)
     found: list[Correction] = []
     later: list[Correction] = []
     tried = {_letters(text)}

@@ -26,11 +26,12 @@ from tapestry.query.phrases.slips import NO_SLIPS, slip
 from tapestry.query.phrases.states import check_no_states
 from tapestry.query.phrases.wordings.requests import is_request
 from tapestry.query.phrases.wordings.rewording import placed_in, reworded
+from tapestry.query.phrases.wordings.senses import misread_word
 from tapestry.query.phrases.words import parse_words
 from tapestry.query.signs import may_be_code
 from tapestry.query.tql import parser as tql
 from tapestry.query.tree import nodes as n
-from tapestry.query.tree.parsed import MisreadError, Parsed, placed
+from tapestry.query.tree.parsed import MisreadError, Parsed, UnsaidError, placed
 from tapestry.query.tree.printer import print_tql
 from tapestry.query.tree.walk import depth
 
@@ -79,15 +80,30 @@ def parse(text: str, context: Context, depth: int = 0) -> Parsed:
     misread: dict[_Reader, MisreadError] = {}
     for reader in _readers(text):
         try:
-            return reader(text, context, depth)
+            parsed = reader(text, context, depth)
         except MisreadError as error:
             misread[reader] = error
         except TapestryError as error:
             if reader is not _as_tql or not operators.are_words(text):
                 raise
             misread[reader] = MisreadError(error.message, error.span, error.hint)
+        else:
+            if reader not in (_as_tql, _with_operators):
+                _check_all_said(text, parsed.phrase or "")
+            return parsed
     likely = [error for reader, error in misread.items() if reader is not _as_tql]
     raise max([*likely, *misread.values()], key=lambda error: error.offset or 0)
+
+
+def _check_all_said(text: str, phrase: str) -> None:
+    """Refuse a reading that leaves out a word of the text, or takes it for what it is not."""
+    if word := misread_word(text, phrase):
+        start = text.casefold().find(word.casefold())
+        message = f"“{word}” would mean nothing if this were read as “{phrase}”."
+        span = Span(start, start + len(word)) if start >= 0 else Span(0, len(text))
+        error = UnsaidError(message, span, f"Write “{phrase}” if that is what you mean.")
+        error.reading = phrase
+        raise error
 
 
 _JOINED = re.compile(r"\s(?:and|or|but)\s", re.IGNORECASE)

@@ -29,6 +29,12 @@ class MisreadError(TapestryError):
     """The text does not follow the grammar of this notation; it may be another one."""
 
 
+class UnsaidError(MisreadError):
+    """The text could be read as a phrase, ``reading``, if a word of it meant nothing."""
+
+    reading: str
+
+
 @dataclass(frozen=True, slots=True)
 class Branch:
     """One SELECT of a UNION: ``var``, one of ``bindings``, is the message delivered."""

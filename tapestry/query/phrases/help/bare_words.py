@@ -27,6 +27,7 @@ from tapestry.query.phrases.slips import leaves
 from tapestry.query.phrases.spellings import NOUN, run_of_words
 from tapestry.query.phrases.wordings.lexicon import class_pattern
 from tapestry.query.phrases.wordings.rewording import reworded
+from tapestry.query.phrases.wordings.senses import misread_word
 from tapestry.query.phrases.words import looked_for
 from tapestry.query.signs import is_condition, may_be_code
 from tapestry.query.tree.parsed import MisreadError
@@ -197,7 +198,8 @@ def words_with_phrases(text: str, most: int = MOST_BEFORE) -> str | None:
         phrases = with_phrases(reading)
         may_leave_out = reading is not text and _LEFT_OUT.search(reading) is not None
         is_mine = reading is text or _OF_ME.search(text) or not _OF_ME.search(reading)
-        if is_mine and phrases and _begins_with_words(phrases, may_leave_out=may_leave_out):
+        may_be = is_mine and phrases and _begins_with_words(phrases, may_leave_out=may_leave_out)
+        if may_be and phrases and misread_word(text, phrases) is None:
             return phrases
     return None
 

@@ -6,6 +6,7 @@ A class lists its members between bars.  One member may have several words, and 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from tapestry.query.phrases.dates import (
@@ -294,6 +295,16 @@ def first_words_of(word: str) -> frozenset[str]:
 
 def _word_pattern(word: str) -> str:
     return class_pattern(word) if word in LEXICON or word in _PATTERNS else re.escape(word)
+
+
+def known_words(patterns: Iterable[str]) -> frozenset[str]:
+    """Return the words that patterns and the classes in them are made of.
+
+    >>> sorted(known_words(["^ {who:NAME} DONE by"]) & {"by", "done", "mary", "posted"})
+    ['by', 'posted']
+    """
+    sources = " ".join((*patterns, *LEXICON.values(), *_PATTERNS.values()))
+    return frozenset(re.findall(r"(?<![A-Za-z])[a-z][a-z'-]+", sources))
 
 
 VOCABULARY = frozenset(

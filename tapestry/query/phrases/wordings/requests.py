@@ -10,7 +10,8 @@ _KIND = (
     "(all | any | every | each | some | the | only | just | my | new | unread | un-read | sent "
     "| incoming | inbound | outgoing | unanswered | direct | recent | large | old | older "
     "| starred | flagged | important | long | short | big | labeled | labelled | draft "
-    "| suspicious | a | an | of | those | no | never | this | last | 2 | 3 | 5 | 10 | most)"
+    "| suspicious | a | an | of | those | no | never | this | last | NUMBER | most | half | NTH "
+    "| next | latest | newest | oldest | earliest | largest | biggest | smallest | longest)"
 )
 _SIGNS = (
     f"^ {_KIND}? {_KIND}? {_KIND}? {_KIND}? (mail | mails | email | emails | e-mail | e-mails "

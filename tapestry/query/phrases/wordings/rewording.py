@@ -111,11 +111,11 @@ def _first() -> re.Pattern[str]:
 
 def _spelled(words: str) -> str:
     """Return words, those of requests spelt right."""
-    return " ".join([_nearest(word) for word in words.split()]) + " "
+    return " ".join([spelled(word) for word in words.split()]) + " "
 
 
 @lru_cache(4096)
-def _nearest(word: str) -> str:
+def spelled(word: str) -> str:
     """Return the word of requests that a word is but for one slip, else the word."""
     lower = word.lower()
     if len(word) < _SHORTEST or lower in VOCABULARY:

@@ -1,0 +1,168 @@
+"""Senses of words: a reading says each word of its text that means something.
+
+A rule of rewording says its pattern in other words, and may leave some out.  Whatever rules there
+are, a reading is one only if nothing is lost on the way from the text to its phrase: no name or
+other word that no rule knows, no number, and no word of a sense such as “not”, “or”, “last”.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from functools import cache
+
+from tapestry.query.phrases.dates import MONTHS, NUMBERS, WEEKDAYS
+from tapestry.query.phrases.filetypes import file_type
+from tapestry.query.phrases.grammar import KEYWORDS
+from tapestry.query.phrases.spellings import NOUN, is_form
+from tapestry.query.phrases.wordings.lexicon import known_words
+from tapestry.query.phrases.wordings.rewording import spelled
+from tapestry.query.phrases.wordings.rules import RULES
+
+_QUOTED = re.compile(r'"[^"]*"|“[^”]*”|(?<!\w)\'[^\']*\'(?!\w)|(?:[A-Z]\S* )+(?=<\S+@)')
+_WORD = re.compile(r"[^\W_]+(?:['’.@-][^\W_]+)*")
+_NUMBER = re.compile(rf"\b(?:[0-9]+|{'|'.join(NUMBERS[2:])})", re.IGNORECASE)
+_LOOKED_FOR = r'(?:mentioning (?:"(?:[^"]|"")*"|[^\s"()]+)|\(from (?P<who>\S+) or to (?P=who)\))'
+_WORDS_ALONE = re.compile(rf"{_LOOKED_FOR}(?: and {_LOOKED_FOR.replace('who', 'whom')})*")
+"""A reading of a text as nothing but its words."""
+
+_DATE = re.compile(r"[0-9]+([-/.])[0-9]+\1[0-9]+(?:T[0-9:]+)?")
+_NUMBERED = re.compile(rf"\bone |averaging|{'|'.join(MONTHS)}", re.IGNORECASE)
+"""What stands for a number in a phrase, beside digits and other numbers in words."""
+
+_NOUN = re.compile(NOUN, re.IGNORECASE)
+_TIMES = ("week", "month", "year", "yesterday")
+_SHORTEST, _SAME = 3, 0.85
+"""Letters of a word that is more than a sign, and likeness of one to another form of it."""
+
+
+_DAYS = "|".join(WEEKDAYS).lower()
+_MONTHS = "|".join(MONTHS).lower()
+_WHEN = "old|older|newer|on|since|between|in|until|before|after|within|for|today|this|pause|latest"
+
+SENSES: dict[str, tuple[str, str]] = {
+    "negation": (
+        "not|no|never|nor|neither|none|nobody|without|except|excluding"
+        "|(?:is|are|was|were|do|does|did|has|have|had|would|could|should)n'?t",
+        "not|no|without|unanswered|unreviewed|unknown|new senders|only|since|until|fewer|less"
+        "|below|smaller|starting a thread",
+    ),
+    "or": (
+        r"(?<!to )or(?! (?:cc|later|older|newer|more|above|higher|up)\b)|either",
+        "or|not|no|before|since|until|with|mentioning",
+    ),
+    "only": (
+        r"alone|solely|exclusively|only(?= to\b)|only\Z",
+        "only|not|starting",
+    ),
+    "rank": (
+        "last|latest|newest|oldest|earliest|first|second|third|next|top|best|random"
+        "|largest|biggest|smallest|longest|shortest",
+        f"{_WHEN}|top|numbered|earliest|half|third|quarter|most|starting a thread|new senders"
+        "|at least|at most|with no reply|more than",
+    ),
+    "quantity": (
+        "more than|fewer|less|at least|at most|exactly|half",
+        "more|fewer|less|larger|smaller|above|below|old|newer|half|at least|like|not|and"
+        "|since|until|before|after|latest|top|pause|replied to|%",
+    ),
+    "time": (
+        f"today|yesterday|tomorrow|tonight|(?:week|month|year)s?|days|hours|{_DAYS}|since|until"
+        f"|(?:{_MONTHS})(?= [0-9])|(?<=[0-9] )(?:{_MONTHS})",
+        _WHEN,
+    ),
+    "me": (r"(?<=to )me|(?<=from )me|(?<=by )me|(?<=cc )me|myself", "me|unanswered by others|i"),
+}
+"""Words of a sense, and words of phrases of which one must be there, by the name of the sense."""
+
+
+_CLOSED = """
+    i you we they he she it me us them him her my our your their his its this these those that who
+    which whom what when where how if is are was were be been has have had do does did will would
+    can could should may might must the a an all any every each both few several many no not never
+    none neither nor or and but without except of at by to from in on for with since until before
+    after than only just also last first latest newest oldest earliest second third fourth next
+    half top best random largest biggest smallest longest shortest got sent wrote
+"""
+_NOT_SOUGHT = frozenset(_CLOSED.split())
+"""Words that are looked for among words alone: beside a phrase they have a meaning."""
+
+_MENTIONED = re.compile(r'mentioning (?:"([^"]*)"|([^\s()]+))')
+_RANKED_AMONG_ALL = re.compile(r"\band among the top|\bamong the top [^()]* and ")
+"""A rank of all mail beside another condition: of mail by joe with the most replies it is not."""
+
+_NAMED = re.compile(rf'(?:from|to|cc|by) "?({_MONTHS}|[12][0-9]{{3}})"?(?![\w@.-])', re.IGNORECASE)
+"""A month or a year that was taken for a name."""
+
+
+def misread_word(text: str, phrase: str) -> str | None:
+    """Return a word of a text with whose meaning its reading as a phrase has nothing to do.
+
+    >>> misread_word("latest mails from joe", "from joe"), misread_word("mail of joe", "from joe")
+    ('latest', None)
+    >>> misread_word("every second mail from joe", "mentioning second and from joe")
+    'second'
+    """
+    if text == phrase or _WORDS_ALONE.fullmatch(phrase):
+        return None
+    plain = " ".join(_QUOTED.sub(" ", text).replace("’", "'").split())
+    quoted = " ".join(_QUOTED.findall(text)).casefold()
+    return _unsaid(plain, phrase) or _misused(plain, quoted, phrase)
+
+
+def _misused(plain: str, quoted: str, phrase: str) -> str | None:
+    """Return a word with a meaning that is looked for, or a date that is somebody's name."""
+    written = frozenset(_WORD.findall(plain.casefold())).difference(_WORD.findall(quoted))
+    sought = (found[1] or found[2] for found in _MENTIONED.finditer(phrase) if found[2] != "me")
+    words = [word for value in sought for word in _WORD.findall(value.casefold())]
+    names = [found[1].casefold() for found in _NAMED.finditer(phrase)]
+    wrong = [*(word for word in words if word in _NOT_SOUGHT), *names]
+    if _RANKED_AMONG_ALL.search(phrase) and written.isdisjoint(("top", "among")):
+        wrong.append("most")
+    return next((word for word in wrong if word in written), None)
+
+
+def _unsaid(plain: str, phrase: str) -> str | None:
+    """Return the first word of a text that its reading as a phrase does not say, None if none."""
+    said = phrase.casefold()
+    words = frozenset(_WORD.findall(said))
+    if words.issuperset(_WORD.findall(plain.casefold())):
+        return None
+    for pattern, signs in _senses():
+        found = pattern.search(plain)
+        if found and found[0].casefold() not in words and not signs.search(said):
+            return found[0]
+    numbers: list[str] = _NUMBER.findall(_DATE.sub(" 1 1 1 ", plain))
+    if len(numbers) > len(_NUMBER.findall(said)) + len(_NUMBERED.findall(said)):
+        return next((number for number in numbers if number not in words), numbers[0])
+    return next((word for word in _WORD.findall(plain) if not _is_said(word, said, words)), None)
+
+
+@cache
+def _senses() -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
+    return [
+        (
+            re.compile(rf"(?<![\w.@'-])(?:{of})(?![\w'@-])", re.IGNORECASE),
+            re.compile(rf"(?<![\w'])(?:{signs})(?![\w'])"),
+        )
+        for of, signs in SENSES.values()
+    ]
+
+
+@cache
+def _known() -> frozenset[str]:
+    times = f"{_DAYS} {_MONTHS} weekend percent".replace("|", " ").split()
+    return known_words([pattern for pattern, _ in RULES]).union(KEYWORDS, times)
+
+
+def _is_said(word: str, said: str, words: frozenset[str]) -> bool:
+    """Tell whether a phrase has a word, or a rule knows it; numbers and signs are counted."""
+    lower = word.casefold()
+    bare = lower.removesuffix("'s").removesuffix("s")
+    if bare in said or len(bare) < _SHORTEST or any(map(str.isdigit, lower)):
+        return True
+    known, right = _known(), spelled(lower)
+    if right in known or bare in known or is_form(right) or _NOUN.fullmatch(lower):
+        return True
+    is_slip = bool(get_close_matches(lower, [*words, *_TIMES], 1, _SAME))
+    return is_slip or file_type(bare) is not None

@@ -1,0 +1,75 @@
+"""A reading says each word of its text that means something, or it is none."""
+
+import re
+
+import pytest
+
+from tapestry.core.errors import TapestryError
+from tapestry.query.corrections import corrections
+from tapestry.query.frontend import read
+from tapestry.query.phrases.wordings.rules import RULES
+from tapestry.query.phrases.wordings.senses import misread_word
+from tapestry.query.search import read_search
+from tests.query.phrases.test_others import TERRY
+
+LOST = {
+    ("latest mails from joe", "from joe"): "latest",
+    ("mails from joe that bob forgot", "from joe"): "bob",
+    ("not from joe", "from joe"): "not",
+    ("from joe or mary", "from joe"): "or",
+    ("mail to me and joe only", "to me and to joe"): "only",
+    ("at least 3 replies to joe", "replies to joe"): "at least",
+    ("3 replies to joe", "replies to joe"): "3",
+    ("from joe yesterday", "from joe"): "yesterday",
+    ("from joe to me", "from joe"): "me",
+    ("every second mail from joe", "mentioning second and from joe"): "second",
+    ("no later than 1 May from joe", 'mentioning "no" and after 1 May 2026 and from joe'): "no",
+    ("from january about tax", "from january and about tax"): "january",
+    ("by joe with the most replies", "from joe and among the top ten by replies"): "most",
+}
+"""Texts, readings that they do not have, and the word that says so."""
+
+SAID = {
+    "please show me the mails of joe": "from joe",
+    "mials from joe with an attachement": "from joe and with attachments",
+    'from joe about "not now"': 'from joe and about "not now"',
+    'without a tag from "a"': 'without a tag and from "a"',
+    "since monday": "since 16 March 2026",
+    "no later than 2026-03-01": "until 1 March 2026",
+    "to or cc joe": "to joe",
+    "second opinion": "mentioning second and mentioning opinion",
+    "from Mary Jones <mary@x.org>": "from mary@x.org",
+}
+"""Texts, and readings that they may have."""
+
+
+@pytest.mark.parametrize(("text", "phrase"), LOST)
+def test_a_word_that_a_reading_does_not_say_is_found(text, phrase):
+    assert misread_word(text, phrase) == LOST[text, phrase]
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_small_words_slips_and_other_forms_are_no_loss(text):
+    assert misread_word(text, SAID[text]) is None
+
+
+def test_a_filter_that_would_leave_a_word_out_is_refused_and_says_what_is_left():
+    text = "latest mails from joe"
+    with pytest.raises(TapestryError, match="“latest” would mean nothing") as caught:
+        read(text, TERRY)
+    assert text[caught.value.span.start : caught.value.span.end] == "latest"
+    assert [found.text for found in corrections(text, caught.value, TERRY)] == ["from joe"]
+
+
+def test_a_search_that_would_leave_a_word_out_looks_for_all_its_words_and_says_so():
+    found = read_search("latest mails from joe", TERRY, read)
+    assert "mentioning joe" in found.read.phrase and "“latest”" in found.error.message
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if isinstance(rule[1], str)], ids=str)
+def test_a_rule_says_each_name_and_text_of_its_pattern(rule):
+    pattern, phrase = rule
+    # What is hidden before “and only show” is all the rest.
+    phrase = phrase or "{what}"
+    for name, of in re.findall(r"{(\w+):([A-Z]+)}", pattern):
+        assert "{" + name + "}" in phrase or of in ("PREP", "THREAD"), name
