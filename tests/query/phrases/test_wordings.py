@@ -40,6 +40,28 @@ REQUESTS = {
     ),
     "from bob but not me": "from bob and not from me",
     "mail that mentions me but isn't addressed to me": "mentioning me and not to me",
+    "no later than 1 march from carol": "until 1 March 2026 and from carol",
+    "not earlier than monday from carol": "since 16 March 2026 and from carol",
+    "mails from january or february about taxes": (
+        "(in January 2026 or in February 2026) and about taxes"
+    ),
+    "mails from mary on 3 or 4 march": "from mary and (on 3 March 2026 or on 4 March 2026)",
+    "between 5 and 10 mb with attachments": (
+        "larger than 5 MB and smaller than 10 MB and with attachments"
+    ),
+    "mail from alice or bob about the budget but not the forecast": (
+        "(from alice or from bob) and about budget and not mentioning forecast"
+    ),
+    "mail from alice but no newsletter": "from alice and not mentioning newsletter",
+    "has joe or mary answered my mail": "replies to me and (from joe or from mary)",
+    "replies by joe to mary's mail this week": (
+        "replies to mary and replies by joe and newer than one week"
+    ),
+    "haven't heard back from alice in 2 weeks": (
+        "from me and to alice and two weeks old and with no reply by alice"
+    ),
+    "from alice to bob, me in cc": "from alice and to bob and cc me",
+    "top 5 most discussed this month": "among the top five by replies this month",
     "mail every monday from dave": None,
     "conversations with kenji not finished": None,
     "today or on 17 March 2026 from joe": ("(newer than one day or on 17 March 2026) and from joe"),

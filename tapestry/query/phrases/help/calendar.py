@@ -36,8 +36,14 @@ _OPERATOR = re.compile(
 )
 """A span as the value of an operator: ``date:last_week``, ``received:yesterday``."""
 
+_JOINING = "of|in|on|at|for|to|from|by|and|or|with|is|was|the|a|i|my|it|not|no"
 _ITS = re.compile(rf"\A\s*({_SPANS})['’]s\s+(\S+\s+(?:from|by|to|about)\s.+)", re.IGNORECASE)
 """A span before what came in it: “last month’s invoices from joe”."""
+
+_BEFORE_WORDS = re.compile(
+    rf"\A\s*({_SPANS})\s+((?!(?:{_JOINING})\b)[\w-]+(?:\s+[\w@.-]+){{0,4}})\s*\Z", re.IGNORECASE
+)
+"""A span before words: “last week budget alice”."""
 
 _AFTER_WORDS = re.compile(r"\s*\S+(?:\s+\S+)?\s+\Z")
 """A word or two: more of them before a span may be a subject, “ANSI COBOL meeting this month”."""
@@ -80,8 +86,10 @@ def with_span_last(text: str) -> str:
 
     >>> with_span_last("last month's invoices from joe")
     'invoices from joe last month'
+    >>> with_span_last("last week budget alice"), with_span_last("last week of term")
+    ('budget alice last week', 'last week of term')
     """
-    return _ITS.sub(r"\2 \1", text)
+    return _BEFORE_WORDS.sub(r"\2 \1", _ITS.sub(r"\2 \1", text))
 
 
 def _as_operator(found: re.Match[str], today: date) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from tapestry.query.phrases.wordings.rules.clauses import any_of
+
 _UNANSWERED = "with no reply "
 _OWED = "to me and with no reply by me "
 
@@ -105,6 +107,10 @@ RULES = (
         lambda found: f"replies to {found['who']} from {found['owner'][:-2]} ",
     ),
     ("^ REPLY BY {who:NAME} to my (MAIL | QUESTION)", "replies to me from {who}"),
+    (
+        "REPLY BY {who:NAME} to {owner:OWNER} (MAIL | THREAD | REPLY)",
+        lambda found: f"replies to {found['owner'][:-2]} and replies by {found['who']} ",
+    ),
     ("^ {owner:OWNER} REPLY", lambda found: f"replies by {found['owner'][:-2]} "),
     ("^ {owner:OWNER} THREAD", lambda found: f"from {found['owner'][:-2]} starting a thread "),
     ("^ {owner:OWNER} patches", lambda found: f"patch series from {found['owner'][:-2]} "),
@@ -112,8 +118,8 @@ RULES = (
     ("^ {owner:OWNER} MAIL", lambda found: f"from {found['owner'][:-2]} "),
     ("^ who (has)? ALSO? ANSWER A? (me | us | MAIL)", "replies to me "),
     (
-        "^ (did | has) {who:NAME} ALSO? ANSWER A? (me | us | my MAIL | my QUESTION) $",
-        "replies to me from {who}",
+        "^ (did | has) {who:SENDERS} ALSO? ANSWER A? (me | us | my MAIL | my QUESTION) $",
+        lambda found: f"replies to me from {any_of(found['who'])} ",
     ),
     ("^ (did | has) {who:NAME} ALSO? ANSWER {whom:NAME} $", "replies to {whom} from {who}"),
     ("^ (did | has) OTHERS ALSO? ANSWER {whom:NAME} $", "replies to {whom}"),
@@ -171,6 +177,7 @@ RULES = (
         _reminder_of,
     ),
     ("in (reply | answer) to {who:NAME} ($ | ,)", "replies to {who} "),
+    ("^ I? NOT (heard | had word) (back)? from {who:NAME} (WITHIN {age:AGE})? $", _reminder_of),
     ("{age:AGE} (with | and | of | ,)? (no | without) A? REPLY BY {who:NAME}", _aged_by),
     ("(with no | without) A? REPLY (after | in) {age:AGE} ($ | and | ,)", _aged_by),
     ("(no | without) A? REPLY BY {who:NAME} WITHIN {age:AGE}", _aged_by),

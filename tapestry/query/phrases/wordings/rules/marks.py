@@ -44,6 +44,8 @@ def _compared_size(found: re.Match[str]) -> str:
 def _without_word(found: re.Match[str]) -> str:
     """Return that a word is left out, unless it is a phrase by itself."""
     word = found["word"]
+    if _HAD.fullmatch(word) and found[0].lower().startswith("but no "):
+        return found[0]
     if is_phrase_word(word):
         return f"and not {word} "
     return "and leaving out me " if word.lower() == "me" else f'and leaving out "{word}" '
@@ -159,6 +161,10 @@ RULES = (
     (
         "(and | or) filter {words:WORD}",
         lambda found: f"{found[0].split()[0]} in filter {found['words']} ",
+    ),
+    (
+        "between {low:SIZE} and {size:SIZE} {unit:BYTES}",
+        "larger than {low} {unit} and smaller than {size} {unit}",
     ),
     ("(under | below | less than) {size:SIZE} {unit:BYTES}", "smaller than {size} {unit}"),
     ("^ (tagged | labelled | labeled) MAIL $", "not without a tag "),
@@ -333,7 +339,7 @@ RULES = (
         ),
     ),
     ("in {one:GROUP} (, | but | and)? not in? {other:GROUP} $", "in {one} and not in {other}"),
-    ("(except | excluding | but not | and not) {word:PLAIN} $", _without_word),
+    ("(except | excluding | but not | and not | but no) (the | an)? {word:PLAIN} $", _without_word),
     ("{before:NAME} (not | , no | minus) {word:NAME} $", _not_word),
     ("(except | excluding | but not)", "and not "),
     ("{how:HOLD} (the | a | an)? {word:PLAIN} ({after:FOLLOW} | $)", _of_words),

@@ -76,7 +76,7 @@ RULES = (
         "| a machine)",
         "from programs ",
     ),
-    ("with ME (in | on) (the)? (cc | copy)", "cc me "),
+    ("(with | ,) ME (in | on) (the)? (cc | copy)", "cc me "),
     ("with {who:NAME} (in | on) (the)? (cc | copy)", "cc {who}"),
     (
         "^ (has | did) {who:NAME} ALSO? (written | write | sent | send | mailed | emailed) "

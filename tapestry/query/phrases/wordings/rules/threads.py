@@ -201,7 +201,7 @@ RULES: tuple[Rule, ...] = (
             ),
             (
                 "replies",
-                "(most replied | most discussed | most answered | most active) (MAIL | THREAD)",
+                "(most replied | most discussed | most answered | most active) (MAIL | THREAD)?",
             ),
             ("votes", "(MAIL | THREAD) (by | with the most) (votes | score | upvotes)"),
             ("replies", "(MAIL | THREAD) (by | with the most) REPLY"),

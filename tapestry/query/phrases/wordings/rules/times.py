@@ -96,6 +96,10 @@ def _between_days(found: re.Match[str]) -> str:
     return f"between {low} {found['month']} and {high} {found['month']} "
 
 
+def _either_day(found: re.Match[str]) -> str:
+    return f"({_between_days(found).replace('between', 'on').replace(' and ', ' or on ').strip()}) "
+
+
 RULES = (
     ("(in | from | during)? the? {nth:NTH} {part:PART} (of | in)? {period:CALENDAR}", _part),
     ("(in | from | during) {nth:PERIOD} (of)? {period:CALENDAR}", _part),
@@ -120,6 +124,8 @@ RULES = (
     ("at most {age:AGE} old", _recent),
     ("from {day:DATE} (on | onward | onwards)", "since {day}"),
     ("as of {day:DATE}", "since {day}"),
+    ("(not | no) later than {day:DATE}", "until {day}"),
+    ("(not | no) earlier than {day:DATE}", "since {day}"),
     ("earlier than {day:DATE}", "before {day}"),
     ("later than {day:DATE}", "after {day}"),
     ("up to {day:DATE}", "until {day}"),
@@ -131,7 +137,8 @@ RULES = (
     ("past (week | month | year | day)", lambda found: f"newer than one {found[0].split()[1]} "),
     ("in the year {day:YEAR}", "in {day}"),
     ("on {one:WEEKDAY} or (on)? {other:WEEKDAY}", "(on {one} or on {other}) "),
-    ("in {one:DATE} or {other:DATE} $", "(in {one} or in {other})"),
+    ("on {low:NTHDAY} or {high:NTHDAY} {month:CALENDAR}", _either_day),
+    ("(in | from) {one:CALENDAR} or {other:CALENDAR}", "(in {one} or in {other})"),
     ("DONE? on? {day:DATE} (between | from) {low:CLOCK} (and | to) {high:CLOCK}", _between_hours),
     ("DONE? between {low:CLOCK} and {high:CLOCK} on {day:DATE}", _between_hours),
     ("DONE? between {low:CLOCK} and {high:CLOCK} {day:DAYNAME}", _between_hours),
