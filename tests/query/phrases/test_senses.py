@@ -24,6 +24,9 @@ LOST = {
     ("from joe to me", "from joe"): "me",
     ("every second mail from joe", "mentioning second and from joe"): "second",
     ("no later than 1 May from joe", 'mentioning "no" and after 1 May 2026 and from joe'): "no",
+    ("most recent mail about tax", "about tax"): "most recent",
+    ("exactly 3 from joe", "mentioning exactly and mentioning 3 and from joe"): "exactly",
+    ("from joe or else from mary", "from joe or from else and from mary"): "else",
     ("from january about tax", "from january and about tax"): "january",
     ("by joe with the most replies", "from joe and among the top ten by replies"): "most",
 }
@@ -37,6 +40,7 @@ SAID = {
     "since monday": "since 16 March 2026",
     "no later than 2026-03-01": "until 1 March 2026",
     "to or cc joe": "to joe",
+    "invoices from joe but no drafts": 'mentioning invoices from joe and leaving out "drafts"',
     "second opinion": "mentioning second and mentioning opinion",
     "from Mary Jones <mary@x.org>": "from mary@x.org",
 }

@@ -45,7 +45,7 @@ SENSES: dict[str, tuple[str, str]] = {
         "not|no|never|nor|neither|none|nobody|without|except|excluding"
         "|(?:is|are|was|were|do|does|did|has|have|had|would|could|should)n'?t",
         "not|no|without|unanswered|unreviewed|unknown|new senders|only|since|until|fewer|less"
-        "|below|smaller|starting a thread",
+        "|below|smaller|starting a thread|leaving out",
     ),
     "or": (
         r"(?<!to )or(?! (?:cc|later|older|newer|more|above|higher|up)\b)|either",
@@ -56,7 +56,7 @@ SENSES: dict[str, tuple[str, str]] = {
         "only|not|starting",
     ),
     "rank": (
-        "last|latest|newest|oldest|earliest|first|second|third|next|top|best|random"
+        "last|latest|newest|most recent|oldest|earliest|first|second|third|next|top|best|random"
         "|largest|biggest|smallest|longest|shortest",
         f"{_WHEN}|top|numbered|earliest|half|third|quarter|most|starting a thread|new senders"
         "|at least|at most|with no reply|more than",
@@ -83,6 +83,7 @@ _CLOSED = """
     none neither nor or and but without except of at by to from in on for with since until before
     after than only just also last first latest newest oldest earliest second third fourth next
     half top best random largest biggest smallest longest shortest got sent wrote
+    exactly else
 """
 _NOT_SOUGHT = frozenset(_CLOSED.split())
 """Words that are looked for among words alone: beside a phrase they have a meaning."""
@@ -91,8 +92,10 @@ _MENTIONED = re.compile(r'mentioning (?:"([^"]*)"|([^\s()]+))')
 _RANKED_AMONG_ALL = re.compile(r"\band among the top|\bamong the top [^()]* and ")
 """A rank of all mail beside another condition: of mail by joe with the most replies it is not."""
 
-_NAMED = re.compile(rf'(?:from|to|cc|by) "?({_MONTHS}|[12][0-9]{{3}})"?(?![\w@.-])', re.IGNORECASE)
-"""A month or a year that was taken for a name."""
+_NAMED = re.compile(
+    rf'(?:from|to|cc|by) "?({_MONTHS}|[12][0-9]{{3}}|else)"?(?![\w@.-])', re.IGNORECASE
+)
+"""A month, a year or “else” that was taken for a name."""
 
 
 def misread_word(text: str, phrase: str) -> str | None:
