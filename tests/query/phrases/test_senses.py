@@ -24,6 +24,8 @@ LOST = {
     ("from joe to me", "from joe"): "me",
     ("every second mail from joe", "mentioning second and from joe"): "second",
     ("no later than 1 May from joe", 'mentioning "no" and after 1 May 2026 and from joe'): "no",
+    ("has anyone voted for my last mail", "from me and voted for by more than 0 people"): "last",
+    ("recent mail on list dev", "on list dev"): "recent",
     ("most recent mail about tax", "about tax"): "most recent",
     ("exactly 3 from joe", "mentioning exactly and mentioning 3 and from joe"): "exactly",
     ("from joe or else from mary", "from joe or from else and from mary"): "else",

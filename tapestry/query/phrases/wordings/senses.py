@@ -38,7 +38,10 @@ _SHORTEST, _SAME = 3, 0.85
 
 _DAYS = "|".join(WEEKDAYS).lower()
 _MONTHS = "|".join(MONTHS).lower()
-_WHEN = "old|older|newer|on|since|between|in|until|before|after|within|for|today|this|pause|latest"
+_WHEN = (
+    "old|older|newer|since|between|until|before|after|within|today|this|pause|latest"
+    rf"|(?:on|in|for)(?= (?:[0-9]|{_MONTHS}|{'|'.join(NUMBERS)}))"
+)
 
 SENSES: dict[str, tuple[str, str]] = {
     "negation": (
@@ -56,10 +59,10 @@ SENSES: dict[str, tuple[str, str]] = {
         "only|not|starting",
     ),
     "rank": (
-        "last|latest|newest|most recent|oldest|earliest|first|second|third|next|top|best|random"
-        "|largest|biggest|smallest|longest|shortest",
+        "last|latest|newest|most recent|recent|oldest|earliest|first|second|third|next|top|best"
+        "|random|largest|biggest|smallest|longest|shortest",
         f"{_WHEN}|top|numbered|earliest|half|third|quarter|most|starting a thread|new senders"
-        "|at least|at most|with no reply|more than",
+        "|with no reply",
     ),
     "quantity": (
         "more than|fewer|less|at least|at most|exactly|half",
