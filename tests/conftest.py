@@ -75,7 +75,12 @@ def pytest_unconfigure():
     forked.end()
 
 
-ON_SPARK = ("tests/spark/", "tests/suites/", "tests/laws/test_text_predicates.py")
+ON_SPARK = (
+    "tests/laws/test_text_predicates.py",
+    "tests/run/limits/test_isolation.py",
+    "tests/spark/",
+    "tests/suites/",
+)
 """Where the files are that ask the Spark of all tests."""
 
 

@@ -1,6 +1,7 @@
 """The Spark Connect server."""
 
 import os
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -11,7 +12,9 @@ from pyspark.sql import SparkSession
 
 from tapestry.core.errors import TapestryError
 from tapestry.spark import server as spark_server
+from tapestry.spark import session as spark_session
 from tapestry.spark.server import CLASSES
+from tapestry.spark.session import LOCAL, connect
 from tests.support.listening_ports import listening_of_family
 
 
@@ -96,6 +99,23 @@ def test_it_answers_on_loopback_alone(spark_server):
     assert session.sql("SELECT 1 + 1").collect()[0][0] == 2
     session.stop()
     assert _listeners(urlsplit(spark_server).port) == {"0100007F"}
+
+
+@pytest.mark.spark
+def test_a_process_without_a_spark_opens_a_server_of_its_own(spark_server, monkeypatch):
+    begun = []
+
+    @contextmanager
+    def serving(run):
+        begun.append(run.is_dir())
+        yield spark_server
+
+    monkeypatch.setattr(spark_session, "serving", serving)
+    monkeypatch.setattr(spark_session, "_sessions", {})
+    session = connect(LOCAL)
+    assert session.sql("SELECT 1 + 1").collect()[0][0] == 2
+    assert connect(LOCAL) is session and begun == [True]
+    session.stop()
 
 
 @pytest.mark.spark

@@ -13,7 +13,7 @@ from tapestry.query.context import Context
 from tapestry.run.execute import Subscription, execute
 from tapestry.run.limits.isolation import MOST_SLOW, isolate, run_alike, run_isolated
 from tapestry.spark.engine import SparkEngine
-from tapestry.spark.session import LOCAL, connect
+from tapestry.spark.session import connect
 from tapestry.tables.delta.log import Tables, snapshot
 from tapestry.tables.write.append import append_messages
 from tests.support.clocks import MemoryClock
@@ -23,11 +23,13 @@ GIVEN_UP = []
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory):
+def engine(tmp_path_factory, spark_server):
     tables = Tables(tmp_path_factory.mktemp("tables"))
     mail = [Message(f"{n}@x", subject=f"s{n}", size=n) for n in range(MANY)]
     append_messages(tables, MemoryClock(), mail)
-    return SparkEngine(connect(LOCAL), snapshot(tables), on_given_up=lambda: GIVEN_UP.append(1))
+    session = connect(spark_server)
+    yield SparkEngine(session, snapshot(tables), on_given_up=lambda: GIVEN_UP.append(1))
+    session.stop()
 
 
 def subscription(number, text):
