@@ -33,6 +33,7 @@ ROOMS_WITH_EXAMPLES = {
     "filters.authoring",
     "filters.compose",
     "filters.delivery",
+    "filters.imap",
     "filters.inbox",
     "filters.jmap",
     "filters.people",
