@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Sequence
+from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
@@ -56,21 +57,22 @@ def refresh_cards(tables: Tables, *, enrolled: bool | None = None, part: int = 0
     Stale are new matches, and those of live filters whose evidence has changed.  Unless
     ``enrolled`` is None, those of filters that are in a part of the shared window, or in none.
     Idempotent: what an interrupted call has not refreshed is still stale.  A match that raises an
-    error is set aside.  First, cards that are there join conversations by what is new.
+    error is set aside.  First, cards that are there, and mutes, join conversations by what is new:
+    by the same facts as new cards are named, so that these are of a thread as it is muted.
     """
-    join_conversations(tables)
     refreshed = last = 0
     aside = set_aside.of(SetAside.Kind.MATCH)
-
-    def refresh(rows: Sequence[_Row]) -> list[int]:
-        return [_refresh(tables, rows)]
-
-    while rows := _stale_after(last, enrolled, part):
+    while True:
+        rows = _stale_after(last, enrolled, part)
+        facts = tables.data_files(THREADS)  # of all messages that were found
+        join_conversations(tables, facts)
+        if not rows:
+            return refreshed
         last = rows[-1][0]
+        refresh = partial(_refresh, tables, facts)
         tried = [row for row in rows if not aside.waits(row[0])]
         counts, _ = aside.apart(refresh, tried, itemgetter(0))
         refreshed += sum(counts)
-    return refreshed
 
 
 def being_made(matches: QuerySet[Match]) -> QuerySet[Match]:
@@ -138,9 +140,9 @@ def _stale_matches(rows: Sequence[_Row]) -> list[StaleMatch]:
     ]
 
 
-def _refresh(tables: Tables, rows: Sequence[_Row]) -> int:
+def _refresh(tables: Tables, facts: DataFiles, rows: Sequence[_Row]) -> list[int]:
+    """Refresh matches, by the facts of a moment; return how many were, as the only number."""
     matches = _stale_matches(rows)
-    facts = tables.data_files(THREADS)
     cards, parents = _read_cards(tables, matches, facts)
     evidence = evidence_rows(tables, matches, parents)
     received = {(card.msgid, card.audience): card.received for card in cards}
@@ -179,7 +181,7 @@ def _refresh(tables: Tables, rows: Sequence[_Row]) -> int:
         for batch in batched(missing):
             Match.objects.filter(pk__in=batch, refreshed_at=None).update(refreshed_at=now)
         set_back(facts.newest)
-    return len(found)
+    return [len(found)]
 
 
 def _as_read(matches: Sequence[StaleMatch], rows: Sequence[_Row]) -> list[StaleMatch]:

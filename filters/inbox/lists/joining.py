@@ -32,13 +32,12 @@ STEP = "join conversations"
 """What an error of this site is set aside as: lists are refreshed without it."""
 
 
-def join_conversations(tables: Tables) -> None:
-    """Name cards by the facts that came since the last call.
+def join_conversations(tables: Tables, data_files: DataFiles) -> None:
+    """Name cards by the facts that came since the last call, up to those in some files.
 
     While a file of facts is damaged, or an error of this site keeps that from being done, cards
     keep the names that they have.
     """
-    data_files = tables.data_files(THREADS)
     since = ThreadPosition.objects.values_list("ts", flat=True).first() or 0
     if data_files.newest <= since:
         return

@@ -289,7 +289,7 @@ def test_a_muted_thread_that_another_filter_finds_before_it_is_joined_stays_mute
     client.post("/triage/do/mute/", {"id": "c"})
     append(tables, Message("b", inreplyto="a"))
     with monkeypatch.context() as patched:
-        patched.setattr(cards, "join_conversations", lambda _: None)  # mail came just after it
+        patched.setattr(cards, "join_conversations", lambda *_: None)  # mail came just after it
         find(tables, smith, "c")
     refresh_cards(tables)
     assert Card.objects.get(msgid="c").root == "a"
@@ -309,3 +309,27 @@ def test_a_thread_that_mail_joins_as_it_is_muted_is_muted_by_its_new_name(
     assert Mute.objects.get().root == "a"
     act(alice, ACTIONS["unmute"], asked)
     assert not Mute.objects.exists()
+
+
+def test_what_is_found_as_its_muted_thread_is_joined_stays_out_of_the_inbox(
+    tables: Tables, alice: User, as_user: Callable[[User], Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jones = installed(alice, "jones")
+    append(tables, Message("c", inreplyto="b"), Message("other"))
+    find(tables, jones, "c", "other")
+    client = as_user(alice)
+    client.post("/triage/do/mute/", {"id": "c"})
+    append(tables, Message("d", inreplyto="c"))
+    join = joining.join_conversations
+
+    def just_before(*asked: Any) -> None:
+        join(*asked)
+        append(tables, Message("b", inreplyto="a"))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(cards, "join_conversations", just_before)
+        find(tables, jones, "d")
+    assert [row.card.msgid for row in client.get("/").context["rows"]] == ["other"]
+    refresh_cards(tables)
+    assert set(Card.objects.values_list("root", flat=True)) == {"a", "other"}
+    assert [row.card.msgid for row in client.get("/").context["rows"]] == ["other"]
