@@ -9,7 +9,7 @@ Whoever makes cards by older facts than that sets the position back: no card is 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from django.db import transaction
 
@@ -53,10 +53,12 @@ def _join(tables: Tables, data_files: DataFiles, since: int) -> None:
         new = by_time(data_files, THREADS, [(since, data_files.newest)], ["msgid"])
         concerned = named_after(facts, set() if new is None else set(new["msgid"].to_pylist()))
         with transaction.atomic():
+            # Before the position, as whoever makes cards does: else each would wait for the other.
+            cards = _locked(concerned)
             position = ThreadPosition.lock()
             if position.ts < since:
                 return  # cards were made by older facts meanwhile: the next call sees to them
-            _name(facts, concerned)
+            _name(facts, cards)
             position.ts = max(position.ts, data_files.newest)
             position.save()
     except DamagedFileError as error:
@@ -71,11 +73,17 @@ def set_back(instant: int) -> None:
         position.save()
 
 
-def _name(facts: Facts, msgids: set[str]) -> None:
+def _locked(msgids: Collection[str]) -> dict[str, list[Card]]:
+    """Return the cards of messages by audience, locked in the order in which all lock them."""
     of_audience: dict[str, list[Card]] = defaultdict(list)
     for batch in batched(sorted(msgids)):
-        for card in Card.objects.filter(msgid__in=batch):
+        cards = Card.objects.select_for_update(no_key=True).filter(msgid__in=batch)
+        for card in cards.order_by("msgid", "audience"):
             of_audience[card.audience].append(card)
+    return of_audience
+
+
+def _name(facts: Facts, of_audience: Mapping[str, Collection[Card]]) -> None:
     for audience, cards in sorted(of_audience.items()):
         roots = roots_of(facts, audience, {card.msgid for card in cards})
         changed = [card for card in cards if roots.get(card.msgid, card.root) != card.root]

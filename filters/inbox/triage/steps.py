@@ -224,9 +224,9 @@ def _roots(batch: Sequence[Target]) -> set[str]:
 
     What joins them now waits, and finds them muted.
     """
-    cards = Card.objects.filter(msgid__in=[target.msgid for target in batch]).order_by("pk")
-    rows = cards.select_for_update(no_key=True).values_list("msgid", "audience", "root")
-    now = {(msgid, audience): root for msgid, audience, root in rows}
+    cards = Card.objects.filter(msgid__in=[target.msgid for target in batch])
+    rows = cards.select_for_update(no_key=True).order_by("msgid", "audience")  # as all lock them
+    now = {(card.msgid, card.audience): card.root for card in rows}
     return {now.get(target[:2], target.root) or target.msgid for target in batch}
 
 

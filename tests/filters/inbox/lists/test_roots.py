@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -25,8 +26,10 @@ from tapestry.core.schema import THREADS
 from tapestry.tables.delta.log import Tables
 from tapestry.tables.write.append import append_messages
 from tapestry.tables.write.threads import all_facts
+from tests.support import listed_mail
 from tests.support.listed_mail import find, installed
 from tests.support.live_filters import run, unfold
+from tests.support.races import race
 from tests.support.set_asides import Planted
 
 
@@ -333,3 +336,37 @@ def test_what_is_found_as_its_muted_thread_is_joined_stays_out_of_the_inbox(
     refresh_cards(tables)
     assert set(Card.objects.values_list("root", flat=True)) == {"a", "other"}
     assert [row.card.msgid for row in client.get("/").context["rows"]] == ["other"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_conversations_are_joined_while_their_cards_are_refreshed(
+    tables: Tables, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jones, smith = installed(alice, "jones"), installed(alice, "smith")
+    append(tables, Message("c", inreplyto="b"))
+    find(tables, jones, "c")
+    append(tables, Message("b", inreplyto="a"))
+    with monkeypatch.context() as patched:
+        patched.setattr(listed_mail, "refresh_cards", lambda _: 0)
+        find(tables, smith, "c")
+    locked, joining_now = threading.Event(), threading.Event()
+    plan, name, facts = cards.plan_after, joining._name, tables.data_files(THREADS)
+
+    def plan_later(*asked: Any) -> int:
+        locked.set()
+        joining_now.wait(0.3)  # not at all where one transaction writes at a time
+        return plan(*asked)
+
+    def join() -> None:
+        locked.wait(60)
+        joining.join_conversations(tables, facts)
+
+    def named(*asked: Any) -> None:
+        joining_now.set()
+        name(*asked)
+
+    monkeypatch.setattr(cards, "plan_after", plan_later)
+    monkeypatch.setattr(joining, "_name", named)
+    rows = cards._stale_after(0, None, 0)
+    refreshed, _ = race(lambda: cards._refresh(tables, facts, rows), join)
+    assert refreshed == [1] and Card.objects.get().root == "a"
