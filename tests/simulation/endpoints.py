@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any
 
 from tests.simulation import browsers
+from tests.simulation.books import Books
 from tests.simulation.history import History
 from tests.simulation.mailboxes import Mailboxes
 
@@ -43,6 +44,12 @@ MISBEHAVIOURS: dict[str, tuple[dict[str, Any], ...]] = {
         {"answer": "accept, then cut"},
         {"answer": "accept, then cut"},
     ),
+    "dav": (
+        {"answer": "status", "status": 503},
+        {"answer": "status", "status": 401},
+        {"answer": "hang", "waited": 60},
+        {"answer": "cut"},
+    ),
 }
 
 REFUSALS = 2
@@ -59,12 +66,13 @@ class Endpoints:
     that is no matter of chance; of a mailbox it says which requests are refused.
     """
 
-    def __init__(self, history: History, lots: random.Random) -> None:
+    def __init__(self, history: History, lots: random.Random, books: str = "") -> None:
         self.history, self.lots = history, lots
         self.bad: Counter[str] = Counter()
         self.good: Counter[str] = Counter()
         self.how: dict[str, str] = {}
         self.mailboxes = Mailboxes(history, lots)
+        self.books = Books(books)
 
     def misbehave(self, kind: str, times: int, after: int = 0, how: str = "") -> None:
         """Have requests of a kind go wrong, so many after the next ones."""
@@ -93,6 +101,10 @@ class Endpoints:
             return GOOD
         if kind == "imap":
             return self.mailboxes.answer(request, self._fault_of_mailbox(request["do"]))
+        if kind == "dav":
+            is_bad = self.bad["dav"] > 0 and self._is_bad("dav")
+            fault = self.books.lots.choice(MISBEHAVIOURS["dav"]) if is_bad else None
+            return self.books.answer(request, fault)
         if kind == "http" and request["path"].startswith(browsers.PLACE):
             kind = "push"
         answer = GOOD if kind == "smtp" else {"answer": "status", "status": 200, "text": "ok"}

@@ -23,6 +23,8 @@ filter_changed: key, how (edit, forget, pause, resume, delete, mode, timeliness,
     and how
 act: person, kind (an action of a list, undo, vote, tag, …), msgids, filter or thread, status (of
     the answer), until (of a snooze); of a keyword that a mail program sets: tag, is_set
+act of kind book: person, act (add, remove, replace), says (kind, value, start of each annotation),
+    status: contacts and meetings that somebody keeps by hand
 steps: person, filter, reader, steps (of each op, msgid, matched_at), is_end: what a program that
     reads a filter by a cursor was told next by the API; ``seen, steps`` at a settled point
 imap: person, mailbox, page and name (of the list that it has), uid_validity, next_uid, rows (uid,
@@ -65,6 +67,9 @@ seen, filters: rows: key, owner, active, enrolled, proven, since, start, end, er
     shared window)
 seen, complete: rows: source, audience, upto, ts: up to when mail was here, from ts on
 seen, clock: last, shared_since
+seen, books: rows: key, person, kind, is_well (it is pulled, and did not fail), says (of what is on
+    the server), may (what was said there of what cannot be read): of each source of contacts and
+    meetings
 seen, destinations: rows: key, cursor, latest, claimed_until, holder, due_at, failures, active,
     error
 seen, mailbox_acts: rows: filter, msgid, wish (do, undo), ended_at, outcome, user (of the mailbox)

@@ -14,7 +14,15 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from tests.simulation import engine, site_imap, site_locks, site_mail, site_orders, site_senses
+from tests.simulation import (
+    engine,
+    site_dav,
+    site_imap,
+    site_locks,
+    site_mail,
+    site_orders,
+    site_senses,
+)
 from tests.simulation.budgets import STATEMENT
 from tests.simulation.site_writes import end, watch_writes, writes
 
@@ -152,6 +160,7 @@ def _serve(
     site_senses.give_queue(site.tell)
     site_senses.give_http(site.ask)
     site_imap.give_mailboxes(site.ask)
+    site_dav.give_books(site.ask)
     site_senses.give_engine(site.pause, spark)
     site_senses.keep_facts()
     site_orders.be_small()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -14,21 +14,24 @@ if TYPE_CHECKING:
 SECOND = 1_000_000
 
 _SOURCES = """
-SELECT s.id AS key, u.username AS person, s.host, s.port, s.user, s.audience, s.active,
+SELECT s.id AS key, u.username AS person, s.kind, s.host, s.port, s.user, s.audience, s.active,
     s.folder_patterns, s.due_at, s.failures, s.error,
     s.audience NOT LIKE 'group:%' OR EXISTS (
         SELECT 1 FROM people_user_groups m JOIN auth_group g ON g.id = m.group_id
         WHERE m.user_id = u.id AND 'group:' || g.name = s.audience) AS is_allowed
 FROM sources_source s JOIN people_user u ON u.id = s.owner_id WHERE u.is_active ORDER BY s.id"""
 
+MAIL, BOOKS = ("imap",), ("carddav", "caldav")
+"""Kinds of sources: of mail, and of contacts and meetings."""
+
 _STATES = """
 SELECT folder, state FROM sources_syncstate WHERE audience = ? AND account LIKE ?
 ORDER BY folder"""
 
 
-def rows(world: World) -> list[dict[str, Any]]:
+def rows(world: World, kinds: Collection[str] = MAIL) -> list[dict[str, Any]]:
     """Return the sources: ``folders`` are names, ``missing`` when what was put aside is due."""
-    found = world.select(_SOURCES)
+    found = [row for row in world.select(_SOURCES) if row.pop("kind") in kinds]
     for row in found:
         row["folders"] = json.loads(row.pop("folder_patterns"))
         account = f"imap%://{quote(row['user'], safe='')}@{row.pop('host')}:{row.pop('port')}"
@@ -56,7 +59,7 @@ def awaited(world: World) -> list[int]:
     One for a group that its owner has left fails for good, and nothing is waited for.
     """
     times = []
-    for row in rows(world):
+    for row in rows(world, MAIL + BOOKS):
         if not (row["active"] and row["is_allowed"]):
             continue
         if row["missing"]:

@@ -13,8 +13,8 @@ TABLES = """
 CREATE TABLE people_user (id, username, is_active);
 CREATE TABLE auth_group (id, name);
 CREATE TABLE people_user_groups (user_id, group_id);
-CREATE TABLE sources_source (id, owner_id, host, port, user, audience, active, folder_patterns,
-    due_at, failures, error);
+CREATE TABLE sources_source (id, owner_id, kind, host, port, user, audience, active,
+    folder_patterns, due_at, failures, error);
 CREATE TABLE sources_syncstate (audience, account, folder, state);
 INSERT INTO people_user VALUES (1, 'alice', 1);
 INSERT INTO auth_group VALUES (7, 'x');
@@ -22,7 +22,7 @@ INSERT INTO auth_group VALUES (7, 'x');
 
 SOURCE = """
 INSERT INTO sources_source VALUES
-    (1, 1, 'imap.x.org', 993, 'alice.1', ?, 1, '["INBOX"]', 90, 3, 'It hangs.')
+    (1, 1, 'imap', 'imap.x.org', 993, 'alice.1', ?, 1, '["INBOX"]', 90, 3, 'It hangs.')
 """
 """A source that has failed, for an audience; it is due at the instant 90."""
 

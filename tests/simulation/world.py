@@ -63,7 +63,8 @@ class World:
         self.history = History(str(directory))
         self.lots = random.Random(f"{seed} world")
         self.parts = (parts,) if parts else random.Random(f"{seed} parts").choice(PARTS)
-        self.endpoints = Endpoints(self.history, random.Random(f"{seed} endpoints"))
+        lots = random.Random(f"{seed} endpoints")
+        self.endpoints = Endpoints(self.history, lots, f"{seed} books")
         self.queue = Queue()
         self.now, self.steady, self.started = BEGIN, 0, 0
         self.fault = NO_FAULT

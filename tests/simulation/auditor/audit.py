@@ -8,6 +8,7 @@ from tests.simulation.auditor.acted import Acted
 from tests.simulation.auditor.acts import Acts
 from tests.simulation.auditor.asides import Asides
 from tests.simulation.auditor.beats import judge_beats
+from tests.simulation.auditor.books import Books
 from tests.simulation.auditor.borrowing import judge_borrowing
 from tests.simulation.auditor.boxes import Boxes
 from tests.simulation.auditor.budgets import Budgets
@@ -58,6 +59,7 @@ class Auditor:
         self.timelines = Timelines(self.known)
         self.releases = Releases()
         self.opinions = Opinions()
+        self.books = Books()
         self.importance = Importance(self.known, self.timelines)
         self.asides = Asides()
         self.readers = Readers(self.known)
@@ -111,6 +113,7 @@ class Auditor:
         latest = self.releases.latest
         yield from judge_put_off(point, self.known, sent_to, latest, self.budgets)
         yield from self.opinions.judge(point, self.known)
+        yield from self.books.judge(point, self.known)
         yield from self.importance.judge(point, self.lives.lives, self.desks)
         yield from self.asides.judge(point)
         yield from self.readers.judge(point, self.lives.lives)

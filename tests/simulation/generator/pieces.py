@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from tapestry.core.clock import to_datetime
 from tests.simulation.generator.arrivals import bring_mail
+from tests.simulation.generator.by_hand import give_calendar, keep_contact
 from tests.simulation.generator.cast import Cast
 from tests.simulation.generator.changes import edit
 from tests.simulation.generator.doings import annotate, filter_rows
@@ -316,9 +316,7 @@ def know(cast: Cast) -> None:
     enroll(cast)
     first, second = lots.sample(senders, 2)
     for act, address in (("add", first), ("add", second), ("remove", first)):
-        cast.note_outbox("page")
-        cast.request(person, "post", "/contacts/", {"act": act, "address": address})
-        cast.note_outbox("page")
+        keep_contact(cast, person, act, address)
         if lots.random() < 0.7:
             run(cast, "filters.append_annotations", "filters.tick")
         if lots.random() < 0.3:
@@ -334,26 +332,12 @@ def meet(cast: Cast, person: str, senders: list[str]) -> None:
         write(cast, MET, person, **({"mode": mode} if mode else {}))
     enroll(cast)
     for _ in range(2):
-        cast.note_outbox("page")
-        cast.call(person, "put", "/calendar", {"events": _events(cast, senders)})
-        cast.note_outbox("page")
+        give_calendar(cast, person, senders)
         run(cast, "filters.append_annotations", "filters.tick")
         world.pass_time(lots.choice((HOUR, DAY, DAY + SECOND, 3 * DAY)))
         if lots.random() < 0.5:
             bring_mail(cast)
         run(cast, "filters.tick", lots.choice(LANES))
-
-
-def _events(cast: Cast, senders: list[str]) -> str:
-    """Return a file of events, some of which were cancelled."""
-    lines = ["BEGIN:VCALENDAR"]
-    for number, address in enumerate(senders):
-        ahead = cast.lots.choice((HOUR, 2 * DAY, 3 * DAY + SECOND, 8 * DAY))
-        start = to_datetime(cast.world.now + ahead).strftime("%Y%m%dT%H%M%SZ")
-        lines += ["BEGIN:VEVENT", f"UID:e{number}", f"DTSTART:{start}"]
-        lines += [f"ATTENDEE:mailto:{address}"]
-        lines += ["STATUS:CANCELLED"] * (cast.lots.random() < 0.3) + ["END:VEVENT"]
-    return "\r\n".join([*lines, "END:VCALENDAR", ""])
 
 
 def say_to(cast: Cast, audience: str) -> None:

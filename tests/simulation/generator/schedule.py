@@ -10,6 +10,7 @@ from tests.simulation import looking, observations
 from tests.simulation.generator import (
     aggregates,
     beginnings,
+    books,
     changes,
     desk,
     doings,
@@ -303,6 +304,7 @@ def play(world: World, steps: int, judge: Callable[[], None], *, kills: bool = F
         if kills and world.fault == NO_FAULT and cast.lots.random() < OFTEN:
             trouble.crash(cast)
         what(cast)
+        books.stir(cast)
         if step % SETTLED == 0 or step == steps:
             if step == staged:
                 scripts.play(cast, rest)
@@ -317,6 +319,7 @@ def _settle(cast: Cast, *, at_end: bool) -> None:
     if cast.lots.random() < 0.5:
         world.pass_time(cast.lots.choice((SECOND, HOUR)))
     mailboxes.tend(cast)
+    books.tend(cast)
     if cast.lots.random() < 0.5:
         desk.read_up(cast)
     settle(cast)
@@ -326,6 +329,7 @@ def _settle(cast: Cast, *, at_end: bool) -> None:
     cast.note_filters("settled", set())
     observations.observe(cast, at_end=at_end)
     world.endpoints.mailboxes.observe()
+    books.observe(cast)
     looking.look_around(cast, at_end=at_end)
 
 

@@ -12,7 +12,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tests.simulation.generator import desk, letters, mailboxes, people, questions, reminders
+from tests.simulation.generator import (
+    books,
+    desk,
+    letters,
+    mailboxes,
+    people,
+    questions,
+    reminders,
+)
 from tests.simulation.generator.arrivals import submit
 from tests.simulation.generator.cast import Cast
 from tests.simulation.generator.pieces import (
@@ -140,6 +148,7 @@ SCRIPTS: tuple[Script, ...] = (
     take_letter_back,
     mute_before_it_leaves,
     answer_before_reminder,
+    books.share,
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.simulation.plants import (
     acting,
+    books,
     limiting,
     listing,
     mailing,
@@ -26,6 +27,7 @@ PLANTS: dict[str, Plant] = {
         *running.PLANTS,
         *acting.PLANTS,
         *programs.PLANTS,
+        *books.PLANTS,
         *limiting.PLANTS,
     )
 }
