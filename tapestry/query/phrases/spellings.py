@@ -84,7 +84,7 @@ FORMS = {
     rf"|(?:last|past)(?=\s+{NUMBER}\s+{UNIT})|(?<=the\s)last",
     "LEAVING": rf"leaving(?=\s+out{END})",
     "LIST": r"(?:mailing\s+)?list",
-    "ME": r"me|myself|my\s+(?:e-?mails?|mails?|messages?|posts?|letters?)",
+    "ME": r"me|myself|my\s+(?:name|e-?mails?|mails?|messages?|posts?|letters?)",
     "MEET": rf"meet(?=\s+(?:within|today|this){END})",
     "MENTIONING": "mentioning|mentions?",
     "LIKED": rf"liked(?=\s+by{END})",

@@ -74,7 +74,11 @@ SENSES: dict[str, tuple[str, str]] = {
         f"|(?:{_MONTHS})(?= [0-9])|(?<=[0-9] )(?:{_MONTHS})",
         _WHEN,
     ),
-    "me": (r"(?<=to )me|(?<=from )me|(?<=by )me|(?<=cc )me|myself", "me|unanswered by others|i"),
+    "me": (
+        r"(?<=to )me|(?<=from )me|(?<=by )me|(?<=cc )me|myself"
+        r"|(?<=to )my(?= (?:questions?|posts?|messages?|e-?mails?|mails?|letters?|patch)\b)",
+        "me|unanswered by others|i",
+    ),
 }
 """Words of a sense, and words of phrases of which one must be there, by the name of the sense."""
 
@@ -96,9 +100,9 @@ _RANKED_AMONG_ALL = re.compile(r"\band among the top|\bamong the top [^()]* and 
 """A rank of all mail beside another condition: of mail by joe with the most replies it is not."""
 
 _NAMED = re.compile(
-    rf'(?:from|to|cc|by) "?({_MONTHS}|[12][0-9]{{3}}|else)"?(?![\w@.-])', re.IGNORECASE
+    rf'(?:from|to|cc|by) "?({_MONTHS}|[12][0-9]{{3}}|else|once|twice)"?(?![\w@.-])', re.IGNORECASE
 )
-"""A month, a year or “else” that was taken for a name."""
+"""A month, a year or a word such as “else” that was taken for a name."""
 
 
 def misread_word(text: str, phrase: str) -> str | None:
