@@ -1,5 +1,6 @@
 """What every test shares: the start of each server, a data directory; no silent skip under CI."""
 
+import gc
 import os
 
 import hypothesis
@@ -68,6 +69,11 @@ def pytest_collection_modifyitems(items):
         return not is_long, among[item.path] / len(among) * (0.9 if is_live else 1)
 
     items.sort(key=place)
+
+
+def pytest_collection_finish():
+    """Have the garbage collector look no more at what is there for all tests."""
+    gc.freeze()
 
 
 def pytest_unconfigure():
