@@ -24,6 +24,7 @@ from filters.runs.models import Heartbeat, SetAside
 from filters.site.settings.workers import LISTENER
 from filters.site.work import set_aside
 from filters.site.work.parts import machines
+from filters.site.work.queues.disk_full_tasks import log_full
 from filters.sources.accounts.credentials import account_of
 from filters.sources.both_ways.delivery_folders import (
     is_delivery_folder,
@@ -36,6 +37,7 @@ from filters.sources.tasks import pull_soon
 from tapestry.core.backoff import pause_after
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
+from tapestry.core.files.disk_space import is_disk_full
 from tapestry.core.log import event
 from tapestry.core.surroundings import is_unforeseen
 from tapestry.ingest.imap.idle import CannotIdleError, watch_mailbox
@@ -78,9 +80,12 @@ def _listen() -> NoReturn:
         try:
             listener.turn()
             failures = 0
-        except Exception:
+        except Exception as error:
             failures += 1
-            log.exception("The listener goes on, though a turn of it failed.")
+            if is_disk_full(error):
+                log_full("listener", error)
+            else:
+                log.exception("The listener goes on, though a turn of it failed.")
         time.sleep(max(0.5, pause_after(failures, first=0.5, longest=60.0)))
 
 

@@ -20,6 +20,7 @@ from filters.runs import rounds, tasks
 from filters.runs.store.filter_store import DjangoClock
 from filters.site.work.queues import disk_full_tasks
 from filters.sources.models import Source
+from filters.sources.pull import listening
 from filters.sources.pull.pulling import _Work, pull
 from tapestry.core.clock import wall_clock
 from tapestry.core.errors import TapestryError
@@ -176,3 +177,19 @@ def test_a_server_that_says_that_its_disk_is_full_is_a_failure(carol: User, tabl
         pull(source)
         source.refresh_from_db()
     assert source.failures == 1 and FULL not in source.error
+
+
+def test_the_listener_says_so_in_a_line(
+    fill: Callable[[], None], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    turns = iter([OperationalError("database or disk is full"), SystemExit()])
+
+    def turn(_listener: listening.Listener) -> None:
+        raise next(turns)
+
+    monkeypatch.setattr(listening.Listener, "turn", turn)
+    monkeypatch.setattr(listening.time, "sleep", lambda _: None)
+    with pytest.raises(SystemExit):
+        listening.listen()
+    (record,) = (record for record in caplog.records if record.levelname == "ERROR")
+    assert record.getMessage().startswith("disk_full task=listener") and not record.exc_info

@@ -39,10 +39,11 @@ class DiskAwareTask(Task):
         except Exception as error:
             if not is_disk_full(error):
                 raise
-            _log(self.name, error)
+            log_full(self.name, error)
 
 
-def _log(task: str, error: Exception) -> None:
+def log_full(task: str, error: Exception) -> None:
+    """Log that the disk is full, unless that was done within the last minute."""
     global _logged_at
     with _lock:
         if time.monotonic() - _logged_at < LOG_EVERY:
