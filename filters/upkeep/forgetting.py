@@ -39,7 +39,7 @@ from filters.runs.store.shared_window import begin_again
 from filters.runs.store.visibility_loss import drop_invisible, move_states
 from filters.site.work.parts import services
 from filters.sources.models import MailboxAct, Source, SyncedFlags
-from filters.sources.pull import resources, sync_state
+from filters.sources.pull import sync_state
 from tapestry.core.clock import BEGINNING, DAY, wall_clock
 from tapestry.core.files.file_lock import FOREVER
 from tapestry.core.message import check_audience
@@ -121,7 +121,6 @@ def _forget_in_database(audience: str, before: int | None, gone: Forgotten) -> i
         CompleteUpTo.objects.filter(audience=audience).delete()
         RetiredName.objects.filter(name=audience, is_kept=False).delete()
         sync_state.forget(audience)
-        resources.forget(audience)
         _forget_quotations(audience)
     return matches
 

@@ -85,11 +85,6 @@ def remove(source: Source) -> None:
     append_soon()
 
 
-def forget(audience: str) -> None:
-    """Forget what was read for an audience that was forgotten: whoever resumes has it read anew."""
-    Folder.objects.filter(source__audience=audience, resources__isnull=False).delete()
-
-
 @dataclass(frozen=True, slots=True)
 class _Collection:
     """An address book or calendar of a source, while it is pulled."""

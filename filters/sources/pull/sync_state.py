@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from filters.sources.models import Source, SyncState
+from filters.sources.models import Folder, Source, SyncState
 from tapestry.ingest.unavailable import STATE, unavailable_in
 
 _STRANGE = re.compile(r"\\u(?:0000|d[89a-f])")
@@ -64,7 +64,11 @@ class StoredSyncStates:
 
 
 def forget(audience: str) -> None:
-    """Forget which mail of an audience is to be asked for again; all, if no source reads it."""
+    """Forget which mail of an audience is to be asked for again; all, if no source reads it.
+
+    What was read of address books and calendars is forgotten: whoever resumes has it read anew.
+    """
+    Folder.objects.filter(source__audience=audience, resources__isnull=False).delete()
     rows = SyncState.objects.filter(audience=audience)
     if not Source.objects.filter(audience=audience).exists():
         rows.delete()
